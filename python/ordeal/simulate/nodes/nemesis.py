@@ -98,7 +98,8 @@ class Nemesis:
     def _strike(self, node: Node, fault: NodeFault) -> None:
         if self._loop.log is not None:
             self._loop.log(self._loop.now, node.name, f"fault {fault.kind}")
-        self._loop.strikes[fault.kind, node.name] += 1
+        strikes = self._loop.strikes
+        strikes[fault.kind, node.name] = strikes.get((fault.kind, node.name), 0) + 1
         life = node.life
         if fault.kind == "reset":
             self._network.reset_one(node, lambda count: self._manner(node, fault, count))

@@ -301,8 +301,9 @@ class ScheduleSearch:
         for (kind, node), number in outcome.strikes.items():
             report.disturbed[kind] += number
             report.strikes[kind, node] += number
-        report.waited.update(outcome.waited)
-        report.struck.update(outcome.struck)
+        if outcome.waited:
+            report.waited.update(outcome.waited)
+            report.struck.update(outcome.struck)
         return outcome
 
     # Failures

@@ -76,6 +76,13 @@ type Timer = tuple[float, int, events.Handle, int]
 class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
     """An event loop that runs in simulated time, under the decisions of a schedule."""
 
+    # How each loop begins; every run makes one.
+    blocked: BlockedLoop | None = None
+    _now = 0.0
+    _timers_set = _tasks_made = 0
+    _main: asyncio.Task[Any] | None = None
+    _has_main = True
+
     def __init__(
         self,
         schedule: DecisionSource,
@@ -96,19 +103,14 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         self.records, self._foreign = list[TaskRecord](), list[TaskRecord]()
         self._records_max = _RECORDS_MIN
         self.interruptions = Interruptions(schedule, faults, self.call_soon)
-        self.blocked: BlockedLoop | None = None
         self._stalls, self.packet_latencies = stall_lengths(faults), packet_latencies(faults)
         self._is_in_any_order = is_in_any_order
         self._stall_bound = len(self._stalls) + 2
         self._allowed = frozenset(allowed)
         self._time_limit = self._ends_at = time_limit
         self.log = log
-        self._now = 0.0
         self._timers: list[Timer] = []
-        self._timers_set = self._tasks_made = 0
         self._names: dict[str, int] = {}
-        self._main: asyncio.Task[Any] | None = None
-        self._has_main = True
         self._generators: dict[int, weakref.ref[AsyncGenerator[Any, Any]]] = {}
 
     # Callbacks and timers
@@ -193,9 +195,13 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
             self._tasks_made += 1
             number = self._tasks_made
             shown = f"Task-{number}" if name is None else str(name)
-            task = SimulationTask(coro, number=number, loop=self, name=shown, context=context, **options)  # type: ignore[arg-type]
+            task = SimulationTask.begun(coro, number, loop=self, name=shown, context=context, **options)  # type: ignore[arg-type]
         if not task.done():
-            self.record_of(task, None if name is None else str(name))
+            given = None if name is None else str(name)
+            if options or self._task_factory is not None:
+                self.record_of(task, given)
+            else:
+                self._new_record(task, given)
         return task  # type: ignore[no-any-return]
 
     def record_of(self, task: asyncio.Task[Any], name: str | None = None) -> TaskRecord:
@@ -207,7 +213,8 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         return next((record for record in self._foreign if record.task is task), None)
 
     def _new_record(self, task: asyncio.Task[Any], given: str | None) -> TaskRecord:
-        base = base_name(task, given)
+        coroutine = task.get_coro()
+        base = base_name(coroutine, given)
         life = None if self.world is None else life_of(task)
         if life is not None:
             base = f"{life.name}/{base}"
@@ -228,7 +235,8 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         if is_main:
             self._main = task
         # An eager task has begun already.
-        record.waits = int(getattr(task.get_coro(), "cr_await", None) is not None)
+        if getattr(coroutine, "cr_await", None) is not None:
+            record.waits = 1
         return record
 
     def _forget_ended(self) -> None:
@@ -547,10 +555,12 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         if self._running:
             raise RuntimeError("Cannot close a running event loop")
         # What a coroutine of a node does at its end asks a loop that is still open, and comes to nothing.
-        bury_all([record.task for record in self.records if record.life is not None])
+        if self.world is not None:
+            living = [record for record in self.records if record.life is not None]
+            bury_all([record.task for record in living])
+            for record in living:
+                record.life.forget()  # type: ignore[union-attr]
         for record in self.records:
-            if record.life is not None:
-                record.life.forget()
             record.part()
         self._closed = True
         self._drop_ready()

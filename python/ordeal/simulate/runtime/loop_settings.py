@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-from collections import Counter
 from typing import Any
 
 from ordeal.simulate.runtime.fenced_loop import FencedLoop
@@ -12,21 +11,22 @@ from ordeal.simulate.runtime.fenced_loop import FencedLoop
 class LoopSettings(FencedLoop):
     """The settings and the state of a simulated loop."""
 
+    slow_callback_duration = 0.1
+    is_ending = False
+    """Whether the test has ended, and what it left is being cancelled."""
+    world: Any = None
+    """The nodes of the run, if it has any."""
+    _running = False
+    _closed = False
+    _debug = False
+    _task_factory: Any = None
+    _exception_handler: Any = None
+
     def __init__(self) -> None:
         self.unhandled: list[dict[str, Any]] = []
         """What asyncio reported of errors that nobody awaits."""
-        self.slow_callback_duration = 0.1
-        self.is_ending = False
-        """Whether the test has ended, and what it left is being cancelled."""
-        self.world: Any = None
-        """The nodes of the run, if it has any."""
-        self.strikes: Counter[tuple[str, str]] = Counter()
+        self.strikes: dict[tuple[str, str], int] = {}
         """How often which fault struck which node."""
-        self._running = False
-        self._closed = False
-        self._debug = False
-        self._task_factory: Any = None
-        self._exception_handler: Any = None
 
     def is_running(self) -> bool:
         """Return whether the loop runs now."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -69,7 +68,7 @@ class Outcome:
     simulated_s: float = 0.0
     waited: dict[str, int] = field(default_factory=dict)
     struck: dict[str, int] = field(default_factory=dict)
-    strikes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    strikes: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
 def run_settings(faults: Any, allow: Any, time_limit: Any) -> RunSettings:
@@ -151,14 +150,31 @@ def run_once(
         is_in_any_order=settings.is_in_any_order,
     )
     outcome = Outcome()
-    with ExitStack() as stack:
-        if is_examined:
-            stack.enter_context(watched_locks(lambda: _running_name(loop)))
-        if isinstance(main, WorldMain):
-            stack.enter_context(node_files())
-        surroundings.begin(loop, chance)
-        stack.callback(surroundings.end)
-        stack.callback(loop.close)
+    if is_examined or isinstance(main, WorldMain):
+        with ExitStack() as stack:
+            if is_examined:
+                stack.enter_context(watched_locks(lambda: _running_name(loop)))
+            if isinstance(main, WorldMain):
+                stack.enter_context(node_files())
+            _run(main, loop, settings, surroundings, chance, outcome)
+    else:
+        _run(main, loop, settings, surroundings, chance, outcome)
+    if outcome.error is not None:
+        outcome.bucket = bucket_of(outcome.error)
+    outcome.decisions = decided(schedule)
+    outcome.made, outcome.event_hash = schedule.made, schedule.event_hash
+    outcome.steps, outcome.simulated_s = loop.steps, loop.time()
+    outcome.strikes = loop.strikes
+    outcome.waited, outcome.struck = loop.interruptions.waited, loop.interruptions.struck
+    return outcome
+
+
+def _run(
+    main: Main, loop: SimulationLoop, settings: RunSettings, surroundings: Surroundings, chance: int, outcome: Outcome
+) -> None:
+    """Run ``main()`` to its end, and that of all that it leaves behind."""
+    surroundings.begin(loop, chance)
+    try:
         try:
             outcome.value = loop.run_until_complete(_started(main, loop, settings))
             failure = failure_of(loop)
@@ -173,14 +189,10 @@ def run_once(
                 outcome.is_cut_short = True
             else:
                 outcome.error = error
-    if outcome.error is not None:
-        outcome.bucket = bucket_of(outcome.error)
-    outcome.decisions = decided(schedule)
-    outcome.made, outcome.event_hash = schedule.made, schedule.event_hash
-    outcome.steps, outcome.simulated_s = loop.steps, loop.time()
-    outcome.strikes = loop.strikes
-    outcome.waited, outcome.struck = loop.interruptions.waited, loop.interruptions.struck
-    return outcome
+        finally:
+            loop.close()
+    finally:
+        surroundings.end()
 
 
 def _started(main: Main, loop: SimulationLoop, settings: RunSettings) -> Coroutine[Any, Any, Any]:

@@ -70,15 +70,24 @@ class TaskRecord(_native.StepState):
         return site_of(self.task.get_coro())
 
 
+_begin_task = asyncio.Task.__init__
+
+
 class SimulationTask(asyncio.Task[Any]):
     """A stock task whose hash is its number, so that sets of tasks have the same order in every process."""
 
-    def __init__(self, coroutine: Coroutine[Any, Any, Any], *, number: int, **options: Any) -> None:
-        # Starting eagerly runs the first step in here.
-        self.number = number
-        self.record: TaskRecord | None = None
-        self.renamed: Callable[[SimulationTask, str], object] | None = None
-        super().__init__(coroutine, **options)
+    number: int
+    record: TaskRecord | None = None
+    renamed: Callable[[SimulationTask, str], object] | None = None
+
+    @classmethod
+    def begun(cls, coroutine: Coroutine[Any, Any, Any], number: int, **options: Any) -> SimulationTask:
+        """Make a task. Starting eagerly runs its first step in here."""
+        # Without an __init__ of its own, as tasks are made all the time. asyncio asks for the hash at once.
+        task = cls.__new__(cls)
+        task.number = number
+        _begin_task(task, coroutine, **options)
+        return task
 
     def set_name(self, value: object) -> None:
         """Set the name of the task, and tell the loop."""
@@ -90,9 +99,8 @@ class SimulationTask(asyncio.Task[Any]):
         return self.number
 
 
-def base_name(task: asyncio.Task[Any], given: str | None) -> str:
+def base_name(coroutine: Any, given: str | None) -> str:
     """Return the name of a task as its decisions have it, without a number: its own, or that of its function."""
-    coroutine: Any = task.get_coro()
     return _short(given or getattr(coroutine, "__qualname__", None) or type(coroutine).__name__)
 
 
