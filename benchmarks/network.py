@@ -3,8 +3,8 @@
 usage: python benchmarks/network.py [--rounds N]
 
 `stream` sends pieces of 64 bytes over a connection and reads them, `nodes` does so between two nodes of a world,
-`datagrams` sends them back and forth, and `ticks` is a task that sleeps for a simulated second, again and again. Processor
-time counts, and the ways take turns.
+`datagrams` sends them back and forth, and `ticks` is a task that sleeps for a simulated second, again and again.
+Processor time counts, and the ways take turns.
 """
 
 import argparse

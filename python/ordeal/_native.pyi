@@ -610,6 +610,9 @@ class ReadyQueue:
     steps: int
     _timers: Any
     _moved_at_step: int
+    _now: float
+    @property
+    def now(self) -> float: ...
     _stall_bound: int
     _closed: bool
     _is_quiet: bool
@@ -619,6 +622,20 @@ class ReadyQueue:
     def call_soon(
         self, callback: Callable[..., object], /, *args: Any, context: contextvars.Context | None = None
     ) -> asyncio.Handle: ...
+    def decide(self, kind: int, actor: int, site: int, bound: int, /) -> int: ...
+    def decide_evenly(self, kind: int, actor: int, site: int, bound: int, /) -> int: ...
+    def at(
+        self, when: float, callback: Callable[..., object], /, *args: Any, context: contextvars.Context | None = None
+    ) -> asyncio.TimerHandle: ...
+    def _set_timer(
+        self,
+        moment: float,
+        when: float,
+        callback: Callable[..., object],
+        args: tuple[Any, ...],
+        context: contextvars.Context | None,
+        /,
+    ) -> asyncio.TimerHandle: ...
     def make_ready(self, handles: Iterable[asyncio.Handle], /) -> None: ...
     @property
     def _is_ready(self) -> bool: ...
@@ -630,6 +647,11 @@ class ReadyQueue:
 def set_loop_facts(
     *,
     handle_type: type,
+    timer_type: type,
+    current_task: Callable[[Any], Any],
+    heap_push: Callable[[Any, Any], object],
+    loop_actor: int,
+    nowhere: contextvars.Context,
     step_type: type,
     stepped_task: Callable[[Any], Any],
     life: contextvars.ContextVar[Any],

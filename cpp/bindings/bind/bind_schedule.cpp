@@ -83,9 +83,15 @@ void bind_schedule(py::module_& m) {
   m.attr("StepState") = step_state_type();
   m.def(
       "set_loop_facts",
-      [](py::object handle_type, py::object step_type, py::object stepped_task, py::object life, std::uint32_t stall,
-         std::uint64_t step_site, std::int64_t still_steps_max, std::int64_t steps_max) {
+      [](py::object handle_type, py::object timer_type, py::object current_task, py::object heap_push,
+         py::object loop_actor, py::object nowhere, py::object step_type, py::object stepped_task, py::object life,
+         std::uint32_t stall, std::uint64_t step_site, std::int64_t still_steps_max, std::int64_t steps_max) {
         set_loop_facts({.handle_type = std::move(handle_type),
+                        .timer_type = std::move(timer_type),
+                        .current_task = std::move(current_task),
+                        .heap_push = std::move(heap_push),
+                        .loop_actor = std::move(loop_actor),
+                        .nowhere = std::move(nowhere),
                         .step_type = std::move(step_type),
                         .stepped_task = std::move(stepped_task),
                         .life = std::move(life),
@@ -94,7 +100,8 @@ void bind_schedule(py::module_& m) {
                         .still_steps_max = still_steps_max,
                         .steps_max = steps_max});
       },
-      py::kw_only(), py::arg("handle_type"), py::arg("step_type"), py::arg("stepped_task"), py::arg("life"),
+      py::kw_only(), py::arg("handle_type"), py::arg("timer_type"), py::arg("current_task"), py::arg("heap_push"),
+      py::arg("loop_actor"), py::arg("nowhere"), py::arg("step_type"), py::arg("stepped_task"), py::arg("life"),
       py::arg("stall"), py::arg("step_site"), py::arg("still_steps_max"), py::arg("steps_max"));
 
   m.def("draw_schedule_rates", &draw_schedule_rates, py::arg("key"), py::arg("kinds"));

@@ -16,9 +16,20 @@ namespace ordeal::bindings {
 namespace {
 
 // The slots of asyncio.Handle that are filled and read without its Python code.
-enum Field : std::uint8_t { kCallback, kArgs, kCancelled, kLoop, kTraceback, kRepr, kContext, kFieldCount };
-constexpr std::array<const char*, kFieldCount> kFieldNames{"_callback",         "_args", "_cancelled", "_loop",
-                                                           "_source_traceback", "_repr", "_context"};
+enum Field : std::uint8_t {
+  kCallback,
+  kArgs,
+  kCancelled,
+  kLoop,
+  kTraceback,
+  kRepr,
+  kContext,
+  kWhen,  // this and the next: of timers alone
+  kScheduled,
+  kFieldCount
+};
+constexpr std::array<const char*, kFieldCount> kFieldNames{
+    "_callback", "_args", "_cancelled", "_loop", "_source_traceback", "_repr", "_context", "_when", "_scheduled"};
 
 struct KnownFacts : LoopFacts {
   std::array<Py_ssize_t, kFieldCount> offsets{};
@@ -52,6 +63,8 @@ struct ReadyQueue {
   PyObject* broken;
   long long steps;
   long long moved_at_step;
+  long long timers_set;
+  double now;  // the time of the world, in seconds
   unsigned int stall_bound;
   char is_closed;
   char is_quiet;
@@ -88,6 +101,7 @@ struct LoopNames {
   PyObject* aim = interned("aim");
   PyObject* event = interned("event");
   PyObject* decide = interned("decide");
+  PyObject* decide_evenly = interned("decide_evenly");
   PyObject* stall = interned("_stall");
   PyObject* log_step = interned("_log_step");
   PyObject* callback_failed = interned("_callback_failed");
@@ -137,29 +151,37 @@ bool is_cancelled(PyObject* handle) {
                                 : field_of(handle, kCancelled).is(py::bool_(true));
 }
 
-// Owned.
-PyObject* made_handle(PyObject* self, PyObject* function, PyObject* const* arguments, Py_ssize_t count,
-                      PyObject* context) {
+py::object packed(PyObject* const* arguments, Py_ssize_t count) {
   auto held = owned(PyTuple_New(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyTuple_SET_ITEM(held.ptr(), i, Py_NewRef(arguments[i]));
   }
-  PyObject* const kind = loop_facts().handle_type.ptr();
+  return held;
+}
+
+// A handle of asyncio, or a timer if `when` is given. As their Python code does it, which is called in debug mode.
+py::object made_handle(PyObject* self, PyObject* when, PyObject* function, py::object arguments, PyObject* context) {
+  const py::object& kind = when == nullptr ? loop_facts().handle_type : loop_facts().timer_type;
   if (!loop_facts().has_slots || queue_of(self).is_debugged != 0) {
-    const std::array<PyObject*, 4> given{function, held.ptr(), self, context == nullptr ? Py_None : context};
-    return owned(PyObject_Vectorcall(kind, given.data(), given.size(), nullptr)).release().ptr();
+    const std::array<PyObject*, 5> given{when, function, arguments.ptr(), self, context == nullptr ? Py_None : context};
+    const std::size_t skipped = when == nullptr ? 1 : 0;
+    return owned(PyObject_Vectorcall(kind.ptr(), given.data() + skipped, given.size() - skipped, nullptr));
   }
   auto own = is_set(context) ? borrowed(context) : owned(PyContext_CopyCurrent());
-  auto* const type = reinterpret_cast<PyTypeObject*>(kind);
+  auto* const type = reinterpret_cast<PyTypeObject*>(kind.ptr());
   auto handle = owned(type->tp_alloc(type, 0));
   field(handle.ptr(), kCallback) = Py_NewRef(function);
-  field(handle.ptr(), kArgs) = held.release().ptr();
+  field(handle.ptr(), kArgs) = arguments.release().ptr();
   field(handle.ptr(), kCancelled) = Py_NewRef(Py_False);
   field(handle.ptr(), kLoop) = Py_NewRef(self);
   field(handle.ptr(), kTraceback) = Py_NewRef(Py_None);
   field(handle.ptr(), kRepr) = Py_NewRef(Py_None);
   field(handle.ptr(), kContext) = own.release().ptr();
-  return handle.release().ptr();
+  if (when != nullptr) {
+    field(handle.ptr(), kWhen) = Py_NewRef(when);
+    field(handle.ptr(), kScheduled) = Py_NewRef(Py_False);
+  }
+  return handle;
 }
 
 // Tells the loop of the error that is raised now, as asyncio's handles do; what ends the program goes on.
@@ -362,25 +384,117 @@ void drop_handles(ReadyQueue& queue) noexcept {
   }
 }
 
+bool has_names(PyObject* keywords) noexcept { return keywords != nullptr && PyTuple_GET_SIZE(keywords) > 0; }
+
+// Whether the loop is open and the arguments fit; otherwise raises.
+bool may_schedule(PyObject* self, const char* takes, Py_ssize_t count, Py_ssize_t least, PyObject* keywords) noexcept {
+  if (queue_of(self).is_closed != 0) {
+    PyErr_SetString(PyExc_RuntimeError, "Event loop is closed");
+    return false;
+  }
+  if (count < least ||
+      (has_names(keywords) && (PyTuple_GET_SIZE(keywords) > 1 ||
+                               PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, 0), "context") != 0))) {
+    PyErr_SetString(PyExc_TypeError, takes);
+    return false;
+  }
+  return true;
+}
+
+// Who runs now: the present task, or the loop.
+py::object actor_of(PyObject* self) {
+  const py::object task = owned(PyObject_CallOneArg(loop_facts().current_task.ptr(), self));
+  if (task.is_none()) {
+    return loop_facts().loop_actor;
+  }
+  const py::object record = record_of(self, task.ptr());
+  return py::int_(reinterpret_cast<StepState*>(record.ptr())->key);
+}
+
+py::object set_timer(PyObject* self, PyObject* moment, PyObject* when, PyObject* function, py::object arguments,
+                     PyObject* context) {
+  ReadyQueue& queue = queue_of(self);
+  auto handle = made_handle(self, when, function, std::move(arguments), context);
+  const py::object timer = py::make_tuple(borrowed(moment), ++queue.timers_set, handle, actor_of(self));
+  const std::array<PyObject*, 2> given{queue.timers, timer.ptr()};
+  owned(PyObject_Vectorcall(loop_facts().heap_push.ptr(), given.data(), given.size(), nullptr));
+  return handle;
+}
+
 extern "C" {
 
 PyObject* ordeal_call_soon(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) noexcept {
   return guarded([&]() -> PyObject* {
-    if (queue_of(self).is_closed != 0) {
-      PyErr_SetString(PyExc_RuntimeError, "Event loop is closed");
+    if (!may_schedule(self, "call_soon() takes a callback, its arguments, and `context`", count, 1, keywords)) {
       return nullptr;
     }
-    const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
-    if (count < 1 || named > 1 ||
-        (named == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, 0), "context") != 0)) {
-      PyErr_SetString(PyExc_TypeError, "call_soon() takes a callback, its arguments, and `context`");
-      return nullptr;
-    }
-    PyObject* const handle =
-        made_handle(self, arguments[0], arguments + 1, count - 1, named == 1 ? arguments[count] : nullptr);
-    queue_of(self).handles.push_back(Py_NewRef(handle));
-    return handle;
+    auto handle = made_handle(self, nullptr, arguments[0], packed(arguments + 1, count - 1),
+                              has_names(keywords) ? arguments[count] : nullptr);
+    queue_of(self).handles.push_back(Py_NewRef(handle.ptr()));
+    return handle.release().ptr();
   });
+}
+
+// At a time of the world, and unless `context` says otherwise outside of its nodes.
+PyObject* ordeal_at(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) noexcept {
+  return guarded([&]() -> PyObject* {
+    if (!may_schedule(self, "at() takes a time, a callback, its arguments, and `context`", count, 2, keywords)) {
+      return nullptr;
+    }
+    PyObject* const context = has_names(keywords) ? arguments[count] : loop_facts().nowhere.ptr();
+    return set_timer(self, arguments[0], arguments[0], arguments[1], packed(arguments + 2, count - 2), context)
+        .release()
+        .ptr();
+  });
+}
+
+// Takes the time of the world, the one that the timer shows, the callback, its arguments as a tuple, and the context.
+PyObject* ordeal_set_timer(PyObject* self, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  return guarded([&]() -> PyObject* {
+    if (!may_schedule(self, "_set_timer() takes five arguments", count, 5, nullptr)) {
+      return nullptr;
+    }
+    return set_timer(self, arguments[0], arguments[1], arguments[2], borrowed(arguments[3]), arguments[4])
+        .release()
+        .ptr();
+  });
+}
+
+// Takes kind, actor, site and bound. 0 at the end of a run, when nothing is disturbed any more.
+PyObject* decided(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* name,
+                  std::uint32_t (Schedule::*decide)(std::uint32_t, std::uint64_t, std::uint64_t,
+                                                    std::uint32_t)) noexcept {
+  return guarded([&]() -> PyObject* {
+    const ReadyQueue& queue = queue_of(self);
+    if (count != 4) {
+      PyErr_SetString(PyExc_TypeError, "a decision takes a kind, an actor, a site and a bound");
+      return nullptr;
+    }
+    if (queue.is_quiet != 0) {
+      return PyLong_FromLong(0);
+    }
+    if (queue.decides == nullptr) {
+      const std::array<PyObject*, 5> given{queue.schedule, arguments[0], arguments[1], arguments[2], arguments[3]};
+      return PyObject_VectorcallMethod(name, given.data(), given.size(), nullptr);
+    }
+    std::array<unsigned long long, 4> numbers{};
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = PyLong_AsUnsignedLongLong(arguments[i]);
+      if (numbers[i] == static_cast<unsigned long long>(-1) && PyErr_Occurred() != nullptr) {
+        return nullptr;
+      }
+    }
+    return PyLong_FromUnsignedLong((queue.decides->*decide)(static_cast<std::uint32_t>(numbers[0]), numbers[1],
+                                                            numbers[2], static_cast<std::uint32_t>(numbers[3])));
+  });
+}
+
+PyObject* ordeal_decide(PyObject* self, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  return decided(self, arguments, count, loop_names().decide, &Schedule::decide);
+}
+
+PyObject* ordeal_decide_evenly(PyObject* self, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  return decided(self, arguments, count, loop_names().decide_evenly, &Schedule::decide_evenly);
 }
 
 PyObject* ordeal_make_ready(PyObject* self, PyObject* handles) noexcept {
@@ -484,7 +598,7 @@ PyCFunction with_keywords(PyObject* (*function)(PyObject*, PyObject* const*, Py_
 }
 
 Py_ssize_t offset_in_handle(const char* name) {
-  const auto found = py::reinterpret_steal<py::object>(PyObject_GetAttrString(loop_facts().handle_type.ptr(), name));
+  const auto found = py::reinterpret_steal<py::object>(PyObject_GetAttrString(loop_facts().timer_type.ptr(), name));
   if (!found || Py_TYPE(found.ptr()) != &PyMemberDescr_Type) {
     PyErr_Clear();
     return -1;
@@ -506,8 +620,12 @@ void set_loop_facts(LoopFacts given) {
 
 py::object ready_queue_type() {
   static PyObject* const kType = [] {
-    static std::array<PyMethodDef, 7> methods{
+    static std::array<PyMethodDef, 11> methods{
         {{"call_soon", with_keywords(ordeal_call_soon), METH_FASTCALL | METH_KEYWORDS, nullptr},
+         {"at", with_keywords(ordeal_at), METH_FASTCALL | METH_KEYWORDS, nullptr},
+         {"_set_timer", fast(ordeal_set_timer), METH_FASTCALL, nullptr},
+         {"decide", fast(ordeal_decide), METH_FASTCALL, nullptr},
+         {"decide_evenly", fast(ordeal_decide_evenly), METH_FASTCALL, nullptr},
          {"make_ready", ordeal_make_ready, METH_O, nullptr},
          {"_run_next", ordeal_run_next, METH_NOARGS, nullptr},
          {"_turn", ordeal_run_turn, METH_NOARGS, nullptr},
@@ -519,7 +637,7 @@ py::object ready_queue_type() {
          {"_is_ready", ordeal_is_ready, nullptr, nullptr, nullptr},
          {nullptr, nullptr, nullptr, nullptr, nullptr}}};
     // offsetof of a type with a vector: what every compiler of CPython's extensions supports.
-    static std::array<PyMemberDef, 16> members{
+    static std::array<PyMemberDef, 18> members{
         {{"world", _Py_T_OBJECT, offsetof(ReadyQueue, world), 0, nullptr},
          {"log", _Py_T_OBJECT, offsetof(ReadyQueue, log), 0, nullptr},
          {"_timers", _Py_T_OBJECT, offsetof(ReadyQueue, timers), 0, nullptr},
@@ -529,6 +647,8 @@ py::object ready_queue_type() {
          {"broken", _Py_T_OBJECT, offsetof(ReadyQueue, broken), 0, nullptr},
          {"steps", Py_T_LONGLONG, offsetof(ReadyQueue, steps), 0, nullptr},
          {"_moved_at_step", Py_T_LONGLONG, offsetof(ReadyQueue, moved_at_step), 0, nullptr},
+         {"_now", Py_T_DOUBLE, offsetof(ReadyQueue, now), 0, nullptr},
+         {"now", Py_T_DOUBLE, offsetof(ReadyQueue, now), Py_READONLY, nullptr},
          {"_stall_bound", Py_T_UINT, offsetof(ReadyQueue, stall_bound), 0, nullptr},
          {"_closed", Py_T_BOOL, offsetof(ReadyQueue, is_closed), 0, nullptr},
          {"_is_quiet", Py_T_BOOL, offsetof(ReadyQueue, is_quiet), 0, nullptr},

@@ -10,6 +10,11 @@ namespace ordeal::bindings {
 // What a ReadyQueue knows of Python's own loop. Set once, when the loop is imported.
 struct LoopFacts {
   py::object handle_type;   // asyncio.Handle
+  py::object timer_type;    // asyncio.TimerHandle
+  py::object current_task;  // asyncio's, which takes the loop
+  py::object heap_push;     // heapq's
+  py::object loop_actor;    // the name of the loop in labels
+  py::object nowhere;       // the context of what belongs to no node
   py::object step_type;     // of the callback that runs the first step of a task
   py::object stepped_task;  // called with any other callback: returns the task of which it runs a step, or None
   py::object life;          // the context variable that says in which life of a node code runs

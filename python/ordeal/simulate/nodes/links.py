@@ -26,7 +26,7 @@ class Links:
 
     def is_cut(self, source: str, target: str) -> bool:
         """Return whether nothing that ``source`` sends reaches ``target``."""
-        return self._cuts[source, target] > 0
+        return self._cuts.get((source, target), 0) > 0
 
     def cut(self, links: Iterable[Link]) -> None:
         """Cut links."""

@@ -61,6 +61,11 @@ _LOOP_ACTOR = "the loop"
 
 _native.set_loop_facts(
     handle_type=events.Handle,
+    timer_type=events.TimerHandle,
+    current_task=asyncio.current_task,
+    heap_push=heapq.heappush,
+    loop_actor=name_key(_LOOP_ACTOR),
+    nowhere=NOWHERE,
     step_type=STEP_TYPE,
     stepped_task=stepped_task,
     life=LIFE,
@@ -78,8 +83,7 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
 
     # How each loop begins; every run makes one.
     blocked: BlockedLoop | None = None
-    _now = 0.0
-    _timers_set = _tasks_made = 0
+    _tasks_made = 0
     _main: asyncio.Task[Any] | None = None
     _has_main = True
 
@@ -135,27 +139,6 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         life = None if self.world is None else LIFE.get()
         return self._set_timer(when if life is None else life.clock.moment(when), when, callback, args, context)
 
-    def at(
-        self, when: float, callback: Callable[..., object], *args: Any, context: contextvars.Context = NOWHERE
-    ) -> events.TimerHandle:
-        """Call ``callback(*args)`` at a time of the world, whatever the clocks of its nodes show."""
-        return self._set_timer(when, when, callback, args, context)
-
-    def _set_timer(
-        self,
-        moment: float,
-        when: float,
-        callback: Callable[..., object],
-        args: tuple[Any, ...],
-        context: contextvars.Context | None,
-    ) -> events.TimerHandle:
-        if self._closed:
-            raise RuntimeError("Event loop is closed")
-        handle = events.TimerHandle(when, callback, args, self, context)
-        self._timers_set += 1
-        heapq.heappush(self._timers, (moment, self._timers_set, handle, self._actor()))
-        return handle
-
     def _timer_handle_cancelled(self, handle: events.TimerHandle) -> None:
         """Called by a timer that is cancelled; it is dropped when it would be due."""
 
@@ -163,11 +146,6 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         """Return the simulated time in seconds: 0 when the run begins. In a node, what its clock shows."""
         life = None if self.world is None else LIFE.get()
         return self._now if life is None else life.clock.reading(self._now)
-
-    @property
-    def now(self) -> float:
-        """The time of the world, in seconds."""
-        return self._now
 
     # Tasks and futures
 
@@ -260,14 +238,6 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
             record.may_be_cancelled = self.interruptions.strikes(record.name, record.is_client)
 
     # Decisions
-
-    def decide(self, kind: int, actor: int, site: int, bound: int) -> int:
-        """Return the value of a decision; 0 at the end of a run, when nothing is disturbed any more."""
-        return 0 if self._is_quiet else self.schedule.decide(kind, actor, site, bound)
-
-    def decide_evenly(self, kind: int, actor: int, site: int, bound: int) -> int:
-        """Return the value of a decision about what a run meets seldom; 0 at the end of a run."""
-        return 0 if self._is_quiet else self.schedule.decide_evenly(kind, actor, site, bound)
 
     def _actor(self) -> int:
         """Return who is running: the present task, or the loop."""

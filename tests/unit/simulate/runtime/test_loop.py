@@ -519,3 +519,36 @@ def test_what_ends_the_program_goes_through_a_callback() -> None:
 
     with pytest.raises(SystemExit):
         simulate.run(main)
+
+
+@pytest.mark.parametrize("is_debugged", [False, True], ids=["as usual", "in debug mode"])
+def test_a_timer_is_that_of_asyncio(is_debugged: bool) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_debug(is_debugged)
+        ran = list[object]()
+        context = contextvars.copy_context()
+        timer = loop.call_later(2, ran.append, 1, context=context)
+        dropped = loop.call_at(1, ran.append, 2)
+        assert type(timer) is asyncio.TimerHandle
+        assert (timer.when(), timer.get_context() is context) == (2.0, True)
+        assert "append" in repr(timer)
+        assert dropped < timer
+        dropped.cancel()
+        await asyncio.sleep(3)
+        assert ran == [1]
+
+    simulate.run(main)
+
+
+def test_the_loop_refuses_arguments_that_do_not_fit() -> None:
+    async def main() -> None:
+        loop: Any = asyncio.get_running_loop()
+        with pytest.raises(TypeError, match="takes a time, a callback"):
+            loop.at(1.0)
+        with pytest.raises(TypeError, match="a decision takes"):
+            loop.decide(0, 1, 2)
+        with pytest.raises(TypeError):
+            loop.decide(0, 1, 2, "x")
+
+    simulate.run(main)
