@@ -53,13 +53,17 @@ class Ablations:
         return module
 
 
+def first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
 def main() -> None:
     ablations = Ablations(Path.cwd())
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     for name in (*ablations.left_out, None):
         report = ablations.search(name, runs)
         failure = report.failure
-        found = "nothing found" if failure is None else f"run {failure.run}: {str(failure.error).splitlines()[0]}"
+        found = "nothing found" if failure is None else f"run {failure.run}: {first_line(failure.error)}"
         print(f"{name or 'nothing is left out':50} {report.runs:6} runs   {found}")
 
 

@@ -1,4 +1,4 @@
-"""The Raft and the leased queue of the examples hold under faults, and what is left out of them is missed."""
+"""The simulated programs among the examples hold under faults, and what is left out of them is missed."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -8,16 +8,22 @@ import pytest
 from .conftest import EXAMPLES, imported
 
 #: How many things can be left out, and in how many runs nothing is found where none is.
-PROJECTS = {"raft": (6, 25), "leased_queue": (8, 60)}
+PROJECTS = {"raft": (6, 25), "leased_queue": (8, 60), "replicated_kv": (7, 25), "connection_pool": (7, 60)}
 #: Those that are missed soonest.
-SOON = {"raft": (0, 1, 5), "leased_queue": (0, 2, 6, 7)}
+SOON = {
+    "raft": (0, 1, 5),
+    "leased_queue": (0, 2, 6, 7),
+    "replicated_kv": (1, 2, 5, 6),
+    "connection_pool": (1, 3, 4, 5, 6),
+}
 
 each_project = pytest.mark.parametrize("project", PROJECTS)
 
 
 @pytest.fixture(scope="module")
 def ablations_of() -> Iterator[Callable[[str], Any]]:
-    modules = {"ablations", "raft", "test_raft", "leased_queue", "test_queue"}
+    programs = {"raft", "leased_queue", "replicated_kv", "connection_pool"}
+    modules = {"ablations", *programs, "test_raft", "test_queue", "test_kv", "test_pool"}
     with imported(EXAMPLES / "ablations.py", path=[], modules=modules) as module:
         yield lambda project: module.Ablations(EXAMPLES / project)
 

@@ -84,10 +84,10 @@ class StreamTransport(asyncio.Transport):
         """Send bytes to the peer."""
         if not isinstance(data, bytes | bytearray | memoryview):
             raise TypeError(f"data argument must be a bytes-like object, not {type(data).__name__!r}")
-        if self._has_sent_eof:
-            raise RuntimeError("Cannot call write() after write_eof()")
         if self._is_lost or self._is_closing or not data:
             return
+        if self._has_sent_eof:
+            raise RuntimeError("Cannot call write() after write_eof()")
         packet = bytes(data)
         self.peer._unread_bytes += len(packet)
         self._send(lambda: self.peer._arrive(packet), len(packet))

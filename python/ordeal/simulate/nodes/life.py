@@ -68,6 +68,8 @@ class Life:
         self._loop = loop
         self._held: deque[events.Handle] = deque()
         self._held_until = 0.0
+        self._freed: deque[events.Handle] = deque()
+        """What was held back and is ready now, and what comes after it: nothing of the node overtakes it."""
         self._dropped: list[events.Handle] = []
 
     @property
@@ -81,9 +83,26 @@ class Life:
             # Kept until the end of the run: freeing it could run code of the node.
             self._dropped.append(handle)
             return True
+        if self._freed and not self._is_next(handle):
+            return True
         if self._held or self._held_until > self._loop.now:
             self._held.append(handle)
             return True
+        return False
+
+    def _is_next(self, handle: events.Handle) -> bool:
+        """Return whether a callback is the first of those that were freed; makes it ready again if it has to wait."""
+        freed = self._freed
+        while freed and freed[0]._cancelled:
+            freed.popleft()
+        if not freed:
+            return True
+        if freed[0] is handle:
+            freed.popleft()
+            return True
+        if not any(each is handle for each in freed):
+            freed.append(handle)
+        self._loop.make_ready([handle])
         return False
 
     def hold_until(self, when: float) -> None:
@@ -102,6 +121,7 @@ class Life:
         if self._held_until == until:
             self._held_until = 0.0
             held, self._held = self._held, deque()
+            self._freed.extendleft(reversed(held))
             self._loop.make_ready(held)
 
     def end(self, *, is_silent: bool) -> None:
@@ -109,6 +129,7 @@ class Life:
         self.is_dead, self.is_silent = True, is_silent
         self._dropped.extend(self._held)
         self._held.clear()
+        self._freed.clear()
 
     def forget(self) -> None:
         """Free what was dropped, at the end of the run."""

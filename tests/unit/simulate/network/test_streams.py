@@ -156,6 +156,23 @@ def test_a_connection_that_is_aborted_with_nothing_unread_ends() -> None:
     simulate.run(main)
 
 
+def test_what_is_written_after_closing_is_dropped() -> None:
+    async def main() -> None:
+        async with await asyncio.start_server(echo, port=80):
+            reader, writer = await asyncio.open_connection("localhost", 80)
+            writer.close()
+            writer.write(b"late\n")
+            await asyncio.sleep(1)
+            assert await reader.read() == b""
+            _, writer = await asyncio.open_connection("localhost", 80)
+            writer.write_eof()
+            with pytest.raises(RuntimeError, match="write_eof"):
+                writer.write(b"late\n")
+            writer.close()
+
+    simulate.run(main)
+
+
 def test_writing_to_an_end_that_is_closed_is_a_reset() -> None:
     async def leave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.close()
