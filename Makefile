@@ -13,6 +13,7 @@
 #   make bench-full    run every benchmark and the whole bug suite with all peers, in hours, into the same file
 #   make probes        run real libraries on the simulated network, and write which work into docs/reference/libraries.md
 #   make docs          build the site of the documentation into build/site/html
+#   make accessibility look at the pages of reports with axe-core in headless Chromium; needs both, and npm
 #   make soak          explore with two workers for an hour, and fail when memory grows; MINUTES=10 for less, and
 #                      MACHINE=depth for a machine as deep as a tape may be
 #   make check-threads the core's tests under the thread sanitizer
@@ -57,7 +58,7 @@ tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files))
 # What starts with this line, wherever it lies.
 shell_scripts := $(shell grep -l -d skip '^\#!/bin/bash' tools/* .ci/run)
 
-.PHONY: demo test check nightly build lint format bench bench-full probes docs soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations
+.PHONY: demo test check nightly build lint format bench bench-full probes docs soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations accessibility
 .PHONY: test-core test-python test-nightly test-hypothesis test-pythons
 .PHONY: checks check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
 
@@ -118,10 +119,17 @@ fuzz-files: build
 fuzz-forks: build
 	@ORDEAL_CRAFTED_MESSAGES=10000 python -m pytest --quiet tests/unit/_engine/execution/test_fork_server.py
 
+build/axe/node_modules/axe-core/axe.min.js:
+	@tools/run-checked "axe-core" npm install --no-audit --no-fund --prefix build/axe axe-core@4
+
+accessibility: build build/axe/node_modules/axe-core/axe.min.js
+	@python tools/accessibility.py build/axe/node_modules/axe-core/axe.min.js
+
 nightly: check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks docs
 	@$(MAKE) test-nightly
 	@$(MAKE) test-hypothesis
 	@$(MAKE) test-pythons
+	@if command -v npm >/dev/null && command -v chromium >/dev/null; then $(MAKE) accessibility; fi
 	@$(MAKE) soak MINUTES=10
 	@$(MAKE) soak MINUTES=10 MACHINE=depth
 
