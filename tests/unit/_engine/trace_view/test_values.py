@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import enum
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
 
+from ordeal._engine import untrusted
 from ordeal._engine.trace_view import values
 from ordeal._engine.trace_view.values import StateReader
 from ordeal._engine.trace_view.view import Change, changes_between
@@ -151,6 +153,69 @@ def test_hostile_objects_are_contained(kind: type) -> None:
     state = state_of(before=1, hostile=kind(), after=2)
     assert (state["before"], state["after"]) == ("1", "2")
     assert all(len(text) < 400 and text.isprintable() for text in state.values())
+
+
+class HostileText(str):
+    """A text whose methods do harm."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        raise SystemExit(1)
+
+    def __getitem__(self, key: Any) -> Any:
+        raise SystemExit(2)
+
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+
+def _raises(error: BaseException) -> Callable[[], Any]:
+    def act() -> Any:
+        raise error
+
+    return act
+
+
+def _hangs() -> Any:
+    while True:
+        time.sleep(0.01)
+
+
+def _recurses() -> Any:
+    return _recurses() + ""
+
+
+#: What a method of an object may do when it is asked for a text, a length or its items.
+ACTS: dict[str, Callable[[], Any]] = {
+    "raises": _raises(ValueError("no")),
+    "exits": _raises(SystemExit(3)),
+    "closes": _raises(GeneratorExit()),
+    "hangs": _hangs,
+    "recurses": _recurses,
+    "is long": lambda: "x" * 2**26,
+    "is ANSI": lambda: "\x1b[31m\x1b]0;title\x07\r\n" * 100,
+    "is no text": lambda: 7,
+    "is odd": lambda: "\ud800\u202e\x00</script>",
+    "is a hostile text": lambda: HostileText("x" * 1_000),
+}
+_ASKED = ("__repr__", "__str__", "__len__", "__iter__", "__bool__", "__eq__", "items", "keys", "values", "__format__")
+
+
+def hostile_object(base: type, act: Callable[[], Any]) -> Any:
+    methods: dict[str, Any] = {name: lambda self, *_arguments: act() for name in _ASKED}
+    return type("Hostile", (base,), {**methods, "__hash__": lambda _self: 1})()
+
+
+@pytest.mark.parametrize("base", [object, dict, list, set, Exception])
+def test_fifty_hostile_objects_are_contained(base: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(untrusted, "SECONDS_MAX", 0.05)
+    assert len(ACTS) == 10
+    for name, act in ACTS.items():
+        state = state_of(before=1, hostile=hostile_object(base, act), held=[hostile_object(base, act)], after=2)
+        assert state["before"] == "1", name
+        assert "after" in state or "..." in state, name
+        assert all(len(text) < 400 and text.isprintable() for text in state.values()), name
 
 
 def test_size_and_depth_are_bounded() -> None:
