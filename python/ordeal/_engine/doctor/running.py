@@ -17,10 +17,13 @@ from ordeal._engine.isolation.command import run_module
 from ordeal.config import OrdealConfig
 from ordeal.config.options import DEFAULT_PATH
 
-#: How long and how far a class is examined, and how far where it is compared with itself.
-SECONDS = 10.0
+#: How long and how far a class is examined: with what follows, in about five seconds.
+SECONDS = 2.0
 RUNS = 500
+#: How far where it is compared with itself; a slow machine makes fewer runs.
 SHORT_RUNS = 60
+_SHORT_RUNS_MIN = 5
+_SHORT_SHARE = 8
 _GRACE_SECONDS = 20.0
 _FREE_BYTES_MIN = 100 << 20
 _ANSWER_BYTES_MAX = 1 << 26
@@ -36,13 +39,19 @@ def examine(config: OrdealConfig, folder: Path) -> Iterator[Check]:
             yield _of(subject, check)
         if not first.get("error"):
             # With max_runs alone: a clock must not decide where they end.
+            runs = _short_runs(first["result"]["total_runs"])
             short = [
-                _examined(subject, targets, config.explorer.seed, SHORT_RUNS, _GRACE_SECONDS, folder, hash_seed)
+                _examined(subject, targets, config.explorer.seed, runs, _GRACE_SECONDS, folder, hash_seed)
                 for hash_seed in ("0", "0", "1")
             ]
             for check in stability(short):
                 yield _of(subject, check)
     yield from environment(config, folder)
+
+
+def _short_runs(runs: int) -> int:
+    """Return how many runs to compare, where ``runs`` fit into the time."""
+    return SHORT_RUNS if runs >= RUNS else max(_SHORT_RUNS_MIN, min(SHORT_RUNS, runs // _SHORT_SHARE))
 
 
 def _of(subject: str, check: Check) -> Check:
