@@ -14,6 +14,7 @@
 #   make probes        run real libraries on the simulated network, and write which work into docs/reference/libraries.md
 #   make docs          build the site of the documentation into build/site/html
 #   make accessibility look at the pages of reports with axe-core in headless Chromium; needs both, and npm
+#   make wheels        build wheels for the versions of Python that are here, and try each in an empty environment
 #   make soak          explore with two workers for an hour, and fail when memory grows; MINUTES=10 for less, and
 #                      MACHINE=depth for a machine as deep as a tape may be
 #   make check-threads the core's tests under the thread sanitizer
@@ -58,7 +59,7 @@ tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files))
 # What starts with this line, wherever it lies.
 shell_scripts := $(shell grep -l -d skip '^\#!/bin/bash' tools/* .ci/run)
 
-.PHONY: demo test check nightly build lint format bench bench-full probes docs soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations accessibility
+.PHONY: demo test check nightly build lint format bench bench-full probes docs soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations accessibility wheels
 .PHONY: test-core test-python test-nightly test-hypothesis test-pythons
 .PHONY: checks check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
 
@@ -98,6 +99,9 @@ probes: build
 
 docs: build build/docs-venv/stamp
 	@build/docs-venv/bin/python tools/docs_site.py build/site
+
+wheels: build
+	@python tools/wheels.py --core build/core/libcore.a
 
 soak: build
 	@python benchmarks/soak.py --minutes $(MINUTES) --machine $(MACHINE)
