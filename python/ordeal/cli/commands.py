@@ -237,6 +237,7 @@ def report(**given: Any) -> int:
 @click.option("--prune-fixed", is_flag=True, help="Delete seeds that pass now")
 @click.option("--json", is_flag=True, help="Print the outcome as JSON")
 @click.option("-v", "--verbose", is_flag=True, help="Show programs, tracebacks and output")
+@click.option("--watch", is_flag=True, help="Replay again what a saved file concerns, until Ctrl-C")
 def seeds(**given: Any) -> int:
     """Replay the saved failures (seeds) of all classes, and say which still fail."""
     return _run("seeds", given)

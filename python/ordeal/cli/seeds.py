@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ class _Flags:
     prune_fixed: bool
     json: bool
     verbose: bool
+    watch: bool
 
 
 def run(given: Mapping[str, Any]) -> int:
@@ -38,14 +40,25 @@ def run(given: Mapping[str, Any]) -> int:
     return _seeds(_Flags(**given))
 
 
+def _check(flags: _Flags) -> None:
+    wrong = [name for name, given in (("--json", flags.json), ("--prune-fixed", flags.prune_fixed)) if given]
+    if flags.watch and wrong:
+        raise ConfigError(f"`--watch` goes on until Ctrl-C, and `{wrong[0]}` is for its end", hint="drop one of them")
+
+
 def _seeds(flags: _Flags) -> int:
+    _check(flags)
     config = load_config(needs_tests=False) if flags.dir is None and Path(DEFAULT_PATH).exists() else None
     corpus = SeedCorpus(flags.dir or (config.report.corpus_dir if config else CORPUS_DIR))
     paths = corpus.paths()
     if flags.dir is not None and not corpus.folder.is_dir():
         raise ConfigError(f"no folder {flags.dir} to read seeds from", hint="name the folder that holds the seeds")
     terminal.say(seeds_header(len(paths), corpus.folder, exists=corpus.folder.is_dir()))
-    replayer = SeedReplayer(config.explorer.rule_timeout if config else None, settings=Path(DEFAULT_PATH))
+    rule_timeout = config.explorer.rule_timeout if config else None
+    if flags.watch:
+        code: int = importlib.import_module("ordeal.cli.watch").watch_seeds(corpus, rule_timeout)
+        return code
+    replayer = SeedReplayer(rule_timeout, settings=Path(DEFAULT_PATH))
     replays = _replay_all(replayer, paths, verbose=flags.verbose)
     fixed = [replay.path for replay in replays if replay.status is SeedStatus.FIXED]
     pruned, errors = corpus.remove(fixed) if flags.prune_fixed else ([], [])

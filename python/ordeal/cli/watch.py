@@ -1,0 +1,290 @@
+"""``ordeal seeds --watch``: after each save of a file, replays the seeds whose code it belongs to.
+
+This process runs no code of the user's: a warm one does, which is ended and started anew when it takes too long.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ordeal._engine.formatting import counted, one_line
+from ordeal._engine.seed_corpus.corpus import SeedCorpus
+from ordeal._native import monotonic
+from ordeal.cli import terminal
+from ordeal.errors import ConfigError
+
+FOUND = 1
+#: So long may all seeds of a class take; a rule that hangs has a limit of its own.
+SECONDS_MAX = 120.0
+#: So long an answer may be.
+LINE_BYTES_MAX = 2**20
+#: A change is reported when there was no other for so long; editors write a file in several steps.
+QUIET_MILLISECONDS, WAIT_MILLISECONDS = 20, 400
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A line of the warm process: what became of a seed, the files of the code, or that a request is done."""
+
+    seed: str = ""
+    status: str = ""
+    fails: bool = False
+    line: str = ""
+    files: list[str] | None = None
+    done: bool = False
+
+
+_ANSWER = msgspec.json.Decoder(Answer)
+
+
+class WarmProcess:
+    """A process that replays seeds, see ``warm_replay``; it is started again when it has ended."""
+
+    def __init__(self, rule_timeout: float | None, caches: Path, *, seconds_max: float = SECONDS_MAX) -> None:
+        self._rule_timeout, self._caches, self._seconds_max = rule_timeout, caches, seconds_max
+        self._process: subprocess.Popen[bytes] | None = None
+        self._rest = b""
+
+    def replay(self, seeds: Sequence[Path]) -> Iterator[Answer]:
+        """Yield what becomes of each seed, then the files of the code. A seed that ends its process has no answer."""
+        try:
+            yield from self._replay(seeds)
+        except (OSError, ValueError, msgspec.DecodeError):
+            self.close()
+
+    def _replay(self, seeds: Sequence[Path]) -> Iterator[Answer]:
+        deadline = monotonic() + self._seconds_max
+        process = self._started(deadline)
+        assert process.stdin is not None
+        request = {
+            "seeds": list(map(str, seeds)),
+            "path": sys.path,
+            "caches": str(self._caches),
+            "rule_timeout": self._rule_timeout,
+        }
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+        process.stdin.flush()
+        while not (answer := self._answer(deadline)).done:
+            yield answer
+
+    def _started(self, deadline: float) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            self._rest = b""
+            start = "import sys; sys.path[:] = sys.argv[1:]; from ordeal.cli.warm_replay import main; main()"
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", start, *sys.path],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            self._answer(deadline)
+        return self._process
+
+    def _answer(self, deadline: float) -> Answer:
+        """Return the next line. Raises ``ValueError`` where there is none in time, or it is too long."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        while b"\n" not in self._rest:
+            left = deadline - monotonic()
+            if left <= 0 or not select.select([self._process.stdout], [], [], left)[0]:
+                raise ValueError("no answer in time")
+            part = os.read(self._process.stdout.fileno(), 2**16)
+            if not part or len(self._rest) > LINE_BYTES_MAX:
+                raise ValueError("the process ended, or writes too much")
+            self._rest += part
+        line, _, self._rest = self._rest.partition(b"\n")
+        return _ANSWER.decode(line)
+
+    def close(self) -> None:
+        """End the process with all that it started."""
+        if self._process is None:
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+        self._process = None
+
+
+@dataclass(slots=True)
+class Group:
+    """The seeds of a class, the files that its code came from, and which seeds fail."""
+
+    name: str
+    seeds: list[Path]
+    files: set[str] = field(default_factory=set)
+    failing: set[str] = field(default_factory=set)
+    whole: bool = False
+
+    def belongs(self, changed: Iterable[str]) -> bool:
+        """Whether a change is one of its code; where that could not be imported, each one may be."""
+        changed = set(changed)
+        return (
+            bool(changed & self.files) or (not self.whole and bool(changed)) or bool(changed & set(self._own_files()))
+        )
+
+    def _own_files(self) -> Iterator[str]:
+        return (os.path.realpath(path) for path in self.seeds)
+
+
+class Watch:
+    """Replays the groups of a corpus, and tells what became of them."""
+
+    def __init__(self, corpus: SeedCorpus, warm: WarmProcess, say: Callable[[str], None]) -> None:
+        self._corpus, self._warm, self._say = corpus, warm, say
+        self.groups: dict[str, Group] = {}
+        self._read()
+
+    def _read(self) -> None:
+        """Take the seeds as they are now."""
+        by_class: dict[str, list[Path]] = {}
+        for path in self._corpus.paths():
+            by_class.setdefault(path.parent.name, []).append(path)
+        self.groups = {name: self._group(name, seeds) for name, seeds in by_class.items()}
+
+    def _group(self, name: str, seeds: list[Path]) -> Group:
+        known = self.groups.get(name)
+        if known is None or known.seeds != seeds:
+            return Group(name, seeds, set() if known is None else known.files)
+        return known
+
+    def replay_all(self) -> None:
+        """Replay every seed."""
+        self._replay(self.groups.values())
+
+    def changed(self, files: Iterable[str], caches: Path | None = None) -> bool:
+        """Replay the seeds that a change of ``files`` concerns; return whether there were any."""
+        changed = [os.path.realpath(file) for file in files]
+        before = dict(self.groups)
+        self._read()
+        for file in changed:
+            forget_cache(file, caches)
+        concerned = [
+            each for each in self.groups.values() if each.belongs(changed) or before.get(each.name) is not each
+        ]
+        if concerned:
+            self._say(f"\n{', '.join(sorted({one_line(Path(file).name) for file in changed}))} changed")
+            self._replay(concerned)
+        return bool(concerned)
+
+    def _replay(self, groups: Iterable[Group]) -> None:
+        began, number = monotonic(), 0
+        for group in groups:
+            number += len(group.seeds)
+            self._replay_group(group)
+        failing = sum(len(each.failing) for each in self.groups.values())
+        verdicts = [f"{failing} failing"] if failing else []
+        verdicts += ["not all could be replayed"] if not all(each.whole for each in self.groups.values()) else []
+        took = f"{counted(number, 'seed')} run in {monotonic() - began:.2f} s"
+        self._say(f"{took}: {', '.join(verdicts) or 'no seed fails'}")
+
+    def _replay_group(self, group: Group) -> None:
+        told: set[str] = set()
+        group.failing.clear()
+        group.whole = True
+        ended = True
+        for answer in self._warm.replay(group.seeds):
+            if answer.files is not None:
+                group.files |= set(answer.files)
+                ended = False
+                continue
+            told.add(answer.seed)
+            group.whole &= answer.status != "class_unusable"
+            if answer.fails:
+                group.failing.add(answer.seed)
+            self._say(answer.line)
+        if ended:
+            # The one after the last that was told of ended the process, or took too long.
+            group.whole = False
+            rest = [path for path in group.seeds if str(path) not in told]
+            for path in rest[:1]:
+                group.failing.add(str(path))
+                self._say(f"  REGRESSION  {one_line(path.name)}  ended its process, or took too long")
+            if len(rest) > 1:
+                self._say(f"  {counted(len(rest) - 1, 'seed')} of {group.name} not replayed after it")
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders in which a change may concern a seed: not those below, which may hold anything."""
+        found = {Path.cwd()}
+        for group in self.groups.values():
+            found |= {each.resolve().parent for each in group.seeds}
+            found |= {Path(file).parent for file in group.files}
+        return sorted(str(folder) for folder in found if folder.is_dir())
+
+    @property
+    def exit_code(self) -> int:
+        """1 while a seed fails."""
+        return FOUND if any(group.failing for group in self.groups.values()) else 0
+
+
+def forget_cache(file: str, caches: Path | None) -> None:
+    """Delete what the warm process has compiled of a file."""
+    if caches is not None and file.endswith(".py"):
+        folder = caches / Path(file).parent.relative_to("/")
+        for path in folder.glob(f"{Path(file).stem}.*.pyc"):
+            path.unlink(missing_ok=True)
+
+
+def is_watched(name: str) -> bool:
+    """Whether a file may be code or a seed."""
+    return name.endswith((".py", ".toml")) or (Path(name).name.startswith("seed-") and ".json" in name)
+
+
+def watch_seeds(corpus: SeedCorpus, rule_timeout: float | None) -> int:
+    """Replay all seeds, then those of what is saved, until Ctrl-C; return 1 when a seed failed in the end, else 0.
+
+    Raises:
+        ConfigError: what notices changes is not installed.
+    """
+    if importlib.util.find_spec("watchfiles") is None:
+        hint = "`pip install 'ordeal[watch]'`, or `pip install watchfiles`"
+        raise ConfigError("`--watch` needs the package `watchfiles`", hint=hint)
+    changes = importlib.import_module("watchfiles").watch
+    with tempfile.TemporaryDirectory(prefix="ordeal-watch-") as folder:
+        caches = Path(folder)
+        warm = WarmProcess(rule_timeout, caches)
+        try:
+            watch = Watch(corpus, warm, terminal.say)
+            watch.replay_all()
+            terminal.say("Watching; Ctrl-C ends.")
+            with suppress(KeyboardInterrupt):
+                _follow(watch, changes, caches)
+            return watch.exit_code
+        finally:
+            warm.close()
+
+
+def _follow(watch: Watch, changes: Callable[..., Iterator[set[tuple[Any, str]]]], caches: Path) -> None:
+    while True:
+        folders = watch.folders
+        found = changes(
+            *folders,
+            watch_filter=lambda _, name: is_watched(name),
+            step=QUIET_MILLISECONDS,
+            debounce=WAIT_MILLISECONDS,
+            recursive=False,
+            raise_interrupt=True,
+        )
+        for batch in found:
+            watch.changed([name for _, name in batch], caches)
+            if watch.folders != folders:
+                break
