@@ -347,7 +347,8 @@ def nested(tuples: int) -> st.SearchStrategy[Any]:
     return strategy
 
 
-def test_37_what_nests_too_deeply_for_hypothesis_is_no_run() -> None:
+@pytest.mark.parametrize(("seeds", "least"), [(20, 10), pytest.param(60, 30, marks=pytest.mark.nightly)])
+def test_37_what_nests_too_deeply_for_hypothesis_is_no_run(seeds: int, least: int) -> None:
     @st.composite
     def deep(draw: st.DrawFn) -> Any:
         return draw(nested(draw(st.integers(76, 98))))
@@ -370,11 +371,11 @@ def test_37_what_nests_too_deeply_for_hypothesis_is_no_run() -> None:
             self.log("l")
 
     replayed = 0
-    for seed in range(60):
+    for seed in range(seeds):
         for trace in lowering_audit.explored(Machine, seed):
             assert lowering_audit.compare(Machine, trace, set(Machine.histories)) == ""
             replayed += 1
-    assert replayed >= 30
+    assert replayed >= least
 
 
 def test_37_the_audit_sees_what_differs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -303,7 +303,7 @@ void take_or_refuse(std::string_view bytes) {
 TEST(StateCodec, FlippedAndSplicedBytesAreTakenOrRefusedAndNothingElse) {
   const std::string bytes = saved_bytes(12);
   Rng rng(5);
-  for (int attempt = 0; attempt < 4000; ++attempt) {
+  for (int attempt = 0; attempt < 2000; ++attempt) {
     std::string damaged = bytes;
     const std::uint64_t changes = 1 + rng.below(4);
     for (std::uint64_t i = 0; i < changes; ++i) {

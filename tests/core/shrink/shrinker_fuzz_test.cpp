@@ -32,7 +32,7 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 std::uint64_t machines_to_try() {
   const char* const given = std::getenv("ORDEAL_SHRINKS");  // NOLINT(concurrency-mt-unsafe): before any thread
-  return given == nullptr ? 1'500 : std::strtoull(given, nullptr, 10);
+  return given == nullptr ? 700 : std::strtoull(given, nullptr, 10);
 }
 
 // A bound as programs have them: mostly small, sometimes at an end of what fits.

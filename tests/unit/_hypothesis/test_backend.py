@@ -28,7 +28,7 @@ def registered() -> Iterator[None]:
 
 
 def test_it_is_a_provider_as_hypothesis_wants_it() -> None:
-    run_conformance_test(TapeBackend, settings=settings(max_examples=60, database=None, deadline=None))
+    run_conformance_test(TapeBackend, settings=settings(max_examples=30, database=None, deadline=None))
 
 
 def drawn(strategy: st.SearchStrategy[Any], backend: str = NAME, seeded: int = 1, count: int = 300) -> list[Any]:

@@ -474,7 +474,7 @@ def test_an_exploration_is_the_same_with_a_journal(kind: str) -> None:
         explorer = Explorer(Failing, seed=3, checkpoint_kind=kind, checkpoint_prob=0.5)
         if memory is not None:
             explorer._driver.journal = _native.Journal(memory)
-        found = explorer.run(max_time=UNLIMITED_S, max_shrink_time=UNLIMITED_S, max_runs=60)
+        found = explorer.run(max_time=UNLIMITED_S, max_shrink_time=UNLIMITED_S, max_runs=30)
         return [failure.trace.steps for failure in found.failures if failure.trace], found.total_steps, found.notes
 
     Death.now = int

@@ -484,8 +484,7 @@ def test_conftest_that_asks_every_test(project: Project) -> None:
     "options",
     [
         (),
-        ("--dist", "worksteal"),
-        *(pytest.param(("--dist", each), marks=pytest.mark.nightly) for each in ("loadfile", "loadscope")),
+        *(pytest.param(("--dist", each), marks=pytest.mark.nightly) for each in ("worksteal", "loadfile", "loadscope")),
     ],
 )
 def test_workers(project: Project, options: tuple[str, ...]) -> None:

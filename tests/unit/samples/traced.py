@@ -87,7 +87,7 @@ class Everything(ChaosTest):
 
 def failing(machine: type[RuleBasedStateMachine], **options: Any) -> Trace:
     """The trace of the first failure of ``machine``."""
-    (failure, *_) = Explorer(machine).run(max_runs=300, **options).failures
+    (failure, *_) = Explorer(machine).run(**{"max_runs": 120, **options}).failures
     assert failure.trace is not None
     return failure.trace
 

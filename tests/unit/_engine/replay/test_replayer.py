@@ -361,7 +361,7 @@ class Drawing(RuleBasedStateMachine):
 
 
 def test_draws_in_a_body_become_minimal() -> None:
-    loaded = load_for_replay(trace.shrink(failing(Drawing, shrink=False), Drawing), Drawing)
+    loaded = load_for_replay(trace.shrink(failing(Drawing, shrink=False, max_runs=60), Drawing), Drawing)
     ((_, _, _, arguments),) = loaded.replayer.run(loaded.tape).tape.steps()
     assert [choices for _, choices in arguments if choices] == [[2, 500, 1000]]
 
