@@ -1,4 +1,4 @@
-"""The package offers its public names and loads them late."""
+"""The package offers its public names and loads them late; what stands only for other modules offers theirs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import ordeal
+from ordeal import reporting
+from ordeal._engine.properties import text
 
 
 def python(code: str) -> str:
@@ -59,3 +61,9 @@ def test_a_public_name_that_is_also_a_module_is_that_module_and_can_be_called() 
     for name, module in clashing.items():
         assert getattr(ordeal, name) is module
         assert callable(module)
+
+
+def test_the_lines_of_own_reports_are_those_of_the_reports() -> None:
+    assert reporting.__all__ == ["property_lines", "reliability_lines"]
+    assert reporting.property_lines is text.property_lines
+    assert reporting.reliability_lines is text.reliability_lines
