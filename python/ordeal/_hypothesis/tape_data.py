@@ -12,12 +12,13 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
+from hypothesis.control import should_note
 from hypothesis.internal.conjecture.choice import choices_size
 from hypothesis.internal.conjecture.data import MAX_DEPTH, ConjectureData
 from hypothesis.internal.conjecture.providers import COLLECTION_DEFAULT_MAX_SIZE, PrimitiveProvider
 from hypothesis.internal.floats import SMALLEST_SUBNORMAL, float_to_int, int_to_float
 from hypothesis.internal.intervalsets import IntervalSet
-from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies import DataObject, SearchStrategy
 from hypothesis.strategies._internal.lazy import unwrap_strategies
 
 from ordeal._hypothesis.same_strategies import same_strategy
@@ -44,6 +45,24 @@ class _Events(dict[str, Any]):
             super().__setitem__(label, payload)
 
 
+class DataDraws(DataObject):
+    """What ``data()`` gives to a rule in the Explorer.
+
+    Hypothesis reads the state of the module ``random`` before and after each draw, to warn of strategies that use it.
+    That takes longer than most draws. Here only the first draw from a strategy, or from one like it, is checked so.
+    """
+
+    conjecture_data: TapeData
+
+    def draw(self, strategy: SearchStrategy[Any], label: Any = None) -> Any:
+        """Draw a value of ``strategy``; ``label`` names it where the draw fails, and in notes."""
+        if not self.conjecture_data.knows(strategy) or should_note():
+            return super().draw(strategy, label)
+        self.count += 1
+        named = "" if label is None else f" ({label})"
+        return self.conjecture_data.draw(strategy, observe_as=f"generate:Draw {self.count}{named}")
+
+
 class TapeData(ConjectureData):
     """Draws as its base class does, choice by choice, and counts their size alike; it keeps their values.
 
@@ -57,6 +76,7 @@ class TapeData(ConjectureData):
         super().__init__(random=None, provider=provider)
         self.stand(SPANS_OF_ARGUMENT)
         self.events = _Events()
+        self._shared_data_strategy = DataDraws(self)
 
     def stand(self, spans: int) -> None:
         """Continue as if this many spans were open, so that values nest no deeper than in Hypothesis' loop."""
@@ -91,6 +111,16 @@ class TapeData(ConjectureData):
             raise
         finally:
             self._leave(depth)
+
+    @staticmethod
+    def knows(strategy: object) -> bool:
+        """Return whether this is a strategy that, or one made in the same way, was drawn from before."""
+        if not isinstance(strategy, SearchStrategy):
+            return False
+        if _DO_DRAW in strategy.__dict__:
+            return True
+        same = same_strategy(strategy)
+        return same is not None and _DO_DRAW in same.strategy.__dict__
 
     def _leave(self, depth: int) -> None:
         if not self.frozen:
