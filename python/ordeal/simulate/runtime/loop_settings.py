@@ -27,6 +27,10 @@ class LoopSettings(FencedLoop):
         """What asyncio reported of errors that nobody awaits."""
         self.strikes: dict[tuple[str, str], int] = {}
         """How often which fault struck which node."""
+        self.machine_seed = 0
+        """What the identities of the machines follow from."""
+        self.uuid_ticks: dict[str, int] = {}
+        """The time in the last UUID of each machine, by its name."""
 
     def is_running(self) -> bool:
         """Return whether the loop runs now."""

@@ -18,11 +18,9 @@ from ordeal.simulate.nodes.life import LIFE
 from ordeal.simulate.nodes.node_files import is_real
 from ordeal.simulate.outside.declared import event_hint
 from ordeal.simulate.replacement import Places, Replacement
+from ordeal.simulate.runtime.identity import epoch_s
 from ordeal.simulate.runtime.loop import SimulationLoop
 from ordeal.simulate.runtime.system_functions import system_functions
-
-#: What ``time.time()`` answers when a run begins: the first of January 2026, in UTC.
-EPOCH_S = 1_767_225_600.0
 
 _FENCES = {
     "socket": (
@@ -61,8 +59,7 @@ class RunClock:
     @property
     def epoch(self) -> float:
         """What the date is when ``time`` says 0: in a node, its clock may be set wrong."""
-        life = LIFE.get()
-        return EPOCH_S if life is None else EPOCH_S + life.clock.offset
+        return epoch_s()
 
     def time(self) -> float:
         """Return the simulated time in seconds."""
@@ -130,7 +127,7 @@ class Surroundings:
     def begin(self, loop: SimulationLoop, chance: int) -> None:
         """Prepare for a run on ``loop``; ``chance`` seeds the generators of the program."""
         self._clock.loop = loop
-        self._chance = chance
+        self._chance = loop.machine_seed = chance
         self._random = None
         random.seed(chance)
         numpy: Any = sys.modules.get("numpy.random")

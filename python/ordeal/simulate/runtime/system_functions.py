@@ -1,4 +1,4 @@
-"""Functions of ``socket``, ``signal`` and ``os`` that ask the loop of the run: sockets, names and signals."""
+"""Functions of the standard library that ask the loop of the run: sockets, names, child processes and signals."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +19,7 @@ from ordeal.simulate.nodes.life import LIFE
 from ordeal.simulate.outside.open_tls import open_to
 from ordeal.simulate.outside.popen import PopenType
 from ordeal.simulate.replacement import MACHINERY, Places, Replacement, package_of
+from ordeal.simulate.runtime.identity import card_number, host_name, time_uuid
 
 #: They set up the process, and not the program.
 _REAL_CALLERS = MACHINERY | {"asyncio", "threading", "subprocess", "multiprocessing", "unittest"}
@@ -27,6 +29,7 @@ _JOBS = "ordeal.simulate.runtime.executors"
 
 _REAL_SOCKET = socket.socket
 _REAL_GETADDRINFO = socket.getaddrinfo
+_REAL_GETHOSTNAME, _REAL_GETNODE, _REAL_UUID1 = socket.gethostname, uuid.getnode, uuid.uuid1
 _REAL_SIGNAL, _REAL_GETSIGNAL, _REAL_RAISE = signal.signal, signal.getsignal, signal.raise_signal
 _REAL_KILL = os.kill
 
@@ -136,6 +139,20 @@ def _is_simulated(loop: Any, host: Any) -> bool:
     return True
 
 
+def _gethostname() -> str:
+    return _REAL_GETHOSTNAME() if _loop("socket") is None else host_name()
+
+
+def _getnode() -> int:
+    loop = _loop("uuid")
+    return _REAL_GETNODE() if loop is None else card_number(loop)
+
+
+def _uuid1(node: int | None = None, clock_seq: int | None = None) -> uuid.UUID:
+    loop = _loop("uuid")
+    return _REAL_UUID1(node, clock_seq) if loop is None else time_uuid(loop, node, clock_seq)
+
+
 def _signal(signalnum: Any, handler: Any) -> Any:
     loop = _loop("signal")
     return _REAL_SIGNAL(signalnum, handler) if loop is None else loop.set_signal(signalnum, handler)
@@ -166,6 +183,9 @@ _PLACES = Places(
     {
         (socket, "socket"): _SocketType(),
         (socket, "getaddrinfo"): _getaddrinfo,
+        (socket, "gethostname"): _gethostname,
+        (uuid, "getnode"): _getnode,
+        (uuid, "uuid1"): _uuid1,
         (subprocess, "Popen"): PopenType(_loop_of_popen),
         (signal, "signal"): _signal,
         (signal, "getsignal"): _getsignal,
