@@ -45,6 +45,9 @@ BUGS = (
     Bug("alru_clear", ("async-lru==2.0.3",), ("async-lru==2.0.4",)),
     Bug("aiojobs_limit", ("aiojobs==1.0.0", _TIMEOUT), ("aiojobs==1.1.0", _TIMEOUT)),
     Bug("redis_cancel", ("redis==4.5.1", _TIMEOUT), ("redis==4.5.4", _TIMEOUT)),
+    Bug("redis_pipeline", ("redis==4.5.1", _TIMEOUT), ("redis==4.5.5", _TIMEOUT)),
+    Bug("redis_pool", ("redis==4.5.3", _TIMEOUT), ("redis==4.5.5", _TIMEOUT)),
+    Bug("redis_waiters", ("redis==5.0.1", _TIMEOUT), ("redis==8.1.0",)),
 )
 
 
