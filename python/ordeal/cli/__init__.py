@@ -26,6 +26,7 @@ _COMMANDS = {
     "bisect": "Find the commit that brought a failure",
     "catalog": "List the assertions of the source that no run has reached",
     "completion": "Print the script that completes commands in a shell",
+    "dashboard": "Serve pages of all runs to a browser on this machine",
     "doctor": "Say why a machine finds nothing",
     "explore": "Search the classes named in ordeal.toml for failures",
     "init": "Write a first machine for a package, and run it",

@@ -111,6 +111,29 @@ def completion(shell: str) -> int:
 
 
 @click.command(
+    name="dashboard",
+    epilog="Exit code: 0, 2 for wrong use.",
+    **_SETTINGS,
+)
+@click.option(
+    "--port",
+    metavar="N",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port to listen on [default: one that is free]",
+)
+@click.option("--open", is_flag=True, help="Open the page in a browser")
+@click.option("--runs", metavar="PATH", type=click.Path(), help="Folder of the runs [default: .ordeal/runs]")
+def dashboard(**given: Any) -> int:
+    """Serve pages of all runs to a browser on this machine.
+
+    Follows a run that goes on. Prints an address with a token, which nobody else knows; it reads the files of the runs,
+    and changes nothing.
+    """
+    return _run("dashboard", given)
+
+
+@click.command(
     name="doctor",
     epilog="Exit code: 0, 1 for a warning with --strict, 2 for an error or wrong use.",
     **_SETTINGS,
@@ -243,7 +266,10 @@ def seeds(**given: Any) -> int:
     return _run("seeds", given)
 
 
-_ALL: tuple[click.Command, ...] = (benchmark, bisect, catalog, completion, doctor, explore, init, replay, report, seeds)
+_ALL: tuple[click.Command, ...] = (
+    *(benchmark, bisect, catalog, completion, dashboard),
+    *(doctor, explore, init, replay, report, seeds),
+)
 
 
 def commands() -> Iterator[click.Command]:

@@ -1,0 +1,189 @@
+"""What the pages of the dashboard show, from the files of the runs: statuses, events and results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ordeal._engine.formatting import counted
+from ordeal._engine.runs.events import (
+    ClassDone,
+    ClassStarted,
+    Event,
+    Finished,
+    Found,
+    Health,
+    NewEdges,
+    Progress,
+    RunStatus,
+    SeedReplayed,
+    SessionBegun,
+    Shrunk,
+)
+from ordeal._engine.runs.folder import EVENTS, RESULT, STATUS, read_events, read_status, run_folders
+from ordeal._report.html.chart import Mark, Point, coverage_chart
+
+#: So many rows of a kind are on a page; the report has all of them.
+ROWS_MAX = 200
+#: More marks than this hide the curve.
+MARKS_MAX = 30
+
+
+@dataclass(slots=True)
+class ClassView:
+    """What the events say about the search of a class."""
+
+    name: str
+    began: float
+    points: list[Point] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    progress: Progress | None = None
+    found: dict[str, Found | Shrunk] = field(default_factory=dict)
+    seeds: list[SeedReplayed] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    done: ClassDone | None = None
+
+
+def class_views(events: Iterable[Event]) -> list[ClassView]:
+    """Return what the events of a run say about each of its classes."""
+    views: list[ClassView] = []
+    for event in events:
+        if isinstance(event, ClassStarted):
+            views.append(ClassView(event.test_class, event.elapsed))
+        elif views:
+            _take(views[-1], event)
+    return views
+
+
+def _take(view: ClassView, event: Event) -> None:
+    seconds = event.elapsed - view.began
+    if isinstance(event, NewEdges | Progress) and event.edges:
+        view.points.append(Point(seconds, event.runs, event.edges))
+    if isinstance(event, Progress):
+        view.progress = event
+    elif isinstance(event, Found):
+        view.found[event.id] = event
+        if len(view.marks) < MARKS_MAX:
+            view.marks.append(Mark(seconds, event.error))
+    elif isinstance(event, Shrunk):
+        # Shrinking may have joined some of what was found: what is shrunk is all that is reported.
+        if not any(isinstance(each, Shrunk) for each in view.found.values()):
+            view.found.clear()
+        view.found[event.id] = event
+    elif isinstance(event, SeedReplayed):
+        view.seeds.append(event)
+    elif isinstance(event, Health):
+        view.notes.append(event.message)
+    elif isinstance(event, ClassDone):
+        view.done = event
+
+
+def state_of(status: RunStatus | None) -> str:
+    """Return what a run does now. One whose process is gone was killed, whatever its status says."""
+    if status is None:
+        return "unreadable"
+    return status.state if status.state != "running" or _is_alive(status.pid) else "killed"
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return pid > 0
+
+
+def list_values(runs: Path) -> dict[str, Any]:
+    """Return what the list of runs shows, the newest first."""
+    rows = []
+    for folder in reversed(run_folders(runs)[-ROWS_MAX:]):
+        status = read_status(folder)
+        rows.append({"id": folder.name, "state": state_of(status), "status": status})
+    return {"title": f"{counted(len(rows), 'run')} - ordeal", "rows": rows}
+
+
+def run_values(folder: Path) -> dict[str, Any]:
+    """Return what the page of a run shows."""
+    status = read_status(folder)
+    events = list(read_events(folder))
+    session = next((each for each in events if isinstance(each, SessionBegun)), None)
+    state = state_of(status)
+    if status is None and events:
+        state = "finished" if isinstance(events[-1], Finished) else "killed"
+    views = class_views(events)
+    findings = sum(len(view.found) for view in views)
+    return {
+        "title": f"{counted(findings, 'finding')}, {state} - ordeal",
+        "id": folder.name,
+        "state": state,
+        "findings": findings,
+        "facts": _facts(session, status, events),
+        "classes": [_class_values(view, number) for number, view in enumerate(views)],
+        "has_result": (folder / RESULT).exists(),
+    }
+
+
+def _facts(session: SessionBegun | None, status: RunStatus | None, events: Sequence[Event]) -> list[str]:
+    elapsed = max([each.elapsed for each in events[-1:]] + ([status.elapsed] if status else [0.0]))
+    facts = [f"{elapsed:.1f} s"]
+    if session is not None:
+        facts.insert(0, session.started.replace("T", " ").replace("+00:00", " UTC"))
+        facts += [f"ordeal {session.version}"]
+        facts += [f"random seed {session.options['seed']}"] if "seed" in session.options else []
+    return facts
+
+
+def _class_values(view: ClassView, number: int) -> dict[str, Any]:
+    progress = view.progress
+    return {
+        "name": view.name,
+        "figures": [] if progress is None else _figures(progress),
+        "stopped": view.done.stopped_reason if view.done else "",
+        "found": [_found_values(each) for each in list(view.found.values())[:ROWS_MAX]],
+        "found_more": max(0, len(view.found) - ROWS_MAX),
+        "chart": coverage_chart(view.points, view.marks, f"coverage-{number}"),
+        "seeds": view.seeds[:ROWS_MAX],
+        "notes": view.notes[:ROWS_MAX],
+    }
+
+
+def _figures(progress: Progress) -> list[dict[str, str]]:
+    rows = [
+        (progress.runs, "runs"),
+        (progress.steps, "steps"),
+        (progress.edges, "edges"),
+        (progress.lines, "lines"),
+        (progress.checkpoints, "checkpoints"),
+        (round(progress.runs_per_second), "runs/s"),
+    ]
+    figures = [{"value": f"{value:,}", "what": what} for value, what in rows if value]
+    if progress.next_run_max is not None:
+        figures.append({"value": f"\u2264 {100 * progress.next_run_max:.2g}%", "what": "that a run shows a new edge"})
+    return figures
+
+
+def _found_values(found: Found | Shrunk) -> dict[str, Any]:
+    if isinstance(found, Found):
+        shown = {"where": "", "faults": "", "count": "", "note": "not shrunk yet"}
+    else:
+        faults = ", ".join(found.faults) or "none"
+        shown = {"where": found.place, "faults": faults, "count": f"{found.count:,}", "note": "flaky" * found.flaky}
+    return {"id": found.id, "error": found.error, "steps": found.steps, **shown}
+
+
+def version_of(folder: Path) -> tuple[int, ...]:
+    """Return numbers that change whenever a file of the run does."""
+    numbers = []
+    for name in (EVENTS, STATUS, RESULT):
+        try:
+            found = (folder / name).stat()
+        except OSError:
+            numbers += [0, 0]
+        else:
+            numbers += [found.st_size, found.st_mtime_ns]
+    return tuple(numbers)
