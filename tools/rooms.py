@@ -40,7 +40,7 @@ ROOMS = (
     # the doors of the engine
     *("scaling", "explore", "trace", "reporting"),
     # what runs machines of users in processes of its own: to write a first one, and to say why one finds nothing
-    *("_engine/scaffold", "_engine/doctor"),
+    *("_engine/scaffold", "_engine/doctor", "_engine/mutation"),
     # the faces
     *("_report", "_pytest", "cli", "", "../_ordeal_pytest"),
 )

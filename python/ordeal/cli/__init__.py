@@ -30,6 +30,7 @@ _COMMANDS = {
     "doctor": "Say why a machine finds nothing",
     "explore": "Search the classes named in ordeal.toml for failures",
     "init": "Write a first machine for a package, and run it",
+    "mutate": "Break a program, and say which breaks no test notices",
     "replay": "Run a saved failure again, shrink it, write it as plain Python",
     "report": "Make a page of a run, or a report in another format; compare two",
     "seeds": "Replay the saved failures (seeds), and say which still fail",

@@ -196,6 +196,44 @@ def init(**given: Any) -> int:
 
 
 @click.command(
+    name="mutate",
+    epilog="Exit code: 0, 1 when the score is below the threshold, 2 for wrong use, 3 when no verdict is possible: the "
+    "tests fail without a mutant, or there are none. 130 when interrupted.",
+    **_SETTINGS,
+)
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path())
+@click.option(
+    "--tests", metavar="ARGUMENTS", multiple=True, help="What pytest is given, for example tests/unit; repeatable"
+)
+@click.option(
+    "-p",
+    "--preset",
+    type=click.Choice(("extreme", "essential", "standard", "thorough", "chimp")),
+    default="standard",
+    show_default=True,
+    help="Which changes are made",
+)
+@click.option("--since", metavar="COMMIT", help="Only mutants of lines that differ from a commit")
+@click.option("--sample", metavar="N", type=click.IntRange(min=1), help="Only so many mutants, drawn by --seed")
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the sample"
+)
+@click.option("--mutant", metavar="ID", help="Only the mutants whose id begins so")
+@click.option(
+    "-t", "--threshold", metavar="PERCENT", type=click.FloatRange(0, 100), help="End with 1 for a lower score"
+)
+@click.option("-w", "--workers", metavar="N", type=click.IntRange(min=1), help="Mutants at a time [default: all cores]")
+@click.option("--json", is_flag=True, help="Print all verdicts as JSON")
+def mutate(**given: Any) -> int:
+    """Break a program in many places, and say which breaks no test notices.
+
+    PATH is a file or folder of the program [default: the packages in src or the current folder]. The tests are those
+    that pytest finds. Nothing is written: the broken code is only in memory.
+    """
+    return _run("mutate", given)
+
+
+@click.command(
     name="replay",
     epilog="Exit code: 1 when the trace fails, as recorded or differently, 0 when it does not, "
     "2 for wrong use, an unreadable trace, or one that no longer applies.",
@@ -268,7 +306,7 @@ def seeds(**given: Any) -> int:
 
 _ALL: tuple[click.Command, ...] = (
     *(benchmark, bisect, catalog, completion, dashboard),
-    *(doctor, explore, init, replay, report, seeds),
+    *(doctor, explore, init, mutate, replay, report, seeds),
 )
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from hypothesis.errors import FailedHealthCheck, InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal._engine import builtins_kept, interrupts
+from ordeal._engine import interrupts
+from ordeal._engine.execution import builtins_kept
 from ordeal._engine.execution.bucket import is_raised_by_program
 from ordeal._engine.isolation.rule_limits import SECONDS_MIN, RuleLimits
 from ordeal._engine.isolation.rule_timeout import RuleLoop, timeout_error

@@ -7,7 +7,7 @@ import builtins
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from ordeal._engine import builtins_kept
+from ordeal._engine.execution import builtins_kept
 from ordeal.explore import Explorer
 
 

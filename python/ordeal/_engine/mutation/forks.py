@@ -1,0 +1,146 @@
+"""Jobs in forks of this process, some at a time, each with limits of time and memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import signal
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ordeal._native import monotonic
+
+Message = dict[str, Any]
+Say = Callable[[Message], None]
+_MEMORY_BYTES = 1 << 30
+_SAID_BYTES_MAX = 1 << 26
+
+
+@dataclass(slots=True)
+class Job:
+    """What a fork does, with ``say`` to report, and its limits: seconds of CPU (0 for none) and of wall time."""
+
+    run: Callable[[Say], None]
+    cpu: float
+    wall: float
+    tag: Any = None
+
+
+@dataclass(slots=True)
+class Ended:
+    """What a fork said, and how it ended: ``signal`` is 0 where it ended by itself."""
+
+    job: Job
+    said: list[Message]
+    signal: int
+    is_late: bool
+
+
+@dataclass(slots=True)
+class _Fork:
+    job: Job
+    pid: int
+    pipe: int
+    deadline: float
+    said: bytearray = field(default_factory=bytearray)
+
+
+def run_jobs(jobs: Iterable[Job], at_once: int) -> Iterator[Ended]:
+    """Run jobs, at most ``at_once`` at a time, and yield each when it has ended with all that it started."""
+    waiting = iter(jobs)
+    running: dict[int, _Fork] = {}
+    while True:
+        while len(running) < at_once and (job := next(waiting, None)) is not None:
+            fork = _begun(job)
+            running[fork.pipe] = fork
+        if not running:
+            return
+        left = min(fork.deadline for fork in running.values()) - monotonic()
+        ready = select.select(list(running), [], [], max(0.0, left))[0]
+        late = [pipe for pipe, fork in running.items() if fork.deadline <= monotonic() and pipe not in ready]
+        for pipe in ready:
+            fork = running[pipe]
+            part = os.read(pipe, 1 << 16)
+            fork.said += part
+            if not part or len(fork.said) > _SAID_BYTES_MAX:
+                yield _ended(running.pop(pipe), is_late=False)
+        for pipe in late:
+            yield _ended(running.pop(pipe), is_late=True)
+
+
+def _begun(job: Job) -> _Fork:
+    here, there = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+        if pid == 0:
+            os.close(here)
+            _be(job, there)
+    os.close(there)
+    with suppress(OSError):
+        os.setpgid(pid, pid)
+    return _Fork(job, pid, here, monotonic() + job.wall)
+
+
+def _be(job: Job, pipe: int) -> NoReturn:
+    try:
+        with suppress(OSError):
+            os.setpgid(0, 0)
+        _limit(job.cpu)
+
+        def say(message: Message) -> None:
+            data = json.dumps(message).encode() + b"\n"
+            while data:
+                data = data[os.write(pipe, data) :]
+
+        job.run(say)
+    except BaseException as error:  # noqa: BLE001 - whatever the program raises, it must not go on as its parent
+        with suppress(BaseException):
+            say({"raised": f"{type(error).__name__}: {error}"[:300]})
+    finally:
+        os._exit(0)
+
+
+def _limit(cpu: float) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+    size = pages * resource.getpagesize() + _MEMORY_BYTES
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (size if hard < 0 else min(size, hard), hard))
+    if cpu:
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, cpu)
+
+
+def _ended(fork: _Fork, *, is_late: bool) -> Ended:
+    # It has closed its pipe, as the last thing it does; a process that it left behind must not keep us waiting.
+    code = 0
+    if not is_late:
+        deadline = monotonic() + 1.0
+        while monotonic() < deadline:
+            pid, status = os.waitpid(fork.pid, os.WNOHANG)
+            if pid:
+                code = os.waitstatus_to_exitcode(status)
+                break
+            select.select([], [], [], 0.0005)
+        else:
+            is_late = True
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(fork.pid, signal.SIGKILL)
+    if is_late:
+        with suppress(ChildProcessError):
+            os.waitpid(fork.pid, 0)
+    os.close(fork.pipe)
+    said = []
+    for line in bytes(fork.said).split(b"\n"):
+        with suppress(ValueError):
+            message = json.loads(line)
+            if isinstance(message, dict):
+                said.append(message)
+    return Ended(fork.job, said, max(0, -code), is_late)

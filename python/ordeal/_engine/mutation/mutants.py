@@ -1,0 +1,270 @@
+"""The mutants of a file: each changes one place, and compiles to another program."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import hashlib
+import re
+import types
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from ordeal._engine.mutation.chimp_sites import sites
+from ordeal._engine.mutation.operators import OPERATORS, Change
+from ordeal._engine.mutation.source import Function, Source
+
+CHIMP = "chimp"
+_ARID_CALL = re.compile(r"(logging|logger|log|warnings)\.\w+\(")
+_ARID_NAMES = {"__all__", "__slots__"}
+_ARID_GUARD = re.compile(r"if\s+((typing\.)?TYPE_CHECKING|__name__\s*==)")
+_NO_COVER = re.compile(rb"#\s*pragma:\s*no cover")
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change of a file.
+
+    Attributes:
+        id: the same in every run, also after lines have moved.
+        shown: the file, as people read it.
+        name: the dotted name of what holds it; empty for a module.
+        lines: the lines of its statement, without those of the statements within; a test that runs one covers it.
+        start, end: the span in bytes that ``replacement`` replaces.
+        function: the span in lines of the outermost function whose body holds it, decorators included; None outside.
+        is_whole_statement: whether it takes a statement out.
+    """
+
+    id: str
+    shown: str
+    name: str
+    operator: str
+    line: int
+    lines: tuple[int, int]
+    start: int
+    end: int
+    original: str
+    replacement: str
+    function: tuple[int, int] | None
+    is_whole_statement: bool
+
+    def applied(self, text: bytes) -> bytes:
+        """Return the text of the file with the change."""
+        return text[: self.start] + self.replacement.encode() + text[self.end :]
+
+
+def mutants_of(source: Source, operators: Sequence[str]) -> list[Mutant]:
+    """Return the mutants that these operators make, in the order of the file; of two that are alike, the first.
+
+    A mutant that compiles to the code of the original can be noticed by nothing: it is none.
+    """
+    return list(_distinct(source, _all(source, operators)))
+
+
+def _all(source: Source, operators: Sequence[str]) -> Iterable[Mutant]:
+    ordinals: Counter[tuple[str, ...]] = Counter()
+    changes: list[tuple[str, Change]] = []
+    if CHIMP in operators:
+        changes += [(CHIMP, change) for change in sites(source)]
+    chosen = [name for name in OPERATORS if name in operators]
+    for node in ast.walk(source.tree) if chosen else ():
+        found = [(name, change) for name in chosen for change in OPERATORS[name](source, node)]
+        changes += [(name, change) for name, change in found if not is_arid(source, change.node)]
+    if CHIMP not in operators:
+        changes.sort(key=lambda pair: pair[1].span)
+    for name, change in changes:
+        yield _mutant(source, name, change, ordinals)
+
+
+def _mutant(source: Source, operator: str, change: Change, ordinals: Counter[tuple[str, ...]]) -> Mutant:
+    statement = source.statement_of(change.node)
+    first, last = _own_lines(statement)
+    if operator == "body_none":
+        holder = source.parents[change.node]
+        assert isinstance(holder, Function)
+        last = holder.end_lineno or last
+    key = (source.shown, source.name_of(change.node), operator, source.part(source.span(statement)), change.replacement)
+    digest = hashlib.sha256("\0".join((*key, str(ordinals[key]))).encode()).hexdigest()
+    ordinals[key] += 1
+    function = source.function_of(change.node)
+    return Mutant(
+        digest[:12],
+        source.shown,
+        source.name_of(change.node),
+        operator,
+        source.line_of(change.span[0]),
+        (first, last),
+        *change.span,
+        source.part(change.span),
+        change.replacement,
+        _lines_of(function) if function is not None else None,
+        isinstance(change.node, ast.stmt) and change.span == source.span(change.node),
+    )
+
+
+def _lines_of(function: Function) -> tuple[int, int]:
+    first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
+    return first, function.end_lineno or first
+
+
+def _own_lines(statement: ast.stmt | ast.ExceptHandler) -> tuple[int, int]:
+    """Return the lines of a statement; of one that holds others, those of its head alone."""
+    body = getattr(statement, "body", None) or getattr(statement, "cases", None)
+    if not body:
+        return statement.lineno, statement.end_lineno or statement.lineno
+    first = body[0].pattern if isinstance(body[0], ast.match_case) else body[0]
+    return statement.lineno, max(statement.lineno, first.lineno - 1)
+
+
+def is_arid(source: Source, node: ast.AST) -> bool:
+    """Return whether nobody tests what a node does: docstrings, annotations, logging, guards of types and scripts."""
+    chain = [node, *source.ancestors(node)]
+    for inner, outer in zip(chain, [*chain[1:], source.tree], strict=True):
+        if isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Constant):
+            return True
+        if isinstance(inner, ast.Expr) and _ARID_CALL.match(source.part(source.span(inner))):
+            return True
+        if isinstance(inner, ast.Assert | ast.JoinedStr):
+            return True
+        if isinstance(inner, ast.If) and _ARID_GUARD.match(source.part(source.span(inner))):
+            return True
+        if inner in (getattr(outer, "annotation", None), getattr(outer, "returns", None)):
+            return True
+        if isinstance(inner, ast.Assign | ast.AnnAssign) and _assigned(inner) & _ARID_NAMES:
+            return True
+        if isinstance(inner, ast.stmt) and _NO_COVER.search(source.text.split(b"\n")[inner.lineno - 1]):
+            return True
+    return False
+
+
+def _assigned(node: ast.Assign | ast.AnnAssign) -> set[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def _distinct(source: Source, mutants: Iterable[Mutant]) -> Iterator[Mutant]:
+    """Yield those that compile, to code that neither the original has nor an earlier mutant of the place."""
+    original = cache(lambda function: shape(compiled_unit(source, source.text, function)))
+    earlier: dict[tuple[int, int], set[tuple[object, ...]]] = {}
+    for mutant in mutants:
+        try:
+            found = shape(compiled_unit(source, mutant.applied(source.text), mutant.function))
+        except (SyntaxError, ValueError):
+            continue
+        known = earlier.setdefault(mutant.lines, set())
+        if mutant.operator == CHIMP or (found != original(mutant.function) and found not in known):
+            known.add(found)
+            yield mutant
+
+
+def equals_original(source: Source, mutant: Mutant) -> bool:
+    """Return whether a mutant compiles to the code of the original."""
+    changed = compiled_unit(source, mutant.applied(source.text), mutant.function)
+    return _instructions(changed) == _instructions(compiled_unit(source, source.text, mutant.function))
+
+
+def _instructions(code: types.CodeType) -> tuple[object, ...]:
+    """Return what code does, without the names and constants that stand beside it and are never used."""
+    done = tuple(
+        (each.opname, _instructions(each.argval) if isinstance(each.argval, types.CodeType) else _exact(each.argval))
+        for each in dis.get_instructions(code)
+    )
+    return done, code.co_exceptiontable, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], code.co_flags
+
+
+def compiled_unit(source: Source, text: bytes, function: tuple[int, int] | None) -> types.CodeType:
+    """Return the code of a function (as a part of a module that holds little else), or that of the whole module.
+
+    To compile a function alone takes a small part of the time of its file. It keeps its lines and its qualified name.
+    """
+    flags = _future_flags(source)
+    if function is None:
+        return _compiled(text, source, flags)
+    first, last = function
+    lines = text.split(b"\n")
+    heads = _heads(source, function)
+    before = [b""] * (first - 1 - len(heads)) + heads
+    # A call of an attribute of what the module imports compiles in another way than that of other objects.
+    imported = _imported_names(source)
+    if imported and len(before) > len(heads):
+        before[0] = f"import {', '.join(imported)}".encode()
+    shortened = b"\n".join([*before, *lines[first - 1 : last]]) + b"\n"
+    return _compiled(shortened, source, flags)
+
+
+def _compiled(text: bytes, source: Source, flags: int) -> types.CodeType:
+    code: types.CodeType = compile(text, str(source.path), "exec", flags, dont_inherit=True)
+    return code
+
+
+def _imported_names(source: Source) -> list[str]:
+    found: dict[str, None] = {}
+    waiting: list[ast.AST] = [source.tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found |= dict.fromkeys((alias.asname or alias.name).partition(".")[0] for alias in node.names)
+        elif not isinstance(node, Function | ast.ClassDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
+    return sorted(found.keys() - {"*"})
+
+
+def _heads(source: Source, function: tuple[int, int]) -> list[bytes]:
+    node = _functions(source)[function]
+    found = []
+    for each in source.ancestors(node):
+        if isinstance(each, ast.stmt):
+            head = f"class {each.name}:" if isinstance(each, ast.ClassDef) else "if each:"
+            found.append(b" " * each.col_offset + head.encode())
+        # A handler or a case has the indentation of its statement or its own; either way a plain `if` stands for it.
+        elif isinstance(each, ast.ExceptHandler):
+            continue
+    return found[::-1]
+
+
+def _functions(source: Source) -> dict[tuple[int, int], ast.AST]:
+    known = _FUNCTIONS.get(id(source))
+    if known is None or known[0] is not source:
+        found: dict[tuple[int, int], ast.AST] = {
+            _lines_of(node): node for node in ast.walk(source.tree) if isinstance(node, Function)
+        }
+        known = _FUNCTIONS[id(source)] = (source, found)
+    return known[1]
+
+
+_FUNCTIONS: dict[int, tuple[Source, dict[tuple[int, int], ast.AST]]] = {}
+
+
+def _future_flags(source: Source) -> int:
+    flags = 0
+    for node in source.tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            for alias in node.names:
+                if alias.name == "annotations":
+                    flags |= 0x1000000
+    return flags
+
+
+def same_code(one: types.CodeType, other: types.CodeType) -> bool:
+    """Return whether two pieces of code do the same: instructions, names, constants; not where they lie."""
+    return shape(one) == shape(other)
+
+
+def shape(code: types.CodeType) -> tuple[object, ...]:
+    """Return what code does, to be compared and hashed."""
+    return (
+        *(code.co_code, code.co_exceptiontable, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars),
+        *(code.co_flags, code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount, code.co_name),
+        tuple(shape(each) if isinstance(each, types.CodeType) else _exact(each) for each in code.co_consts),
+    )
+
+
+def _exact(value: object) -> tuple[object, ...]:
+    """Return a constant such that equal ones are of equal type: 1, 1.0 and True differ."""
+    if isinstance(value, tuple):
+        return (tuple, *map(_exact, value))
+    if isinstance(value, frozenset):
+        return (frozenset, *sorted(map(repr, map(_exact, value))))
+    return type(value), repr(value)

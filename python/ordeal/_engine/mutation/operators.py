@@ -1,0 +1,259 @@
+"""The operators: each yields the changes that it makes to a file, as a span and the text that replaces it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ordeal._engine.mutation.source import Function, Source, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change: the node that it breaks, the span that it replaces, and by what."""
+
+    node: ast.stmt | ast.expr | ast.ExceptHandler
+    span: Span
+    replacement: str
+
+
+Operator = Callable[[Source, ast.AST], Iterator[Change]]
+
+_ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
+    ast.Add: ("+", "-"),
+    ast.Sub: ("-", "+"),
+    ast.Mult: ("*", "/"),
+    ast.Div: ("/", "*"),
+    ast.FloorDiv: ("//", "/"),
+    ast.Mod: ("%", "*"),
+    ast.Pow: ("**", "*"),
+    ast.LShift: ("<<", ">>"),
+    ast.RShift: (">>", "<<"),
+    ast.BitAnd: ("&", "|"),
+    ast.BitOr: ("|", "&"),
+    ast.BitXor: ("^", "&"),
+    ast.MatMult: ("@", "*"),
+}
+_COMPARISON: dict[type[ast.cmpop], tuple[str, tuple[str, ...]]] = {
+    ast.Lt: ("<", ("<=", ">=")),
+    ast.LtE: ("<=", ("<", ">")),
+    ast.Gt: (">", (">=", "<=")),
+    ast.GtE: (">=", (">", "<")),
+    ast.Eq: ("==", ("!=",)),
+    ast.NotEq: ("!=", ("==",)),
+    ast.Is: ("is", ("is not",)),
+    ast.IsNot: (r"is\s+not", ("is",)),
+    ast.In: ("in", ("not in",)),
+    ast.NotIn: (r"not\s+in", ("in",)),
+}
+
+
+def padded(original: str, replacement: str, *, is_statement: bool = False) -> str:
+    """Return a replacement with as many lines as the original, so that all that follows keeps its line."""
+    missing = original.count("\n") - replacement.count("\n")
+    if missing <= 0:
+        return replacement
+    return f"({'None' if is_statement else replacement}{chr(10) * missing})"
+
+
+def _gap(source: Source, node: ast.expr | ast.stmt, span: Span, old: str, new: str) -> Iterator[Change]:
+    """Replace an operator between two operands. Where a comment lies between them, it is left alone."""
+    between = source.part(span)
+    match = None if "#" in between else re.search(old, between)
+    if match:
+        start = span[0] + len(between[: match.start()].encode())
+        yield Change(node, (start, start + len(match.group().encode())), padded(match.group(), new))
+
+
+def arithmetic(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield ``a + b`` to ``a - b``, and so on, also in ``a += b``."""
+    if isinstance(node, ast.BinOp):
+        left, right = node.left, node.right
+        is_text = isinstance(node.op, ast.Mod | ast.Add) and any(
+            isinstance(each, ast.JoinedStr) or (isinstance(each, ast.Constant) and isinstance(each.value, str | bytes))
+            for each in (left, right)
+        )
+        if not is_text:
+            old, new = _ARITHMETIC[type(node.op)]
+            yield from _gap(source, node, (source.end(left), source.start(right)), re.escape(old), new)
+    elif isinstance(node, ast.AugAssign):
+        old, new = _ARITHMETIC[type(node.op)]
+        span = (source.end(node.target), source.start(node.value))
+        yield from _gap(source, node, span, re.escape(f"{old}="), f"{new}=")
+
+
+def comparison(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield ``a < b`` to ``a <= b`` and to ``a >= b``, and so on; one operator of a chain at a time."""
+    if not isinstance(node, ast.Compare):
+        return
+    operands = [node.left, *node.comparators]
+    for left, right, operator in zip(operands, node.comparators, node.ops, strict=False):
+        old, news = _COMPARISON[type(operator)]
+        pattern = rf"\b{old}\b" if old[0].isalpha() else re.escape(old)
+        for new in news:
+            yield from _gap(source, node, (source.end(left), source.start(right)), pattern, new)
+
+
+def negate(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield a condition to its opposite: of ``if``, ``while``, a conditional expression, a comprehension."""
+    tests = [node.test] if isinstance(node, ast.If | ast.While | ast.IfExp) else []
+    tests += node.ifs if isinstance(node, ast.comprehension) else []
+    for test in tests:
+        span = source.span(test)
+        yield Change(test, span, f"(not ({source.part(span)}))")
+
+
+def return_none(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield ``return x`` to ``return None``."""
+    value = node.value if isinstance(node, ast.Return) else None
+    if value is not None and not (isinstance(value, ast.Constant) and value.value is None):
+        yield _replaced(source, value, "None")
+
+
+def _replaced(source: Source, node: ast.expr, new: str) -> Change:
+    span = source.span(node)
+    return Change(node, span, padded(source.part(span), new))
+
+
+def boundary(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield an integer to the next one and to the one before."""
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        for new in (node.value + 1, node.value - 1):
+            yield _replaced(source, node, str(new) if new >= 0 else f"({new})")
+
+
+def constant(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield ``True`` to ``False`` and back, and a number with a fraction to one more."""
+    if isinstance(node, ast.Constant):
+        if isinstance(node.value, bool):
+            yield _replaced(source, node, str(not node.value))
+        elif isinstance(node.value, float):
+            yield _replaced(source, node, repr(node.value + 1.0))
+
+
+def logical(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield ``a and b`` to ``a or b`` and back; one operator of a chain at a time."""
+    if isinstance(node, ast.BoolOp):
+        old, new = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
+        for left, right in zip(node.values, node.values[1:], strict=False):
+            yield from _gap(source, node, (source.end(left), source.start(right)), rf"\b{old}\b", new)
+
+
+def removed(source: Source, node: ast.stmt, word: str = "pass") -> Change:
+    """Return the change that takes a statement out."""
+    span = source.span(node)
+    original = source.part(span)
+    text = padded(original, word, is_statement=True)
+    return Change(node, span, f"else: {text}" if original.startswith("elif") else text)
+
+
+def delete_statement(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield a call, an assignment, a ``del`` or a ``raise`` to ``pass``."""
+    if isinstance(node, ast.Assign | ast.AugAssign | ast.Delete | ast.Raise) or (
+        (isinstance(node, ast.AnnAssign) and node.value is not None)
+        or (isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant))
+    ):
+        yield removed(source, node)
+
+
+def remove_not(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield ``not x`` to ``x``."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield _replaced(source, node, f"({source.part(source.span(node.operand))})")
+
+
+def unary_negate(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield ``-x`` to ``+x`` and ``~x`` to ``x``."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Invert):
+        yield _replaced(source, node, f"(+{source.part(source.span(node.operand))})")
+
+
+def break_continue_swap(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield ``break`` to ``continue`` and back."""
+    if isinstance(node, ast.Break | ast.Continue):
+        yield Change(node, source.span(node), "continue" if isinstance(node, ast.Break) else "break")
+
+
+def exception_swallow(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield the first statement of a handler to ``pass``."""
+    if isinstance(node, ast.ExceptHandler) and not isinstance(node.body[0], ast.Pass):
+        yield removed(source, node.body[0])
+
+
+def argument_none(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield each positional argument of a call to ``None``."""
+    if isinstance(node, ast.Call):
+        for each in node.args:
+            bare = isinstance(each, ast.GeneratorExp) and len(node.args) == 1
+            if not (bare or isinstance(each, ast.Starred) or (isinstance(each, ast.Constant) and each.value is None)):
+                yield _replaced(source, each, "None")
+
+
+def assign_none(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield ``name = x`` to ``name = None``."""
+    if isinstance(node, ast.Assign) and not (isinstance(node.value, ast.Constant) and node.value.value is None):
+        yield _replaced(source, node.value, "None")
+
+
+def string(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield a text to another one: empty, or not where it is."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield _replaced(source, node, "''" if node.value else "'ordeal'")
+
+
+def except_nothing(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield a handler to one that catches nothing, so that the exception gets through."""
+    if isinstance(node, ast.ExceptHandler):
+        start = source.start(node)
+        known = source.end(node.type) if node.type is not None else start + len("except")
+        match = re.match(r"[^#:]*:", source.part((known, source.start(node.body[0]))))
+        header = source.part((start, known))
+        if match and not re.match(r"except\s*\*", header):
+            end = known + len(match.group().encode())
+            yield Change(node, (start, end), "except " + padded(source.part((start, end)), "()") + ":")
+
+
+def body_none(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield the whole body of a function to ``return None``; its docstring stays."""
+    if isinstance(node, Function):
+        body = node.body[1:] if _is_docstring(node.body[0]) and len(node.body) > 1 else node.body
+        if all(isinstance(each, ast.Pass) or _is_docstring(each) for each in body) or _is_trivial(body):
+            return
+        span = source.start(body[0]), source.end(body[-1])
+        lines = source.part(span).count("\n")
+        is_generator = any(
+            isinstance(each, ast.Yield | ast.YieldFrom) and source.name_of(each) == source.name_of(node)
+            for each in ast.walk(node)
+        )
+        text = f"return (None{chr(10) * lines})" if lines else "return None"
+        yield Change(body[0], span, f"{text}; yield" if is_generator else text)
+
+
+def _is_trivial(body: list[ast.stmt]) -> bool:
+    only = body[0] if len(body) == 1 else None
+    return isinstance(only, ast.Return) and (
+        only.value is None or (isinstance(only.value, ast.Constant) and only.value.value is None)
+    )
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+OPERATORS: dict[str, Operator] = {
+    each.__name__: each
+    for each in (
+        *(arithmetic, comparison, negate, return_none, boundary, constant, logical, delete_statement),
+        *(remove_not, unary_negate, break_continue_swap, exception_swallow, except_nothing),
+        *(argument_none, assign_none, string, body_none),
+    )
+}
+_NAMES = list(OPERATORS)
+PRESETS: dict[str, tuple[str, ...]] = {
+    "extreme": ("body_none",),
+    "essential": tuple(_NAMES[:4]),
+    "standard": tuple(_NAMES[:8]),
+    "thorough": tuple(_NAMES[:-1]),
+}

@@ -1,0 +1,80 @@
+"""Runs collected tests of pytest one by one, with all hooks, and stops at the first that fails."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+from unittest import SkipTest
+
+import pytest
+
+#: What is told of a failure: the number of the test, and the type of what it raised.
+OnFailure = Callable[[int, str], None]
+
+
+class FailureWatch:
+    """A plugin that sees failures before pytest writes a report of them, which takes most of the time of one."""
+
+    def __init__(self) -> None:
+        self.on_failure: Callable[[str], None] | None = None
+        self.reports: list[Any] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, call: Any) -> None:
+        """Tell of an exception that is a failure: neither a skip nor an expected one."""
+        if self.on_failure is None or call.excinfo is None:
+            return
+        if not isinstance(call.excinfo.value, pytest.skip.Exception | SkipTest | pytest.xfail.Exception):
+            self.on_failure(call.excinfo.typename)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Tell of a report of a failure that no exception came before, such as that of a subtest."""
+        self.reports.append(report)
+        if self.on_failure is not None and report.failed:
+            self.on_failure("failure")
+
+
+class Items:
+    """The collected tests of a session."""
+
+    def __init__(self, session: Any, watch: FailureWatch) -> None:
+        self.all: list[Any] = list(session.items)
+        self._watch = watch
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def names(self) -> list[str]:
+        """Return the names that pytest knows them by."""
+        return [item.nodeid for item in self.all]
+
+    def outcomes(self, numbers: Sequence[int]) -> list[tuple[int, str, float, float, str]]:
+        """Run tests to their end. Return of each its number, outcome, CPU time, wall time, and why it failed."""
+        return list(self.each_outcome(numbers))
+
+    def each_outcome(self, numbers: Sequence[int]) -> Any:
+        """Yield the same, each as soon as it is known."""
+        self._watch.on_failure = None
+        for at, number in enumerate(numbers):
+            self._watch.reports.clear()
+            cpu, wall = time.process_time(), time.perf_counter()
+            self._run(numbers, at)
+            took = time.process_time() - cpu, time.perf_counter() - wall
+            reports = self._watch.reports
+            failed = [report for report in reports if report.failed]
+            plain = all(report.passed and not hasattr(report, "wasxfail") for report in reports) and reports
+            why = str(getattr(failed[0], "longreprtext", ""))[-2000:] if failed else ""
+            yield number, "failed" if failed else "passed" if plain else "other", *took, why
+
+    def run_until_failure(self, numbers: Sequence[int], on_failure: OnFailure) -> None:
+        """Run tests in this order, and tell of the first failure; ``on_failure`` does not return."""
+        for at, number in enumerate(numbers):
+            self._watch.on_failure = lambda kind, number=number: on_failure(number, kind)
+            self._run(numbers, at)
+
+    def _run(self, numbers: Sequence[int], at: int) -> None:
+        item = self.all[numbers[at]]
+        following = self.all[numbers[at + 1]] if at + 1 < len(numbers) else None
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)

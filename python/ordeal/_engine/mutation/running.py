@@ -1,0 +1,168 @@
+"""Has mutants judged by the pytest suite of a project, in an interpreter of its own: this process runs none of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.verdicts import WORDS, Verdict, Word
+from ordeal._native import monotonic
+from ordeal.errors import OrdealError
+
+_PART_BYTES = 1 << 16
+
+
+class NoVerdictError(OrdealError):
+    """No verdict is possible: the tests fail without a mutant, or there are none."""
+
+    exit_code = 3
+
+
+@dataclass
+class Judgement:
+    """What became of all mutants, in their order.
+
+    Attributes:
+        tests: how many tests passed without a mutant, and may notice one.
+        flaky: tests that did not pass twice, and judge nothing.
+        baseline_seconds: what the whole suite takes once.
+        seconds: how long all took, and ``cpu_seconds`` of all processes.
+    """
+
+    verdicts: list[Verdict] = field(default_factory=list)
+    tests: int = 0
+    flaky: list[str] = field(default_factory=list)
+    baseline_seconds: float = 0.0
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    was_interrupted: bool = False
+
+
+def judge_with_pytest(
+    sources: Sequence[Source],
+    mutants: Sequence[Mutant],
+    *,
+    tests: Sequence[str],
+    folder: Path,
+    workers: int,
+    progress: Callable[[Verdict], None] = lambda _: None,
+) -> Judgement:
+    """Judge mutants by a pytest suite. ``tests`` are arguments of pytest; ``progress`` is told each verdict.
+
+    Raises:
+        NoVerdictError: the tests fail without a mutant, or cannot say anything.
+    """
+    began, judgement = monotonic(), Judgement()
+    by_id = {mutant.id: mutant for mutant in mutants}
+    found: dict[str, Verdict] = {}
+    cpu = _children_cpu()
+    with tempfile.TemporaryDirectory(prefix="ordeal-mutate-") as place:
+        order = {
+            "sources": [[str(source.path), source.shown] for source in sources],
+            "mutants": [dataclasses.asdict(mutant) for mutant in mutants],
+            "tests": list(tests),
+            "workers": workers,
+            "left": str(Path(place, "left.json")),
+        }
+        path = Path(place, "order.json")
+        path.write_text(json.dumps(order), "utf-8")
+        try:
+            with _judging(path, folder) as pipe:
+                for message in _messages(pipe):
+                    verdict = _take(message, judgement, by_id)
+                    if verdict is not None:
+                        found[verdict.mutant.id] = verdict
+                        progress(verdict)
+        except KeyboardInterrupt:
+            judgement.was_interrupted = True
+    judgement.verdicts = [found.get(mutant.id, Verdict(mutant, "not run")) for mutant in mutants]
+    judgement.seconds, judgement.cpu_seconds = monotonic() - began, _children_cpu() - cpu
+    if not judgement.tests and not judgement.was_interrupted:
+        raise NoVerdictError("the process that judges ended without an answer", hint="`python -m pytest` shows why")
+    return judgement
+
+
+def _children_cpu() -> float:
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant]) -> Verdict | None:
+    if "refused" in message:
+        why, *more = map(str, message["refused"])
+        raise NoVerdictError(why, hint=more[0].strip().splitlines()[-1] if more and more[0].strip() else None)
+    if "baseline" in message:
+        judgement.tests, judgement.flaky = int(message["baseline"]), [str(each) for each in message["flaky"]]
+        judgement.baseline_seconds = float(message["seconds"])
+    if message.get("verdict") in WORDS and message.get("id") in by_id:
+        return Verdict(
+            by_id[message["id"]],
+            cast("Word", message["verdict"]),
+            str(message.get("killer", "")),
+            int(message.get("tests", 0)),
+            str(message.get("route", "")),
+            str(message.get("note", "")),
+        )
+    return None
+
+
+@contextmanager
+def _judging(order: Path, folder: Path) -> Iterator[int]:
+    here, there = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ordeal._engine.mutation.pytest_judge", str(order), str(there)],
+        cwd=folder,
+        pass_fds=(there,),
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        env={**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    os.close(there)
+    try:
+        yield here
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(5)
+    finally:
+        _end_with_descendants(process)
+        os.close(here)
+
+
+def _end_with_descendants(process: subprocess.Popen[bytes]) -> None:
+    """End a process and all forks below it, each of which has a process group of its own."""
+    for pid in [*_descendants(process.pid), process.pid]:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    process.wait()
+
+
+def _descendants(pid: int) -> list[int]:
+    found = []
+    try:
+        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
+    except OSError:
+        return []
+    for child in map(int, listed):
+        found += [*_descendants(child), child]
+    return found
+
+
+def _messages(pipe: int) -> Iterator[dict[str, Any]]:
+    rest = b""
+    while part := os.read(pipe, _PART_BYTES):
+        *lines, rest = (rest + part).split(b"\n")
+        for line in lines:
+            message = json.loads(line)
+            if isinstance(message, dict):
+                yield message

@@ -1,0 +1,104 @@
+"""A source file as mutation needs it: its bytes, its syntax tree, and where each node and each function lies."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+
+from ordeal.errors import ConfigError
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of Python: where it lies, the path that people read, and its bytes."""
+
+    path: Path
+    shown: str
+    text: bytes
+
+    @classmethod
+    def of(cls, path: Path, shown: str) -> Source:
+        """Read a file. One that is not Python in UTF-8 is the caller's mistake."""
+        try:
+            source = cls(path, shown, path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+            source.text.decode()
+            source.tree  # noqa: B018 - it is parsed once, and kept
+        except (OSError, ValueError, SyntaxError, RecursionError) as error:
+            line = f":{error.lineno}" if isinstance(error, SyntaxError) else ""
+            what = error.msg if isinstance(error, SyntaxError) else error
+            raise ConfigError(
+                f"{shown}{line} cannot be read as Python in UTF-8: {what}", hint="mend the file, or leave it out"
+            ) from None
+        return source
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The syntax tree."""
+        return ast.parse(self.text)
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """What holds each node."""
+        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return list(
+            accumulate((len(line) for line in self.text.split(b"\n")), lambda at, size: at + size + 1, initial=0)
+        )
+
+    def start(self, node: ast.stmt | ast.expr | ast.ExceptHandler) -> int:
+        """Return where a node begins, a decorated one with its first decorator."""
+        at = self._line_starts[node.lineno - 1] + node.col_offset
+        decorators = getattr(node, "decorator_list", ())
+        return self.text.rindex(b"@", 0, self.start(decorators[0])) if decorators else at
+
+    def end(self, node: ast.stmt | ast.expr | ast.ExceptHandler) -> int:
+        """Return where a node ends."""
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        return self._line_starts[node.end_lineno - 1] + node.end_col_offset
+
+    def span(self, node: ast.stmt | ast.expr | ast.ExceptHandler) -> Span:
+        """Return where a node begins and ends."""
+        return self.start(node), self.end(node)
+
+    def part(self, span: Span) -> str:
+        """Return the text between two places."""
+        return self.text[slice(*span)].decode()
+
+    def line_of(self, offset: int) -> int:
+        """Return the number of the line that holds a place."""
+        return self.text.count(b"\n", 0, offset) + 1
+
+    def ancestors(self, node: ast.AST) -> list[ast.AST]:
+        """Return what holds a node, from the inside out."""
+        found = []
+        while (node := self.parents.get(node, self.tree)) is not self.tree:
+            found.append(node)
+        return found
+
+    def statement_of(self, node: ast.AST) -> ast.stmt | ast.ExceptHandler:
+        """Return the innermost statement that holds a node, or is it."""
+        return next(each for each in (node, *self.ancestors(node)) if isinstance(each, ast.stmt | ast.ExceptHandler))
+
+    def function_of(self, node: ast.AST) -> Function | None:
+        """Return the outermost function in whose body a node lies; None where it runs with its module or class."""
+        found: Function | None = None
+        inner = node
+        for each in self.ancestors(node):
+            if isinstance(each, Function) and inner in each.body:
+                found = each
+            inner = each
+        return found
+
+    def name_of(self, node: ast.AST) -> str:
+        """Return the dotted name of the functions and classes that hold a node, with its own where it is one."""
+        names = [each.name for each in (node, *self.ancestors(node)) if isinstance(each, Function | ast.ClassDef)]
+        return ".".join(reversed(names))

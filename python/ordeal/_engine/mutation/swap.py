@@ -1,0 +1,90 @@
+"""Puts the code of a mutant into the live functions of a program, and takes it back."""
+
+from __future__ import annotations
+
+import gc
+import os
+import types
+from collections.abc import Iterator
+from functools import cache
+
+from ordeal._engine.mutation.mutants import Mutant, compiled_unit, same_code
+from ordeal._engine.mutation.source import Source
+
+Place = tuple[str, int]
+
+
+class NotSwappable(Exception):  # noqa: N818 - no mistake, but a property of a mutant
+    """A mutant cannot be put into the live functions: they are not there, or hold other variables than it."""
+
+
+@cache
+def real_path(path: str) -> str:
+    """Return the file that a path names, whatever links lead to it."""
+    return os.path.realpath(path)
+
+
+def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a code object and all within it."""
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield from codes_in(each)
+
+
+class LiveFunctions:
+    """The functions that are alive and come from some files, by where their code begins; found before any test."""
+
+    def __init__(self, paths: set[str]) -> None:
+        self._found: dict[str, dict[Place, list[types.FunctionType]]] = {path: {} for path in paths}
+        for each in gc.get_objects():
+            if type(each) is types.FunctionType:
+                of_file = self._found.get(real_path(each.__code__.co_filename))
+                if of_file is not None:
+                    of_file.setdefault(_place(each.__code__), []).append(each)
+
+    def at(self, path: str, code: types.CodeType) -> list[types.FunctionType]:
+        """Return the live functions of a file that have a code object."""
+        return self._found[path].get(_place(code), [])
+
+    def files(self) -> set[str]:
+        """Return the files that any live function comes from."""
+        return {path for path, found in self._found.items() if found}
+
+
+def _place(code: types.CodeType) -> Place:
+    return code.co_qualname, code.co_firstlineno
+
+
+class Swap:
+    """One mutant in the live functions, from construction to ``undo``. The functions stay the same objects."""
+
+    def __init__(self, live: LiveFunctions, source: Source, mutant: Mutant) -> None:
+        path = real_path(str(source.path))
+        assert mutant.function is not None
+        original = compiled_unit(source, source.text, mutant.function)
+        changed = compiled_unit(source, mutant.applied(source.text), mutant.function)
+        self._before: list[tuple[types.FunctionType, types.CodeType]] = []
+        news = {_place(code): code for code in codes_in(changed)}
+        reached = False
+        for code in codes_in(original):
+            new = news.get(_place(code))
+            for function in live.at(path, code) if code.co_name != "<module>" else ():
+                if not same_code(function.__code__, code):
+                    self.undo()
+                    raise NotSwappable("the live function has other code than its file")
+                if new is None or new.co_freevars != code.co_freevars:
+                    self.undo()
+                    raise NotSwappable("the mutant needs other variables of its surroundings")
+                reached = reached or code.co_firstlineno == mutant.function[0]
+                self._before.append((function, function.__code__))
+                function.__code__ = new.replace(co_filename=function.__code__.co_filename)
+        if not reached:
+            self.undo()
+            raise NotSwappable("its function is not alive")
+
+    def undo(self) -> None:
+        """Give the functions the code that they had."""
+        for function, code in reversed(self._before):
+            function.__code__ = code
+        self._before.clear()

@@ -1,0 +1,76 @@
+"""The words for what became of a mutant, and the score."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ordeal._engine.mutation.mutants import Mutant
+
+Word = Literal["killed", "timeout", "memory", "crash", "survived", "uncovered", "not run"]
+DETECTED: tuple[Word, ...] = ("killed", "timeout", "memory", "crash")
+WORDS: tuple[Word, ...] = (*DETECTED, "survived", "uncovered", "not run")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one mutant: the word, the test that noticed it, how many ran, and what else there is to say."""
+
+    mutant: Mutant
+    word: Word
+    killer: str = ""
+    tests: int = 0
+    route: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How many of the judged mutants were detected; ``covered`` of those that any test runs."""
+
+    detected: int
+    undetected: int
+    uncovered: int
+    not_run: int
+
+    @classmethod
+    def of(cls, verdicts: Iterable[Verdict]) -> Score:
+        """Count verdicts."""
+        counts = Counter(verdict.word for verdict in verdicts)
+        detected = sum(counts[word] for word in DETECTED)
+        return cls(detected, counts["survived"] + counts["uncovered"], counts["uncovered"], counts["not run"])
+
+    @property
+    def judged(self) -> int:
+        """The number of mutants that were judged."""
+        return self.detected + self.undetected
+
+    @property
+    def percent(self) -> float | None:
+        """The share that was detected, rounded down to a tenth; None without mutants. 100 only if all were judged."""
+        return self._share(self.judged)
+
+    @property
+    def covered_percent(self) -> float | None:
+        """The same of those that a test runs."""
+        return self._share(self.judged - self.uncovered)
+
+    def _share(self, of: int) -> float | None:
+        if not of:
+            return None
+        tenths = self.detected * 1000 // of
+        return min(tenths, 999 if self.not_run else 1000) / 10
+
+
+def weakest_first(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Return what nobody noticed, in the order of files and lines; of the survivors of one line, the first alone."""
+    shown: list[Verdict] = []
+    seen: set[tuple[str, int]] = set()
+    for verdict in verdicts:
+        place = (verdict.mutant.shown, verdict.mutant.line)
+        if verdict.word == "survived" and place not in seen:
+            seen.add(place)
+            shown.append(verdict)
+    return shown

@@ -1,0 +1,55 @@
+"""Jobs in forks: what they say, how they end, and that limits hold."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from ordeal._engine.mutation.forks import Ended, Job, Say, run_jobs
+
+pytestmark = pytest.mark.forks
+
+
+def ended(run: object, cpu: float = 0.0, wall: float = 10.0) -> Ended:
+    assert callable(run)
+    (only,) = run_jobs([Job(run, cpu, wall)], 1)
+    return only
+
+
+def test_what_a_job_says_arrives() -> None:
+    assert ended(lambda say: say({"a": "x" * 200_000})).said == [{"a": "x" * 200_000}]
+
+
+def test_an_exception_is_told() -> None:
+    def run(_say: Say) -> None:
+        raise ValueError("no")
+
+    assert ended(run).said == [{"raised": "ValueError: no"}]
+
+
+def test_a_loop_ends_by_its_cpu_time() -> None:
+    def run(_say: Say) -> None:
+        while True:
+            pass
+
+    assert ended(run, cpu=0.05).signal == signal.SIGPROF
+
+
+def test_one_that_waits_ends_by_the_clock() -> None:
+    assert ended(lambda _say: time.sleep(60), wall=0.05).is_late
+
+
+def test_a_signal_is_told() -> None:
+    assert ended(lambda _say: os.kill(os.getpid(), signal.SIGUSR1)).signal == signal.SIGUSR1
+
+
+def test_memory_is_limited() -> None:
+    assert "MemoryError" in ended(lambda _say: bytearray(1 << 34)).said[0]["raised"]
+
+
+def test_each_job_is_done_once() -> None:
+    jobs = [Job(lambda say, number=number: say({"number": number}), 0.0, 10.0) for number in range(7)]  # type: ignore[misc]
+    assert sorted(each.said[0]["number"] for each in run_jobs(jobs, 3)) == list(range(7))

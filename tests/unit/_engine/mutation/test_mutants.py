@@ -1,0 +1,124 @@
+"""Which mutants a file has: what each operator makes of it, what is dropped, and how each is named."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from textwrap import dedent
+from types import CodeType
+
+import pytest
+
+from ordeal._engine.mutation.mutants import CHIMP, Mutant, compiled_unit, equals_original, mutants_of, same_code
+from ordeal._engine.mutation.operators import OPERATORS
+from ordeal._engine.mutation.source import Source
+from ordeal.errors import ConfigError
+
+
+def source_of(text: str) -> Source:
+    return Source(Path("shop.py"), "shop.py", dedent(text).encode())
+
+
+def made(operator: str, text: str) -> list[str]:
+    """The lines that mutants change, as they then are."""
+    source = source_of(text)
+    return [changed_line(source, each) for each in mutants_of(source, [operator])]
+
+
+def changed_line(source: Source, mutant: Mutant) -> str:
+    return mutant.applied(source.text).decode().split("\n")[mutant.line - 1].strip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'a' + 'docstring'\n",
+        "x: int = 1  # pragma: no cover",
+        "if TYPE_CHECKING:\n    x = 1 + a",
+        "if __name__ == '__main__':\n    f(1 + a)",
+        "def f():\n    logger.info(a + 1)",
+        "assert a + 1 < b",
+        "x = f'{a + 1}'",
+    ],
+)
+def test_what_nobody_tests_has_no_arithmetic_mutant(text: str) -> None:
+    assert [line for line in made("arithmetic", text) if "docstring" not in line] == []
+
+
+def test_a_mutant_of_the_same_code_is_none() -> None:
+    assert made("return_none", "def f():\n    return (None)") == []
+
+
+def test_what_never_runs_equals_the_original() -> None:
+    source = source_of("def f():\n    return 1\n    a()\n")
+    (unreachable,) = mutants_of(source, ["delete_statement"])
+    (reachable,) = mutants_of(source, ["return_none"])
+    assert equals_original(source, unreachable)
+    assert not equals_original(source, reachable)
+
+
+def test_all_other_lines_stay_where_they_are() -> None:
+    source = source_of(
+        """
+        import re
+
+        class A:
+            @staticmethod
+            def one(a):
+                x = [
+                    a + 1,
+                    2,
+                ]
+                if (a and
+                        x):
+                    return re.sub("", "", a)
+                return x
+
+            def two(self):
+                return 2
+        """
+    )
+    count = source.text.count(b"\n")
+    mutants = mutants_of(source, [*OPERATORS, CHIMP])
+    assert len(mutants) > 20
+    for mutant in mutants:
+        assert mutant.applied(source.text).count(b"\n") == count, mutant
+        ast.parse(mutant.applied(source.text))
+
+
+def test_a_function_compiled_alone_has_the_code_that_its_module_gives_it() -> None:
+    source = source_of(
+        """
+        import re
+
+        class A:
+            if True:
+                def one(self, a):
+                    return re.sub("", self.__b, super().c(a))
+        """
+    )
+    (mutant,) = mutants_of(source, ["return_none"])
+    alone = compiled_unit(source, source.text, mutant.function)
+    whole = compiled_unit(source, source.text, None)
+    names = [code for unit in (alone, whole) for code in _codes(unit) if code.co_name == "one"]
+    assert same_code(names[0], names[1])
+    assert [code.co_qualname for code in names] == ["A.one", "A.one"]
+    assert names[0].co_firstlineno == names[1].co_firstlineno
+
+
+def _codes(code: CodeType) -> list[CodeType]:
+    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
+    return [code, *(found for each in inner for found in _codes(each))]
+
+
+def test_an_id_stays_when_lines_move() -> None:
+    before = mutants_of(source_of("def f(a):\n    return a + 1\n"), ["arithmetic", "boundary"])
+    after = mutants_of(source_of("\n\n\ndef f(a):\n    return a + 1\n"), ["arithmetic", "boundary"])
+    assert [each.id for each in before] == [each.id for each in after]
+    assert len({each.id for each in before}) == 3
+
+
+def test_a_file_that_is_not_python_is_refused_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\ndef (\n")
+    with pytest.raises(ConfigError, match=r"a\.py:2 cannot be read"):
+        Source.of(tmp_path / "a.py", "a.py")

@@ -1,0 +1,56 @@
+"""What each operator makes of a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from ordeal._engine.mutation.mutants import Mutant, mutants_of
+from ordeal._engine.mutation.source import Source
+
+
+def source_of(text: str) -> Source:
+    return Source(Path("shop.py"), "shop.py", dedent(text).encode())
+
+
+def made(operator: str, text: str) -> list[str]:
+    """The lines that mutants change, as they then are."""
+    source = source_of(text)
+    return [changed_line(source, each) for each in mutants_of(source, [operator])]
+
+
+def changed_line(source: Source, mutant: Mutant) -> str:
+    return mutant.applied(source.text).decode().split("\n")[mutant.line - 1].strip()
+
+
+@pytest.mark.parametrize(
+    ("operator", "text", "expected"),
+    [
+        ("arithmetic", "x = a + b", ["x = a - b"]),
+        ("arithmetic", "x //= 2", ["x /= 2"]),
+        ("arithmetic", "x = '%s' % a", []),
+        ("comparison", "x = a < b <= c", ["x = a <= b <= c", "x = a >= b <= c", "x = a < b < c", "x = a < b > c"]),
+        ("comparison", "x = a  is  not b", ["x = a  is b"]),
+        ("comparison", "x = a in b", ["x = a not in b"]),
+        ("negate", "if a: b()", ["if (not (a)): b()"]),
+        ("return_none", "def f():\n    return 1", ["return None"]),
+        ("return_none", "def f():\n    return None", []),
+        ("boundary", "x = 5", ["x = 6", "x = 4"]),
+        ("constant", "x = True", ["x = False"]),
+        ("logical", "x = a and b and c", ["x = a or b and c", "x = a and b or c"]),
+        ("delete_statement", "a()\nx = 1", ["pass", "pass"]),
+        ("remove_not", "x = not a", ["x = (a)"]),
+        ("unary_negate", "x = -a", ["x = (+a)"]),
+        ("break_continue_swap", "for a in b:\n    break", ["continue"]),
+        ("exception_swallow", "try: a()\nexcept E: b()", ["except E: pass"]),
+        ("except_nothing", "try: a()\nexcept (E) as e: b()", ["except (): b()"]),
+        ("argument_none", "f(a, *b)", ["f(None, *b)"]),
+        ("assign_none", "x = 1", ["x = None"]),
+        ("string", "x = 'a'\ny = ''", ["x = ''", "y = 'ordeal'"]),
+        ("body_none", "def f():\n    'doc'\n    return 1", ["return None"]),
+    ],
+)
+def test_each_operator_changes_one_place(operator: str, text: str, expected: list[str]) -> None:
+    assert made(operator, text) == expected

@@ -1,0 +1,107 @@
+"""Verdicts of a suite on small programs: each is known beforehand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from ordeal._engine.mutation.mutants import mutants_of
+from ordeal._engine.mutation.running import Judgement, NoVerdictError, judge_with_pytest
+from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.verdicts import Word
+
+PROGRAM = """
+    import functools
+
+    LIMIT = 3 + 4
+    TABLE = {}
+
+    def register(name):
+        TABLE[name] = len(name) + 1
+
+    register("one")
+
+    @functools.lru_cache
+    def cached(a):
+        return a + 1
+
+    def loop(n):
+        while n > 0:
+            n -= 1
+        return n
+
+    def unnoticed(a):
+        return a + 5
+
+    def unseen(a):
+        return a + 6
+
+    def maker(a):
+        def inner(b):
+            return a + b
+        return inner
+
+    def eats(n):
+        return [0] * (10 ** n)
+"""
+TESTS = """
+    import pytest
+    from shop import LIMIT, TABLE, cached, eats, loop, maker, unnoticed
+    from shop import maker as other
+
+    def test_limit(): assert LIMIT == 7
+    def test_table(): assert TABLE == {"one": 4}
+    def test_cached(): assert cached(1) == 2
+    def test_loop(): assert loop(3) == 0
+    def test_unnoticed(): unnoticed(1)
+    def test_maker(): assert other(1)(2) == 3
+    def test_eats(): assert len(eats(2)) == 100
+    def test_raises():
+        with pytest.raises(TypeError): cached()
+    @pytest.mark.xfail
+    def test_expected(): assert unnoticed(1) == 7
+    def test_skipped(): pytest.skip("here")
+"""
+
+
+def judged(tmp_path: Path, program: str, tests: str, *operators: str) -> tuple[dict[str, tuple[Word, str]], Judgement]:
+    (tmp_path / "shop.py").write_text(dedent(program))
+    (tmp_path / "test_shop.py").write_text(dedent(tests))
+    source = Source.of(tmp_path / "shop.py", "shop.py")
+    mutants = mutants_of(source, operators)
+    judgement = judge_with_pytest([source], mutants, tests=[], folder=tmp_path, workers=2)
+    found = {f"{each.mutant.name} {each.mutant.operator}": (each.word, each.route) for each in judgement.verdicts}
+    return found, judgement
+
+
+@pytest.mark.slow
+def test_each_kind_of_function_has_its_true_verdict(tmp_path: Path) -> None:
+    found, judgement = judged(tmp_path, PROGRAM, TESTS, "arithmetic")
+    assert found == {
+        " arithmetic": ("killed", "import"),
+        "register arithmetic": ("killed", "import"),
+        "cached arithmetic": ("killed", "swap"),
+        "loop arithmetic": ("timeout", "swap"),
+        "unnoticed arithmetic": ("survived", "swap"),
+        "unseen arithmetic": ("uncovered", "none"),
+        "maker.inner arithmetic": ("killed", "swap"),
+        "eats arithmetic": ("killed", "swap"),
+    }
+    assert judgement.tests == 8
+    assert judgement.flaky == []
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["shop.py", "test_shop.py"]
+
+
+@pytest.mark.slow
+def test_no_verdict_where_the_tests_fail_without_a_mutant(tmp_path: Path) -> None:
+    with pytest.raises(NoVerdictError, match=r"the tests fail without any mutant: test_shop\.py::test_it") as caught:
+        judged(tmp_path, "def f(a):\n    return a + 1\n", "def test_it(): assert False\n", "arithmetic")
+    assert caught.value.exit_code == 3
+
+
+@pytest.mark.slow
+def test_no_verdict_without_tests(tmp_path: Path) -> None:
+    with pytest.raises(NoVerdictError, match="no tests were collected"):
+        judged(tmp_path, "def f(a):\n    return a + 1\n", "", "arithmetic")

@@ -1,0 +1,44 @@
+"""Which files and lines are mutated."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ordeal._engine.mutation.targets import changed_lines, files_of
+from ordeal.errors import ConfigError
+
+
+def test_a_folder_means_its_program_without_tests(tmp_path: Path) -> None:
+    for name in ("shop/__init__.py", "shop/cart.py", "shop/tests/test_cart.py", "shop/test_a.py", "shop/.x/b.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    expected = ["shop/__init__.py", "shop/cart.py"]
+    for paths in (["shop"], []):
+        assert [each.relative_to(tmp_path).as_posix() for each in files_of(paths, tmp_path)] == expected
+
+
+@pytest.mark.parametrize("paths", [["gone.py"], []])
+def test_what_is_not_there_is_refused(tmp_path: Path, paths: list[str]) -> None:
+    with pytest.raises(ConfigError):
+        files_of(paths, tmp_path)
+
+
+def test_lines_that_differ_from_a_commit(tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        who = ("-c", "user.name=a", "-c", "user.email=a@b")
+        subprocess.run(["git", *who, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    (tmp_path / "a.py").write_text("x = 1\ny = 2\nz = 3\n")
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "a")
+    (tmp_path / "a.py").write_text("x = 1\ny = 3\nz = 3\n")
+    (tmp_path / "b.py").write_text("x = 1\n")
+    found = {path.name: lines for path, lines in changed_lines("HEAD", tmp_path).items()}
+    assert found["a.py"] == {2}
+    assert 1 in found["b.py"]
+    with pytest.raises(ConfigError, match="git cannot compare"):
+        changed_lines("gone", tmp_path)

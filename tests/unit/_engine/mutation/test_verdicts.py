@@ -1,0 +1,35 @@
+"""The score, and which survivors are shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ordeal._engine.mutation.mutants import mutants_of
+from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.verdicts import Score, Verdict, Word, weakest_first
+
+MUTANT, *OTHERS = mutants_of(Source(Path("a.py"), "a.py", b"x = 1\ny = 2\n"), ["boundary"])
+
+
+def score(*words: Word) -> Score:
+    return Score.of(Verdict(MUTANT, word) for word in words)
+
+
+def test_what_is_detected_and_what_is_covered() -> None:
+    found = score("killed", "timeout", "survived", "uncovered")
+    assert (found.percent, found.covered_percent) == (50.0, 66.6)
+
+
+def test_without_mutants_there_is_no_score() -> None:
+    assert score().percent is None
+    assert score("not run").percent is None
+
+
+def test_what_was_not_judged_forbids_a_hundred() -> None:
+    assert score("killed").percent == 100.0
+    assert score("killed", "not run").percent == 99.9
+
+
+def test_one_survivor_of_a_line_is_shown() -> None:
+    verdicts = [Verdict(mutant, "survived") for mutant in (MUTANT, *OTHERS)]
+    assert [each.mutant.line for each in weakest_first(verdicts)] == [1, 2]

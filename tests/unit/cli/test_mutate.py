@@ -1,0 +1,44 @@
+"""``ordeal mutate``: the report, the exit code, and that nothing is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("shop.py").write_text("def allowed(age):\n    return age >= 18\n")
+    Path("test_shop.py").write_text("from shop import allowed\n\ndef test_it():\n    assert allowed(20)\n")
+
+
+@pytest.mark.slow
+def test_a_survivor_is_shown_with_its_diff(run: Run) -> None:
+    code, out, err = run("mutate", "shop.py", "--preset", "essential", "--threshold", "100")
+    assert code == 1
+    assert "shop.py:2  allowed  survived  comparison  " in out
+    assert "  -     return age >= 18\n  +     return age > 18\n  1 test ran this and passed\n" in out
+    assert "score 2/3 (66.6 %)\n" in out
+    assert err.startswith("3 mutants of preset essential, ")
+    assert sorted(each.name for each in Path().iterdir()) == ["shop.py", "test_shop.py"]
+
+
+@pytest.mark.slow
+def test_json_has_every_verdict(run: Run) -> None:
+    code, out, _ = run("mutate", "shop.py", "-p", "essential", "--json")
+    document = json.loads(out)
+    assert code == 0
+    assert [each["verdict"] for each in document["mutants"]] == ["killed", "survived", "killed"]
+    assert document["mutants"][0]["killer"] == "test_shop.py::test_it"
+
+
+def test_wrong_use_and_nothing_to_mutate(run: Run) -> None:
+    assert run("mutate", "gone.py")[0] == 2
+    Path("shop.py").write_text('"""Nothing."""\n')
+    assert run("mutate", "shop.py")[0] == 3
