@@ -13,6 +13,7 @@ from ordeal._engine.execution.bucket import ends_process
 from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.interpreter import answer_of
 from ordeal._engine.storage.trace_file import Trace
+from ordeal._engine.trace_view.lanes import lanes_of
 from ordeal._engine.trace_view.view import TraceView
 
 SECONDS_MAX = 30.0
@@ -27,7 +28,7 @@ def record_view(trace: Trace, *, likelihood: bool = True) -> TraceView:
     if failure is None:
         return TraceView(reason="the trace does not fail")
     if trace.is_schedule:
-        return TraceView(reason="a schedule of tasks is not shown step by step")
+        return TraceView(reason="a schedule of tasks has no steps", lanes=lanes_of(trace))
     if ends_process(failure.error_type, failure.bucket):
         return TraceView(reason="the failure ends its process")
     seconds = LIKELIHOOD_SECONDS if likelihood else 0.0

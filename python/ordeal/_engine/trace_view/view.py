@@ -142,13 +142,22 @@ class PassingRun(msgspec.Struct, kw_only=True):
     steps: list[PassingStep]
 
 
+class LaneEvent(msgspec.Struct, array_like=True, frozen=True):
+    """What happened in the lane of a task or a node, and the lane ``to`` which it led, if any."""
+
+    lane: str
+    text: str
+    to: str = ""
+
+
 class TraceView(msgspec.Struct, kw_only=True):
     """A recorded trace, or the ``reason`` why there is none.
 
     ``start`` is the state of the fresh machine; the changes of the steps lead to all later ones. ``decided_at`` are the
     steps after which a failure became much more likely, ``variations`` says what arguments matter, ``roles`` what
     steps do, ``windows`` when faults must be on; ``passing`` is a run to compare with, and ``suspicious`` are
-    lines that failing runs take and passing ones do not.
+    lines that failing runs take and passing ones do not. ``lanes`` is what a simulated world has
+    instead of steps.
     """
 
     reason: str = ""
@@ -163,6 +172,7 @@ class TraceView(msgspec.Struct, kw_only=True):
     passing: PassingRun | None = None
     windows: list[FaultWindow] = []
     suspicious: list[SuspiciousLine] = []
+    lanes: list[LaneEvent] = []
 
     def states(self) -> list[dict[str, str]]:
         """Return the state after each step, in order."""

@@ -9,6 +9,7 @@ from ordeal._engine.formatting import counted, short_names
 from ordeal._engine.trace_view.view import (
     Change,
     FaultWindow,
+    LaneEvent,
     PassingStep,
     SourceView,
     StepView,
@@ -29,6 +30,8 @@ BUDGET_CHARS = 400_000
 #: And so much what a passing run did at the same steps, with about so many characters of markup for each text.
 BESIDE_CHARS = 150_000
 _TAGS = 100
+#: So many tasks and nodes of a simulated world have a column.
+LANES_MAX = 12
 
 Row = Mapping[str, Any]
 
@@ -67,6 +70,7 @@ def finding_values(failure: Row, view: TraceView | None, *, number: int, replaye
         "windows": [_window(each) for each in view.windows if each.on or each.off],
         "suspicious": [_suspicious(each) for each in view.suspicious],
         "passing": _passing_text(view),
+        "world": lane_table(view.lanes),
         **_chances(view),
         **_steps(view),
     }
@@ -204,6 +208,17 @@ def _passing_text(view: TraceView) -> str:
     first = view.passing.first
     after = f"The first difference shows after step {_name_after(view, first)}." if 0 < first <= len(view.steps) else ""
     return f"The nearest run that passes is this one {view.passing.how}. {after}".strip()
+
+
+def lane_table(events: Sequence[LaneEvent]) -> dict[str, Any]:
+    """Return a column for each lane and a row for each event, in order; empty without events.
+
+    Of many lanes, those with the first events have columns.
+    """
+    names = list(dict.fromkeys(name for event in events for name in (event.lane, event.to) if name))[:LANES_MAX]
+    texts = {event: f"{event.text} \u2192 {event.to}" if event.to else event.text for event in events}
+    rows = [[texts[event] if name == event.lane else "" for name in names] for event in events if event.lane in names]
+    return {"names": names, "rows": rows} if rows else {}
 
 
 # -- steps ------------------------------------------------------------------------------------------------------------

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ FINDINGS_MAX = 100
 REMARKS_MAX = 20
 ROWS_MAX = 200
 MARKS_MAX = 30
+#: Properties that failed come first, then those that nothing reached.
+_PROPERTY_ORDER = ("FAIL", "NOT EXERCISED", "PASS")
 _STATUS_KINDS = {"PASS": "good", "FAIL": "bad", "NOT EXERCISED": "none"}
 
 
@@ -67,7 +71,7 @@ def page_values(document: Mapping[str, Any], views: Mapping[str, TraceView], eve
         ],
         "command": _command(options, results),
         "classes": classes,
-        "environment": _environment(options),
+        "environment": _environment(options, session),
     }
 
 
@@ -79,8 +83,14 @@ def _command(options: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -
     return f"ordeal explore{settings} --seed {options.get('seed', results[0]['rng_seed'] if results else 42)}"
 
 
-def _environment(options: Mapping[str, Any]) -> list[dict[str, str]]:
-    rows = [("Python", platform.python_version()), ("System", platform.platform(terse=True))]
+def _environment(options: Mapping[str, Any], session: SessionBegun | None) -> list[dict[str, str]]:
+    rows = [("ordeal", session.version), ("Run", session.run_id), ("Began", session.started)] if session else []
+    rows += [
+        ("Python", f"{platform.python_implementation()} {platform.python_version()}"),
+        ("Hypothesis", metadata.version("hypothesis")),
+        ("System", f"{platform.platform(terse=True)}, {platform.machine()}"),
+        ("Processors", str(os.cpu_count() or 1)),
+    ]
     rows += [(f"option {name}", _option_text(value)) for name, value in options.items()]
     return [{"what": what, "value": value} for what, value in rows]
 
@@ -134,7 +144,7 @@ def _class_values(
         "gaps_title": f"Not reached: {_gaps_text(result)}",
         "properties": [
             {**row, "status": status, "kind": _STATUS_KINDS[status]}
-            for row in result["properties"][:ROWS_MAX]
+            for row in sorted(result["properties"], key=lambda row: _PROPERTY_ORDER.index(_status_of(row)))[:ROWS_MAX]
             for status in [_status_of(row)]
         ],
         "heat": _heat(result["reliability_cells"]),

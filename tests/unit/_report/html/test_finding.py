@@ -8,13 +8,22 @@ from ordeal._engine.trace_view.view import (
     Change,
     Difference,
     FaultWindow,
+    LaneEvent,
     PassingRun,
     PassingStep,
     StepView,
     Switch,
     TraceView,
 )
-from ordeal._report.html.finding import call_text, cut, faults_text, finding_values, shown_changes, window_text
+from ordeal._report.html.finding import (
+    call_text,
+    cut,
+    faults_text,
+    finding_values,
+    lane_table,
+    shown_changes,
+    window_text,
+)
 
 from .test_page import failure
 
@@ -95,3 +104,10 @@ def test_a_step_is_shown_beside_the_passing_run() -> None:
     # What differs no more is the same again.
     assert [row["differs"] for row in second["changes"]] == [False]
     assert second["passing"] == "This step did not run."
+
+
+def test_lanes_are_columns_and_events_are_rows_in_order() -> None:
+    events = [LaneEvent("a", "sends", "b"), LaneEvent("b", "wakes up")]
+    assert lane_table(events) == {"names": ["a", "b"], "rows": [["sends \u2192 b", ""], ["", "wakes up"]]}
+    assert lane_table([]) == {}
+    assert len(lane_table([LaneEvent(str(number), "runs") for number in range(50)])["names"]) == 12

@@ -17,6 +17,7 @@ from ordeal._engine.trace_view.view import (
     CodeSpot,
     Difference,
     FaultWindow,
+    LaneEvent,
     PassingRun,
     PassingStep,
     Role,
@@ -188,6 +189,7 @@ def view(text: str = "text", steps: int = 3) -> TraceView:
         decided_at=[1],
         variations=[Variation(1, text, text)],
         roles=[Role(1, text)],
+        lanes=[LaneEvent(text, text, f"{text}2")],
         passing=PassingRun(how=text, first=1, steps=[beside] * steps),
         windows=[FaultWindow(fault=text, step=1, on=[Switch(1, True)], off=[Switch(2, False)])],
         suspicious=[
@@ -320,3 +322,12 @@ def test_of_ten_thousand_findings_most_are_rows() -> None:
 
 def test_the_same_report_makes_the_same_page() -> None:
     assert page_of("text") == page_of("text")
+
+
+def test_properties_that_failed_come_first_and_the_environment_is_named() -> None:
+    page = render_page(document(result()), events=events("1.2.3"))
+    table = page[page.index("<h3>Properties") :]
+    assert table.index("FAIL") < table.index("NOT EXERCISED") < table.index("PASS")
+    environment = page[page.index("<h2>Environment") :]
+    for name in ("ordeal", "Run", "Began", "Python", "Hypothesis", "System", "Processors", "option seed"):
+        assert f"<dt>{name}</dt>" in environment

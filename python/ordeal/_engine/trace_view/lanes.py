@@ -1,0 +1,33 @@
+"""The lanes of a simulated world: what was decided for each of its tasks and nodes, in order."""
+
+from __future__ import annotations
+
+from ordeal._engine.formatting import one_line
+from ordeal._engine.storage.trace_file import SCHEDULE, Trace
+from ordeal._engine.trace_view.view import LaneEvent
+from ordeal.simulate.errors import SimulationError
+from ordeal.simulate.runtime.decisions import Decided
+
+EVENTS_MAX = 500
+
+
+def lanes_of(trace: Trace) -> list[LaneEvent]:
+    """Return what the trace of a schedule decided, each in the lane of the task or node that it was decided for.
+
+    What is decided between two of them leads from the one to the other.
+    """
+    step = trace.steps[0]
+    labels, texts = step.choices[SCHEDULE][::2], step.draws
+    found = []
+    for number, label in enumerate(labels[:EVENTS_MAX]):
+        try:
+            decided = Decided.from_label(label, 0)
+        except SimulationError:
+            continue
+        text = texts[number] if number < len(texts) else decided.site
+        found.append((decided.actor, text, decided.site))
+    actors = {actor for actor, _, _ in found}
+    return [
+        LaneEvent(one_line(actor), one_line(text), one_line(site) if site in actors - {actor} else "")
+        for actor, text, site in found
+    ]

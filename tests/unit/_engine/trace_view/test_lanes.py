@@ -1,0 +1,29 @@
+"""The lanes of a schedule: one for each task or node that something was decided for."""
+
+from __future__ import annotations
+
+from ordeal._engine.storage.trace_file import SCHEDULE, Trace, TraceFailure, TraceStep
+from ordeal._engine.trace_view.lanes import lanes_of
+from ordeal._engine.trace_view.recording import record_view
+from ordeal._engine.trace_view.view import LaneEvent
+
+
+def schedule(*labels: str, texts: tuple[str, ...] = ()) -> Trace:
+    world: list[str | int] = [part for label in labels for part in (label, 1)]
+    step = TraceStep(kind="rule", name="test", choices={SCHEDULE: [*world]}, draws=list(texts))
+    return Trace(1, 42, "shop:test", steps=[step], failure=TraceFailure("E", "m", 1, "b"))
+
+
+def test_each_decision_is_in_the_lane_of_its_task_or_node() -> None:
+    trace = schedule("order | put 0 | timers | 0", "packet | b | put 0 | 3", texts=("number 2 fires first",))
+    expected = [LaneEvent("put 0", "number 2 fires first"), LaneEvent("b", "put 0", "put 0")]
+    assert lanes_of(trace) == expected
+    view = record_view(trace)
+    assert view.lanes == expected
+    assert view.reason == "a schedule of tasks has no steps"
+
+
+def test_damaged_labels_are_left_out() -> None:
+    assert lanes_of(schedule("nothing", "order | a | b", "order | a\x1b | timers | 0")) == [
+        LaneEvent("a\\x1b", "timers")
+    ]
