@@ -25,6 +25,10 @@ RULE_TIMEOUT = 0.4
 #: A rule that hangs takes half of this until it is confirmed, on a machine that does nothing else.
 MAX_TIME = 2.5
 MAX_SHRINK_TIME = 4.0
+#: Of a machine that ends its processes, and so comes to the end of its runs: only on a busy one it takes as long.
+MAX_TIME_ENDING = MAX_SHRINK_TIME_ENDING = 10.0
+#: Of a machine that hangs each time: its trace may be any that ends with the step that hangs.
+MAX_SHRINK_TIME_HANGING = 2.0
 #: Enough to find all that there is, where no run hangs.
 MAX_RUNS = 150
 #: What the whole may take beyond these two.
@@ -55,7 +59,7 @@ def data_mib() -> int:
 
 
 @cache
-def explored(machine: type[RuleBasedStateMachine]) -> Explored:
+def explored(machine: type[RuleBasedStateMachine], max_time: float, max_shrink_time: float) -> Explored:
     """Explore ``machine`` in processes of its own; in a folder of its own, which it may do with as it likes."""
     explorer = Explorer(
         machine,
@@ -76,7 +80,7 @@ def explored(machine: type[RuleBasedStateMachine]) -> Explored:
             before = _surroundings()
             start = time.monotonic()
             result = explorer.run(
-                max_runs=MAX_RUNS, max_time=MAX_TIME, max_shrink_time=MAX_SHRINK_TIME, save_state_to="state"
+                max_runs=MAX_RUNS, max_time=max_time, max_shrink_time=max_shrink_time, save_state_to="state"
             )
             seconds = time.monotonic() - start
             left = [f"process {process}" for process in processes_left(mark)]

@@ -188,15 +188,18 @@ class TestGoingOn:
                 },
                 marks=pytest.mark.nightly,
             ),
-            {"seed": 4, "checkpoint_strategy": "uniform", "max_checkpoints": 16, "seed_mutation_prob": 0.25},
+            pytest.param(
+                {"seed": 4, "checkpoint_strategy": "uniform", "max_checkpoints": 16, "seed_mutation_prob": 0.25},
+                marks=pytest.mark.nightly,
+            ),
         ],
     )
     def test_bundles_swarm_and_state_hashes_survive_two_breaks(self, jars: Path, options: dict[str, Any]) -> None:
         processes = InProcesses(jars, "jars:Jars", **options)
-        whole = processes.explore(max_runs=60)
+        whole = processes.explore(max_runs=40)
         processes.explore(max_runs=10, save_state_to="state")
-        processes.explore(max_runs=30, save_state_to="state", resume_from="state")
-        assert processes.explore(max_runs=60, resume_from="state") == whole
+        processes.explore(max_runs=25, save_state_to="state", resume_from="state")
+        assert processes.explore(max_runs=40, resume_from="state") == whole
 
     def test_a_machine_that_cannot_be_copied(self, jars: Path) -> None:
         (jars / "locked.py").write_text(
@@ -204,9 +207,9 @@ class TestGoingOn:
             "    def __init__(self):\n        super().__init__()\n        self.numbers = (n for n in ())\n"
         )
         processes = InProcesses(jars, "locked:Locked", target_modules=["jars"])
-        whole = processes.explore(max_runs=40)
-        processes.explore(max_runs=20, save_state_to="state")
-        assert processes.explore(max_runs=40, resume_from="state") == whole
+        whole = processes.explore(max_runs=20)
+        processes.explore(max_runs=10, save_state_to="state")
+        assert processes.explore(max_runs=20, resume_from="state") == whole
 
     def test_nothing_is_left_to_do(self, tmp_path: Path) -> None:
         before = save(tmp_path / "state", runs=60)

@@ -28,7 +28,7 @@ from ordeal.trace import Trace, TraceFailure, rerun
 from ...samples.machines import switches
 from ...samples.mutations import mutated, mutated_record, packed, resealed, sealed
 
-FILES = int(os.environ.get("ORDEAL_MUTATED_FILES", "1500"))
+FILES = int(os.environ.get("ORDEAL_MUTATED_FILES", "700"))
 SUFFIXES = [".json", ".json.gz", ".json.zst"]
 #: Of processor time, for one file. Sanitizers make everything several times slower.
 SECONDS_MAX = 1.0
