@@ -236,7 +236,9 @@ def parsed(arguments: list[str]) -> tuple[argparse.Namespace, list[str], list[st
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, help="how many parts run at a time")
+    parser.add_argument(
+        "--jobs", type=int, default=(os.cpu_count() or 1) + 2, help="how many parts run at a time: some wait"
+    )
     parser.add_argument("--record", action="store_true", help=f"write {DURATIONS.name}: what each file took")
     own, others = parser.parse_known_args(arguments)
     places = [each for each in others if not each.startswith("-") and Path(each.partition("::")[0]).exists()]
