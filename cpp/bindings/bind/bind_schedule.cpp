@@ -104,7 +104,13 @@ void bind_schedule(py::module_& m) {
       py::arg("loop_actor"), py::arg("nowhere"), py::arg("step_type"), py::arg("stepped_task"), py::arg("life"),
       py::arg("stall"), py::arg("step_site"), py::arg("still_steps_max"), py::arg("steps_max"));
 
-  m.def("draw_schedule_rates", &draw_schedule_rates, py::arg("key"), py::arg("kinds"));
+  m.def(
+      "drawn_schedule",
+      [](std::uint64_t seed, std::size_t kinds) {
+        const std::uint64_t key = schedule_key(seed);
+        return Schedule(key, draw_schedule_rates(key, kinds));
+      },
+      py::arg("seed"), py::arg("kinds"));
   // The same in every process, unlike Python's hash().
   m.def("stable_hash", [](const std::string& text) { return hash_bytes(text); }, py::arg("text"));
 }

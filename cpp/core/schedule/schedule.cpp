@@ -36,6 +36,10 @@ ScheduleRates draw_schedule_rates(std::uint64_t key, std::size_t kinds) {
   return rates;
 }
 
+std::uint64_t schedule_key(std::uint64_t seed) {
+  return seed == 0 ? 0 : std::max(Rng::stream(seed, "schedule").next(), std::uint64_t{1});
+}
+
 std::uint64_t Schedule::place_hash(std::uint32_t kind, std::uint64_t actor, std::uint64_t site) noexcept {
   return mix64(mix64(actor + kind) ^ site);
 }

@@ -41,6 +41,9 @@ using ScheduleRates = std::vector<std::uint32_t>;
 // and others a storm, and what hides the bug of another kind is left out of half of them. All are 0 for key 0.
 ScheduleRates draw_schedule_rates(std::uint64_t key, std::size_t kinds);
 
+// The key of the run with this seed; 0 for seed 0 alone.
+std::uint64_t schedule_key(std::uint64_t seed);
+
 // The decisions of one run. Thread-compatible.
 class Schedule {
  public:

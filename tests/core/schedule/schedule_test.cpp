@@ -19,6 +19,13 @@ constexpr std::uint64_t kSite = 22;
 
 Schedule always(std::uint64_t key) { return Schedule(key, {kAlways, kAlways}); }
 
+TEST(ScheduleKey, IsZeroForSeedZeroAlone) {
+  EXPECT_EQ(schedule_key(0), 0U);
+  EXPECT_NE(schedule_key(1), 0U);
+  EXPECT_NE(schedule_key(1), schedule_key(2));
+  EXPECT_EQ(schedule_key(7), schedule_key(7));
+}
+
 TEST(Schedule, KeyZeroDoesNothing) {
   Schedule schedule(0, draw_schedule_rates(0, 4));
   for (std::uint32_t kind = 0; kind < 4; ++kind) {

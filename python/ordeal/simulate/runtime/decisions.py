@@ -117,8 +117,7 @@ def from_labels(table: Mapping[str, int]) -> Iterator[Decided]:
 
 def drawn_schedule(seed: int) -> _native.Schedule:
     """Return a schedule whose decisions follow from ``seed``; all are 0 for seed 0."""
-    key = 0 if seed == 0 else _native.derived_seed(seed, "schedule") or 1
-    return _native.Schedule(key, _native.draw_schedule_rates(key, len(KINDS)))
+    return _native.drawn_schedule(seed, len(KINDS))
 
 
 def fixed_schedule(decisions: Iterable[Decided]) -> _native.Schedule:

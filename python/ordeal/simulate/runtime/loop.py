@@ -139,6 +139,11 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         life = None if self.world is None else LIFE.get()
         return self._set_timer(when if life is None else life.clock.moment(when), when, callback, args, context)
 
+    @property
+    def _ready(self) -> bool:
+        """Whether a callback is ready: what CPython's own tests ask a loop for, by the name that asyncio's has."""
+        return self._is_ready
+
     def _timer_handle_cancelled(self, handle: events.TimerHandle) -> None:
         """Called by a timer that is cancelled; it is dropped when it would be due."""
 
