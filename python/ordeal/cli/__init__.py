@@ -25,6 +25,7 @@ _COMMANDS = {
     "benchmark": "Measure how exploring scales with the number of workers",
     "bisect": "Find the commit that brought a failure",
     "catalog": "List the assertions of the source that no run has reached",
+    "chimp": "Break each node of a program, with any command of tests",
     "completion": "Print the script that completes commands in a shell",
     "dashboard": "Serve pages of all runs to a browser on this machine",
     "doctor": "Say why a machine finds nothing",

@@ -96,6 +96,31 @@ def catalog(**given: Any) -> int:
 
 
 @click.command(
+    name="chimp",
+    options_metavar="--code DIR --tests COMMAND... [--exclude PATTERN...] [--timeout SECONDS]",
+    epilog="Exit code: 0 when all was tried, 2 for wrong use, 3 when the tests fail on the unchanged program.",
+    context_settings={**_SETTINGS["context_settings"], "ignore_unknown_options": True},
+)
+@click.option("--code", metavar="DIR", required=True, type=click.Path(), help="Folder of the program")
+@click.option(
+    "--timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0.1),
+    default=20.0,
+    show_default=True,
+    help="How long the tests may take",
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="")
+def chimp(**given: Any) -> int:
+    """Break each node of a program, and run any command of tests on it.
+
+    --tests takes the command, of several words if need be, and --exclude patterns of files to leave alone.
+    All happens in a copy of the current folder.
+    """
+    return _run("chimp", given)
+
+
+@click.command(
     name="completion",
     epilog='bash: eval "$(ordeal completion bash)"    fish: ordeal completion fish | source',
     **_SETTINGS,
@@ -305,7 +330,7 @@ def seeds(**given: Any) -> int:
 
 
 _ALL: tuple[click.Command, ...] = (
-    *(benchmark, bisect, catalog, completion, dashboard),
+    *(benchmark, bisect, catalog, chimp, completion, dashboard),
     *(doctor, explore, init, mutate, replay, report, seeds),
 )
 

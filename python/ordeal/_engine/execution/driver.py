@@ -12,8 +12,7 @@ from hypothesis.errors import FailedHealthCheck, InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._engine import interrupts
-from ordeal._engine.execution import builtins_kept
-from ordeal._engine.execution.bucket import is_raised_by_program
+from ordeal._engine.execution import bucket, builtins_kept
 from ordeal._engine.isolation.rule_limits import SECONDS_MIN, RuleLimits
 from ordeal._engine.isolation.rule_timeout import RuleLoop, timeout_error
 from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
@@ -247,7 +246,7 @@ class Driver:
                 listener.run_done(run)
             run.machine = None  # its finalisers are part of the run
         except (InvalidDefinition, OrdealError) as error:
-            if not is_raised_by_program(error):
+            if not bucket.is_raised_by_program(error):
                 raise
             outcome.status = Status.FAILED
             outcome.error = error

@@ -167,9 +167,14 @@ def equals_original(source: Source, mutant: Mutant) -> bool:
 
 def _instructions(code: types.CodeType) -> tuple[object, ...]:
     """Return what code does, without the names and constants that stand beside it and are never used."""
+    instructions = list(dis.get_instructions(code))
+    # Where nothing jumps, it does not matter how far instructions lie apart.
+    jumps = {*dis.hasjrel, *dis.hasjabs}
+    moves = bool(code.co_exceptiontable) or any(each.opcode in jumps for each in instructions)
     done = tuple(
         (each.opname, _instructions(each.argval) if isinstance(each.argval, types.CodeType) else _exact(each.argval))
-        for each in dis.get_instructions(code)
+        for each in instructions
+        if moves or each.opname != "NOP"
     )
     return done, code.co_exceptiontable, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], code.co_flags
 

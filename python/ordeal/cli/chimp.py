@@ -1,0 +1,48 @@
+"""``ordeal chimp``: breaks a program node by node, and runs any command of tests on each."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ordeal._engine.formatting import one_line
+from ordeal._engine.mutation.chimp import broken_nodes, chimp_sources
+from ordeal.cli import terminal
+from ordeal.errors import ConfigError
+
+
+def run(given: Mapping[str, Any]) -> int:
+    """Print what no test notices. Return 0."""
+    words = given["words"]
+    tests, exclude = _split(words)
+    folder = Path.cwd()
+    counts: Counter[str] = Counter()
+    for broken in broken_nodes(chimp_sources(given["code"], exclude, folder), tests, given["timeout"], folder):
+        counts[broken.label] += 1
+        if broken.label in ("DEAD", "UNCOVERED"):
+            mutant = broken.mutant
+            where = f"{mutant.shown}:{mutant.line}"
+            first = mutant.original.partition("\n")[0]
+            why = "compiles to the same program" if broken.label == "DEAD" else "broken, and the tests pass"
+            terminal.write(f"{broken.label:<9}  {one_line(where)}  {one_line(first)}  ({why})\n")
+    terminal.write("  ".join(f"{label} {counts[label]}" for label in ("killed", "timeout", "DEAD", "UNCOVERED")) + "\n")
+    return 0
+
+
+def _split(words: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    tests: list[str] = []
+    exclude: list[str] = []
+    into: list[str] | None = None
+    for word in words:
+        if word in ("--tests", "--exclude"):
+            into = tests if word == "--tests" else exclude
+        elif into is None:
+            raise ConfigError(f"`{word}` stands before `--tests`", hint="write `--tests COMMAND`")
+        else:
+            into.append(word)
+    if not tests:
+        raise ConfigError("no command of tests is given", hint="write `--tests COMMAND`, for example `--tests pytest`")
+    return (shlex.split(tests[0]) if len(tests) == 1 else tests), exclude

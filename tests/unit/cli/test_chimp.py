@@ -1,0 +1,47 @@
+"""``ordeal chimp``: the two ways in which it is called, and what it says."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("validator", "tests", "bin"):
+        Path(name).mkdir()
+    Path("validator/shop.py").write_text("def f(a):\n    global b\n    c = a + 1\n    return 7\n")
+    Path("tests/check.py").write_text("import sys\nsys.path[:0] = ['validator']\nimport shop\nassert shop.f(1) == 7\n")
+    for name in ("nosetests", "fab"):
+        Path("bin", name).write_text(f"#!/bin/sh\nexec {sys.executable} tests/check.py\n")
+        Path("bin", name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+
+
+EXPECTED = (
+    "DEAD       validator/shop.py:2  global b  (compiles to the same program)\n"
+    "UNCOVERED  validator/shop.py:3  c = a + 1  (broken, and the tests pass)\n"
+    "UNCOVERED  validator/shop.py:3  a + 1  (broken, and the tests pass)\n"
+    "killed 1  timeout 0  DEAD 1  UNCOVERED 2\n"
+)
+
+
+@pytest.mark.slow
+def test_both_examples_run_as_written(run: Run) -> None:
+    text = Path("validator/shop.py").read_bytes()
+    first = ("--code", ".", "--tests", "nosetests", "--exclude", "./chaos/*", "./tests/*", "--timeout", "60")
+    assert run("chimp", *first) == (0, EXPECTED, "")
+    assert run("chimp", "--code", "validator", "--tests", "fab", "test", "--timeout", "15") == (0, EXPECTED, "")
+    assert Path("validator/shop.py").read_bytes() == text
+
+
+def test_wrong_use(run: Run) -> None:
+    assert run("chimp", "--code", "gone", "--tests", "fab")[0] == 2
+    assert run("chimp", "--code", ".")[0] == 2
+    assert run("chimp", "--code", ".", "--tests", "false")[0] == 3
