@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ordeal.cli import main
+
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -22,6 +24,18 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path("bin", name).write_text(f"#!/bin/sh\nexec {sys.executable} tests/check.py\n")
         Path("bin", name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = main(arguments)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
 
 
 EXPECTED = (
