@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bindings/bindings.h"
+#include "bindings/simulate/handles.h"
 #include "bindings/simulate/ready_queue.h"
 #include "core/base/rng.h"
 #include "core/schedule/schedule.h"

@@ -10,37 +10,11 @@
 
 #include "bindings/cpython/c_api.h"
 #include "bindings/cpython/guarded.h"
+#include "bindings/simulate/handles.h"
 #include "core/schedule/schedule.h"
 
 namespace ordeal::bindings {
 namespace {
-
-// The slots of asyncio.Handle that are filled and read without its Python code.
-enum Field : std::uint8_t {
-  kCallback,
-  kArgs,
-  kCancelled,
-  kLoop,
-  kTraceback,
-  kRepr,
-  kContext,
-  kWhen,  // this and the next: of timers alone
-  kScheduled,
-  kFieldCount
-};
-constexpr std::array<const char*, kFieldCount> kFieldNames{
-    "_callback", "_args", "_cancelled", "_loop", "_source_traceback", "_repr", "_context", "_when", "_scheduled"};
-
-struct KnownFacts : LoopFacts {
-  std::array<Py_ssize_t, kFieldCount> offsets{};
-  bool has_slots = false;  // whether all fields are slots; otherwise the Python code of asyncio is called
-};
-
-// Lives as long as the process; written with the GIL held.
-KnownFacts& loop_facts() {
-  static KnownFacts* const kFacts = std::make_unique<KnownFacts>().release();
-  return *kFacts;
-}
 
 struct StepState {
   PyObject_HEAD unsigned long long key;  // of the task in labels
@@ -79,12 +53,6 @@ constexpr std::array kObjects{&ReadyQueue::schedule, &ReadyQueue::world,        
                               &ReadyQueue::stalled,  &ReadyQueue::broken};
 
 ReadyQueue& queue_of(PyObject* self) noexcept { return *reinterpret_cast<ReadyQueue*>(self); }
-
-bool is_set(const PyObject* object) noexcept { return object != nullptr && object != Py_None; }
-
-PyObject*& field(PyObject* handle, Field which) noexcept {
-  return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(handle) + loop_facts().offsets[which]);
-}
 
 // Names of what a loop in Python offers, interned once.
 struct LoopNames {
@@ -129,59 +97,6 @@ py::object called(PyObject* object, PyObject* name, PyObject* first, PyObject* s
 [[noreturn]] void raise(PyObject* error) {
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
   throw py::error_already_set();
-}
-
-// What a handle is, for as long as it runs: whoever cancels it meanwhile empties it.
-struct LoopCallback {
-  py::object function;
-  py::object arguments;
-  py::object context;
-};
-
-py::object field_of(PyObject* handle, Field which) {
-  if (loop_facts().has_slots) [[likely]] {
-    PyObject* const value = field(handle, which);
-    return value == nullptr ? py::none() : borrowed(value);
-  }
-  return owned(PyObject_GetAttrString(handle, kFieldNames[which]));
-}
-
-bool is_cancelled(PyObject* handle) {
-  return loop_facts().has_slots ? field(handle, kCancelled) == Py_True
-                                : field_of(handle, kCancelled).is(py::bool_(true));
-}
-
-py::object packed(PyObject* const* arguments, Py_ssize_t count) {
-  auto held = owned(PyTuple_New(count));
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyTuple_SET_ITEM(held.ptr(), i, Py_NewRef(arguments[i]));
-  }
-  return held;
-}
-
-// A handle of asyncio, or a timer if `when` is given. As their Python code does it, which is called in debug mode.
-py::object made_handle(PyObject* self, PyObject* when, PyObject* function, py::object arguments, PyObject* context) {
-  const py::object& kind = when == nullptr ? loop_facts().handle_type : loop_facts().timer_type;
-  if (!loop_facts().has_slots || queue_of(self).is_debugged != 0) {
-    const std::array<PyObject*, 5> given{when, function, arguments.ptr(), self, context == nullptr ? Py_None : context};
-    const std::size_t skipped = when == nullptr ? 1 : 0;
-    return owned(PyObject_Vectorcall(kind.ptr(), given.data() + skipped, given.size() - skipped, nullptr));
-  }
-  auto own = is_set(context) ? borrowed(context) : owned(PyContext_CopyCurrent());
-  auto* const type = reinterpret_cast<PyTypeObject*>(kind.ptr());
-  auto handle = owned(type->tp_alloc(type, 0));
-  field(handle.ptr(), kCallback) = Py_NewRef(function);
-  field(handle.ptr(), kArgs) = arguments.release().ptr();
-  field(handle.ptr(), kCancelled) = Py_NewRef(Py_False);
-  field(handle.ptr(), kLoop) = Py_NewRef(self);
-  field(handle.ptr(), kTraceback) = Py_NewRef(Py_None);
-  field(handle.ptr(), kRepr) = Py_NewRef(Py_None);
-  field(handle.ptr(), kContext) = own.release().ptr();
-  if (when != nullptr) {
-    field(handle.ptr(), kWhen) = Py_NewRef(when);
-    field(handle.ptr(), kScheduled) = Py_NewRef(Py_False);
-  }
-  return handle;
 }
 
 // Tells the loop of the error that is raised now, as asyncio's handles do; what ends the program goes on.
@@ -414,7 +329,7 @@ py::object actor_of(PyObject* self) {
 py::object set_timer(PyObject* self, PyObject* moment, PyObject* when, PyObject* function, py::object arguments,
                      PyObject* context) {
   ReadyQueue& queue = queue_of(self);
-  auto handle = made_handle(self, when, function, std::move(arguments), context);
+  auto handle = made_handle(self, when, function, std::move(arguments), context, queue_of(self).is_debugged != 0);
   const py::object timer = py::make_tuple(borrowed(moment), ++queue.timers_set, handle, actor_of(self));
   const std::array<PyObject*, 2> given{queue.timers, timer.ptr()};
   owned(PyObject_Vectorcall(loop_facts().heap_push.ptr(), given.data(), given.size(), nullptr));
@@ -429,7 +344,7 @@ PyObject* ordeal_call_soon(PyObject* self, PyObject* const* arguments, Py_ssize_
       return nullptr;
     }
     auto handle = made_handle(self, nullptr, arguments[0], packed(arguments + 1, count - 1),
-                              has_names(keywords) ? arguments[count] : nullptr);
+                              has_names(keywords) ? arguments[count] : nullptr, queue_of(self).is_debugged != 0);
     queue_of(self).handles.push_back(Py_NewRef(handle.ptr()));
     return handle.release().ptr();
   });
@@ -597,26 +512,7 @@ PyCFunction with_keywords(PyObject* (*function)(PyObject*, PyObject* const*, Py_
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
-Py_ssize_t offset_in_handle(const char* name) {
-  const auto found = py::reinterpret_steal<py::object>(PyObject_GetAttrString(loop_facts().timer_type.ptr(), name));
-  if (!found || Py_TYPE(found.ptr()) != &PyMemberDescr_Type) {
-    PyErr_Clear();
-    return -1;
-  }
-  const PyMemberDef* const member = reinterpret_cast<PyMemberDescrObject*>(found.ptr())->d_member;
-  return member->type == Py_T_OBJECT_EX ? member->offset : -1;
-}
-
 }  // namespace
-
-void set_loop_facts(LoopFacts given) {
-  static_cast<LoopFacts&>(loop_facts()) = std::move(given);
-  loop_facts().has_slots = true;
-  for (std::size_t i = 0; i < kFieldCount; ++i) {
-    loop_facts().offsets[i] = offset_in_handle(kFieldNames[i]);
-    loop_facts().has_slots = loop_facts().has_slots && loop_facts().offsets[i] > 0;
-  }
-}
 
 py::object ready_queue_type() {
   static PyObject* const kType = [] {

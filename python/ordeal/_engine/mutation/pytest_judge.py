@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -194,6 +195,9 @@ class Suite:
             except NotSwappable as error:
                 say({"not swappable": str(error)})
                 return
+            except Exception as error:  # noqa: BLE001 - a mistake of ours must not pass for a test that fails
+                say({"not run": f"{type(error).__name__}: {error}"[:300]})
+                return
             self._run_tests(numbers, say)
 
         return Job(run, cpu, wall, (mutant, numbers, factor))
@@ -204,6 +208,8 @@ class Suite:
         said = ended.said[-1] if ended.said else {}
         if "not swappable" in said:
             yield mutant
+        elif "not run" in said:
+            self._verdict(mutant, "not run", note=said["not run"])
         elif "survived" in said:
             if self._runs_at_import(mutant):
                 yield mutant
@@ -383,6 +389,9 @@ def _by_import(order: dict[str, Any], source: Source, mutant: Mutant | None, tes
     """Run the suite with a file served from memory."""
     path = real_path(str(source.path))
     text = source.text if mutant is None else mutant.applied(source.text)
+    if mutant is not None and (reason := never_imported_anew(path, text)):
+        say({"not run": reason})
+        return
     loader = importlib.machinery.SourceFileLoader
     original = loader.get_code
 
@@ -396,6 +405,18 @@ def _by_import(order: dict[str, Any], source: Source, mutant: Mutant | None, tes
     pytest.main(_pytest_arguments(order), plugins=[plugin, plugin.watch])
     # Had the tests been collected, the plugin had ended the process.
     say({"failed": "", "kind": "collection"})
+
+
+def never_imported_anew(path: str, text: bytes) -> str:
+    """Return why no test would meet this text of a file; empty if the tests import it."""
+    files = [vars(module).get("__file__") for module in [*sys.modules.values()] if type(module) is ModuleType]
+    if any(isinstance(each, str) and real_path(each) == path for each in files):
+        return "pytest or one of its plugins has imported the file before the tests do"
+    try:
+        compile(text, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        return f"it does not compile: {error}"
+    return ""
 
 
 def _import_jobs(order: dict[str, Any], sources: dict[str, Source], answer: dict[str, Any]) -> Iterator[Job]:
@@ -426,7 +447,9 @@ def _judge_by_import(order: dict[str, Any], sources: list[Source], answer: dict[
     for ended in run_jobs(_import_jobs(order, by_name, answer), order["workers"]):
         said = ended.said[-1] if ended.said else {}
         more: dict[str, Any] = {"id": ended.job.tag.id, "route": "import"}
-        if "survived" in said:
+        if "not run" in said:
+            say({"verdict": "not run", "note": said["not run"], **more})
+        elif "survived" in said:
             say({"verdict": "survived", "tests": said["survived"], **more})
         elif "failed" in said:
             note = "" if said["failed"] else "at import"

@@ -14,11 +14,11 @@ from typing import Any
 from ordeal import _native
 from ordeal.simulate.clock_functions import replace_clock_functions
 from ordeal.simulate.errors import SimulationError
+from ordeal.simulate.nodes.identity import epoch_s
 from ordeal.simulate.nodes.life import LIFE
 from ordeal.simulate.nodes.node_files import is_real
 from ordeal.simulate.outside.declared import event_hint
 from ordeal.simulate.replacement import Places, Replacement
-from ordeal.simulate.runtime.identity import epoch_s
 from ordeal.simulate.runtime.loop import SimulationLoop
 from ordeal.simulate.runtime.system_functions import system_functions
 

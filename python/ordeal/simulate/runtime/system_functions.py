@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from ordeal.simulate.network.sockets import SimulatedSocket
+from ordeal.simulate.nodes.identity import card_number, host_name, time_uuid
 from ordeal.simulate.nodes.life import LIFE
 from ordeal.simulate.outside.open_tls import open_to
 from ordeal.simulate.outside.popen import PopenType
 from ordeal.simulate.replacement import MACHINERY, Places, Replacement, package_of
-from ordeal.simulate.runtime.identity import card_number, host_name, time_uuid
 
 #: They set up the process, and not the program.
 _REAL_CALLERS = MACHINERY | {"asyncio", "threading", "subprocess", "multiprocessing", "unittest"}

@@ -1,4 +1,4 @@
-"""``ordeal explore --report``: which files are written, and what a service of CI is told."""
+"""``ordeal explore CLASS`` and ``--report``: what is explored without a file, and which files are written."""
 
 from __future__ import annotations
 
@@ -9,12 +9,20 @@ from pathlib import Path
 import pytest
 
 from .conftest import ScriptedExplorer
-from .test_explore import ACCOUNT, CLEAN_REPORT, CLOSING, HEADER, _project, make_result, settings
+from .test_explore import ACCOUNT, CLEAN_REPORT, CLOSING, HEADER, LEDGER, _project, make_result, settings
 
 __all__ = ["_project"]
 
 Run = Callable[..., tuple[int, str, str]]
 FOLDER = Path(".ordeal/report")
+NAME_A_CLASS = (
+    "name a class: `ordeal explore tests.test_chaos:MyServiceChaos`, or create the file with a `[[tests]]` entry"
+)
+
+
+@pytest.fixture
+def _without_file() -> None:
+    Path("ordeal.toml").unlink(missing_ok=True)
 
 
 def test_reports_are_written_beside_the_text(run: Run, explorer: ScriptedExplorer) -> None:
@@ -90,3 +98,39 @@ def test_a_summary_that_cannot_be_written_costs_nothing(
     code, out, err = run("explore")
     assert (code, out) == (0, CLEAN_REPORT)
     assert "note: the summary of the job was not written" in err
+
+
+@pytest.mark.usefixtures("_without_file")
+def test_classes_are_explored_without_a_file(run: Run, explorer: ScriptedExplorer) -> None:
+    explorer.outcomes = [make_result(), make_result()]
+    code, _, err = run("explore", "machines:Ledger", "machines:Account", "-t", "shop", "--target", "bank")
+    assert code == 0
+    assert [cls.__name__ for cls, _ in explorer.constructed] == ["Ledger", "Account"]
+    assert [options["target_modules"] for _, options in explorer.constructed] == [("shop", "bank")] * 2
+    assert "2 classes" in err
+    assert "options: target_modules=shop,bank\n" in err
+
+
+def test_a_class_that_the_file_lists_has_the_options_of_its_entry(run: Run, explorer: ScriptedExplorer) -> None:
+    settings(f"[explorer]\nseed = 7\n{ACCOUNT}steps_per_run = 9\n{LEDGER}")
+    explorer.outcomes = [make_result()]
+    run("explore", "machines:Account")
+    ((cls, options),) = explorer.constructed
+    assert (cls.__name__, options["seed"], explorer.ran[0]["steps_per_run"]) == ("Account", 7, 9)
+
+
+@pytest.mark.usefixtures("_without_file")
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        ([], "config file not found: ordeal.toml", NAME_A_CLASS),
+        (
+            ["machines.Account"],
+            '`CLASS` is "machines.Account", not a class path "module.path:ClassName"',
+            'write a class path "module.path:ClassName", for example `tests.test_chaos:MyServiceChaos`',
+        ),
+        (["machines:Acount"], "`machines` has no `Acount`", "did you mean `machines:Account`?"),
+    ],
+)
+def test_a_class_that_is_not_there(run: Run, arguments: list[str], message: str, hint: str) -> None:
+    assert run("explore", *arguments) == (2, "", f"error: {message}\n\nhint: {hint}\n")
