@@ -12,11 +12,14 @@ namespace {
 
 // How often silenced locations are armed again, in runs.
 constexpr std::uint64_t kFullRunPeriod = 100;
-// At the counts level: in which of the first runs every passage counts, and in every how many later on. The period is a
-// part of the one above.
+// At the counts level: in which of the first runs every passage counts, and in every how many later on. Arming what is
+// silent takes as long as a short run, as CPython instruments its code anew: the longer a search, the less it shows. The
+// periods are parts of the one above.
 constexpr std::uint64_t kCountedRuns = 128;
 constexpr std::uint64_t kCountedRunPeriod = 10;
-static_assert(kFullRunPeriod % kCountedRunPeriod == 0);
+constexpr std::uint64_t kOftenCountedRuns = 1'000;
+constexpr std::uint64_t kLateCountedRunPeriod = 50;
+static_assert(kFullRunPeriod % kCountedRunPeriod == 0 && kFullRunPeriod % kLateCountedRunPeriod == 0);
 // How often the swarm learns which rules touch files with gaps, in runs; and how often if a bandit decides how often
 // that is used at all.
 constexpr std::uint64_t kDirectPeriod = 50;
@@ -47,7 +50,8 @@ WatchSpec RunPolicy::watch(std::uint64_t run_id, bool learns_swarm, bool by_band
   ORDEAL_DCHECK(run_id > 0, "runs are counted from one");
   WatchSpec spec;
   spec.full = run_id % kFullRunPeriod == 0;
-  spec.count_all = run_id <= kCountedRuns || run_id % kCountedRunPeriod == 0;
+  const std::uint64_t counted = run_id <= kOftenCountedRuns ? kCountedRunPeriod : kLateCountedRunPeriod;
+  spec.count_all = run_id <= kCountedRuns || run_id % counted == 0;
   spec.choose_level = run_id == kWarmUpRuns + 1;
   spec.learn_files = learns_swarm && (spec.full || !by_bandit);
   spec.drop_files = by_bandit && spec.learn_files;

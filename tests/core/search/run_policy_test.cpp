@@ -30,6 +30,12 @@ TEST(RunPolicy, CountsAllInTheFirstRunsAndInEachTenth) {
   EXPECT_EQ((std::vector<std::uint64_t>(runs.begin() + 128, runs.end())), (std::vector<std::uint64_t>{130, 140, 150}));
 }
 
+TEST(RunPolicy, CountsAllInFewerRunsOfALongSearch) {
+  const std::vector<std::uint64_t> runs = runs_that(&WatchSpec::count_all, false, false, 1155);
+  EXPECT_EQ((std::vector<std::uint64_t>(runs.end() - 5, runs.end())),
+            (std::vector<std::uint64_t>{990, 1000, 1050, 1100, 1150}));
+}
+
 TEST(RunPolicy, ChoosesTheLevelOnceAfterTheWarmUp) {
   EXPECT_EQ(runs_that(&WatchSpec::choose_level, true, true, 1000), (std::vector<std::uint64_t>{21}));
 }

@@ -56,6 +56,7 @@ def broken_nodes(sources: Sequence[Source], command: Sequence[str], seconds: flo
     with tempfile.TemporaryDirectory(prefix="ordeal-chimp-") as place:
         copy = Path(place, "copy")
         shutil.copytree(folder, copy, ignore=_NOT_COPIED, symlinks=True)
+        _refuse_links_out(sources, folder, copy)
         if _run(command, copy, seconds) != "failed":
             _refuse_unused(sources, command, seconds, folder, copy)
         else:
@@ -72,6 +73,17 @@ def broken_nodes(sources: Sequence[Source], command: Sequence[str], seconds: flo
                     source, mutant, "killed" if said == "failed" else "timeout" if said == "late" else "UNCOVERED"
                 )
             target.write_bytes(source.path.read_bytes())
+
+
+def _refuse_links_out(sources: Sequence[Source], folder: Path, copy: Path) -> None:
+    """Refuse files of which the copy is a link to what is outside: writing there would write the user's own."""
+    inside = copy.resolve()
+    for source in sources:
+        if not (copy / source.path.relative_to(folder)).resolve().is_relative_to(inside):
+            raise ConfigError(
+                f"`{source.shown}` is, or lies behind, a link that leads out of the folder",
+                hint="name the folder that it leads to with `--code`, or leave it out with `--exclude`",
+            )
 
 
 def _refuse_unused(sources: Sequence[Source], command: Sequence[str], seconds: float, folder: Path, copy: Path) -> None:

@@ -59,3 +59,15 @@ def test_wrong_use(run: Run) -> None:
     assert run("chimp", "--code", "gone", "--tests", "fab")[0] == 2
     assert run("chimp", "--code", ".")[0] == 2
     assert run("chimp", "--code", ".", "--tests", "false")[0] == 3
+
+
+def test_what_a_link_leads_to_is_never_written(run: Run, tmp_path_factory: pytest.TempPathFactory) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "shop.py").write_text("x = 1 + 1\n")
+    Path("linked").symlink_to(outside)
+    Path("validator/other.py").symlink_to(outside / "shop.py")
+    for code, shown in (("linked", "linked/shop.py"), ("validator", "validator/other.py")):
+        result, _, error = run("chimp", "--code", code, "--tests", "true")
+        assert result == 2
+        assert f"`{shown}` is, or lies behind, a link that leads out of the folder" in error
+    assert (outside / "shop.py").read_text() == "x = 1 + 1\n"
