@@ -73,10 +73,21 @@ class TapeData(ConjectureData):
         self._values: list[Any] = []
         self._drawn = 0
         self._recursions = 0  # draws under way from strategies that hold a recursive one
+        self._draws: DataObject | None = None
         super().__init__(random=None, provider=provider)
         self.stand(SPANS_OF_ARGUMENT)
         self.events = _Events()
-        self._shared_data_strategy = DataDraws(self)
+
+    @property
+    def _shared_data_strategy(self) -> DataObject | None:
+        # Made for runs with data() alone: it is a circle, which only the collector would free.
+        if self._draws is None:
+            self._draws = DataDraws(self)
+        return self._draws
+
+    @_shared_data_strategy.setter
+    def _shared_data_strategy(self, draws: DataObject | None) -> None:
+        self._draws = draws
 
     def stand(self, spans: int) -> None:
         """Continue as if this many spans were open, so that values nest no deeper than in Hypothesis' loop."""

@@ -59,6 +59,13 @@ class WarmProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._rest = b""
 
+    def forget(self, file: str) -> None:
+        """Delete what was compiled of a file: its time is too coarse to tell two savings of one second apart."""
+        if file.endswith(".py"):
+            folder = self._caches / Path(file).parent.relative_to("/")
+            for path in folder.glob(f"{Path(file).stem}.*.pyc"):
+                path.unlink(missing_ok=True)
+
     def replay(self, seeds: Sequence[Path]) -> Iterator[Answer]:
         """Yield what becomes of each seed, then the files of the code. A seed that ends its process has no answer."""
         try:
@@ -170,13 +177,13 @@ class Watch:
         """Replay every seed."""
         self._replay(self.groups.values())
 
-    def changed(self, files: Iterable[str], caches: Path | None = None) -> bool:
+    def changed(self, files: Iterable[str]) -> bool:
         """Replay the seeds that a change of ``files`` concerns; return whether there were any."""
         changed = [os.path.realpath(file) for file in files]
         before = dict(self.groups)
         self._read()
         for file in changed:
-            forget_cache(file, caches)
+            self._warm.forget(file)
         concerned = [
             each for each in self.groups.values() if each.belongs(changed) or before.get(each.name) is not each
         ]
@@ -236,14 +243,6 @@ class Watch:
         return FOUND if any(group.failing for group in self.groups.values()) else 0
 
 
-def forget_cache(file: str, caches: Path | None) -> None:
-    """Delete what the warm process has compiled of a file."""
-    if caches is not None and file.endswith(".py"):
-        folder = caches / Path(file).parent.relative_to("/")
-        for path in folder.glob(f"{Path(file).stem}.*.pyc"):
-            path.unlink(missing_ok=True)
-
-
 def is_watched(name: str) -> bool:
     """Whether a file may be code or a seed."""
     return name.endswith((".py", ".toml")) or (Path(name).name.startswith("seed-") and ".json" in name)
@@ -260,20 +259,19 @@ def watch_seeds(corpus: SeedCorpus, rule_timeout: float | None) -> int:
         raise ConfigError("`--watch` needs the package `watchfiles`", hint=hint)
     changes = importlib.import_module("watchfiles").watch
     with tempfile.TemporaryDirectory(prefix="ordeal-watch-") as folder:
-        caches = Path(folder)
-        warm = WarmProcess(rule_timeout, caches)
+        warm = WarmProcess(rule_timeout, Path(folder))
         try:
             watch = Watch(corpus, warm, terminal.say)
             watch.replay_all()
             terminal.say("Watching; Ctrl-C ends.")
             with suppress(KeyboardInterrupt):
-                _follow(watch, changes, caches)
+                _follow(watch, changes)
             return watch.exit_code
         finally:
             warm.close()
 
 
-def _follow(watch: Watch, changes: Callable[..., Iterator[set[tuple[Any, str]]]], caches: Path) -> None:
+def _follow(watch: Watch, changes: Callable[..., Iterator[set[tuple[Any, str]]]]) -> None:
     while True:
         folders = watch.folders
         found = changes(
@@ -285,6 +283,6 @@ def _follow(watch: Watch, changes: Callable[..., Iterator[set[tuple[Any, str]]]]
             raise_interrupt=True,
         )
         for batch in found:
-            watch.changed([name for _, name in batch], caches)
+            watch.changed([name for _, name in batch])
             if watch.folders != folders:
                 break
