@@ -65,11 +65,11 @@ py::object packed(PyObject* const* arguments, Py_ssize_t count) {
   return held;
 }
 
-py::object made_handle(PyObject* self, PyObject* when, PyObject* function, py::object arguments, PyObject* context,
+py::object made_handle(PyObject* loop, PyObject* when, PyObject* function, py::object arguments, PyObject* context,
                        bool by_python) {
   const py::object& kind = when == nullptr ? loop_facts().handle_type : loop_facts().timer_type;
   if (!loop_facts().has_slots || by_python) {
-    const std::array<PyObject*, 5> given{when, function, arguments.ptr(), self, context == nullptr ? Py_None : context};
+    const std::array<PyObject*, 5> given{when, function, arguments.ptr(), loop, context == nullptr ? Py_None : context};
     const std::size_t skipped = when == nullptr ? 1 : 0;
     return owned(PyObject_Vectorcall(kind.ptr(), given.data() + skipped, given.size() - skipped, nullptr));
   }
@@ -79,7 +79,7 @@ py::object made_handle(PyObject* self, PyObject* when, PyObject* function, py::o
   field(handle.ptr(), kCallback) = Py_NewRef(function);
   field(handle.ptr(), kArgs) = arguments.release().ptr();
   field(handle.ptr(), kCancelled) = Py_NewRef(Py_False);
-  field(handle.ptr(), kLoop) = Py_NewRef(self);
+  field(handle.ptr(), kLoop) = Py_NewRef(loop);
   field(handle.ptr(), kTraceback) = Py_NewRef(Py_None);
   field(handle.ptr(), kRepr) = Py_NewRef(Py_None);
   field(handle.ptr(), kContext) = own.release().ptr();

@@ -141,7 +141,7 @@ py::object task_of(PyObject* callback) {
     return std::string_view(method->m_ml->ml_name) == "task_wakeup" ? borrowed(method->m_self) : py::object();
   }
   if (PyMethod_Check(callback) != 0) {
-    auto task = owned(PyObject_CallOneArg(loop_facts().stepped_task.ptr(), callback));
+    const auto task = owned(PyObject_CallOneArg(loop_facts().stepped_task.ptr(), callback));
     return task.is_none() ? py::object() : task;
   }
   return {};
@@ -186,7 +186,7 @@ py::object record_of(PyObject* self, PyObject* task) {
 
 // One step of a task: what is decided before it and after it.
 void run_step(PyObject* self, PyObject* handle, const LoopCallback& callback, PyObject* task) {
-  ReadyQueue& queue = queue_of(self);
+  const ReadyQueue& queue = queue_of(self);
   const py::object record = record_of(self, task);
   auto& state = *reinterpret_cast<StepState*>(record.ptr());
   if (state.waits == 0 && state.may_be_cancelled != 0 && queue.is_quiet == 0) {
@@ -273,7 +273,7 @@ void let_overtake(PyObject* self, std::size_t count) {
 
 // One turn of asyncio: exactly the callbacks that are ready when it begins.
 void run_turn(PyObject* self) {
-  ReadyQueue& queue = queue_of(self);
+  const ReadyQueue& queue = queue_of(self);
   if (ready_count(queue) == 0 || has_timers(queue)) {
     called(self, loop_names().begin_turn);
   }
@@ -395,7 +395,7 @@ PyObject* decided(PyObject* self, PyObject* const* arguments, Py_ssize_t count, 
     std::array<unsigned long long, 4> numbers{};
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       numbers[i] = PyLong_AsUnsignedLongLong(arguments[i]);
-      if (numbers[i] == static_cast<unsigned long long>(-1) && PyErr_Occurred() != nullptr) {
+      if (numbers[i] == ~0ULL && PyErr_Occurred() != nullptr) {
         return nullptr;
       }
     }

@@ -13,8 +13,8 @@ namespace {
 // How often silenced locations are armed again, in runs.
 constexpr std::uint64_t kFullRunPeriod = 100;
 // At the counts level: in which of the first runs every passage counts, and in every how many later on. Arming what is
-// silent takes as long as a short run, as CPython instruments its code anew: the longer a search, the less it shows. The
-// periods are parts of the one above.
+// silent takes as long as a short run, as CPython instruments its code anew: the longer a search, the less it shows.
+// The periods are parts of the one above.
 constexpr std::uint64_t kCountedRuns = 128;
 constexpr std::uint64_t kCountedRunPeriod = 10;
 constexpr std::uint64_t kOftenCountedRuns = 1'000;
