@@ -137,9 +137,9 @@ def test_constants_of_the_targets_are_drawn(times: int) -> None:
 
 @times(20)
 def test_sizes_of_bundles_show_how_full_it_is(without: Any, times: int) -> None:
-    assert solved(Brim, max_runs=3000, seed=43)
+    assert solved(Brim, max_runs=3000, seed=41)
     without("bundle size", "bundle pair")
-    assert not solved(Brim, max_runs=3000 * times, seed=43)
+    assert not solved(Brim, max_runs=3000 * times, seed=41)
 
 
 @times(20)

@@ -111,6 +111,27 @@ std::optional<Tape> merged_anywhere(const FailingTape& current, std::size_t at) 
   return poured ? std::optional(without_steps(tape, at, at + 1)) : std::nullopt;
 }
 
+// By index, the integers of the steps behind step `at`, so many at most; none in a long tape.
+std::vector<std::size_t> integers_behind(const Tape& tape, std::size_t at) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = at + 1; i < tape.size() && tape.size() <= MergeSteps::kStepsMax; ++i) {
+    const std::vector<std::size_t> integers = integers_of(tape, tape.step(i));
+    found.insert(found.end(), integers.begin(), integers.end());
+  }
+  found.resize(std::min(found.size(), MergeSteps::kBehindMax));
+  return found;
+}
+
+// Without step `at`, whose integers are added to one of another step.
+std::optional<Tape> merged_into(const FailingTape& current, std::size_t at, std::size_t index) {
+  Tape tape = current.tape;
+  bool poured = false;
+  for (const std::size_t given : integers_of(tape, tape.step(at))) {
+    poured = pour(tape, current, current.choice(given).number, {index}) || poured;
+  }
+  return poured ? std::optional(without_steps(tape, at, at + 1)) : std::nullopt;
+}
+
 // Lists end with a "go on" of false.
 bool is_list(std::span<const Choice> choices) noexcept {
   return choices.size() > 1 && choices.back() == Choice::boolean(false);
@@ -246,7 +267,7 @@ std::vector<std::size_t> open_beside(const FailingTape& current, std::size_t at)
 
 }  // namespace
 
-// At most one of the three ways is accepted for a step, which is then gone.
+// At most one of the ways is accepted for a step, which is then gone.
 SearchCoroutine<Tape> MergeSteps::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   if (swept_ == hash_of_steps(tape)) {
@@ -258,6 +279,13 @@ SearchCoroutine<Tape> MergeSteps::candidates(const FailingTape& current) {
       const bool may_go = !merged && at < tape.size() && tape.step(at).kind == StepKind::kRule;
       std::optional<Tape> candidate = may_go ? merge(current, at) : std::nullopt;
       if (candidate) {
+        merged = co_yield std::move(*candidate);
+      }
+    }
+    const bool may_go = !merged && at < tape.size() && tape.step(at).kind == StepKind::kRule;
+    const std::vector<std::size_t> behind = may_go ? integers_behind(tape, at) : std::vector<std::size_t>();
+    for (std::size_t i = 0; i < behind.size() && !merged; ++i) {
+      if (std::optional<Tape> candidate = merged_into(current, at, behind[i])) {
         merged = co_yield std::move(*candidate);
       }
     }

@@ -15,12 +15,17 @@ namespace ordeal {
 //
 // - to the same integers of other steps of its rule,
 // - else to any integers of the tape,
-// - else, lists and texts, in front of the same in the next step of its rule.
+// - else, lists and texts, in front of the same in the next step of its rule,
+// - else, in a short tape, to one of the next integers behind it.
 //
 // An integer takes as much as its bounds allow, and the next one the rest. Fewer steps with larger arguments are
-// simpler. A search has at most three candidates for each step, and none if an earlier search left the same steps.
+// simpler. A search has at most 3 + kBehindMax candidates for each step, and none if an earlier search left the same
+// steps.
 class MergeSteps final : public ShrinkPass {
  public:
+  static constexpr std::size_t kStepsMax = 16;
+  static constexpr std::size_t kBehindMax = 8;
+
   [[nodiscard]] std::string_view name() const noexcept override { return "merges"; }
   SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 

@@ -88,6 +88,34 @@ SearchCoroutine<Tape> newest_references(const FailingTape& current) {
   }
 }
 
+// The steps that take the value, in order. The last step of a tape fails, and is none of them.
+std::vector<std::size_t> uses_of(const Tape& tape, std::int64_t producer) {
+  std::vector<std::size_t> uses;
+  for (std::size_t i = 0; i + 1 < tape.size(); ++i) {
+    if (std::ranges::find(tape.arguments(tape.step(i)), producer, &TapeArgument::producer) !=
+        tape.arguments(tape.step(i)).end()) {
+      uses.push_back(i);
+    }
+  }
+  return uses;
+}
+
+// Without the uses behind the one numbered `kept`, which moves to the place of the one numbered `at`.
+Tape with_use_moved(const Tape& tape, const std::vector<std::size_t>& uses, std::size_t kept, std::size_t at) {
+  ORDEAL_DCHECK(kept <= at && at < uses.size(), "use " << kept << " at " << at << " of " << uses.size());
+  Tape moved;
+  for (std::size_t i = 0; i < tape.size(); ++i) {
+    const auto use = std::ranges::find(uses, i);
+    const auto number = static_cast<std::size_t>(use - uses.begin());
+    if (number == at) {
+      moved.append(tape, tape.step(uses[kept]));
+    } else if (use == uses.end() || number < kept) {
+      moved.append(tape, tape.step(i));
+    }
+  }
+  return moved;
+}
+
 }  // namespace
 
 // From the end, so that what only unused values are made of is unused as well. The last step fails, and stays.
@@ -130,6 +158,26 @@ SearchCoroutine<Tape> MergeReferences::candidates(const FailingTape& current) {
     const bool accepted = co_yield std::move(*candidate);
     search.accept(accepted);
   }
+}
+
+// The earliest ends first, as they remove most. As soon as one is accepted, the other values have their turn: what is
+// left of the first one is tried again in the next round.
+SearchCoroutine<Tape> ShortenUses::candidates(const FailingTape& current) {
+  const Tape& tape = current.tape;
+  if (swept_ == hash_of_steps(tape)) {
+    co_return;
+  }
+  std::size_t left = kCandidatesMax;
+  for (const std::int64_t producer : producers_of(tape)) {
+    const std::vector<std::size_t> uses = uses_of(tape, producer);
+    bool shorter = false;
+    for (std::size_t kept = 0; kept + 1 < uses.size() && !shorter; ++kept) {
+      for (std::size_t at = uses.size(); at-- > kept && !shorter && left > 0; --left) {
+        shorter = co_yield with_use_moved(tape, uses, kept, at);
+      }
+    }
+  }
+  swept_ = hash_of_steps(tape);
 }
 
 }  // namespace ordeal

@@ -3,6 +3,8 @@
 // Thread-compatible, like all passes.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "core/shrink/shrink_pass.h"
@@ -23,6 +25,21 @@ class MergeReferences final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "references"; }
   SearchCoroutine<Tape> candidates(const FailingTape& current) override;
+};
+
+// Ends the use of a bundle value earlier: removes the steps that take it from some step on, and moves the last one left
+// to the place of one of those. So an order that was paid, sent and returned only to be one more refund becomes one
+// that is paid where the refund was. Steps that only move would never be simpler, and single steps cannot go: what
+// follows takes what they did. A search has none if an earlier one left the same steps.
+class ShortenUses final : public ShrinkPass {
+ public:
+  static constexpr std::size_t kCandidatesMax = 256;
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "uses"; }
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
+
+ private:
+  std::uint64_t swept_ = 0;
 };
 
 }  // namespace ordeal

@@ -36,6 +36,7 @@ std::vector<std::unique_ptr<ShrinkPass>> all_passes() {
   passes.push_back(std::make_unique<DeleteCounted>());
   passes.push_back(std::make_unique<MergeSteps>());
   passes.push_back(std::make_unique<RemoveAndLower>());
+  passes.push_back(std::make_unique<ShortenUses>());
   passes.push_back(std::make_unique<RemovePairs>());
   passes.push_back(std::make_unique<RemoveRuns>());
   return passes;

@@ -74,8 +74,17 @@ TEST(MergeSteps, WhatOneCannotTakeGoesToTheNext) {
 }
 
 TEST(MergeSteps, OtherRulesTakeWhatTheirOwnCannot) {
-  EXPECT_EQ(asked(of_rules({1, 20, 300})), (std::vector<Integers>{{301, 20}, {21, 300}, {21, 300}}));
-  EXPECT_EQ(asked(of_rules({9, 4}), {{0, 10, 0}, {}}), (std::vector<Integers>{{10}, {13}}));
+  EXPECT_EQ(asked(of_rules({1, 20, 300})),
+            (std::vector<Integers>{{301, 20}, {21, 300}, {1, 320}, {21, 300}, {21, 300}, {20, 301}}));
+  EXPECT_EQ(asked(of_rules({9, 4}), {{0, 10, 0}, {}}), (std::vector<Integers>{{10}, {13}, {13}}));
+}
+
+TEST(MergeSteps, AnyIntegerBehindTakesItInAShortTape) {
+  MergeSteps pass;
+  const auto last_is_four = [](const Tape& tape) { return tape.size() > 0 && integers_of(tape).back() == 4; };
+  EXPECT_EQ(integers_of(left_by(pass, of_rules({5, 1, 2, 2}), last_is_four)), (Integers{6, 4}));
+  const std::vector<std::int64_t> many(MergeSteps::kStepsMax + 1, 1);
+  EXPECT_LE(asked(of_rules(many)).size(), 2 * many.size());
 }
 
 TEST(MergeSteps, NegativeIntegersGoDown) {
