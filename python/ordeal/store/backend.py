@@ -8,12 +8,14 @@ import os
 import re
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 #: The maximum number of members of a namespace, over its lifetime.
 MEMBERS_MAX = 100_000
+#: How many bases are looked at, the newest first. There are rarely more than three.
+BASES_MAX = 64
 #: The longest lease.
 LEASE_SECONDS_MAX = 24 * 3600.0
 #: Hex digits of a token.
@@ -67,11 +69,12 @@ class ShardState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of a shard."""
+    """A part of a shard, or of a base."""
 
     name: ShardName
     offset: int
     size: int
+    is_base: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,15 @@ class Backend(Protocol):
 
         Only this member writes to this shard. Writing the same again changes nothing.
         """
+
+    def bases(self) -> Mapping[ShardName, int]:
+        """Return the sizes of the newest bases, each of which is complete, as of the last survey or later."""
+
+    def write_base(self, name: ShardName, parts: Iterable[bytes]) -> None:
+        """Write a new base, which nobody sees before all of it is durable. ``parts`` are a few MiB each."""
+
+    def remove(self, shards: Collection[ShardName], bases: Collection[ShardName]) -> None:
+        """Delete shards and bases whose content newer bases have. Who reads one at the moment finds fewer bytes."""
 
     def lease(self, key: str, token: str, seconds: float) -> bool:
         """Take or renew the lease ``key`` for ``token`` and the next ``seconds``; return whether it has it."""

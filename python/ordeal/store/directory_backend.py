@@ -1,7 +1,7 @@
-"""A folder that members share, on one machine or on a network file system: without locks, mapped files or renames.
+"""A folder that members share, on one machine or on a network file system: without locks or mapped files.
 
-``members`` holds a file for each assigned number, ``shards`` one for each member, which only it writes, and ``leases``
-the leases of each failure bucket. Files may appear late and be listed in any order.
+``members`` holds a file for each assigned number, ``shards`` one for each member, which only it writes, ``bases`` what
+was compacted, and ``leases`` the leases of each failure bucket. Files may appear late and be listed in any order.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import override
 
 from ordeal.errors import StoreError
 from ordeal.store.backend import (
+    BASES_MAX,
     LEASE_SECONDS_MAX,
     MEMBERS_MAX,
     TOKEN_CHARS,
@@ -32,6 +33,9 @@ from ordeal.store.backend import (
 )
 
 _SUFFIX = ".shard"
+_BASE_SUFFIX = ".base"
+#: An unfinished base is deleted when nobody has written to it for this long.
+_UNFINISHED_SECONDS = 3600.0
 #: Errors of a full disk, or of a folder that this user may not write.
 _UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 #: The content of a lease: who has it, and until when, in milliseconds.
@@ -51,7 +55,9 @@ class DirectoryBackend(Backend):
         Raises:
             StoreError: it cannot be made, or neither be written nor read.
         """
-        self._members, self._shards, self._leases = (folder / name for name in ("members", "shards", "leases"))
+        self._members, self._shards, self._bases, self._leases = (
+            folder / name for name in ("members", "shards", "bases", "leases")
+        )
         try:
             self._make_folders()
             with tempfile.TemporaryFile(dir=self._shards):
@@ -119,6 +125,45 @@ class DirectoryBackend(Backend):
                 raise UnreachableError(f"{path} takes {written} of {len(data)} bytes: the disk may be full")
 
     @override
+    def bases(self) -> dict[ShardName, int]:
+        sizes: dict[ShardName, int] = {}
+        with self._reached(), contextlib.suppress(FileNotFoundError), os.scandir(self._bases) as files:
+            for file in files:
+                name = ShardName.parse(file.name.removesuffix(_BASE_SUFFIX))
+                if name is not None and file.name.endswith(_BASE_SUFFIX):
+                    with contextlib.suppress(FileNotFoundError):
+                        sizes[name] = file.stat(follow_symlinks=False).st_size
+        return {name: sizes[name] for name in sorted(sizes, reverse=True)[:BASES_MAX]}
+
+    @override
+    def write_base(self, name: ShardName, parts: Iterable[bytes]) -> None:
+        path, unfinished = self._base(name), self._bases / f".{name}"
+        with self._reached():
+            self._bases.mkdir(exist_ok=True)  # the folder may be from an older version
+            try:
+                descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+                with os.fdopen(descriptor, "wb") as file:
+                    file.writelines(parts)
+                    file.flush()
+                    os.fsync(descriptor)
+                unfinished.rename(path)
+            except BaseException:
+                unfinished.unlink(missing_ok=True)
+                raise
+            _sync_folder(self._bases)
+
+    @override
+    def remove(self, shards: Collection[ShardName], bases: Collection[ShardName]) -> None:
+        with self._reached():
+            for path in [*map(self._path, shards), *map(self._base, bases)]:
+                path.unlink(missing_ok=True)
+            oldest = time.time() - _UNFINISHED_SECONDS
+            for path in self._bases.glob(".*"):
+                with contextlib.suppress(FileNotFoundError):
+                    if path.lstat().st_mtime < oldest:
+                        path.unlink()
+
+    @override
     def lease(self, key: str, token: str, seconds: float) -> bool:
         """See ``Backend``. By each machine's clock. Taking over a lease makes a new file, which only one member can."""
         folder = self._leases / key
@@ -143,11 +188,14 @@ class DirectoryBackend(Backend):
         """Do nothing: nothing is held open."""
 
     def _make_folders(self) -> None:
-        for folder in (self._members, self._shards, self._leases):
+        for folder in (self._members, self._shards, self._bases, self._leases):
             folder.mkdir(parents=True, exist_ok=True)
 
     def _path(self, name: ShardName) -> Path:
         return self._shards / f"{name}{_SUFFIX}"
+
+    def _base(self, name: ShardName) -> Path:
+        return self._bases / f"{name}{_BASE_SUFFIX}"
 
     def _next_number(self) -> int:
         return max(_numbers(self._members, MEMBERS_MAX), default=-1) + 1
@@ -160,7 +208,8 @@ class DirectoryBackend(Backend):
 
     def _read(self, span: Span) -> bytes | Unreadable:
         try:
-            return _read_regular(self._path(span.name), span.offset, span.size)
+            path = self._base(span.name) if span.is_base else self._path(span.name)
+            return _read_regular(path, span.offset, span.size)
         except OSError as error:
             return Unreadable(error.strerror or str(error))
 
@@ -188,6 +237,16 @@ def _made(path: Path, content: bytes) -> bool:
     finally:
         os.close(descriptor)
     return True
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the names in ``folder`` durable, where the file system knows that."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(OSError):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _overwrite(path: Path, content: bytes) -> None:

@@ -78,6 +78,11 @@ class FailureBuckets:
         known = self._buckets[bucket]
         return FailureReport(bucket, known.trace, known.steps, sum(known.counts.values()))
 
+    def parts(self) -> Iterator[tuple[str, bytes, int, dict[str, int]]]:
+        """Iterate over the name, trace, steps and counts by member of all buckets, by name."""
+        for name, known in sorted(self._buckets.items()):
+            yield name, known.trace, known.steps, known.counts
+
     def __iter__(self) -> Iterator[FailureReport]:
         """Iterate over all reports, by name."""
         return map(self.report, sorted(self._buckets))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
@@ -17,8 +18,12 @@ BUCKET_CHARS_MAX = 4_000
 COUNT_MAX = 2**62
 _EDGE_SIZE = EDGE_BITS // 8
 
+#: The length of the name of a shard or base, as text.
+_NAME_CHARS_MAX = 32
+
 _Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
 _Bucket = Annotated[str, msgspec.Meta(max_length=BUCKET_CHARS_MAX)]
+_Name = Annotated[str, msgspec.Meta(max_length=_NAME_CHARS_MAX)]
 
 
 class RecordError(Exception):
@@ -41,10 +46,42 @@ class _FailureRecord(msgspec.Struct, tag="failure", array_like=True, frozen=True
     count: _Count
 
 
-#: The content of a record: an entry, separate edges, or a failure.
-Content = Entry | frozenset[int] | FailureReport
+class _CoversRecord(msgspec.Struct, tag="covers", array_like=True, frozen=True, forbid_unknown_fields=True):
+    shards: dict[_Name, _Count]
+    bases: list[_Name]
 
-_decoder = msgspec.msgpack.Decoder(_EntryRecord | _EdgesRecord | _FailureRecord)
+
+class _BucketRecord(msgspec.Struct, tag="bucket", array_like=True, frozen=True, forbid_unknown_fields=True):
+    bucket: _Bucket
+    trace: bytes
+    steps: _Count
+    counts: dict[_Name, _Count]
+
+
+@dataclass(frozen=True, slots=True)
+class Covers:
+    """What a base stands for: shards up to an offset, and the bases before it, all by name."""
+
+    shards: dict[str, int]
+    bases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A failure bucket in a base, with the count of each member by its token."""
+
+    bucket: str
+    trace: bytes
+    steps: int
+    counts: dict[str, int]
+
+
+#: What members write: an entry, separate edges, or a failure.
+Content = Entry | frozenset[int] | FailureReport
+#: What a base contains beside entries and edges.
+BaseContent = Content | Covers | Bucket
+
+_decoder = msgspec.msgpack.Decoder(_EntryRecord | _EdgesRecord | _FailureRecord | _CoversRecord | _BucketRecord)
 _encoder = msgspec.msgpack.Encoder()
 
 
@@ -53,7 +90,7 @@ def bucket_text(bucket: str) -> str:
     return bucket[:BUCKET_CHARS_MAX].encode("utf-8", "replace").decode("utf-8")
 
 
-def encode(content: Content) -> bytes:
+def encode(content: BaseContent) -> bytes:
     """Encode ``content`` as a record.
 
     Raises:
@@ -63,6 +100,10 @@ def encode(content: Content) -> bytes:
         record: msgspec.Struct = _EntryRecord(content.tape, _packed(content.edges))
     elif isinstance(content, FailureReport):
         record = _failure_record(content)
+    elif isinstance(content, Covers):
+        record = _CoversRecord(content.shards, list(content.bases))
+    elif isinstance(content, Bucket):
+        record = _BucketRecord(content.bucket, content.trace, content.steps, content.counts)
     else:
         # Sorted, so that equal sets of edges give equal bytes.
         record = _EdgesRecord(_packed(sorted(content)))
@@ -73,6 +114,18 @@ def encode(content: Content) -> bytes:
 
 
 def decode(data: bytes) -> Content:
+    """Decode a record of a member.
+
+    Raises:
+        RecordError: these are no such bytes.
+    """
+    content = decode_of_base(data)
+    if isinstance(content, (Covers, Bucket)):
+        raise RecordError("belongs in a base, and no member writes it")
+    return content
+
+
+def decode_of_base(data: bytes) -> BaseContent:
     """Decode what ``encode`` returned.
 
     Raises:
@@ -86,6 +139,10 @@ def decode(data: bytes) -> Content:
         return Entry(record.tape, _unpacked(record.edges))
     if isinstance(record, _FailureRecord):
         return FailureReport(record.bucket, record.trace, record.steps, record.count)
+    if isinstance(record, _CoversRecord):
+        return Covers(record.shards, tuple(record.bases))
+    if isinstance(record, _BucketRecord):
+        return Bucket(record.bucket, record.trace, record.steps, record.counts)
     return frozenset(_unpacked(record.edges))
 
 

@@ -1,7 +1,8 @@
 """A Redis server that members share: shards are strings, read and written by byte ranges, so never beyond a limit.
 
 ``heads`` is one string of fixed slots, by number: the token, the size of the shard and when its member was active. So
-one short command tells a member what has grown. Every Redis-compatible server knows the few commands used here.
+one short command tells a member what has grown. ``bases`` is a sorted set of what was compacted, by age. Every
+Redis-compatible server knows the few commands used here.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, TypeVar, override
 
 import redis
@@ -19,6 +20,7 @@ from redis.retry import Retry
 from ordeal._engine.formatting import one_line
 from ordeal.errors import StoreError
 from ordeal.store.backend import (
+    BASES_MAX,
     MEMBERS_MAX,
     TOKEN_CHARS,
     Backend,
@@ -35,6 +37,12 @@ from ordeal.store.backend import (
 TIMEOUT_SECONDS = 5.0
 _SLOT = struct.Struct("<8sQQ")
 _FREE = bytes(8)
+#: How much of a base is written by one command, which others wait for, in bytes.
+_PART_SIZE = 2**20
+#: An unfinished base vanishes when nobody has written to it for this long.
+_UNFINISHED_SECONDS = 600
+#: A base whose size has more digits is none.
+_SIZE_DIGITS_MAX = 12
 #: Errors of a full server, or of a read-only copy.
 _UNWRITABLE = (redis.ReadOnlyError, redis.OutOfMemoryError)
 
@@ -50,6 +58,7 @@ class RedisBackend(Backend):
         self._client: Any = client
         self._prefix = prefix
         self._place = place
+        self._bases: dict[ShardName, int] = {}
 
     @classmethod
     def connect(
@@ -106,7 +115,12 @@ class RedisBackend(Backend):
     @override
     def survey(self) -> dict[ShardName, ShardState]:
         with self._reached():
-            answer = self._client.getrange(self._key("heads"), 0, MEMBERS_MAX * _SLOT.size - 1)
+            pipeline = self._client.pipeline(transaction=False)
+            pipeline.getrange(self._key("heads"), 0, MEMBERS_MAX * _SLOT.size - 1)
+            # In this order: a shard that is gone is in a base that is there.
+            pipeline.zrevrange(self._key("bases"), 0, BASES_MAX - 1)
+            answer, bases = pipeline.execute()
+        self._bases = dict(filter(None, map(_base_of, self._expected(bases, list))))
         heads = self._expected(answer, bytes)
         whole = min(len(heads) // _SLOT.size, MEMBERS_MAX) * _SLOT.size
         now = time.time()
@@ -123,7 +137,8 @@ class RedisBackend(Backend):
         with self._reached():
             pipeline = self._client.pipeline(transaction=False)
             for span in spans:
-                pipeline.getrange(self._shard(span.name), span.offset, span.offset + span.size - 1)
+                key = self._base(span.name) if span.is_base else self._shard(span.name)
+                pipeline.getrange(key, span.offset, span.offset + span.size - 1)
             answers = pipeline.execute(raise_on_error=False)
         return [
             answer[: span.size] if isinstance(answer, bytes) else Unreadable(_said(answer))
@@ -142,6 +157,44 @@ class RedisBackend(Backend):
             *written, _ = pipeline.execute()
         if written and self._expected(written[0], int) < offset + len(data):
             raise UnreachableError(f"{self._place}: did not take what was written")
+
+    @override
+    def bases(self) -> dict[ShardName, int]:
+        return self._bases
+
+    @override
+    def write_base(self, name: ShardName, parts: Iterable[bytes]) -> None:
+        key, size = self._base(name), 0
+        with self._reached():
+            for part in parts:
+                for begin in range(0, len(part), _PART_SIZE):
+                    piece = part[begin : begin + _PART_SIZE]
+                    pipeline = self._client.pipeline()
+                    pipeline.setrange(key, size, piece)
+                    # What a killed member leaves unfinished vanishes by itself.
+                    pipeline.expire(key, _UNFINISHED_SECONDS)
+                    written, _ = pipeline.execute()
+                    size += len(piece)
+                    if self._expected(written, int) != size:
+                        raise UnreachableError(f"{self._place}: did not take what was written")
+            pipeline = self._client.pipeline()
+            pipeline.persist(key)
+            pipeline.zadd(self._key("bases"), {f"{name} {size}": name.number})
+            pipeline.execute()
+
+    @override
+    def remove(self, shards: Collection[ShardName], bases: Collection[ShardName]) -> None:
+        with self._reached():
+            sizes = self.bases()
+            pipeline = self._client.pipeline(transaction=False)
+            for shard in shards:
+                # The slot comes first: while it is empty, a member that lives nevertheless publishes all of it again.
+                pipeline.setrange(self._key("heads"), shard.number * _SLOT.size, bytes(_SLOT.size))
+                pipeline.unlink(self._shard(shard))
+            for base in bases:
+                pipeline.zrem(self._key("bases"), f"{base} {sizes.get(base, 0)}")
+                pipeline.unlink(self._base(base))
+            pipeline.execute()
 
     @override
     def lease(self, key: str, token: str, seconds: float) -> bool:
@@ -184,6 +237,9 @@ class RedisBackend(Backend):
     def _shard(self, name: ShardName) -> str:
         return self._key(f"shard:{name}")
 
+    def _base(self, name: ShardName) -> str:
+        return self._key(f"base:{name}")
+
     def _expected(self, answer: object, kind: type[_T]) -> _T:
         if not isinstance(answer, kind):
             raise UnreachableError(f"{self._place}: answers {type(answer).__name__} where {kind.__name__} is due")
@@ -202,6 +258,13 @@ class RedisBackend(Backend):
             # trusted.
             self._client.connection_pool.disconnect()
             raise UnreachableError(f"{self._place}: answers as no Redis server does: {_said(error)}") from error
+
+
+def _base_of(member: object) -> tuple[ShardName, int] | None:
+    """Return the name and the size of a base as the server lists it, None for any other text."""
+    text, _, size = member.decode("ascii", "replace").partition(" ") if isinstance(member, bytes) else ("", "", "")
+    name = ShardName.parse(text)
+    return (name, int(size)) if name is not None and size.isdecimal() and len(size) <= _SIZE_DIGITS_MAX else None
 
 
 def _said(answer: object) -> str:

@@ -28,10 +28,11 @@ from ordeal.store.backend import (
     UnwritableError,
     new_name,
 )
+from ordeal.store.bases import BaseReader
 from ordeal.store.failure_buckets import FailureBuckets
 from ordeal.store.import_queue import ImportQueue
 from ordeal.store.messages import Entry, FailureReport, Incoming, Outgoing
-from ordeal.store.records import Content, RecordError, bucket_text, decode, encode
+from ordeal.store.records import BaseContent, Bucket, Content, Covers, RecordError, bucket_text, decode, encode
 from ordeal.store.shard import ShardReader, framed
 from ordeal.store.write_ahead import LeftBehind, WriteAhead, file_of, left_behind
 
@@ -110,6 +111,7 @@ class Store:
         self._resume_at = 0.0
         self._paused = ""
         self._readers: dict[ShardName, ShardReader] = {}
+        self._bases = BaseReader(self._readers)
         # How many entries of the store were the first to reach each edge.
         self._carriers: dict[int, int] = {}
         self._entry_ids: set[str] = set()
@@ -256,7 +258,7 @@ class Store:
         self._others = sum(state.age_seconds < LIVING_SECONDS for state in states.values())
         for name in sorted(states.keys() - self._readers.keys()):
             self._readers[name] = ShardReader()
-        left = size_max
+        left = size_max - self._read_bases(size_max)
         # In turns, so that no shard delays the others: the one read last comes last.
         turn = deque(
             name for name, reader in self._readers.items() if name in states and states[name].size > reader.offset
@@ -267,6 +269,34 @@ class Store:
                 if self._goes_on(span.name, answer):
                     turn.append(span.name)
         return left <= 0
+
+    def _read_bases(self, size_max: int) -> int:
+        """Read the bases that say more than what was read of the shards. Return how many bytes were read."""
+        sizes = self._medium.bases()
+        taken = 0
+        for name in self._bases.unread(sizes):
+            goes_on = True
+            while goes_on and taken < size_max and (span := self._bases.span(name, sizes[name])) is not None:
+                (answer,) = self._medium.read([span])
+                taken += len(answer) if isinstance(answer, bytes) else 0
+                contents, goes_on = self._bases.feed(name, sizes[name], answer)
+                for content in contents:
+                    self._learn_of_base(name, content)
+        for refusal in self._bases.refusals:
+            self._news.refuse(refusal)
+        self._bases.refusals.clear()
+        return taken
+
+    def _learn_of_base(self, name: ShardName, content: BaseContent) -> None:
+        try:
+            if isinstance(content, Bucket):
+                for token, count in content.counts.items():
+                    report = FailureReport(content.bucket, content.trace, content.steps, count)
+                    self._learn(ShardName(name.number, token), report)
+            elif not isinstance(content, Covers):
+                self._learn(name, content)
+        except RecordError as error:
+            self._news.refuse(f"a record of base {name} {error}")
 
     def _next_spans(self, turn: deque[ShardName], states: Mapping[ShardName, ShardState], size_max: int) -> list[Span]:
         """Return what to read of the first shards, which are removed from ``turn``: at most one record too much."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -380,6 +380,17 @@ class Flaky(Backend):
         self.backend.write(name, offset, data)
         if self.forgets_to_answer:
             raise UnreachableError("no answer")
+
+    def bases(self) -> Mapping[ShardName, int]:
+        return self.backend.bases()
+
+    def write_base(self, name: ShardName, parts: Iterable[bytes]) -> None:
+        self._ask()
+        self.backend.write_base(name, parts)
+
+    def remove(self, shards: Collection[ShardName], bases: Collection[ShardName]) -> None:
+        self._ask()
+        self.backend.remove(shards, bases)
 
     def lease(self, key: str, token: str, seconds: float) -> bool:
         self._ask()

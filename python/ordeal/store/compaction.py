@@ -1,0 +1,234 @@
+"""Compaction: makes one base of many shards, while all members go on reading and writing.
+
+One process at a time does it, by a lease. It reads what every reader reads, keeps what is still worth something, and
+writes a base, which nobody sees before it is complete. Only then are the shards of lost members deleted. So it can be
+killed at any moment: what it had not finished is made again by the next one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from ordeal.store.backend import Backend, ShardName, ShardState, Span, Unreadable, new_name
+from ordeal.store.bases import BaseReader
+from ordeal.store.failure_buckets import FailureBuckets
+from ordeal.store.messages import Entry, FailureReport
+from ordeal.store.records import BaseContent, Bucket, Covers, RecordError, decode, encode
+from ordeal.store.shard import HEADER, ShardReader, framed
+
+#: Who compacts has this lease, and renews it while it works.
+LEASE = "compaction"
+LEASE_SECONDS = 8.0
+RENEW_SECONDS = 2.0
+#: A lease that is over.
+_OVER_SECONDS = 0.001
+#: The shard of a member that was inactive for this long is deleted once a base has all of it. A member that was only
+#: asleep notices, and publishes it again.
+LOST_SECONDS = 600.0
+#: How much is written at a time, and how many shards are read at a time.
+_PART_SIZE = 2**20
+_SPANS = 64
+#: The highest number of a base.
+GENERATIONS_MAX = 999_999
+#: How many edges without an entry go into one record.
+_EDGES_PER_RECORD = 100_000
+
+
+class _LostLeaseError(Exception):
+    """Another process has begun to compact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What a compaction did: how many entries it read and kept, the sizes in bytes, and how many shards it deleted."""
+
+    entries_read: int
+    entries_kept: int
+    size_before: int
+    size_after: int
+    shards_deleted: int
+
+
+class Distiller:
+    """Keeps the shortest entry for each edge, all edges, and all buckets."""
+
+    def __init__(self) -> None:
+        self.entries_read = 0
+        self._best: dict[int, int] = {}
+        self._tapes: list[bytes | None] = []
+        self._entries: list[Entry] = []
+        self._loose: dict[str, Entry] = {}
+        self._edges: set[int] = set()
+        self._buckets = FailureBuckets()
+
+    def add(self, token: str, content: BaseContent) -> None:
+        """Take one content of a shard or base; ``token`` is that of the member that wrote it."""
+        if isinstance(content, Entry):
+            self._add_entry(content)
+        elif isinstance(content, FailureReport):
+            self._buckets.add(token, content)
+        elif isinstance(content, Bucket):
+            for member, count in content.counts.items():
+                self._buckets.add(member, FailureReport(content.bucket, content.trace, content.steps, count))
+        elif not isinstance(content, Covers):
+            self._edges |= content
+
+    def _add_entry(self, entry: Entry) -> None:
+        self.entries_read += 1
+        if not entry.edges:
+            self._loose[entry.id] = entry
+            return
+        best, entries, size = self._best, self._entries, len(entry.tape)
+        number = len(entries)
+        won = False
+        for edge in entry.edges:
+            holder = best.get(edge)
+            if holder is None or size < len(entries[holder].tape):
+                best[edge] = number
+                won = True
+        if won:
+            entries.append(entry)
+
+    def kept(self) -> list[Entry]:
+        """Return the entries that are the shortest for some edge, or that name none."""
+        return [*map(self._entries.__getitem__, sorted(set(self._best.values()))), *self._loose.values()]
+
+    def records(self) -> Iterator[bytes]:
+        """Yield everything that is kept, as framed records."""
+        entries = self.kept()
+        for entry in entries:
+            yield framed(encode(entry))
+        rest = sorted(self._edges.difference(self._best))
+        for begin in range(0, len(rest), _EDGES_PER_RECORD):
+            yield framed(encode(frozenset(rest[begin : begin + _EDGES_PER_RECORD])))
+        for bucket, trace, steps, counts in self._buckets.parts():
+            yield framed(encode(Bucket(bucket, trace, steps, counts)))
+
+
+@dataclass(slots=True)
+class Compactor:
+    """Compacts the namespace of one backend. Owned by one thread, in the process that made it."""
+
+    backend: Backend
+    clock: Callable[[], float] = time.monotonic
+    _token: str = field(default_factory=new_name, init=False)
+    _renew_at: float = field(default=0.0, init=False)
+
+    def run(self) -> Compacted | None:
+        """Make a new base of everything. None where another process does so, or nothing has changed.
+
+        Raises:
+            UnreachableError: the backend failed; everything is as it was, or compacted.
+        """
+        try:
+            self._hold()
+            done = self._compact()
+            self.backend.lease(LEASE, self._token, _OVER_SECONDS)
+            return done
+        except _LostLeaseError:
+            return None
+
+    def _hold(self) -> None:
+        """Take or renew the lease, when that is due."""
+        now = self.clock()
+        if now >= self._renew_at:
+            if not self.backend.lease(LEASE, self._token, LEASE_SECONDS):
+                raise _LostLeaseError
+            self._renew_at = now + RENEW_SECONDS
+
+    def _compact(self) -> Compacted | None:
+        states = self.backend.survey()
+        sizes = dict(self.backend.bases())
+        readers: dict[ShardName, ShardReader] = {}
+        distiller = Distiller()
+        bases = BaseReader(readers)
+        self._read_bases(bases, sizes, distiller)
+        before = {str(name): reader.offset for name, reader in readers.items()}
+        self._read_shards(readers, states, distiller)
+        covers = {str(name): reader.offset for name, reader in readers.items() if reader.offset > len(HEADER)}
+        made = 0
+        if covers != before or len(bases.read) > 1:
+            replaced = tuple(str(name) for name in sizes if str(name) in bases.done)
+            made = self._write(Covers(covers, replaced), max(sizes, default=None), distiller)
+        # What these bases stand for is needless. They remain themselves, for those who are reading them.
+        old = [name for name in sizes if str(name) in bases.done and name not in bases.read]
+        self._renew_at = 0.0
+        self._hold()
+        lost = self._lost(readers)
+        if lost or old:
+            self.backend.remove(lost, old)
+        if not made and not lost:
+            return None
+        read = sum(state.size for state in states.values()) + sum(sizes[name] for name in bases.read)
+        return Compacted(distiller.entries_read, len(distiller.kept()), read, made, len(lost))
+
+    def _lost(self, readers: dict[ShardName, ShardReader]) -> list[ShardName]:
+        """Return the shards of lost members of which a base has everything, by what the backend says now."""
+        return [
+            name
+            for name, state in self.backend.survey().items()
+            if state.age_seconds > LOST_SECONDS and name in readers and readers[name].offset == state.size
+        ]
+
+    def _read_bases(self, bases: BaseReader, sizes: dict[ShardName, int], distiller: Distiller) -> None:
+        for name in bases.unread(sizes):
+            goes_on = True
+            while goes_on and (span := bases.span(name, sizes[name])) is not None:
+                self._hold()
+                (answer,) = self.backend.read([span])
+                contents, goes_on = bases.feed(name, sizes[name], answer)
+                for content in contents:
+                    distiller.add("", content)
+
+    def _read_shards(
+        self, readers: dict[ShardName, ShardReader], states: dict[ShardName, ShardState], distiller: Distiller
+    ) -> None:
+        """Read all shards as far as they go."""
+        turn = deque(sorted(states))
+        while turn:
+            self._hold()
+            spans: list[Span] = []
+            while turn and len(spans) < _SPANS:
+                name = turn.popleft()
+                reader = readers.setdefault(name, ShardReader())
+                wanted = reader.wanted(states[name].size)
+                if wanted:
+                    spans.append(Span(name, reader.offset, wanted))
+            for span, answer in zip(spans, self.backend.read(spans), strict=True):
+                reader = readers[span.name]
+                before = reader.offset, reader.needed
+                if isinstance(answer, Unreadable):
+                    continue
+                for record in reader.feed(answer)[0]:
+                    with suppress(RecordError):
+                        distiller.add(span.name.token, decode(record))
+                if (reader.offset, reader.needed) != before and not reader.damage:
+                    turn.append(span.name)
+
+    def _write(self, covers: Covers, newest: ShardName | None, distiller: Distiller) -> int:
+        """Write a base. Return its size."""
+        generation = 0 if newest is None else min(newest.number + 1, GENERATIONS_MAX)
+        size = 0
+
+        def parts() -> Iterator[bytes]:
+            nonlocal size
+            part = bytearray(HEADER + framed(encode(covers)))
+            for record in distiller.records():
+                part += record
+                if len(part) >= _PART_SIZE:
+                    self._hold()
+                    size += len(part)
+                    yield bytes(part)
+                    part.clear()
+            size += len(part)
+            yield bytes(part)
+            # Nobody else has begun while this was written.
+            self._renew_at = 0.0
+            self._hold()
+
+        self.backend.write_base(ShardName(generation, new_name()), parts())
+        return size
