@@ -15,6 +15,7 @@ from ordeal._engine.formatting import one_line
 from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._report.formats.document import line
 from ordeal.cli import terminal
+from ordeal.cli.bisect_step import FAILS, PASSES
 from ordeal.cli.folders import corpus_folders, traces_folders
 from ordeal.errors import ConfigError
 
@@ -29,23 +30,37 @@ def run(given: Mapping[str, Any]) -> int:
         # Another commit may have another trace of that name, or none.
         kept = Path(place, "trace.json")
         shutil.copyfile(trace, kept)
-        _git(tree, "bisect", "start", bad, good)
         command = [sys.executable, "-m", "ordeal.cli.bisect_step", str(kept), str(folder)]
         terminal.say(f"Replaying {one_line(str(given['trace']))} between {good[:12]} and {bad[:12]} ...")
+        _check_end(tree, bad, command, wanted=FAILS, what="the later one, where it must fail")
+        _check_end(tree, good, command, wanted=PASSES, what="the earlier one, where it must not fail")
+        _git(tree, "bisect", "start", bad, good)
         done = subprocess.run(
             ["git", "bisect", "run", *command], cwd=tree, check=False, capture_output=True, stdin=subprocess.DEVNULL
         )
-        said = done.stdout.decode("utf-8", "replace")
-        if done.returncode or "is the first bad commit" not in said:
+        left = _git(tree, "rev-list", "--count", "refs/bisect/bad", "--not", "--glob=refs/bisect/good-*")
+        if left != "1":
             raise ConfigError(
-                "the commit was not found: the failure is not in the later one, it is in the earlier one, too, "
-                "or what lies between cannot be replayed",
-                hint=f"{_last(said + done.stderr.decode('utf-8', 'replace'))}",
+                f"the commit was not found: {left} are left that may have brought the failure, and between them "
+                "the trace cannot be replayed",
+                hint=_last((done.stdout + done.stderr).decode("utf-8", "replace")),
             )
         found = _git(tree, "rev-parse", "refs/bisect/bad")
         shown = _git(tree, "show", "--no-patch", "--format=%h %an %as %s", found)
     terminal.write(f"{line(shown)}\n")
     return 0
+
+
+def _check_end(tree: Path, commit: str, command: list[str], *, wanted: int, what: str) -> None:
+    """Replay at one end. git asks neither, and would name a commit whatever they do."""
+    _git(tree, "checkout", "--quiet", "--detach", commit)
+    done = subprocess.run(command, cwd=tree, check=False, capture_output=True, stdin=subprocess.DEVNULL)
+    if done.returncode != wanted:
+        does = {FAILS: "fails", PASSES: "does not fail"}.get(done.returncode, "cannot be replayed")
+        raise ConfigError(
+            f"the trace {does} at {commit[:12]}, {what}",
+            hint="name a --good commit where the program was right, and a --bad one where it is wrong",
+        )
 
 
 def _last(text: str) -> str:

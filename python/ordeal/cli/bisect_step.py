@@ -12,8 +12,9 @@ from pathlib import Path
 
 from ordeal._engine.isolation.command import run_module
 
+FAILS, PASSES = 1, 0
 _SECONDS_MAX = 600.0
-_CODES = {"reproduced": 1, "not_reproduced": 0}
+_CODES = {"reproduced": FAILS, "not_reproduced": PASSES}
 _UNKNOWN = 125
 
 

@@ -18,6 +18,7 @@ import pathlib
 import random
 import re
 import struct
+import sys
 import threading
 import types
 import uuid
@@ -525,7 +526,10 @@ def test_structures_deeper_than_the_stack_are_an_error_and_no_crash(depth: int) 
     chosen = random.Random(depth)
     graphs = [[layer] for layer in LAYERS] if depth == 100_000 else [LAYERS[:1], LAYERS[10:11], LAYERS[11:12]]
     for layers in [*graphs, chosen.choices(LAYERS, k=7)]:
-        assert raised_by(layers, depth, 1 << 20, 1 << 18) == [RecursionError] * 3
+        here, *in_threads = raised_by(layers, depth, 1 << 20, 1 << 18)
+        assert in_threads == [RecursionError] * 2
+        # CPython 3.14 asks how much stack is left, and the main thread has room for lists in this depth.
+        assert here is RecursionError or (here is None and depth == 12_000 and sys.version_info >= (3, 14))
 
 
 @pytest.mark.parametrize("layer", LAYERS)

@@ -355,7 +355,7 @@ def test_what_shows_something_new_is_counted_on(make_module: MakeModule) -> None
     with tracing(monitor_of(module, coverage=coverage, level="counts")) as monitor:
         seen = seen_in_runs(monitor, coverage, runs)
     assert seen[15][0][1] > 0
-    assert seen[28][1] - seen[27][1] > 20
+    assert seen[28][1] - seen[27][1] > 15
 
 
 def test_silent_locations_count_alike_where_another_process_ran(make_module: MakeModule) -> None:

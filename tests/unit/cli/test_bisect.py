@@ -59,6 +59,13 @@ def test_the_commit_is_found_and_nothing_else_changes(run: Run, trace: str) -> N
     assert Path("bisected_program.py").read_text() == "# changed, and not committed\n"
     assert git("worktree", "list").count("\n") == 0
     assert not Path(".git/BISECT_LOG").exists()
+    code, out, err = run("bisect", trace, "--good", "HEAD~1")
+    assert (code, out) == (2, "")
+    assert "error: the trace fails at" in err
+    assert "the earlier one, where it must not fail" in err
+    code, out, err = run("bisect", trace, "--good", "HEAD~3", "--bad", "HEAD~2")
+    assert (code, out) == (2, "")
+    assert "error: the trace does not fail at" in err
     code, out, err = run("bisect", trace, "--good", "HEAD~9")
     assert (code, out) == (2, "")
     assert err.startswith("error: no commit `HEAD~9` here")
