@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from ordeal.store.backend import ShardName, Span, Unreadable
 from ordeal.store.records import BaseContent, Covers, RecordError, decode_of_base
-from ordeal.store.shard import ShardReader
+from ordeal.store.shard import FRAME_SIZE, ShardReader
 
 #: How often a base that cannot be used is tried, one exchange after the other.
 TRIES_MAX = 3
@@ -63,8 +63,12 @@ class BaseReader:
             return None
         return Span(name, reader.offset, wanted, is_base=True)
 
-    def feed(self, name: ShardName, size: int, answer: bytes | Unreadable) -> tuple[list[BaseContent], bool]:
+    def feed(
+        self, name: ShardName, size: int, answer: bytes | Unreadable
+    ) -> tuple[list[tuple[bytes, BaseContent]], bool]:
         """Take what was read of a base. Return the contents to be learnt, and whether to continue reading it.
+
+        Each content comes with its framed record.
 
         A base that stands for nothing beyond what was read of the shards is not read any further.
         """
@@ -72,17 +76,17 @@ class BaseReader:
         if isinstance(answer, Unreadable) or not answer:
             self._give_up(name)  # a newer one has taken its place, and is listed the next time
             return [], False
-        records, refusal = reading.reader.feed(answer)
-        contents: list[BaseContent] = []
-        for record in records:
+        frames, refusal = reading.reader.feed(answer, framed=True)
+        contents: list[tuple[bytes, BaseContent]] = []
+        for frame in frames:
             try:
-                contents.append(decode_of_base(record))
+                contents.append((frame, decode_of_base(memoryview(frame)[FRAME_SIZE:])))
             except RecordError as error:
                 refusal = refusal or f"a record {error}"
         if refusal:
             self.refusals.append(f"base {name} is not used: {refusal}")
         if contents and reading.covers is None:
-            first = contents.pop(0)
+            _, first = contents.pop(0)
             if not isinstance(first, Covers):
                 refusal = "it does not begin with what it stands for"
                 self.refusals.append(f"base {name} is not used: {refusal}")

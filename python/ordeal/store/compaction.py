@@ -18,7 +18,7 @@ from ordeal.store.bases import BaseReader
 from ordeal.store.failure_buckets import FailureBuckets
 from ordeal.store.messages import Entry, FailureReport
 from ordeal.store.records import BaseContent, Bucket, Covers, RecordError, decode, encode
-from ordeal.store.shard import HEADER, ShardReader, framed
+from ordeal.store.shard import FRAME_SIZE, HEADER, ShardReader, framed
 
 #: Who compacts has this lease, and renews it while it works.
 LEASE = "compaction"
@@ -54,21 +54,26 @@ class Compacted:
 
 
 class Distiller:
-    """Keeps the shortest entry for each edge, all edges, and all buckets."""
+    """Keeps the shortest entry for each edge, all edges, and all buckets, by their records."""
 
     def __init__(self) -> None:
         self.entries_read = 0
+        # Which frame has the shortest tape of each edge, and how long it is. What loses is dropped in time.
         self._best: dict[int, int] = {}
-        self._tapes: list[bytes | None] = []
-        self._entries: list[Entry] = []
-        self._loose: dict[str, Entry] = {}
+        self._frames: list[bytes] = []
+        self._sizes: list[int] = []
+        self._loose: dict[bytes, None] = {}
         self._edges: set[int] = set()
         self._buckets = FailureBuckets()
 
-    def add(self, token: str, content: BaseContent) -> None:
-        """Take one content of a shard or base; ``token`` is that of the member that wrote it."""
+    def add(self, token: str, frame: bytes, content: BaseContent) -> None:
+        """Take one content of a shard or base with its framed record; ``token`` is of the member that wrote it.
+
+        Raises:
+            RecordError: there are too many failures.
+        """
         if isinstance(content, Entry):
-            self._add_entry(content)
+            self._add_entry(frame, content)
         elif isinstance(content, FailureReport):
             self._buckets.add(token, content)
         elif isinstance(content, Bucket):
@@ -77,31 +82,33 @@ class Distiller:
         elif not isinstance(content, Covers):
             self._edges |= content
 
-    def _add_entry(self, entry: Entry) -> None:
+    def _add_entry(self, frame: bytes, entry: Entry) -> None:
         self.entries_read += 1
         if not entry.edges:
-            self._loose[entry.id] = entry
+            self._loose[frame] = None
             return
-        best, entries, size = self._best, self._entries, len(entry.tape)
-        number = len(entries)
+        best, sizes, size = self._best, self._sizes, len(entry.tape)
+        number = len(sizes)
         won = False
         for edge in entry.edges:
             holder = best.get(edge)
-            if holder is None or size < len(entries[holder].tape):
+            if holder is None or size < sizes[holder]:
                 best[edge] = number
                 won = True
         if won:
-            entries.append(entry)
+            self._frames.append(frame)
+            sizes.append(size)
 
-    def kept(self) -> list[Entry]:
-        """Return the entries that are the shortest for some edge, or that name none."""
-        return [*map(self._entries.__getitem__, sorted(set(self._best.values()))), *self._loose.values()]
+    @property
+    def entries_kept(self) -> int:
+        """How many entries are the shortest for some edge, or name none."""
+        return len(set(self._best.values())) + len(self._loose)
 
-    def records(self) -> Iterator[bytes]:
+    def frames(self) -> Iterator[bytes]:
         """Yield everything that is kept, as framed records."""
-        entries = self.kept()
-        for entry in entries:
-            yield framed(encode(entry))
+        for number in sorted(set(self._best.values())):
+            yield self._frames[number]
+        yield from self._loose
         rest = sorted(self._edges.difference(self._best))
         for begin in range(0, len(rest), _EDGES_PER_RECORD):
             yield framed(encode(frozenset(rest[begin : begin + _EDGES_PER_RECORD])))
@@ -164,7 +171,7 @@ class Compactor:
         if not made and not lost:
             return None
         read = sum(state.size for state in states.values()) + sum(sizes[name] for name in bases.read)
-        return Compacted(distiller.entries_read, len(distiller.kept()), read, made, len(lost))
+        return Compacted(distiller.entries_read, distiller.entries_kept, read, made, len(lost))
 
     def _lost(self, readers: dict[ShardName, ShardReader]) -> list[ShardName]:
         """Return the shards of lost members of which a base has everything, by what the backend says now."""
@@ -181,8 +188,9 @@ class Compactor:
                 self._hold()
                 (answer,) = self.backend.read([span])
                 contents, goes_on = bases.feed(name, sizes[name], answer)
-                for content in contents:
-                    distiller.add("", content)
+                for frame, content in contents:
+                    with suppress(RecordError):
+                        distiller.add("", frame, content)
 
     def _read_shards(
         self, readers: dict[ShardName, ShardReader], states: dict[ShardName, ShardState], distiller: Distiller
@@ -203,9 +211,9 @@ class Compactor:
                 before = reader.offset, reader.needed
                 if isinstance(answer, Unreadable):
                     continue
-                for record in reader.feed(answer)[0]:
+                for frame in reader.feed(answer, framed=True)[0]:
                     with suppress(RecordError):
-                        distiller.add(span.name.token, decode(record))
+                        distiller.add(span.name.token, frame, decode(memoryview(frame)[FRAME_SIZE:]))
                 if (reader.offset, reader.needed) != before and not reader.damage:
                     turn.append(span.name)
 
@@ -217,8 +225,8 @@ class Compactor:
         def parts() -> Iterator[bytes]:
             nonlocal size
             part = bytearray(HEADER + framed(encode(covers)))
-            for record in distiller.records():
-                part += record
+            for frame in distiller.frames():
+                part += frame
                 if len(part) >= _PART_SIZE:
                     self._hold()
                     size += len(part)

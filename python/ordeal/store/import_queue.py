@@ -14,50 +14,58 @@ _NO_EDGE = 2**62
 
 
 class ImportQueue:
-    """Entries by their ids. Owned by one thread."""
+    """Entries by their ids. Owned by one thread.
+
+    They wait in a heap by rarity as it was at some time. Edges only become more common, so an entry that comes out
+    first is first, unless it has become more common since, and then it goes back. A look costs nothing for those that
+    it does not reach.
+    """
 
     def __init__(self) -> None:
-        self._entries: dict[str, tuple[int, Entry]] = {}
+        self._entries: dict[str, Entry] = {}
+        self._heap: list[tuple[int, int, str]] = []
         self._arrivals = 0
         self._size = 0
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def add(self, entry: Entry) -> None:
-        """Add a new entry, which becomes the newest."""
+    def add(self, entry: Entry, carriers: dict[int, int]) -> None:
+        """Add a new entry, which becomes the newest. ``carriers`` counts the entries that reached each edge first."""
         self._arrivals += 1
-        self._entries[entry.id] = (self._arrivals, entry)
+        self._entries[entry.id] = entry
         self._size += _size(entry)
+        heapq.heappush(self._heap, (_rarity(entry, carriers), -self._arrivals, entry.id))
         while len(self._entries) > ENTRIES_MAX or self._size > SIZE_MAX:
             self._remove(next(iter(self._entries)))
+        if len(self._heap) > 2 * len(self._entries) + ENTRIES_MAX:
+            self._heap = [each for each in self._heap if each[2] in self._entries]
+            heapq.heapify(self._heap)
 
     def take(self, count_max: int | None, known: set[int], carriers: dict[int, int]) -> list[Entry]:
         """Remove at most ``count_max`` entries that reach an edge which is not ``known``, and add their edges to it.
 
-        ``carriers`` counts the entries that reached each edge first. Entries that reach nothing new are dropped for
-        good.
+        Entries that reach nothing new are dropped for good when it is their turn.
         """
-        waiting = len(self._entries) if count_max is None else count_max
-        self._drop_known(known)
         chosen: list[Entry] = []
-        order = [(_rarity(entry, carriers), -arrival, entry) for arrival, entry in self._entries.values()]
-        heapq.heapify(order)
-        while order and len(chosen) < waiting:
-            *_, entry = heapq.heappop(order)
-            self._remove(entry.id)
-            if not _is_known(entry, known):
+        heap = self._heap
+        while heap and (count_max is None or len(chosen) < count_max):
+            rarity, arrival, entry_id = heap[0]
+            entry = self._entries.get(entry_id)
+            if entry is not None and not _is_known(entry, known):
+                now = _rarity(entry, carriers)
+                if now > rarity:
+                    heapq.heapreplace(heap, (now, arrival, entry_id))
+                    continue
                 known.update(entry.edges)
                 chosen.append(entry)
+            heapq.heappop(heap)
+            if entry is not None:
+                self._remove(entry_id)
         return chosen
 
-    def _drop_known(self, known: set[int]) -> None:
-        for entry_id in [id_ for id_, (_, entry) in self._entries.items() if _is_known(entry, known)]:
-            self._remove(entry_id)
-
     def _remove(self, entry_id: str) -> None:
-        _, entry = self._entries.pop(entry_id)
-        self._size -= _size(entry)
+        self._size -= _size(self._entries.pop(entry_id))
 
 
 def _size(entry: Entry) -> int:

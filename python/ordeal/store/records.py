@@ -113,7 +113,7 @@ def encode(content: BaseContent) -> bytes:
     return data
 
 
-def decode(data: bytes) -> Content:
+def decode(data: bytes | memoryview) -> Content:
     """Decode a record of a member.
 
     Raises:
@@ -125,7 +125,7 @@ def decode(data: bytes) -> Content:
     return content
 
 
-def decode_of_base(data: bytes) -> BaseContent:
+def decode_of_base(data: bytes | memoryview) -> BaseContent:
     """Decode what ``encode`` returned.
 
     Raises:

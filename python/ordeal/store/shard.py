@@ -25,7 +25,8 @@ LOOKS_MAX = 3
 _VERSION = struct.Struct("<H")
 _FRAME = struct.Struct("<I8s")
 _FRAME_CHECK = struct.Struct("<I")
-_FRAME_SIZE = _FRAME.size + _FRAME_CHECK.size
+_WHOLE_FRAME = struct.Struct("<I8sI")
+FRAME_SIZE = _WHOLE_FRAME.size
 HEADER = MAGIC + _VERSION.pack(VERSION)
 
 
@@ -72,26 +73,30 @@ class ShardReader:
             return 0
         return min(left, max(CHUNK_SIZE, self.needed))
 
-    def feed(self, data: bytes) -> tuple[list[bytes], str]:
-        """Take the bytes from ``offset``. Return the records in them, and what is wrong behind these, once."""
-        records: list[bytes] = []
-        at = 0
+    def feed(self, data: bytes, *, framed: bool = False) -> tuple[list[bytes], str]:
+        """Take the bytes from ``offset``. Return the records in them, and what is wrong behind these, once.
+
+        With ``framed``, the records come with their frames.
+        """
         self.damage = ""
+        parts: list[tuple[int, int]] = []
+        at = 0
         try:
             if self.offset == 0:
                 at = self._header(data)
-            while (record := self._record(data, at)) is not None:
-                records.append(record)
-                at += _FRAME_SIZE + len(record)
+            if self.offset + at:
+                at = self._parts(data, at, parts)
         except _DamageError as error:
+            at = parts[-1][1] if parts else at
             self.damage = str(error)
         self.offset += at
-        return records, self._said_once()
+        skipped = 0 if framed else FRAME_SIZE
+        return [data[begin + skipped : end] for begin, end in parts], self._said_once()
 
     def skip_to(self, offset: int) -> None:
         """Continue at ``offset``, where a record begins, unless more was read already."""
         if offset > self.offset:
-            self.offset, self.damage, self.needed, self._looks = offset, "", _FRAME_SIZE, 0
+            self.offset, self.damage, self.needed, self._looks = offset, "", FRAME_SIZE, 0
 
     def stop(self, why: str) -> str:
         """Note that nothing could be read, because of ``why``. Return it the first time."""
@@ -115,25 +120,28 @@ class ShardReader:
             raise _DamageError(f"it has version {version}; this ordeal reads version {VERSION}")
         return len(HEADER)
 
-    def _record(self, data: bytes, at: int) -> bytes | None:
-        """Return the record at ``at``, or None while it is incomplete."""
-        if self.offset + at == 0:
-            return None
-        self.needed = _FRAME_SIZE
-        if len(data) - at < _FRAME_SIZE:
-            return None
-        place = f"at byte {self.offset + at}"
-        size, checksum = _FRAME.unpack_from(data, at)
-        (check,) = _FRAME_CHECK.unpack_from(data, at + _FRAME.size)
-        if zlib.crc32(data[at : at + _FRAME.size]) != check:
-            raise _DamageError(f"what begins {place} is no record")
-        if size > RECORD_SIZE_MAX:
-            raise _DamageError(f"the record {place} has {size} bytes; at most {RECORD_SIZE_MAX} are read")
-        self.needed += size
-        begin = at + _FRAME_SIZE
-        record = data[begin : begin + size]
-        if len(record) < size:
-            return None
-        if _checksum(record) != checksum:
-            raise _DamageError(f"the record {place} does not fit its checksum")
-        return record
+    def _parts(self, data: bytes, at: int, parts: list[tuple[int, int]]) -> int:
+        """Add where each whole record from ``at`` begins, with its frame, and ends. Return where the last one ends.
+
+        A loop over all that a fleet has published, so it calls nothing that it could do itself.
+        """
+        unpack, size_all, checked = _WHOLE_FRAME.unpack_from, len(data), _FRAME.size
+        while True:
+            begin = at + FRAME_SIZE
+            if begin > size_all:
+                self.needed = FRAME_SIZE
+                return at
+            size, checksum, check = unpack(data, at)
+            if zlib.crc32(data[at : at + checked]) != check:
+                raise _DamageError(f"what begins at byte {self.offset + at} is no record")
+            if size > RECORD_SIZE_MAX:
+                place = f"the record at byte {self.offset + at}"
+                raise _DamageError(f"{place} has {size} bytes; at most {RECORD_SIZE_MAX} are read")
+            end = begin + size
+            if end > size_all:
+                self.needed = FRAME_SIZE + size
+                return at
+            if hashlib.blake2b(data[begin:end], digest_size=8).digest() != checksum:
+                raise _DamageError(f"the record at byte {self.offset + at} does not fit its checksum")
+            parts.append((at, end))
+            at = end

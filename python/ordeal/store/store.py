@@ -280,7 +280,7 @@ class Store:
                 (answer,) = self._medium.read([span])
                 taken += len(answer) if isinstance(answer, bytes) else 0
                 contents, goes_on = self._bases.feed(name, sizes[name], answer)
-                for content in contents:
+                for _, content in contents:
                     self._learn_of_base(name, content)
         for refusal in self._bases.refusals:
             self._news.refuse(refusal)
@@ -342,7 +342,7 @@ class Store:
             if len(self._entry_ids) >= ENTRIES_MAX:
                 raise RecordError(f"is one entry too many; at most {ENTRIES_MAX} are known")
             self._count(content)
-            self._queue.add(content)
+            self._queue.add(content, self._carriers)
         for edge in fresh:
             self._carriers.setdefault(edge, 0)
 

@@ -26,7 +26,7 @@ def read(reader: BaseReader, data: bytes, name: ShardName = BASE) -> list[BaseCo
     goes_on = True
     while goes_on and (span := reader.span(name, len(data))) is not None:
         contents, goes_on = reader.feed(name, len(data), data[span.offset : span.offset + span.size])
-        learnt += contents
+        learnt += [content for _, content in contents]
     return learnt
 
 

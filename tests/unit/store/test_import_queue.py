@@ -15,7 +15,7 @@ def entry(name: str, *edges: int) -> Entry:
 def queue_of(*entries: Entry) -> ImportQueue:
     queue = ImportQueue()
     for each in entries:
-        queue.add(each)
+        queue.add(each, {})
     return queue
 
 
@@ -43,3 +43,13 @@ def test_the_oldest_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names(queue_of(entry("a"), entry("b"), entry("c")).take(None, set(), {})) == ["c", "b"]
     monkeypatch.setattr("ordeal.store.import_queue.SIZE_MAX", 30)
     assert names(queue_of(entry("a", 1, 2), entry("b", 3, 4)).take(None, set(), {})) == ["b"]
+
+
+def test_what_becomes_common_while_it_waits_goes_back() -> None:
+    queue = ImportQueue()
+    carriers = {1: 1, 2: 1}
+    queue.add(entry("a", 1), carriers)
+    queue.add(entry("b", 2), carriers)
+    carriers[2] = 9
+    assert names(queue.take(1, set(), carriers)) == ["a"]
+    assert names(queue.take(1, set(), carriers)) == ["b"]
