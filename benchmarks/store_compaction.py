@@ -24,7 +24,7 @@ from ordeal.store import Entry, Outgoing, open_store
 from ordeal.store.backend import ShardName
 from ordeal.store.compaction import Compacted, Compactor
 from ordeal.store.records import encode
-from ordeal.store.shard import HEADER, framed
+from ordeal.store.shard import FRAME_SIZE, HEADER, ShardReader, framed
 
 NAMESPACE = "a million"
 WRITE_SIZE = 4 * 2**20
@@ -51,8 +51,9 @@ def member(url: str, waiting: Path, ready: Event, over: Event, waits: "multiproc
     """Exchange until it is over, and tell how long each exchange took."""
     with open_store(url, NAMESPACE, folder=waiting) as store:
         store.join()
-        while store._read_news(2**26):
-            pass
+        # As if it had read everything as it came.
+        for name, state in store._medium.survey().items():
+            store._readers[name] = ShardReader(offset=state.size, needed=FRAME_SIZE)
         ready.set()
         taken: list[float] = []
         while not over.is_set():

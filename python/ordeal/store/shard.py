@@ -59,7 +59,7 @@ class ShardReader:
 
     offset: int = 0
     damage: str = ""
-    needed: int = field(default=len(HEADER), init=False)
+    needed: int = len(HEADER)
     _size: int = field(default=0, init=False)
     _looks: int = field(default=0, init=False)
     _told_at: int = field(default=-1, init=False)
