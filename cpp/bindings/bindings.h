@@ -16,6 +16,7 @@ void bind_fast_path(py::module_& m);
 void bind_faults(py::module_& m);
 void bind_graph_copy(py::module_& m);
 void bind_journal(py::module_& m);
+void bind_loop_counter(py::module_& m);
 void bind_monitor(py::module_& m);
 void bind_odometer(py::module_& m);
 void bind_rule_weights(py::module_& m);

@@ -30,6 +30,7 @@ PYBIND11_MODULE(_native, m) {
   ordeal::bindings::bind_shrinker(m);
   ordeal::bindings::bind_fault_ablation(m);
   ordeal::bindings::bind_monitor(m);
+  ordeal::bindings::bind_loop_counter(m);
   ordeal::bindings::bind_odometer(m);
   ordeal::bindings::bind_process(m);
   ordeal::bindings::bind_fast_path(m);

@@ -248,6 +248,13 @@ def init(**given: Any) -> int:
     "-t", "--threshold", metavar="PERCENT", type=click.FloatRange(0, 100), help="End with 1 for a lower score"
 )
 @click.option("-w", "--workers", metavar="N", type=click.IntRange(min=1), help="Mutants at a time [default: all cores]")
+@click.option(
+    "--isolation",
+    type=click.Choice(("batch", "fork")),
+    default="batch",
+    show_default=True,
+    help="50 mutants to a process, or one",
+)
 @click.option("--json", is_flag=True, help="Print all verdicts as JSON")
 def mutate(**given: Any) -> int:
     """Break a program in many places, and say which breaks no test notices.

@@ -40,7 +40,13 @@ def run(given: Mapping[str, Any]) -> int:
     progress = _Progress(len(mutants))
     arguments = [part for each in given["tests"] for part in shlex.split(each)]
     judgement = judge_with_pytest(
-        sources, mutants, tests=arguments, folder=folder, workers=workers, progress=progress.take
+        sources,
+        mutants,
+        tests=arguments,
+        folder=folder,
+        workers=workers,
+        isolation=given["isolation"],
+        progress=progress.take,
     )
     _write(given, sources, judgement)
     return _exit_code(judgement, given["threshold"])

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ordeal._native import monotonic
+from ordeal._native import die_with, monotonic
 
 Message = dict[str, Any]
 Say = Callable[[Message], None]
@@ -24,7 +24,10 @@ _SAID_BYTES_MAX = 1 << 26
 
 @dataclass(slots=True)
 class Job:
-    """What a fork does, with ``say`` to report, and its limits: seconds of CPU (0 for none) and of wall time."""
+    """What a fork does, with ``say`` to report, and its limits: seconds of CPU (0 for none) and of wall time.
+
+    The wall time counts anew from each report.
+    """
 
     run: Callable[[Say], None]
     cpu: float
@@ -68,6 +71,7 @@ def run_jobs(jobs: Iterable[Job], at_once: int) -> Iterator[Ended]:
             fork = running[pipe]
             part = os.read(pipe, 1 << 16)
             fork.said += part
+            fork.deadline = monotonic() + fork.job.wall
             if not part or len(fork.said) > _SAID_BYTES_MAX:
                 yield _ended(running.pop(pipe), is_late=False)
         for pipe in late:
@@ -78,20 +82,22 @@ def _begun(job: Job) -> _Fork:
     here, there = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
+        parent = os.getpid()
         pid = os.fork()
         if pid == 0:
             os.close(here)
-            _be(job, there)
+            _be(job, there, parent)
     os.close(there)
     with suppress(OSError):
         os.setpgid(pid, pid)
     return _Fork(job, pid, here, monotonic() + job.wall)
 
 
-def _be(job: Job, pipe: int) -> NoReturn:
+def _be(job: Job, pipe: int, parent: int) -> NoReturn:
     try:
         with suppress(OSError):
             os.setpgid(0, 0)
+        die_with(parent, group=True)
         _limit(job.cpu)
 
         def say(message: Message) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 from unittest import SkipTest
 
@@ -11,6 +12,10 @@ import pytest
 
 #: What is told of a failure: the number of the test, and the type of what it raised.
 OnFailure = Callable[[int, str], None]
+
+
+class _Noticed(BaseException):
+    """A test has failed: what is left of it is not run. Neither the test nor pytest may take it for a failure."""
 
 
 class FailureWatch:
@@ -21,12 +26,17 @@ class FailureWatch:
         self.reports: list[Any] = []
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_makereport(self, call: Any) -> None:
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
         """Tell of an exception that is a failure: neither a skip nor an expected one."""
-        if self.on_failure is None or call.excinfo is None:
+        # unittest keeps what a test raised until its plugin asks for it, which comes after us.
+        kept = getattr(item, "_excinfo", None)
+        excinfo = call.excinfo if call.excinfo is not None or not kept else kept[0]
+        if self.on_failure is None or excinfo is None:
             return
-        if not isinstance(call.excinfo.value, pytest.skip.Exception | SkipTest | pytest.xfail.Exception):
-            self.on_failure(call.excinfo.typename)
+        if isinstance(excinfo.value, _Noticed):
+            raise excinfo.value
+        if not isinstance(excinfo.value, pytest.skip.Exception | SkipTest | pytest.xfail.Exception):
+            self.on_failure(excinfo.typename)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -71,8 +81,36 @@ class Items:
     def run_until_failure(self, numbers: Sequence[int], on_failure: OnFailure) -> None:
         """Run tests in this order, and tell of the first failure; ``on_failure`` does not return."""
         for at, number in enumerate(numbers):
+            self._watch.reports.clear()
             self._watch.on_failure = lambda kind, number=number: on_failure(number, kind)
             self._run(numbers, at)
+
+    def first_failure(self, numbers: Sequence[int]) -> tuple[int, str] | None:
+        """Run tests in this order until one fails, and return it and the type of what it raised; None if none does.
+
+        Whatever happens, no fixture is left over, so that this process can go on.
+        """
+        found: list[tuple[int, str]] = []
+
+        def notice(number: int, kind: str) -> None:
+            found.append((number, kind))
+            raise _Noticed
+
+        try:
+            self.run_until_failure(numbers, notice)
+        except _Noticed:
+            self._clean_up(self.all[found[0][0]])
+        return found[0] if found else None
+
+    def _clean_up(self, item: Any) -> None:
+        self._watch.on_failure = None
+        with suppress(Exception):
+            item.session._setupstate.teardown_exact(None)
+        if getattr(item, "_excinfo", None):
+            item._excinfo = None
+        # As pytest leaves an item that has run, and expects one that runs again.
+        item._request = False
+        item.funcargs = None
 
     def _run(self, numbers: Sequence[int], at: int) -> None:
         item = self.all[numbers[at]]

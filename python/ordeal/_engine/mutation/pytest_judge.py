@@ -1,12 +1,11 @@
 """Judges mutants by the tests of a pytest suite, in a process that has collected them and never runs one itself.
 
-``python -m ordeal._engine.mutation.pytest_judge ORDER FD`` writes what it finds to the descriptor, in lines of JSON.
+``python -m ordeal._engine.mutation.pytest_judge ORDER FD PARENT`` writes what it finds to the descriptor, in lines of
+JSON, and ends when its parent does.
 """
 
 from __future__ import annotations
 
-import ast
-import dataclasses
 import importlib.machinery
 import importlib.util
 import json
@@ -21,277 +20,22 @@ from typing import Any
 
 import pytest
 
-from ordeal._engine.mutation.forks import Ended, Job, Say, run_jobs
+from ordeal._engine.mutation.forks import Job, Say, run_jobs
+from ordeal._engine.mutation.judging.lanes import Lanes
+from ordeal._engine.mutation.judging.suite import Refused, Suite
 from ordeal._engine.mutation.line_coverage import LineCoverage
-from ordeal._engine.mutation.mutants import Mutant, compiled_unit
-from ordeal._engine.mutation.operators import padded
+from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.pytest_items import FailureWatch, Items
-from ordeal._engine.mutation.source import Function, Source
-from ordeal._engine.mutation.swap import LiveFunctions, NotSwappable, Swap, codes_in, real_path
+from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.swap import real_path
+from ordeal._native import die_with
 
 _BASELINE_SECONDS = 600.0
-_FORCED_MAX = 5
-
-Lines = set[tuple[str, int]]
-
-
-class Refused(Exception):  # noqa: N818 - it is an answer: no verdict is possible
-    """No verdict is possible, and why."""
-
-
-class Suite:
-    """The collected suite: which tests pass, what each covers and takes, and the mutants judged by them."""
-
-    def __init__(self, order: dict[str, Any], say: Say, sources: list[Source], imported: Lines) -> None:
-        self._say = say
-        self._workers: int = order["workers"]
-        self._sources = {source.shown: source for source in sources}
-        self._imported = imported
-        self.mutants = [_mutant_of(fields) for fields in order["mutants"]]
-        self._lines_by_test: dict[int, Lines] = {}
-        self._cpu: dict[int, float] = {}
-        self._wall: dict[int, float] = {}
-        self._killer: dict[tuple[str, tuple[int, int] | None], int] = {}
-        self._trusted: set[tuple[int, ...]] = set()
-        self._code_lines: dict[tuple[str, tuple[int, int] | None], set[int]] = {}
-        self.flaky: list[str] = []
-
-    def judge(self, items: Items) -> list[Mutant]:
-        """Judge what can be judged in memory. Return the mutants whose code runs at import: they need another way."""
-        self._items = items
-        if not len(items):
-            raise Refused("no tests were collected")
-        self._baseline()
-        paths = {real_path(str(source.path)) for source in self._sources.values()}
-        self._live = LiveFunctions(paths)
-        at_import, swapped = [], []
-        for mutant in self.mutants:
-            covering = self._covering(mutant)
-            if mutant.function is None or (not covering and self._runs_at_import(mutant)):
-                at_import.append(mutant)
-            elif covering:
-                swapped.append(mutant)
-            else:
-                self._verdict(mutant, "uncovered", route="none")
-        self._forced_failures(swapped)
-        jobs = (self._job(mutant) for mutant in swapped)
-        for ended in run_jobs(jobs, self._workers):
-            at_import += self._take(ended)
-        return at_import
-
-    def passing(self) -> list[str]:
-        """Return the tests that may notice a mutant."""
-        names = self._items.names()
-        return [names[number] for number in sorted(self._lines_by_test)]
-
-    def seconds(self) -> tuple[float, float]:
-        """Return what the whole suite takes: CPU and wall time."""
-        return sum(self._cpu.values()), sum(self._wall.values())
-
-    # The baseline
-
-    def _baseline(self) -> None:
-        numbers = list(range(len(self._items)))
-        first = next(run_jobs([Job(lambda say: self._run_covered(numbers, say), 0, _BASELINE_SECONDS)], 1))
-        names, failed = self._items.names(), []
-        for message in first.said:
-            if "test" not in message:
-                continue
-            number = message["test"]
-            if message["outcome"] == "failed":
-                failed.append((names[number], message["why"]))
-            elif message["outcome"] == "passed":
-                self._lines_by_test[number] = {(path, line) for path, line in message["lines"]}
-                self._cpu[number], self._wall[number] = message["cpu"], message["wall"]
-        if failed:
-            raise Refused(f"the tests fail without any mutant: {failed[0][0]}", *failed[0][1:], len(failed))
-        if not first.said or "done" not in first.said[-1]:
-            raise Refused("the tests do not come to their end without any mutant")
-        self._null_gate()
-        if not self._lines_by_test:
-            raise Refused("no test passes")
-        self._say({"baseline": len(self._lines_by_test), "flaky": self.flaky, "seconds": sum(self._wall.values())})
-
-    def _run_covered(self, numbers: list[int], say: Say) -> None:
-        coverage = LineCoverage({real_path(str(source.path)) for source in self._sources.values()})
-        coverage.start()
-        for number, outcome, cpu, wall, why in self._items.each_outcome(numbers):
-            lines = sorted(coverage.take())
-            say({"test": number, "outcome": outcome, "cpu": cpu, "wall": wall, "why": why, "lines": lines})
-        say({"done": True})
-
-    def _null_gate(self) -> None:
-        """Run the unchanged program the way that mutants run. A test that fails there is left out, by name."""
-        while True:
-            numbers = sorted(self._lines_by_test)
-            ended = next(run_jobs([self._suite_job(numbers)], 1))
-            said = ended.said[-1] if ended.said else {}
-            if "survived" in said:
-                return
-            if "failed" not in said or len(self.flaky) >= 20:
-                raise Refused("the unchanged program fails where mutants run, so no verdict would be true")
-            self.flaky.append(self._items.names()[said["failed"]])
-            del self._lines_by_test[said["failed"]]
-
-    def _suite_job(self, numbers: list[int], tag: Any = None, factor: float = 1.0) -> Job:
-        cpu, wall = self._limits(numbers, factor)
-        return Job(lambda say: self._run_tests(numbers, say), cpu, wall, tag)
-
-    def _limits(self, numbers: list[int], factor: float = 1.0) -> tuple[float, float]:
-        cpu = 0.1 + 10 * sum(self._cpu[number] for number in numbers)
-        wall = 2.0 + 20 * sum(self._wall[number] for number in numbers)
-        return factor * cpu, factor * (wall + cpu)
-
-    def _run_tests(self, numbers: list[int], say: Say) -> None:
-        for each in (1, 2):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), each)
-
-        def fail(number: int, kind: str) -> None:
-            say({"failed": number, "kind": kind})
-            os._exit(0)
-
-        self._items.run_until_failure(numbers, fail)
-        say({"survived": len(numbers)})
-
-    # Which tests
-
-    def _own_lines(self, mutant: Mutant) -> set[int]:
-        """The lines that cover a mutant: those of its statement that have code, else all of its function."""
-        key = (mutant.shown, mutant.function)
-        if key not in self._code_lines:
-            source = self._sources[mutant.shown]
-            unit = compiled_unit(source, source.text, mutant.function)
-            self._code_lines[key] = {
-                line for code in codes_in(unit) if code.co_name != "<module>" for *_, line in code.co_lines() if line
-            }
-        first, last = mutant.lines
-        own = {line for line in self._code_lines[key] if first <= line <= last}
-        return own or self._code_lines[key]
-
-    def _covering(self, mutant: Mutant) -> list[int]:
-        path = real_path(str(self._sources[mutant.shown].path))
-        wanted = {(path, line) for line in self._own_lines(mutant)} if mutant.function else set()
-        return [number for number, lines in sorted(self._lines_by_test.items()) if wanted & lines]
-
-    def _runs_at_import(self, mutant: Mutant) -> bool:
-        path = real_path(str(self._sources[mutant.shown].path))
-        return bool({(path, line) for line in self._own_lines(mutant)} & self._imported)
-
-    def _in_order(self, mutant: Mutant) -> list[int]:
-        """The covering tests as they are collected, the one that noticed the last mutant of the function first."""
-        covering = self._covering(mutant)
-        last = self._killer.get((mutant.shown, mutant.function))
-        return [last, *(each for each in covering if each != last)] if last in covering else covering
-
-    # The mutants
-
-    def _job(self, mutant: Mutant, factor: float = 1.0) -> Job:
-        numbers = self._in_order(mutant)
-        cpu, wall = self._limits(numbers, factor)
-
-        def run(say: Say) -> None:
-            try:
-                Swap(self._live, self._sources[mutant.shown], mutant)
-            except NotSwappable as error:
-                say({"not swappable": str(error)})
-                return
-            except Exception as error:  # noqa: BLE001 - a mistake of ours must not pass for a test that fails
-                say({"not run": f"{type(error).__name__}: {error}"[:300]})
-                return
-            self._run_tests(numbers, say)
-
-        return Job(run, cpu, wall, (mutant, numbers, factor))
-
-    def _take(self, ended: Ended) -> Iterator[Mutant]:
-        """Say what became of a mutant; yield it where it must be judged by importing it."""
-        mutant, numbers, factor = ended.job.tag
-        said = ended.said[-1] if ended.said else {}
-        if "not swappable" in said:
-            yield mutant
-        elif "not run" in said:
-            self._verdict(mutant, "not run", note=said["not run"])
-        elif "survived" in said:
-            if self._runs_at_import(mutant):
-                yield mutant
-            else:
-                self._verdict(mutant, "survived", tests=said["survived"])
-        elif "failed" in said:
-            yield from self._take_failure(mutant, numbers, said["failed"], said["kind"])
-        elif ended.is_late and factor == 1.0:
-            # It waited, perhaps for a busy machine: it gets four times as long, alone.
-            for again in run_jobs([self._job(mutant, 4.0)], 1):
-                yield from self._take(again)
-        elif ended.is_late or ended.signal == signal.SIGPROF:
-            self._verdict(mutant, "timeout", tests=len(numbers))
-        elif said.get("raised", "").startswith("MemoryError"):
-            self._verdict(mutant, "memory", tests=len(numbers))
-        elif ended.signal:
-            self._verdict(mutant, "crash", tests=len(numbers), note=signal.Signals(ended.signal).name)
-        else:
-            self._verdict(mutant, "killed", tests=len(numbers), note=said.get("raised", "it ends the process"))
-
-    def _take_failure(self, mutant: Mutant, numbers: list[int], killer: int, kind: str) -> Iterator[Mutant]:
-        ran = numbers[: numbers.index(killer) + 1]
-        if not self._passes_unchanged(ran):
-            # In this order it fails without a mutant, too: what it says counts no more, and the mutant is judged anew.
-            self.flaky.append(self._items.names()[killer])
-            self._lines_by_test.pop(killer, None)
-            if not self._covering(mutant):
-                self._verdict(mutant, "not run", note="the only test that runs it is not stable")
-                return
-            for again in run_jobs([self._job(mutant)], 1):
-                yield from self._take(again)
-            return
-        self._killer[mutant.shown, mutant.function] = killer
-        word = "memory" if kind == "MemoryError" else "killed"
-        self._verdict(mutant, word, killer=self._items.names()[killer], tests=len(ran))
-
-    def _passes_unchanged(self, numbers: list[int]) -> bool:
-        """Whether the same tests in the same order pass on the original; asked once for each test that kills."""
-        key = (numbers[-1],)
-        if key not in self._trusted:
-            ended = next(run_jobs([self._suite_job(numbers, factor=4.0)], 1))
-            if not (ended.said and "survived" in ended.said[-1]):
-                return False
-            self._trusted.add(key)
-        return True
-
-    def _forced_failures(self, mutants: list[Mutant]) -> None:
-        """Refuse a file whose functions may raise at once unnoticed: the swap does not reach its tests."""
-        by_file: dict[str, dict[tuple[int, int], Mutant]] = {}
-        for mutant in mutants:
-            if mutant.function is not None:
-                by_file.setdefault(mutant.shown, {}).setdefault(mutant.function, mutant)
-        for shown, functions in by_file.items():
-            tried = [_raising(self._sources[shown], each) for each in list(functions.values())[:_FORCED_MAX]]
-            jobs = (self._job(each) for each in tried)
-            answers = [ended.said[-1] if ended.said else {"failed": 0} for ended in run_jobs(jobs, self._workers)]
-            swapped = [each for each in answers if "not swappable" not in each]
-            if swapped and all("survived" in each for each in swapped):
-                raise Refused(f"{shown}: no test fails when its functions raise, so mutants do not reach the tests")
-
-    def _verdict(self, mutant: Mutant, word: str, **more: Any) -> None:
-        self._say({"verdict": word, "id": mutant.id, "route": "swap", **more})
 
 
 def _mutant_of(fields: dict[str, Any]) -> Mutant:
-    function = fields.pop("function")
-    return Mutant(
-        **{**fields, "lines": tuple(fields["lines"])}, function=tuple(function) if function is not None else None
-    )
-
-
-def _raising(source: Source, mutant: Mutant) -> Mutant:
-    """Return the mutant whose function raises as soon as it is called."""
-    for node in ast.walk(source.tree):
-        if isinstance(node, Function) and mutant.function is not None:
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            if first == mutant.function[0] and node.end_lineno == mutant.function[1]:
-                span = source.start(node.body[0]), source.end(node.body[-1])
-                text = f"raise {padded(source.part(span), 'SystemError(1)')}"
-                kept = " ; yield" if any(isinstance(each, ast.Yield) for each in ast.walk(node)) else ""
-                return dataclasses.replace(mutant, start=span[0], end=span[1], replacement=text + kept)
-    raise AssertionError("a mutant's function is in its file")
+    function = tuple(fields["function"]) if fields["function"] is not None else None
+    return Mutant(**{**fields, "lines": tuple(fields["lines"]), "function": function})
 
 
 class JudgePlugin:
@@ -311,11 +55,28 @@ class JudgePlugin:
         others = [each.name for each in threading.enumerate() if each is not threading.main_thread()]
         if others:
             raise Refused(f"a thread runs once the tests are collected: {others[0]}")
-        suite = Suite(self._order, self._say, self._sources, imported)
-        left = suite.judge(Items(session, self.watch))
+        suite = Suite(Items(session, self.watch), self._sources, imported, self._order["workers"])
+        suite.begin(self._say)
+        left = self._judge(suite)
         cpu, wall = suite.seconds()
         self._say({"left": [each.id for each in left], "tests": suite.passing(), "cpu": cpu, "wall": wall})
         return True
+
+    def _judge(self, suite: Suite) -> list[Mutant]:
+        """Judge what can be judged in memory. Return the mutants whose code runs at import: they need another way."""
+        lanes = Lanes(suite, self._say, self._order["isolation"])
+        swapped = []
+        for mutant in [_mutant_of(fields) for fields in self._order["mutants"]]:
+            covering = suite.covering(mutant)
+            if mutant.function is None or (not covering and suite.runs_at_import(mutant)):
+                lanes.at_import.append(mutant)
+            elif covering:
+                swapped.append(mutant)
+            else:
+                self._say({"verdict": "uncovered", "id": mutant.id, "route": "none"})
+        suite.forced_failures(swapped)
+        lanes.judge(swapped)
+        return lanes.at_import
 
 
 class ImportPlugin:
@@ -424,7 +185,7 @@ def _import_jobs(order: dict[str, Any], sources: dict[str, Source], answer: dict
     cpu, wall = 15 + 10 * answer["cpu"], 30 + 20 * answer["wall"]
     mutants = {fields["id"]: fields for fields in order["mutants"]}
     for each in answer["left"]:
-        mutant = _mutant_of(dict(mutants[each]))
+        mutant = _mutant_of(mutants[each])
 
         def run(say: Say, mutant: Mutant = mutant) -> None:
             _by_import(order, sources[mutant.shown], mutant, tests, say)
@@ -487,9 +248,11 @@ def _collect_in_fork(order: dict[str, Any], sources: list[Source], say: Say) -> 
         else:
             say(message)
 
+    parent = os.getpid()
     pid = os.fork()
     if pid == 0:
         try:
+            die_with(parent)
             _judge(order, keep, sources)
         except BaseException as error:  # noqa: BLE001 - it must not go on as its parent
             say({"refused": [f"{type(error).__name__}: {error}"]})
@@ -502,6 +265,7 @@ def main() -> None:
     """Judge the mutants of an order."""
     order = json.loads(Path(sys.argv[1]).read_text("utf-8"))
     answers = int(sys.argv[2])
+    die_with(int(sys.argv[3]))
     sys.dont_write_bytecode = True
     sys.argv = ["pytest"]
     _quiet_hypothesis()

@@ -36,6 +36,7 @@ class Judgement:
 
     Attributes:
         tests: how many tests passed without a mutant, and may notice one.
+        names: all tests that pytest collected.
         flaky: tests that did not pass twice, and judge nothing.
         baseline_seconds: what the whole suite takes once.
         seconds: how long all took, and ``cpu_seconds`` of all processes.
@@ -43,6 +44,7 @@ class Judgement:
 
     verdicts: list[Verdict] = field(default_factory=list)
     tests: int = 0
+    names: list[str] = field(default_factory=list)
     flaky: list[str] = field(default_factory=list)
     baseline_seconds: float = 0.0
     seconds: float = 0.0
@@ -57,6 +59,7 @@ def judge_with_pytest(
     tests: Sequence[str],
     folder: Path,
     workers: int,
+    isolation: str = "batch",
     progress: Callable[[Verdict], None] = lambda _: None,
 ) -> Judgement:
     """Judge mutants by a pytest suite. ``tests`` are arguments of pytest; ``progress`` is told each verdict.
@@ -74,6 +77,7 @@ def judge_with_pytest(
             "mutants": [dataclasses.asdict(mutant) for mutant in mutants],
             "tests": list(tests),
             "workers": workers,
+            "isolation": isolation,
             "left": str(Path(place, "left.json")),
         }
         path = Path(place, "order.json")
@@ -105,6 +109,7 @@ def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant
         raise NoVerdictError(why, hint=more[0].strip().splitlines()[-1] if more and more[0].strip() else None)
     if "baseline" in message:
         judgement.tests, judgement.flaky = int(message["baseline"]), [str(each) for each in message["flaky"]]
+        judgement.names = [str(each) for each in message["names"]]
         judgement.baseline_seconds = float(message["seconds"])
     if message.get("verdict") in WORDS and message.get("id") in by_id:
         return Verdict(
@@ -114,6 +119,8 @@ def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant
             int(message.get("tests", 0)),
             str(message.get("route", "")),
             str(message.get("note", "")),
+            str(message.get("nearest", "")),
+            tuple(judgement.names[each] for each in message.get("covering", ())),
         )
     return None
 
@@ -122,7 +129,7 @@ def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant
 def _judging(order: Path, folder: Path) -> Iterator[int]:
     here, there = os.pipe()
     process = subprocess.Popen(
-        [sys.executable, "-m", "ordeal._engine.mutation.pytest_judge", str(order), str(there)],
+        [sys.executable, "-m", "ordeal._engine.mutation.pytest_judge", str(order), str(there), str(os.getpid())],
         cwd=folder,
         pass_fds=(there,),
         stdin=subprocess.DEVNULL,

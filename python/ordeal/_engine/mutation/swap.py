@@ -6,7 +6,7 @@ import gc
 import os
 import types
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 from ordeal._engine.mutation.mutants import Mutant, compiled_unit, same_code
 from ordeal._engine.mutation.source import Source
@@ -47,9 +47,21 @@ class LiveFunctions:
         """Return the live functions of a file that have a code object."""
         return self._found[path].get(_place(code), [])
 
+    def all(self) -> Iterator[types.FunctionType]:
+        """Yield every live function of the files."""
+        for found in self._found.values():
+            for functions in found.values():
+                yield from functions
+
     def files(self) -> set[str]:
         """Return the files that any live function comes from."""
         return {path for path, found in self._found.items() if found}
+
+
+@lru_cache(maxsize=4096)
+def _original_unit(source: Source, function: tuple[int, int]) -> types.CodeType:
+    """The code of a function of the original; it is compiled once for all of its mutants."""
+    return compiled_unit(source, source.text, function)
 
 
 def _place(code: types.CodeType) -> Place:
@@ -62,7 +74,7 @@ class Swap:
     def __init__(self, live: LiveFunctions, source: Source, mutant: Mutant) -> None:
         path = real_path(str(source.path))
         assert mutant.function is not None
-        original = compiled_unit(source, source.text, mutant.function)
+        original = _original_unit(source, mutant.function)
         changed = compiled_unit(source, mutant.applied(source.text), mutant.function)
         self._before: list[tuple[types.FunctionType, types.CodeType]] = []
         news = {_place(code): code for code in codes_in(changed)}
@@ -82,6 +94,11 @@ class Swap:
         if not reached:
             self.undo()
             raise NotSwappable("its function is not alive")
+
+    def codes(self) -> Iterator[types.CodeType]:
+        """Yield the code that the functions have now."""
+        for function, _ in self._before:
+            yield function.__code__
 
     def undo(self) -> None:
         """Give the functions the code that they had."""

@@ -16,7 +16,10 @@ WORDS: tuple[Word, ...] = (*DETECTED, "survived", "uncovered", "not run")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one mutant: the word, the test that noticed it, how many ran, and what else there is to say."""
+    """What became of one mutant: the word, the test that noticed it, how many ran, and what else there is to say.
+
+    Of a survivor ``nearest`` is the test that is most about it; ``covering`` are all tests that run it.
+    """
 
     mutant: Mutant
     word: Word
@@ -24,6 +27,8 @@ class Verdict:
     tests: int = 0
     route: str = ""
     note: str = ""
+    nearest: str = ""
+    covering: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,173 @@
+"""Deals mutants to forks, and makes verdicts of what these say.
+
+A lane is a row of mutants of one file that are judged in their order, so that the test which noticed one is asked first
+about the next of its function. How many forks carry the lanes, and whether each mutant has one of its own, changes
+nothing of what is said.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ordeal._engine.mutation.forks import Ended, Job, Say, run_jobs
+from ordeal._engine.mutation.judging.suite import Suite
+from ordeal._engine.mutation.judging.trials import Trial
+from ordeal._engine.mutation.mutants import Mutant
+
+LANE = 50
+_PATIENCE = 4.0
+Isolation = Literal["batch", "fork"]
+
+
+@dataclass(slots=True)
+class _Lane:
+    left: deque[Mutant]
+    killers: dict[tuple[str, tuple[int, int] | None], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tag:
+    """What a job is about. ``lane`` is None for a mutant that is judged again, alone."""
+
+    lane: _Lane | None
+    trials: list[Trial]
+    factor: float = 1.0
+
+
+class Lanes:
+    """Judges mutants in memory. Those that must be imported to be judged are kept in ``at_import``."""
+
+    def __init__(self, suite: Suite, say: Say, isolation: Isolation) -> None:
+        self._suite, self._say = suite, say
+        self._size = LANE if isolation == "batch" else 1
+        self._waiting: deque[_Lane | Job] = deque()
+        self.at_import: list[Mutant] = []
+
+    def judge(self, mutants: Sequence[Mutant]) -> None:
+        """Say what becomes of each mutant."""
+        for first in range(0, len(mutants), LANE):
+            self._waiting.append(_Lane(deque(mutants[first : first + LANE])))
+        for ended in run_jobs(_Jobs(self), self._suite.workers):
+            self._take(ended)
+
+    def next_job(self) -> Job | None:
+        """Return what a fork that is free does next; None while there is nothing."""
+        while self._waiting:
+            lane = self._waiting.popleft()
+            if isinstance(lane, Job):
+                return lane
+            if lane.left:
+                mutants = [lane.left.popleft() for _ in range(min(self._size, len(lane.left)))]
+                trials = [self._suite.trial(each, lane.killers.get((each.shown, each.function))) for each in mutants]
+                return self._job(_Tag(lane, trials))
+        return None
+
+    def _job(self, tag: _Tag) -> Job:
+        job = self._suite.job(tag.trials, tag.factor)
+        job.tag = tag
+        return job
+
+    def _again(self, mutant: Mutant, killer: int | None, factor: float = 1.0) -> None:
+        """Judge a mutant once more, in a fork of its own."""
+        if self._suite.covering(mutant):
+            trials = [self._suite.trial(mutant, killer, factor)]
+            self._waiting.appendleft(self._job(_Tag(None, trials, factor)))
+        else:
+            self._verdict(mutant, "not run", note="the only test that runs it is not stable")
+
+    def _take(self, ended: Ended) -> None:
+        tag: _Tag = ended.job.tag
+        said = [message for message in ended.said if "raised" not in message]
+        done = 0
+        for trial, message in zip(tag.trials, said, strict=False):
+            done += 1
+            self._take_message(tag, trial, message)
+        if done < len(tag.trials) and not (said and "dirty" in said[-1]):
+            self._take_end(tag, tag.trials[done], ended)
+            done += 1
+        if tag.lane is not None:
+            tag.lane.left.extendleft(trial.mutant for trial in reversed(tag.trials[done:]))
+            if tag.lane.left:
+                self._waiting.appendleft(tag.lane)
+
+    def _take_message(self, tag: _Tag, trial: Trial, said: dict[str, Any]) -> None:
+        mutant = trial.mutant
+        in_batch = len(tag.trials) > 1
+        if "not swappable" in said:
+            self.at_import.append(mutant)
+        elif "not run" in said:
+            self._verdict(mutant, "not run", note=said["not run"])
+        elif "loop" in said:
+            self._verdict(mutant, "timeout", tests=len(trial.numbers), note="loop limit")
+        elif "dirty" in said or ("survived" in said and in_batch):
+            self._again(mutant, self._killer(tag, trial))
+        elif "survived" in said:
+            self._survived(mutant, trial)
+        elif "failed" in said:
+            self._failed(tag, trial, said["failed"], said["kind"])
+
+    def _killer(self, tag: _Tag, trial: Trial) -> int | None:
+        return tag.lane.killers.get((trial.mutant.shown, trial.mutant.function)) if tag.lane else trial.numbers[0]
+
+    def _survived(self, mutant: Mutant, trial: Trial) -> None:
+        if self._suite.runs_at_import(mutant):
+            self.at_import.append(mutant)
+        else:
+            self._verdict(
+                mutant,
+                *("survived",),
+                tests=len(trial.numbers),
+                nearest=self._suite.nearest(trial.numbers),
+                covering=sorted(trial.numbers),
+            )
+
+    def _failed(self, tag: _Tag, trial: Trial, killer: int, kind: str) -> None:
+        mutant = trial.mutant
+        ran = trial.numbers[: trial.numbers.index(killer) + 1]
+        # One of a batch has been asked on the original by its own process.
+        if len(tag.trials) == 1 and not self._suite.is_true(ran):
+            # In this order it fails without a mutant, too: what it says counts no more, and the mutant is judged anew.
+            self._suite.leave_out(killer)
+            self._again(mutant, None)
+            return
+        if tag.lane is not None:
+            tag.lane.killers[mutant.shown, mutant.function] = killer
+        word = "memory" if kind == "MemoryError" else "killed"
+        names = self._suite.names
+        self._verdict(mutant, word, killer=names[killer], tests=len(ran), covering=sorted(trial.numbers))
+
+    def _take_end(self, tag: _Tag, trial: Trial, ended: Ended) -> None:
+        """A process has ended in the midst of a mutant: that is what it says of it."""
+        mutant, tests = trial.mutant, len(trial.numbers)
+        raised = next((message["raised"] for message in ended.said if "raised" in message), "")
+        if (ended.is_late and tag.factor == 1.0) or (len(tag.trials) > 1 and not ended.is_late):
+            # It waited, perhaps for a busy machine, and gets four times as long; or it may end of what came before it.
+            self._again(mutant, self._killer(tag, trial), _PATIENCE if ended.is_late else 1.0)
+        elif ended.is_late or ended.signal == signal.SIGPROF:
+            self._verdict(mutant, "timeout", tests=tests)
+        elif raised.startswith("MemoryError"):
+            self._verdict(mutant, "memory", tests=tests)
+        elif ended.signal:
+            self._verdict(mutant, "crash", tests=tests, note=signal.Signals(ended.signal).name)
+        else:
+            self._verdict(mutant, "killed", tests=tests, note=raised or "it ends the process")
+
+    def _verdict(self, mutant: Mutant, word: str, **more: Any) -> None:
+        self._say({"verdict": word, "id": mutant.id, "route": "swap", **more})
+
+
+class _Jobs(Iterator[Job]):
+    """What is to be done. It may have nothing now and something later, when a verdict has asked for more."""
+
+    def __init__(self, lanes: Lanes) -> None:
+        self._lanes = lanes
+
+    def __next__(self) -> Job:
+        job = self._lanes.next_job()
+        if job is None:
+            raise StopIteration
+        return job

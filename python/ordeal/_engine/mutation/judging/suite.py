@@ -1,0 +1,228 @@
+"""A collected suite: which tests pass on the original, what each runs and takes, and the gates before judging."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ordeal._engine.mutation.forks import Job, Say, run_jobs
+from ordeal._engine.mutation.judging.trials import Trial, Turns, run_trials, run_unchanged
+from ordeal._engine.mutation.line_coverage import LineCoverage
+from ordeal._engine.mutation.mutants import Mutant, compiled_unit
+from ordeal._engine.mutation.operators import padded
+from ordeal._engine.mutation.pytest_items import Items
+from ordeal._engine.mutation.source import Function, Source
+from ordeal._engine.mutation.swap import LiveFunctions, codes_in, real_path
+
+_BASELINE_SECONDS = 600.0
+_FLAKY_MAX = 20
+_FORCED_MAX = 5
+_TURNS_FREE, _TURNS_FACTOR = 100_000, 100
+
+Lines = set[tuple[str, int]]
+Place = tuple[str, tuple[int, int] | None]
+
+
+class Refused(Exception):  # noqa: N818 - it is an answer: no verdict is possible
+    """No verdict is possible, and why."""
+
+
+class Suite:
+    """The tests of a session that pass on the original, by number, with what each runs and takes."""
+
+    def __init__(self, items: Items, sources: Sequence[Source], imported: Lines, workers: int) -> None:
+        self.items, self.workers = items, workers
+        self.sources = {source.shown: source for source in sources}
+        self._paths = {source.shown: real_path(str(source.path)) for source in sources}
+        self._imported = imported
+        self.names = items.names()
+        self.flaky: list[str] = []
+        self._passing: set[int] = set()
+        self._tests_by_line: dict[tuple[str, int], list[int]] = {}
+        self._size: dict[int, int] = {}
+        self._cpu: dict[int, float] = {}
+        self._wall: dict[int, float] = {}
+        self._turns: dict[int, int] = {}
+        self._trusted: set[int] = set()
+        self._code_lines: dict[Place, set[int]] = {}
+
+    # The baseline
+
+    def begin(self, say: Say) -> None:
+        """Run all tests on the original, twice, and tell what is known of them.
+
+        Raises:
+            Refused: they fail.
+        """
+        if not len(self.items):
+            raise Refused("no tests were collected")
+        self.live = LiveFunctions(set(self._paths.values()))
+        self.turns = Turns(self.live)
+        numbers = list(range(len(self.items)))
+        first = next(run_jobs([Job(lambda tell: self._run_covered(numbers, tell), 0, _BASELINE_SECONDS)], 1))
+        failed = []
+        for message in first.said:
+            if "test" in message:
+                self._learn(message)
+                if message["outcome"] == "failed":
+                    failed.append((self.names[message["test"]], message["why"]))
+        if failed:
+            raise Refused(f"the tests fail without any mutant: {failed[0][0]}", failed[0][1], len(failed))
+        if not first.said or "done" not in first.said[-1]:
+            raise Refused("the tests do not come to their end without any mutant")
+        self._null_gate()
+        if not self._passing:
+            raise Refused("no test passes")
+        say({"baseline": len(self._passing), "flaky": self.flaky, "seconds": self.seconds()[1], "names": self.names})
+
+    def _learn(self, message: dict[str, Any]) -> None:
+        number = message["test"]
+        if message["outcome"] == "passed":
+            self._passing.add(number)
+            for path, line in message["lines"]:
+                self._tests_by_line.setdefault((path, line), []).append(number)
+            self._size[number] = len(message["lines"])
+            self._cpu[number], self._wall[number] = message["cpu"], message["wall"]
+            self._turns[number] = message["turns"]
+
+    def _run_covered(self, numbers: list[int], say: Say) -> None:
+        coverage = LineCoverage(set(self._paths.values()))
+        coverage.start()
+        self.turns.start(0, say)
+        before = 0
+        for number, outcome, cpu, wall, why in self.items.each_outcome(numbers):
+            found = {"test": number, "outcome": outcome, "cpu": cpu, "wall": wall, "why": why}
+            say({**found, "lines": sorted(coverage.take()), "turns": self.turns.count - before})
+            before = self.turns.count
+        say({"done": True})
+
+    def _null_gate(self) -> None:
+        """Run the unchanged program the way that mutants run. A test that fails there is left out, by name."""
+        while True:
+            ended = next(run_jobs([self.unchanged(sorted(self._passing))], 1))
+            said = ended.said[-1] if ended.said else {}
+            if "survived" in said:
+                return
+            if "failed" not in said or len(self.flaky) >= _FLAKY_MAX:
+                raise Refused("the unchanged program fails where mutants run, so no verdict would be true")
+            self.leave_out(said["failed"])
+
+    def leave_out(self, number: int) -> None:
+        """Let a test judge nothing any more: it does not pass each time."""
+        if number in self._passing:
+            self._passing.remove(number)
+            self.flaky.append(self.names[number])
+
+    def unchanged(self, numbers: list[int], factor: float = 1.0) -> Job:
+        """Return the job that runs tests on the original until one fails."""
+        cpu, wall = self._limits(numbers, factor)
+        return Job(lambda say: run_unchanged(self.items, numbers, say), cpu, wall)
+
+    def _limits(self, numbers: list[int], factor: float = 1.0) -> tuple[float, float]:
+        cpu = 0.1 + 10 * sum(self._cpu[number] for number in numbers)
+        wall = 2.0 + 20 * sum(self._wall[number] for number in numbers)
+        return factor * cpu, factor * (wall + cpu)
+
+    def seconds(self) -> tuple[float, float]:
+        """Return what the whole suite takes: CPU and wall time."""
+        return sum(self._cpu.values()), sum(self._wall.values())
+
+    def passing(self) -> list[str]:
+        """Return the tests that may notice a mutant."""
+        return [self.names[number] for number in sorted(self._passing)]
+
+    # Which tests
+
+    def _own_lines(self, mutant: Mutant) -> set[int]:
+        """The lines that cover a mutant: those of its statement that have code, else all of its function."""
+        key = (mutant.shown, mutant.function)
+        if key not in self._code_lines:
+            source = self.sources[mutant.shown]
+            unit = compiled_unit(source, source.text, mutant.function)
+            self._code_lines[key] = {
+                line for code in codes_in(unit) if code.co_name != "<module>" for *_, line in code.co_lines() if line
+            }
+        first, last = mutant.lines
+        own = {line for line in self._code_lines[key] if first <= line <= last}
+        return own or self._code_lines[key]
+
+    def covering(self, mutant: Mutant) -> list[int]:
+        """Return the tests that run a mutant, as they are collected."""
+        if mutant.function is None:
+            return []
+        path = self._paths[mutant.shown]
+        found: set[int] = set()
+        for line in self._own_lines(mutant):
+            found.update(self._tests_by_line.get((path, line), ()))
+        return sorted(found & self._passing)
+
+    def runs_at_import(self, mutant: Mutant) -> bool:
+        """Return whether a mutant runs before any test does."""
+        path = self._paths[mutant.shown]
+        return any((path, line) in self._imported for line in self._own_lines(mutant))
+
+    def nearest(self, numbers: Sequence[int]) -> str:
+        """Return the test among these that runs the fewest lines of the program: it is most about them."""
+        return self.names[min(numbers, key=lambda number: (self._size[number], number))] if numbers else ""
+
+    # The mutants
+
+    def trial(self, mutant: Mutant, killer: int | None, factor: float = 1.0) -> Trial:
+        """Return what judges a mutant: the tests that run it, the one that noticed the last of its function first."""
+        numbers = self.covering(mutant)
+        if killer in numbers:
+            assert killer is not None
+            numbers = [killer, *(each for each in numbers if each != killer)]
+        turns = _TURNS_FREE + _TURNS_FACTOR * sum(self._turns[number] for number in numbers)
+        return Trial(mutant, numbers, self._limits(numbers, factor)[0], turns)
+
+    def job(self, trials: Sequence[Trial], factor: float = 1.0) -> Job:
+        """Return the job that judges mutants one after another."""
+        wall = max(self._limits(trial.numbers, factor)[1] for trial in trials)
+        return Job(
+            lambda say: run_trials(trials, self.items, self.live, self.sources, self.turns, say), trials[0].cpu, wall
+        )
+
+    def is_true(self, numbers: list[int]) -> bool:
+        """Whether the same tests in the same order pass on the original; asked once for each test that kills."""
+        if numbers[-1] not in self._trusted:
+            ended = next(run_jobs([self.unchanged(numbers, 4.0)], 1))
+            if not (ended.said and "survived" in ended.said[-1]):
+                return False
+            self._trusted.add(numbers[-1])
+        return True
+
+    def forced_failures(self, mutants: Sequence[Mutant]) -> None:
+        """Refuse a file whose functions may raise at once unnoticed: the swap does not reach its tests."""
+        by_file: dict[str, dict[tuple[int, int], Mutant]] = {}
+        for mutant in mutants:
+            if mutant.function is not None:
+                by_file.setdefault(mutant.shown, {}).setdefault(mutant.function, mutant)
+        for shown, functions in by_file.items():
+            if self._is_unnoticed(raising(self.sources[shown], each) for each in [*functions.values()][:_FORCED_MAX]):
+                raise Refused(f"{shown}: no test fails when its functions raise, so mutants do not reach the tests")
+
+    def _is_unnoticed(self, mutants: Iterator[Mutant]) -> bool:
+        swapped = False
+        for mutant in mutants:
+            ended = next(run_jobs([self.job([self.trial(mutant, None)])], 1))
+            said = ended.said[-1] if ended.said else {"failed": 0}
+            if "survived" not in said and "not swappable" not in said:
+                return False
+            swapped = swapped or "survived" in said
+        return swapped
+
+
+def raising(source: Source, mutant: Mutant) -> Mutant:
+    """Return the mutant whose function raises as soon as it is called."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, Function) and mutant.function is not None:
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            if first == mutant.function[0] and node.end_lineno == mutant.function[1]:
+                span = source.start(node.body[0]), source.end(node.body[-1])
+                text = f"raise {padded(source.part(span), 'SystemError(1)')}"
+                kept = " ; yield" if any(isinstance(each, ast.Yield) for each in ast.walk(node)) else ""
+                return dataclasses.replace(mutant, start=span[0], end=span[1], replacement=text + kept)
+    raise AssertionError("a mutant's function is in its file")

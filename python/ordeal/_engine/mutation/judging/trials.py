@@ -1,0 +1,136 @@
+"""What a fork does to judge mutants: exchange the code, run the tests until one fails, and say which."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import types
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from ordeal._engine.mutation.forks import Say
+from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.pytest_items import Items
+from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.swap import LiveFunctions, NotSwappable, Swap, codes_in
+from ordeal._native import LoopCounter
+
+_TOOLS = (3, 4, 5, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One mutant, the numbers of the tests to run, and the limits: seconds of CPU, turns of loops (0 for none)."""
+
+    mutant: Mutant
+    numbers: list[int]
+    cpu: float
+    turns: int
+
+
+class Turns:
+    """Counts what the functions of the program do: their calls, and the turns of their loops."""
+
+    def __init__(self, functions: LiveFunctions) -> None:
+        free = [each for each in _TOOLS if sys.monitoring.get_tool(each) is None]
+        self._tool = free[0] if len(free) > 1 else None
+        self._counter = LoopCounter(self._stop)
+        self._say: Say | None = None
+        if self._tool is None:
+            return
+        self._events = sys.monitoring.events.JUMP | sys.monitoring.events.PY_START
+        sys.monitoring.use_tool_id(self._tool, "ordeal mutate loops")
+        for event in (sys.monitoring.events.JUMP, sys.monitoring.events.PY_START):
+            sys.monitoring.register_callback(self._tool, event, self._counter.callback)
+        self.watch(function.__code__ for function in functions.all())
+
+    def watch(self, codes: Iterable[types.CodeType]) -> None:
+        """Count in these, too."""
+        if self._tool is not None:
+            for code in codes:
+                for each in codes_in(code):
+                    sys.monitoring.set_local_events(self._tool, each, self._events)
+
+    def start(self, limit: int, say: Say) -> None:
+        """Count from zero. At the limit the process says so, and ends."""
+        self._say = say
+        self._counter.start(limit)
+
+    @property
+    def count(self) -> int:
+        """How many there were."""
+        return self._counter.count
+
+    def _stop(self) -> None:
+        assert self._say is not None
+        self._say({"loop": True})
+        os._exit(0)
+
+
+def silence() -> None:
+    """Let nothing that this process writes reach anybody."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for each in (1, 2):
+        os.dup2(nothing, each)
+
+
+def run_unchanged(items: Items, numbers: Sequence[int], say: Say) -> None:
+    """Run tests on the original until one fails."""
+    silence()
+
+    def fail(number: int, kind: str) -> None:
+        say({"failed": number, "kind": kind})
+        os._exit(0)
+
+    items.run_until_failure(numbers, fail)
+    say({"survived": len(numbers)})
+
+
+def run_trials(
+    trials: Sequence[Trial], items: Items, live: LiveFunctions, sources: dict[str, Source], turns: Turns, say: Say
+) -> None:
+    """Judge mutants one after another, with one message for each; end where the process may know an earlier one.
+
+    After a test has failed, it must pass on the original in this process. Where it does not, what the mutant did lasts
+    beyond it, and all that follow are for another process. A single mutant needs no such question.
+    """
+    silence()
+    for trial in trials:
+        signal.setitimer(signal.ITIMER_PROF, trial.cpu)
+        try:
+            swap = Swap(live, sources[trial.mutant.shown], trial.mutant)
+        except NotSwappable as error:
+            say({"not swappable": str(error)})
+            continue
+        except Exception as error:  # noqa: BLE001 - a mistake of ours must not pass for a test that fails
+            say({"not run": f"{type(error).__name__}: {error}"[:300]})
+            continue
+        turns.watch(swap.codes())
+        turns.start(trial.turns, say)
+        if len(trials) == 1:
+            _run_alone(trial, items, say)
+            return
+        failure = items.first_failure(trial.numbers)
+        swap.undo()
+        if failure is None:
+            say({"survived": len(trial.numbers)})
+            continue
+        number, kind = failure
+        turns.start(trial.turns, say)
+        with suppress(Exception):
+            if items.first_failure([number]) is None:
+                say({"failed": number, "kind": kind})
+                continue
+        say({"dirty": number})
+        return
+
+
+def _run_alone(trial: Trial, items: Items, say: Say) -> None:
+    def fail(number: int, kind: str) -> None:
+        say({"failed": number, "kind": kind})
+        os._exit(0)
+
+    items.run_until_failure(trial.numbers, fail)
+    say({"survived": len(trial.numbers)})

@@ -1,0 +1,67 @@
+"""How many processes judge, and how many mutants each takes, changes no verdict: not even beside programs that leak."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from ordeal._engine.mutation.mutants import mutants_of
+from ordeal._engine.mutation.running import judge_with_pytest
+from ordeal._engine.mutation.source import Source
+
+PROGRAM = """
+    SEEN = []
+
+    def leaks(a):
+        SEEN.append(a + 1)
+        return SEEN[0]
+
+    def waits(n):
+        while n != 0:
+            n -= 1
+        return n
+
+    def unnoticed(a):
+        return a + 5
+
+    def ends(a):
+        return a - 1
+"""
+TESTS = """
+    import os
+    import unittest
+    from shop import ends, leaks, unnoticed, waits
+
+    def test_leaks(): assert leaks(1) == 2
+    def test_waits(): assert waits(3) == 0
+    def test_unnoticed(): unnoticed(1)
+    def test_ends():
+        if ends(1): os._exit(0)
+
+    class Test(unittest.TestCase):
+        def test_parts(self):
+            for each in (1, 2):
+                with self.subTest(each):
+                    self.assertEqual(ends(each), each - 1)
+"""
+
+
+@pytest.mark.slow
+def test_workers_and_isolation_change_nothing(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(dedent(PROGRAM))
+    (tmp_path / "test_shop.py").write_text(dedent(TESTS))
+    source = Source.of(tmp_path / "shop.py", "shop.py")
+    mutants = mutants_of(source, ["arithmetic", "return_none", "boundary"])
+    kinds = [("batch", 2), ("fork", 1)]
+    found = [
+        judge_with_pytest([source], mutants, tests=[], folder=tmp_path, workers=workers, isolation=isolation).verdicts
+        for isolation, workers in kinds
+    ]
+    assert found[0] == found[1]
+    words = {f"{each.mutant.name} {each.mutant.replacement}": (each.word, each.note) for each in found[0]}
+    assert words["leaks -"] == ("killed", "")
+    assert words["waits +="] == ("timeout", "loop limit")
+    assert words["unnoticed -"] == ("survived", "")
+    assert words["ends +"][0] == "killed"

@@ -1,0 +1,23 @@
+"""The mutant that must be noticed before any verdict is believed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ordeal._engine.mutation.judging.suite import raising
+from ordeal._engine.mutation.mutants import mutants_of
+from ordeal._engine.mutation.source import Source
+
+
+def test_a_function_that_raises_at_once_keeps_its_lines_and_its_kind() -> None:
+    text = b'@print\ndef f(a):\n    """Text."""\n    yield a + 1\n    return\n'
+    source = Source(Path("shop.py"), "shop.py", text)
+    (mutant,) = mutants_of(source, ["arithmetic"])
+    changed = raising(source, mutant).applied(text)
+    assert changed.count(b"\n") == text.count(b"\n")
+    found: dict[str, object] = {}
+    exec(changed.replace(b"@print\n", b"\n"), found)
+    with pytest.raises(SystemError):
+        next(found["f"](1))  # type: ignore[operator]
