@@ -57,6 +57,14 @@ class DrawContext {
   bool give_length() noexcept { return !length_is_new_ || write_length(); }
   // After Python code that may have drawn.
   void take_length() noexcept { length_known_ = data_ == nullptr; }
+  // Before a draw that Python code asks for: it may have drawn by itself since, unless a compiled strategy calls it.
+  void enter_body() noexcept {
+    if (!length_is_new_) {
+      take_length();
+    }
+  }
+  // Whether this run is open and has this data object.
+  [[nodiscard]] bool is_of(PyObject* data) const noexcept { return is_open() && data_ == data; }
   // For the garbage collector.
   [[nodiscard]] int traverse(visitproc visit, void* argument) const;
   bool set_length(std::int64_t length) noexcept {

@@ -58,6 +58,11 @@ KnownStrategies& known_strategies() {
   return *kKnown;
 }
 
+// A copy, as a body may add strategies, which moves the others.
+StrategyNodePtr node_within(const Compilation* compiled, int depth) {
+  return compiled == nullptr || depth + compiled->height >= kSpansMax ? nullptr : compiled->node;
+}
+
 struct DrawFunctionObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   std::shared_ptr<DrawContext*> run;
@@ -126,17 +131,22 @@ PyObject* draw_strategy(DrawContext& run, PyObject* strategy, int depth) {
       compiled = known_strategies().find(strategy);
     }
   }
-  if (compiled == nullptr || compiled->node == nullptr || depth + compiled->height >= kSpansMax) {
-    // If it nests too deeply, Hypothesis raises the error.
-    return run.draw_through_hypothesis(strategy, depth);
-  }
+  // If it nests too deeply, Hypothesis raises the error.
+  const StrategyNodePtr node = node_within(compiled, depth);
+  return node == nullptr ? run.draw_through_hypothesis(strategy, depth) : draw_node(run, *node, depth);
+}
+
+StrategyNodePtr node_of_known(PyObject* strategy, int depth) {
+  return node_within(known_strategies().find(strategy), depth);
+}
+
+PyObject* draw_node(DrawContext& run, const StrategyNode& node, int depth) {
   if (Py_EnterRecursiveCall(" while drawing from a strategy") != 0) {
     return nullptr;
   }
-  const StrategyNodePtr node = compiled->node;  // a body may add strategies, which moves the others
   const int before = run.depth();
   run.set_depth(depth);
-  PyObject* const value = node->draw(run);
+  PyObject* const value = node.draw(run);
   run.set_depth(before);
   Py_LeaveRecursiveCall();
   return value;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <new>
 
+#include "bindings/compiled/body_draw.h"
 #include "bindings/compiled/compiled_strategy.h"
 #include "bindings/compiled/draw_context.h"
 #include "bindings/compiled/interned_names.h"
@@ -149,6 +150,19 @@ PyObject* ordeal_draw_context_begin(PyObject* self, PyObject* const* arguments, 
       PyExc_TypeError);
 }
 
+PyObject* ordeal_draw_context_draw(PyObject* self, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  return guarded(
+      [&] {
+        const long depth = count == 3 ? PyLong_AsLong(arguments[2]) : -1;
+        if (depth < 0 || depth > kSpansMax) {
+          PyErr_Clear();
+          throw py::type_error("draw() takes a data object, a strategy and the number of open spans");
+        }
+        return draw_in_body(run_in(self), arguments[0], arguments[1], static_cast<int>(depth));
+      },
+      PyExc_TypeError);
+}
+
 PyObject* ordeal_draw_context_end(PyObject* self, PyObject* /*nothing*/) noexcept {
   run_in(self).end();
   return Py_NewRef(Py_None);
@@ -200,8 +214,9 @@ py::object make_strategy_type() {
 }
 
 py::object make_draw_context_type() {
-  static std::array<PyMethodDef, 4> methods{{{"set_data", ordeal_draw_context_set_data, METH_O, nullptr},
+  static std::array<PyMethodDef, 5> methods{{{"set_data", ordeal_draw_context_set_data, METH_O, nullptr},
                                              {"begin", fast(ordeal_draw_context_begin), METH_FASTCALL, nullptr},
+                                             {"draw", fast(ordeal_draw_context_draw), METH_FASTCALL, nullptr},
                                              {"end", ordeal_draw_context_end, METH_NOARGS, nullptr},
                                              {nullptr, nullptr, 0, nullptr}}};
   static std::array<PyGetSetDef, 2> properties{

@@ -166,7 +166,7 @@ class RunContext:
     def _make_data(self) -> TapeData:
         source = self.source
         provider = TapeProvider(source) if isinstance(source, NativeSource) else source.provider()
-        self._data = data = TapeData(provider)
+        self._data = data = TapeData(provider, self.draw_context)
         data.length = self.draw_context.length
         self.draw_context.set_data(data)
         if self.loop is not None:

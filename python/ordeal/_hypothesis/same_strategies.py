@@ -40,6 +40,8 @@ from hypothesis.strategies._internal.strings import BytesStrategy, OneCharString
 #: When there are more they are all forgotten, and so are longer collections and what nests more deeply.
 STRATEGIES_MAX = 4096
 ITEMS_MAX = 64
+#: An alphabet may have this many characters.
+CHARACTERS_MAX = 256
 DEPTH_MAX = 24
 
 #: The types whose values never change, and are the same when they are equal.
@@ -51,6 +53,7 @@ _VALUES: frozenset[type] = frozenset(
     )
 )
 #: The arguments of a lazy strategy, which has no public names for them.
+_TEXT_ALONE = {str}
 _ARGUMENTS, _KEYWORDS = "_LazyStrategy__args", "_LazyStrategy__kwargs"
 
 
@@ -151,7 +154,7 @@ class _Keys:
         """
         kind = type(value)
         if is_own and kind is list:
-            return kind, self._all(value)
+            return kind, tuple(value) if _are_characters(value) else self._all(value)
         if is_own and kind is dict:
             return kind, self._all(list(value.keys())), self._all(list(value.values()))
         return self.of(value)
@@ -162,7 +165,8 @@ class _Keys:
 
     def _sampled(self, strategy: Any) -> Hashable:
         elements = strategy.elements
-        return self.of(elements), self._transformations(strategy)
+        key = elements if _are_characters(elements) else self.of(elements)
+        return key, self._transformations(strategy)
 
     def _transformations(self, strategy: Any) -> Hashable:
         return tuple([(method, self.of(called)) for method, called, *_ in strategy._transformations])
@@ -196,6 +200,11 @@ class _Keys:
             self._all(defaults or ()),
             self._all([*(keywords or {}).items()]),
         )
+
+
+def _are_characters(values: Any) -> bool:
+    """Whether these are texts, which are a key without a look at each, and as many as an alphabet may have."""
+    return type(values) in (tuple, list) and 0 < len(values) <= CHARACTERS_MAX and set(map(type, values)) == _TEXT_ALONE
 
 
 def _is_dtype(kind: type) -> bool:

@@ -22,7 +22,7 @@ from hypothesis.strategies import DataObject, SearchStrategy
 from hypothesis.strategies._internal.lazy import unwrap_strategies
 
 from ordeal._hypothesis.same_strategies import same_strategy
-from ordeal._native import SPANS_OF_ARGUMENT
+from ordeal._native import SPANS_OF_ARGUMENT, DrawContext
 
 type DoDraw = Callable[[ConjectureData], Any]
 
@@ -55,21 +55,31 @@ class DataDraws(DataObject):
     conjecture_data: TapeData
 
     def draw(self, strategy: SearchStrategy[Any], label: Any = None) -> Any:
-        """Draw a value of ``strategy``; ``label`` names it where the draw fails, and in notes."""
-        if not self.conjecture_data.knows(strategy) or should_note():
+        """Draw a value of ``strategy``, by its plan if it has one; ``label`` names it in notes, also of a failure."""
+        data = self.conjecture_data
+        known = data.known(strategy)
+        if known is None or should_note():
             return super().draw(strategy, label)
         self.count += 1
-        named = "" if label is None else f" ({label})"
-        return self.conjecture_data.draw(strategy, observe_as=f"generate:Draw {self.count}{named}")
+        try:
+            value = data.context.draw(data, known, data.depth)
+        except Exception as error:
+            error.add_note(f"while generating {self._name(label)!r} from {strategy!r}")
+            raise
+        return data.draw(strategy, observe_as=self._name(label)) if value is NotImplemented else value
+
+    def _name(self, label: Any) -> str:
+        return f"Draw {self.count}{'' if label is None else f' ({label})'}"
 
 
 class TapeData(ConjectureData):
     """Draws as its base class does, choice by choice, and counts their size alike; it keeps their values.
 
-    Its depth is ``SPANS_OF_ARGUMENT`` from the start.
+    Its depth is ``SPANS_OF_ARGUMENT`` from the start. ``context`` draws by plans once the data object is set in it.
     """
 
-    def __init__(self, provider: PrimitiveProvider) -> None:
+    def __init__(self, provider: PrimitiveProvider, context: DrawContext | None = None) -> None:
+        self.context = DrawContext() if context is None else context
         self._values: list[Any] = []
         self._drawn = 0
         self._recursions = 0  # draws under way from strategies that hold a recursive one
@@ -124,14 +134,16 @@ class TapeData(ConjectureData):
             self._leave(depth)
 
     @staticmethod
-    def knows(strategy: object) -> bool:
-        """Return whether this is a strategy that, or one made in the same way, was drawn from before."""
+    def known(strategy: object) -> SearchStrategy[Any] | None:
+        """Return this strategy, or one made in the same way, if it was drawn from before; else None."""
         if not isinstance(strategy, SearchStrategy):
-            return False
+            return None
         if _DO_DRAW in strategy.__dict__:
-            return True
+            return strategy
         same = same_strategy(strategy)
-        return same is not None and _DO_DRAW in same.strategy.__dict__
+        if same is None or _DO_DRAW not in same.strategy.__dict__:
+            return None
+        return strategy if same.is_recursive else same.strategy
 
     def _leave(self, depth: int) -> None:
         if not self.frozen:

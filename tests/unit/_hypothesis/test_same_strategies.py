@@ -57,6 +57,10 @@ OTHERS: dict[str, tuple[Make, Make]] = {
     "closures": (lambda: st.integers().filter(above(3)), lambda: st.integers().filter(above(4))),
     "order": (lambda: st.sampled_from("ab"), lambda: st.sampled_from("ba")),
     "transformations": (lambda: st.integers().map(abs), lambda: st.integers().filter(abs)),
+    "character of an alphabet": (
+        lambda: st.text(st.sampled_from([chr(40 + i) for i in range(200)])),
+        lambda: st.text(st.sampled_from([chr(41 + i) for i in range(200)])),
+    ),
     "leaves": (
         lambda: st.recursive(st.none(), st.lists, max_leaves=3),
         lambda: st.recursive(st.none(), st.lists, max_leaves=4),
@@ -72,6 +76,7 @@ UNKNOWN: dict[str, Make] = {
     "in another one": lambda: st.lists(st.shared(st.none())),
     "an object's method": lambda: st.integers().map(Counter().add),
     "composite of one": lambda: choices([1, 2]),
+    "alphabet too long": lambda: st.sampled_from([chr(40 + i) for i in range(257)]),
     "long": lambda: st.sampled_from([*range(1_000)]),
 }
 
