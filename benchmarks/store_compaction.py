@@ -41,10 +41,11 @@ def fill(url: str, options: argparse.Namespace) -> None:
             for each in range(per_shard):
                 edge = (number * per_shard + each) * 7 % options.edges
                 data += framed(encode(Entry(rng.randbytes(rng.randrange(60, 200)), (edge, edge + 10**9))))
-            store._medium.claim(f"{number:016x}", None)
+            token = f"{number + 1:016x}"  # zeros are nobody's
+            store._medium.claim(token, None)
             for begin in range(0, len(data), WRITE_SIZE):
                 part = bytes(data[begin : begin + WRITE_SIZE])
-                store._medium.write(ShardName(number, f"{number:016x}"), begin, part)
+                store._medium.write(ShardName(number, token), begin, part)
 
 
 def member(url: str, waiting: Path, ready: Event, over: Event, waits: "multiprocessing.Queue[list[float]]") -> None:
@@ -108,6 +109,7 @@ def main() -> None:
     parser.add_argument("--entries", type=int, default=1_000_000, help="how many all members have published (1000000)")
     parser.add_argument("--shards", type=int, default=100, help="how many members these are (100)")
     parser.add_argument("--edges", type=int, default=200_000, help="how many different first edges (200000)")
+    parser.add_argument("--redis-only", action="store_true", help="leave out the folder")
     parser.add_argument("--folder", type=Path, help="where the folders are made (that of temporary files)")
     options = parser.parse_args()
     print(f"{host()}\n`{command()}`")
@@ -126,7 +128,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
         options.waiting = folder / "waiting"
-        print(f"\ndir://\n\n{table(header, measured(f'dir://{folder}/shared', options))}")
+        if not options.redis_only:
+            print(f"\ndir://\n\n{table(header, measured(f'dir://{folder}/shared', options))}")
         with redis_server(folder, "--appendonly", "yes") as url:
             print(f"\nredis://, with appendonly\n\n{table(header, measured(url, options))}")
     print(f"\nlargest process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")

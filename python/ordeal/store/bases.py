@@ -32,6 +32,7 @@ class BaseReader:
     """The bases that one member has read. Owned by one thread.
 
     Attributes:
+        own: the shard of this member, which it need not read.
         refusals: why bases, or records in them, were refused.
         read: the bases that were read to their end.
         done: the names of these, and of all that they stand for.
@@ -39,6 +40,7 @@ class BaseReader:
 
     def __init__(self, shards: dict[ShardName, ShardReader]) -> None:
         """``shards`` are moved on to where a base that was read ends."""
+        self.own: ShardName | None = None
         self.refusals: list[str] = []
         self._shards = shards
         self._readings: dict[ShardName, _Reading] = {}
@@ -107,7 +109,7 @@ class BaseReader:
     def _says_more(self, covers: Covers) -> bool:
         names = ((ShardName.parse(text), offset) for text, offset in covers.shards.items())
         return any(
-            name is not None and offset and (name not in self._shards or self._shards[name].offset < offset)
+            name not in (None, self.own) and offset and (name not in self._shards or self._shards[name].offset < offset)
             for name, offset in names
         )
 
@@ -116,7 +118,7 @@ class BaseReader:
         self._readings.pop(name, None)
         for text, offset in covers.shards.items():
             shard = ShardName.parse(text)
-            if shard is not None:
+            if shard is not None and shard != self.own:
                 self._shards.setdefault(shard, ShardReader()).skip_to(offset)
 
     def _give_up(self, name: ShardName) -> None:

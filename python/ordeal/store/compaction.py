@@ -31,7 +31,7 @@ _OVER_SECONDS = 0.001
 LOST_SECONDS = 600.0
 #: How much is written at a time, and how many shards are read at a time.
 _PART_SIZE = 2**20
-_SPANS = 64
+_SPANS = 8
 #: The highest number of a base.
 GENERATIONS_MAX = 999_999
 #: How many edges without an entry go into one record.

@@ -273,6 +273,7 @@ class Store:
     def _read_bases(self, size_max: int) -> int:
         """Read the bases that say more than what was read of the shards. Return how many bytes were read."""
         sizes = self._medium.bases()
+        self._bases.own = None if self._member is None else self._member.name
         taken = 0
         for name in self._bases.unread(sizes):
             goes_on = True

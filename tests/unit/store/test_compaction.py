@@ -72,12 +72,15 @@ def test_who_reads_on_after_a_compaction_gets_nothing_twice(place: Place) -> Non
     a, b = place.member(), place.member()
     a.sync(found("x", edges=[1]))
     assert tapes(b.sync(NOTHING)) == {b"x"}
+    b.sync(found("z", edges=[9]))
+    a.sync(NOTHING)
     assert compact(place) is not None
-    assert b.sync(NOTHING).entries == ()
+    assert b.sync(NOTHING).entries == a.sync(NOTHING).entries == ()
+    assert not a._bases.read | b._bases.read  # they have all that is in it
     a.sync(found("y", edges=[2]))
     assert tapes(b.sync(NOTHING)) == {b"y"}
     c = place.member()
-    assert tapes(c.sync(NOTHING)) == {b"x", b"y"}
+    assert tapes(c.sync(NOTHING)) == {b"x", b"y", b"z"}
 
 
 def test_shards_of_lost_members_are_deleted_and_their_content_stays(
