@@ -16,7 +16,7 @@ from ordeal._engine.execution.machine import MachineFactory, class_path, make_dr
 from ordeal._engine.execution.settings import Progress, Settings, ShrinkListener
 from ordeal._engine.isolation.live_threads import program_threads, threads_text
 from ordeal._engine.isolation.memory_limit import MEBIBYTE, limited_memory
-from ordeal._engine.parallel.store_client import StoreOptions, spool_folder
+from ordeal._engine.parallel.background_compaction import StoreOptions, spool_folder
 from ordeal._engine.parallel.supervisor import Supervisor, can_supervise, usable_cores
 from ordeal._engine.parallel.sync import Sharing
 from ordeal._engine.parallel.worker_pool import WorkerOptions

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ordeal.store.backend import ShardName, Span, Unreadable
+from ordeal.store.backend import ShardName, ShardState, Span, Unreadable
 from ordeal.store.records import BaseContent, Covers, RecordError, decode_of_base
 from ordeal.store.shard import FRAME_SIZE, ShardReader
 
@@ -47,6 +47,7 @@ class BaseReader:
         self.read: set[ShardName] = set()
         self.done: set[str] = set()
         self._failed: Counter[ShardName] = Counter()
+        self._ends: dict[str, int] = {}
 
     def unread(self, sizes: Mapping[ShardName, int]) -> Iterator[ShardName]:
         """Yield the bases that remain to be read, the newest first, because it may make the others needless."""
@@ -106,6 +107,10 @@ class BaseReader:
             self.read.add(name)
         return contents, str(name) not in self.done
 
+    def beyond(self, states: Mapping[ShardName, ShardState]) -> int:
+        """Return how many bytes of these shards are in no base yet."""
+        return sum(max(0, state.size - self._ends.get(str(name), 0)) for name, state in states.items())
+
     def _says_more(self, covers: Covers) -> bool:
         names = ((ShardName.parse(text), offset) for text, offset in covers.shards.items())
         return any(
@@ -116,6 +121,7 @@ class BaseReader:
     def _finish(self, name: ShardName, covers: Covers) -> None:
         self.done |= {str(name), *covers.bases}
         self._readings.pop(name, None)
+        self._ends.update(covers.shards)
         for text, offset in covers.shards.items():
             shard = ShardName.parse(text)
             if shard is not None and shard != self.own:

@@ -19,6 +19,7 @@ from ordeal.errors import StoreError
 from ordeal.store.backend import (
     LEASE_SECONDS_MAX,
     MEMBERS_MAX,
+    TOKEN_CHARS,
     Backend,
     ShardName,
     ShardState,
@@ -29,6 +30,7 @@ from ordeal.store.backend import (
     new_name,
 )
 from ordeal.store.bases import BaseReader
+from ordeal.store.compaction import Compacted, Compactor
 from ordeal.store.failure_buckets import FailureBuckets
 from ordeal.store.import_queue import ImportQueue
 from ordeal.store.messages import Entry, FailureReport, Incoming, Outgoing
@@ -45,6 +47,11 @@ READ_ALL_MAX = 64
 #: The maximum number of edges.
 EDGES_MAX = 4_000_000
 ENTRIES_MAX = 2_000_000
+#: So much must be new before a store is compacted, and at least as much as the last compaction left. In bytes.
+COMPACTED_SIZE_MIN = 4 * 2**20
+#: How many members make their first exchange in a second where many start at once, and how long each waits at most.
+STARTS_PER_SECOND = 100.0
+STAGGER_SECONDS_MAX = 10.0
 #: A member that was inactive for this long is not counted.
 LIVING_SECONDS = 60.0
 #: The pause after a failed attempt, relative to its duration, and its maximum: a server that hangs for a second takes a
@@ -119,6 +126,7 @@ class Store:
         self._queue = ImportQueue()
         self._buckets = FailureBuckets()
         self._others = 0
+        self._uncompacted = self._base_size = 0
         self._news = _News()
 
     # -- joining ------------------------------------------------------------------------------------------------------
@@ -219,6 +227,26 @@ class Store:
         key = hashlib.blake2b(bucket_text(bucket).encode(), digest_size=16).hexdigest()
         return self._attempted(lambda: self._medium.lease(key, token, seconds), otherwise=False)
 
+    def stagger_seconds(self) -> float:
+        """Return how long to wait before the first exchange, so that many members do not make it at the same time."""
+        token = new_name() if self._member is None else self._member.name.token
+        others = self._attempted(lambda: len(self._medium.survey()), otherwise=0)
+        share: float = int(token, 16) / 2 ** (4 * TOKEN_CHARS)
+        return share * min(others / STARTS_PER_SECOND, STAGGER_SECONDS_MAX)
+
+    # -- compacting ---------------------------------------------------------------------------------------------------
+
+    def is_compaction_due(self) -> bool:
+        """Return whether enough was written since the last compaction, as of the last exchange."""
+        return not self._paused and not self.read_only and self._uncompacted > max(COMPACTED_SIZE_MIN, self._base_size)
+
+    def compact(self) -> Compacted | None:
+        """Make a base of what all members have written. None where another process does so, or nothing is new.
+
+        Best called in a process of its own: it takes some seconds for a million entries.
+        """
+        return self._attempted(Compactor(self._medium).run, otherwise=None)
+
     def close(self) -> None:
         """Leave. Unpublished records stay in the folder for the next member that joins with it."""
         if self._member is not None:
@@ -259,6 +287,7 @@ class Store:
         for name in sorted(states.keys() - self._readers.keys()):
             self._readers[name] = ShardReader()
         left = size_max - self._read_bases(size_max)
+        self._uncompacted = self._bases.beyond(states)
         # In turns, so that no shard delays the others: the one read last comes last.
         turn = deque(
             name for name, reader in self._readers.items() if name in states and states[name].size > reader.offset
@@ -274,6 +303,7 @@ class Store:
         """Read the bases that say more than what was read of the shards. Return how many bytes were read."""
         sizes = self._medium.bases()
         self._bases.own = None if self._member is None else self._member.name
+        self._base_size = sizes[max(sizes)] if sizes else 0
         taken = 0
         for name in self._bases.unread(sizes):
             goes_on = True

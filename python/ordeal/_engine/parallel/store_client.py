@@ -2,46 +2,49 @@
 
 from __future__ import annotations
 
-import os
+import select
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from time import sleep
 
 from ordeal import _native
 from ordeal._engine.execution.bucket import whole_bucket
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.isolation.child import Child, Job, Limits
+from ordeal._engine.parallel.background_compaction import BackgroundCompaction, StoreOptions
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import ERROR, Broken, pack_keys, unpack_keys
 from ordeal._engine.triage.messages import pack, unpack
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError, StoreError
-from ordeal.store import Entry, FailureReport, Incoming, Outgoing, open_store
+from ordeal.store import Entry, FailureReport, Incoming, Outgoing, Store, open_store
 
-#: How often the store is synchronised, in seconds.
+#: How often the store is synchronised, in seconds, and how often all members together do so in a second. Each member
+#: is a little early or late, so that they do not come together.
 SYNC_SECONDS = 1.0
-#: How many entries of others are taken at a time: each costs a run.
+SYNC_SECONDS_MAX = 30.0
+SYNCS_PER_SECOND = 200.0
+JITTER = 0.25
+#: How many entries of others are taken at a time, and at first, before the search begins. Each costs every worker a
+#: run, and so does at most this share of all runs.
 ENTRIES_MAX = 64
+FIRST_ENTRIES_MAX = 1024
+IMPORTED_SHARE = 0.05
 #: Time limits for joining and for the last exchange: a slow store must not delay the result.
 JOIN_SECONDS_MAX = 30.0
 LEAVE_SECONDS_MAX = 5.0
 #: How many traces of others are received at a time, and how many bytes each may have.
 TRACES_MAX = 64
 TRACE_BYTES_MAX = 2**20
-#: How long a member holds the lease of a bucket.
-LEASE_SECONDS = 120.0
+#: How long a member holds the lease of a bucket, how often it renews it, and how long another one waits for it: a
+#: lost member holds it no longer.
+LEASE_SECONDS = 8.0
+RENEW_SECONDS = 2.0
+WAIT_SECONDS_MAX = 10.0
+ASK_SECONDS = 0.25
+OVER_SECONDS = 0.001
+GOLDEN = 0.6180339887498949
 
 _JOINED, _SYNC, _UPDATE, _LEASE, _ANSWER = "joined", "sync", "news", "lease", "answer"
-
-
-@dataclass(frozen=True, slots=True)
-class StoreOptions:
-    """How an exploration joins a store. ``folder`` keeps what could not be sent while the store was away."""
-
-    url: str
-    namespace: str
-    folder: Path
 
 
 class StoreClient:
@@ -51,10 +54,16 @@ class StoreClient:
         member: its number in the store.
     """
 
-    def __init__(self, store_options: StoreOptions, merged: MergedProgress) -> None:
+    def __init__(self, store_options: StoreOptions, merged: MergedProgress, *, workers: int = 1) -> None:
+        """``workers`` is how many processes run each entry of others."""
         self._merged = merged
+        self._compaction = BackgroundCompaction(store_options)
         self._child = Child(_client_job(store_options), Limits())
         self._due = 0.0
+        self._exchanges = 0
+        self._members = 1
+        self._budget = ImportBudget(workers)
+        self._wait_until = 0.0
         self._waits = False
         self._entries: list[tuple[bytes, list[int]]] = []
         self._edges: set[int] = set()
@@ -121,7 +130,22 @@ class StoreClient:
         return updates
 
     def lease(self, bucket: str) -> bool:
-        """Return whether this member may shrink ``bucket``; also true when the store does not answer."""
+        """Return whether this member may shrink ``bucket``; also true when the store does not answer.
+
+        While another member shrinks it, wait for its trace, or for its end: the lease of a lost member is taken over.
+        The first time this waits for a while, and then no more.
+        """
+        had = set(self.traces(bucket))
+        while not (granted := self._asks(bucket)):
+            now = monotonic()
+            self._wait_until = self._wait_until or now + WAIT_SECONDS_MAX
+            if now >= self._wait_until or set(self.traces(bucket)) - had or self._child.has_ended():
+                break
+            self.exchange()
+            sleep(ASK_SECONDS)
+        return granted
+
+    def _asks(self, bucket: str) -> bool:
         if not self._send(_LEASE, bucket):
             return True
         deadline = monotonic() + LEAVE_SECONDS_MAX
@@ -147,25 +171,28 @@ class StoreClient:
                 self._receive(message)
             if not self._waits and not sent:
                 sent = True
-                self._send_updates()
+                self._send_updates(is_last=True)
             sleep(0.005)
         self.close()
 
     def close(self) -> None:
         """End the process."""
+        self._compaction.close()
         self._child.close()
 
-    def _send_updates(self) -> None:
+    def _send_updates(self, *, is_last: bool = False) -> None:
         entries, self._entries = self._entries, []
         edges, self._edges = self._edges, set()
         failures, self._failures = list(self._failures.values()), {}
-        parts: list[Value] = [len(entries), len(failures), pack_keys(sorted(edges))]
+        imported = FIRST_ENTRIES_MAX if not self._exchanges else self._budget.spend(self._merged.tally().runs)
+        parts: list[Value] = [is_last, imported, len(entries), len(failures), pack_keys(sorted(edges))]
         for tape, keys in entries:
             parts += (tape, pack_keys(keys))
         for report in failures:
             parts += (report.bucket, report.trace, report.steps, report.count)
         self._waits = self._send(_SYNC, *parts)
-        self._due = monotonic() + SYNC_SECONDS
+        self._due = monotonic() + sync_seconds(self._members, self.member, self._exchanges)
+        self._exchanges += 1
 
     def _send(self, *values: Value) -> bool:
         try:
@@ -183,7 +210,9 @@ class StoreClient:
         if kind != _UPDATE:
             return None
         self._waits = False
-        edges, refused, refusal, paused, trace_count, *rest = values
+        edges, members, is_due, refused, refusal, paused, trace_count, *rest = values
+        self._members = members if isinstance(members, int) else 1
+        self._compaction.begin_if(bool(is_due))
         if not isinstance(trace_count, int) or not 0 <= 2 * trace_count <= len(rest):
             raise ChannelError(f"{trace_count!r} is not the number of traces")
         traces, tapes = rest[: 2 * trace_count], rest[2 * trace_count :]
@@ -220,14 +249,87 @@ def _client_job(store_options: StoreOptions) -> Job:
             channel.send(ERROR, pack(Broken(kind=type(error).__name__, message=error.message, hint=error.hint or "")))
             return
         with store:
+            sleep(store.stagger_seconds())
+            held = _Leases(store)
             while True:
+                if not has_data(channel.fileno(), held.seconds_left()):
+                    held.renew()
+                    continue
+                held.renew()
                 kind, *values = channel.receive()
                 if kind == _LEASE:
-                    channel.send(_ANSWER, store.lease(str(values[0]), LEASE_SECONDS))
+                    channel.send(_ANSWER, held.take(str(values[0])))
                 elif kind == _SYNC:
-                    _answer(channel, store.sync(_outgoing(values), max_entries=ENTRIES_MAX))
+                    is_last, imported, *rest = values
+                    assert isinstance(imported, int)
+                    incoming = store.sync(_outgoing(rest), max_entries=imported)
+                    if is_last:
+                        held.give_back()
+                    _answer(channel, incoming, is_due=store.is_compaction_due())
 
     return job
+
+
+class _Leases:
+    """The leases of this member, renewed as long as its process lives."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._buckets: set[str] = set()
+        self._due = 0.0
+
+    def take(self, bucket: str) -> bool:
+        if not self._store.lease(bucket, LEASE_SECONDS):
+            return False
+        self._buckets.add(bucket)
+        self._due = self._due or monotonic() + RENEW_SECONDS
+        return True
+
+    def seconds_left(self) -> float | None:
+        """How long it is until they must be renewed; None without any."""
+        return max(0.0, self._due - monotonic()) if self._buckets else None
+
+    def renew(self) -> None:
+        if self._buckets and monotonic() >= self._due:
+            self._buckets = {bucket for bucket in self._buckets if self._store.lease(bucket, LEASE_SECONDS)}
+            self._due = monotonic() + RENEW_SECONDS
+
+    def give_back(self) -> None:
+        """Let others have them at once."""
+        for bucket in self._buckets:
+            self._store.lease(bucket, OVER_SECONDS)
+        self._buckets.clear()
+
+
+def has_data(descriptor: int, seconds: float | None) -> bool:
+    """Wait until there is something to read, at most so long; None waits for ever."""
+    watched = select.poll()
+    watched.register(descriptor, select.POLLIN)
+    return bool(watched.poll(None if seconds is None else 1_000 * seconds))
+
+
+def sync_seconds(members: int, member: int, exchange: int) -> float:
+    """Return how long a member waits after an exchange: all together ask the store only so often in a second."""
+    seconds = min(max(SYNC_SECONDS, members / SYNCS_PER_SECOND), SYNC_SECONDS_MAX)
+    # Multiples of the golden ratio lie evenly between 0 and 1, whatever their number.
+    return seconds * (1 + JITTER * (2 * ((member * GOLDEN + exchange * GOLDEN**2) % 1) - 1))
+
+
+class ImportBudget:
+    """How many entries of others may be run, as a share of the runs so far."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._runs = 0
+        self._left = 0.0
+
+    def spend(self, runs: int) -> int:
+        """Return how many may be taken after all workers together have made so many runs."""
+        self._left = min(ENTRIES_MAX, self._left + IMPORTED_SHARE * max(0, runs - self._runs) / self._workers)
+        self._runs = runs
+        taken = int(self._left)
+        self._left -= taken
+        return taken
 
 
 def _outgoing(values: Sequence[Value]) -> Outgoing:
@@ -243,14 +345,9 @@ def _outgoing(values: Sequence[Value]) -> Outgoing:
     return Outgoing(tuple(entries), frozenset(unpack_keys(edges)), tuple(failures))
 
 
-def _answer(channel: Channel, incoming: Incoming) -> None:
+def _answer(channel: Channel, incoming: Incoming, *, is_due: bool) -> None:
     tapes = (entry.tape for entry in incoming.entries)
     with_traces = [each for each in incoming.failures if 0 < len(each.trace) <= TRACE_BYTES_MAX][:TRACES_MAX]
     traces = [value for each in with_traces for value in (each.bucket, each.trace)]
-    facts = (incoming.refused, incoming.refusal, incoming.paused)
+    facts = (incoming.members, is_due, incoming.refused, incoming.refusal, incoming.paused)
     channel.send(_UPDATE, pack_keys(incoming.edges), *facts, len(with_traces), *traces, *tapes)
-
-
-def spool_folder() -> Path:
-    """Return the folder where unsent records wait for the user's next exploration."""
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "ordeal" / "store"

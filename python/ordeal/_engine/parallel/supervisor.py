@@ -67,6 +67,7 @@ class Supervisor:
         self._targets = targets
         self._machine = driver.definition.cls
         self._store_options = options.store_options
+        self._workers = options.workers
         self._store_client: StoreClient | None = None
         self._started = 0.0
         self._was_interrupted = self._is_stuck = False
@@ -194,7 +195,9 @@ class Supervisor:
     def _join(self) -> None:
         if self._store_options is None:
             return
-        self._store_client = self._pool.store_client = StoreClient(self._store_options, self._merged)
+        self._store_client = self._pool.store_client = StoreClient(
+            self._store_options, self._merged, workers=self._workers
+        )
         # What others have found counts as known from the first run on.
         for edges, entries in self._store_client.listen():
             self._merged.add_edges(edges)

@@ -18,6 +18,7 @@ from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal._engine.isolation.child import Child, wait_for
 from ordeal._engine.isolation.working_folder import WorkingFolder
+from ordeal._engine.parallel.background_compaction import StoreOptions
 from ordeal._engine.parallel.known_coverage import KnownCoverage
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import (
@@ -35,7 +36,7 @@ from ordeal._engine.parallel.messages import (
     unpack_keys,
 )
 from ordeal._engine.parallel.state import ParallelState
-from ordeal._engine.parallel.store_client import StoreClient, StoreOptions
+from ordeal._engine.parallel.store_client import StoreClient
 from ordeal._engine.parallel.sync import Exchange, ImmediateExchange, RoundExchange, Sharing, Update
 from ordeal._engine.parallel.worker import (
     ByClock,
@@ -57,6 +58,7 @@ from ordeal._engine.untrusted import type_name
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 from ordeal.result import StoppedReason
+from ordeal.store import FailureReport
 
 #: How often processes that send nothing are checked, in seconds.
 TICK_SECONDS = 0.1
@@ -416,7 +418,9 @@ class WorkerPool:
     def _found(self, worker: _PoolWorker, finding: Finding) -> None:
         if not finding.lookalike:
             worker.findings.setdefault(finding.bucket, finding)
-        self._merged.add_finding(finding)
+        if self._merged.add_finding(finding) and self.store_client is not None:
+            # Known to all members at once; its trace follows when it is confirmed and shrunk.
+            self.store_client.add_failure(FailureReport(finding.bucket, b"", len(finding.tape), 1))
 
     def _lost(self, worker: _PoolWorker, deadline: float, *, hung: bool) -> None:
         """Handle a process that ended in the middle of its work: note what it did last, and start another."""

@@ -178,6 +178,8 @@ class Triage:
                 for each in waiting:
                     self._compare_with_others(each, others, lookalikes)
                     each.shrink = shrink and others.lease(each.finding.bucket)
+                    if shrink and not each.shrink:
+                        self._compare_with_others(each, others, None)  # they may have shrunk it by now
             # What the first finding at a place needs, its siblings may need as well.
             for is_first in (True, False):
                 chosen = [each for each in waiting if (each.family is None) is is_first]

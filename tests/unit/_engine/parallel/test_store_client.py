@@ -10,6 +10,14 @@ from typing import Any
 import pytest
 
 from ordeal._engine.coverage.targets import resolve_targets
+from ordeal._engine.parallel.store_client import (
+    ENTRIES_MAX,
+    IMPORTED_SHARE,
+    SYNC_SECONDS,
+    SYNCS_PER_SECOND,
+    ImportBudget,
+    sync_seconds,
+)
 from ordeal._engine.parallel.worker import ProcessIdentity
 from ordeal.errors import StoreError
 from ordeal.explore import Explorer
@@ -121,3 +129,20 @@ def test_each_process_anywhere_has_a_seed_of_its_own() -> None:
     ]
     assert len({place.seed_of(42) for place in places}) == len(places)
     assert ProcessIdentity(0, 0, 0).seed_of(42) == 42
+
+
+def test_all_members_together_ask_the_store_so_often_in_a_second_and_no_two_in_step() -> None:
+    for members in (1, 100, 1_000, 5_000):
+        waits = [sync_seconds(members, member, exchange) for member in range(members) for exchange in range(20)]
+        each = sum(waits) / len(waits)
+        assert members / each <= 1.05 * SYNCS_PER_SECOND
+    assert len({sync_seconds(1_000, member, 7) for member in range(1_000)}) == 1_000
+    assert sync_seconds(1, 0, 0) <= 1.25 * SYNC_SECONDS
+
+
+def test_of_the_runs_at_most_a_twentieth_are_imported() -> None:
+    budget = ImportBudget(workers=4)
+    taken = [budget.spend(runs) for runs in range(0, 10_000, 130)]
+    assert 4 * sum(taken) <= IMPORTED_SHARE * 10_000
+    assert 4 * sum(taken) >= 0.9 * IMPORTED_SHARE * 9_900
+    assert ImportBudget(workers=1).spend(10**9) == ENTRIES_MAX
