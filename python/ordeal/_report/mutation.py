@@ -41,7 +41,8 @@ def survivor_text(source: Source, verdict: Verdict) -> str:
     ran = "test ran this and passed" if verdict.tests == 1 else "tests ran this and passed"
     if verdict.route == "import":
         ran = "test passed, with this imported" if verdict.tests == 1 else "tests passed, with this imported"
-    return f"{one_line(head)}\n{diff}\n  {verdict.tests} {ran}\n"
+    nearest = one_line(f"; nearest: {verdict.nearest}") if verdict.nearest else ""
+    return f"{one_line(head)}\n{diff}\n  {verdict.tests} {ran}{nearest}\n"
 
 
 def mutation_text(sources: Sequence[Source], judgement: Judgement) -> str:

@@ -255,6 +255,10 @@ def init(**given: Any) -> int:
     show_default=True,
     help="50 mutants to a process, or one",
 )
+@click.option("--operators", metavar="NAMES", help="Which changes are made, by name, in place of a preset")
+@click.option("--shard", metavar="K/N", help="Only the K-th of N parts, to share the work between machines")
+@click.option("--list", "lists", is_flag=True, help="Print the mutants, and judge none")
+@click.option("--report-json", metavar="FILE", type=click.Path(), help="Write a report for the tools of Stryker")
 @click.option("--json", is_flag=True, help="Print all verdicts as JSON")
 def mutate(**given: Any) -> int:
     """Break a program in many places, and say which breaks no test notices.

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import os
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.formatting import counted
+from ordeal._engine.formatting import counted, one_line
 from ordeal._engine.mutation.mutants import CHIMP, Mutant, mutants_of
-from ordeal._engine.mutation.operators import PRESETS
+from ordeal._engine.mutation.operators import OPERATORS, PRESETS
 from ordeal._engine.mutation.running import Judgement, NoVerdictError, judge_with_pytest
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.targets import changed_lines, files_of
 from ordeal._engine.mutation.verdicts import Score, Verdict
 from ordeal._report.mutation import mutation_json, mutation_text
+from ordeal._report.stryker import stryker_json
 from ordeal.cli import terminal
+from ordeal.errors import ConfigError
 
 _INTERRUPTED = 130
 
@@ -27,7 +31,7 @@ def run(given: Mapping[str, Any]) -> int:
     """Judge the mutants. Return the exit code: 0, 1 when the score is below the threshold, 130 when interrupted."""
     folder = Path.cwd()
     sources = [Source.of(path, _shown(path, folder)) for path in files_of(given["paths"], folder)]
-    operators = (CHIMP,) if given["preset"] == CHIMP else PRESETS[given["preset"]]
+    operators = _operators(given)
     mutants = [mutant for source in sources for mutant in mutants_of(source, operators)]
     mutants = _chosen(mutants, sources, given, folder)
     if not mutants:
@@ -35,8 +39,13 @@ def run(given: Mapping[str, Any]) -> int:
             terminal.say("no mutants in the lines that changed")
             return 0
         raise NoVerdictError("there is nothing to mutate", hint="name other files, or another `--preset`")
+    if given["lists"]:
+        for each in mutants:
+            terminal.write(one_line(f"{each.id}  {each.shown}:{each.line}  {each.name or 'module'}  {each.operator}"))
+            terminal.write("\n")
+        return 0
     workers = given["workers"] or os.cpu_count() or 1
-    terminal.say(f"{counted(len(mutants), 'mutant')} of preset {given['preset']}, {counted(workers, 'worker')}")
+    terminal.say(f"{counted(len(mutants), 'mutant')} of {_named(given)}, {counted(workers, 'worker')}")
     progress = _Progress(len(mutants))
     arguments = [part for each in given["tests"] for part in shlex.split(each)]
     judgement = judge_with_pytest(
@@ -50,6 +59,32 @@ def run(given: Mapping[str, Any]) -> int:
     )
     _write(given, sources, judgement)
     return _exit_code(judgement, given["threshold"])
+
+
+def _named(given: Mapping[str, Any]) -> str:
+    return f"operators {given['operators']}" if given["operators"] else f"preset {given['preset']}"
+
+
+def _operators(given: Mapping[str, Any]) -> tuple[str, ...]:
+    if not given["operators"]:
+        return (CHIMP,) if given["preset"] == CHIMP else PRESETS[given["preset"]]
+    names = tuple(given["operators"].split(","))
+    for name in names:
+        if name not in OPERATORS:
+            near = difflib.get_close_matches(name, OPERATORS, 1)
+            raise ConfigError(
+                f"`{name}` is no operator",
+                hint=f"did you mean `{near[0]}`?" if near else f"there are {', '.join(OPERATORS)}",
+            )
+    return names
+
+
+def _shard(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+    part, parts = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1 <= part <= parts:
+        raise ConfigError(f"`--shard` is `{text}`", hint="write the number of the part and how many, such as `1/4`")
+    return part, parts
 
 
 def _shown(path: Path, folder: Path) -> str:
@@ -70,6 +105,9 @@ def _chosen(mutants: list[Mutant], sources: Sequence[Source], given: Mapping[str
             for each in mutants
             if files[each.shown] & set(range(each.line, each.line + each.original.count("\n") + 1))
         ]
+    if given["shard"]:
+        part, parts = _shard(given["shard"])
+        mutants = [each for each in mutants if int.from_bytes(_digest(each, 0)[:8]) % parts == part - 1]
     if given["sample"] and given["sample"] < len(mutants):
         # By a digest of its id, so that a mutant stays in the sample when others come or go.
         digests = sorted(_digest(mutant, given["seed"]) for mutant in mutants)
@@ -96,12 +134,22 @@ class _Progress:
 
 
 def _write(given: Mapping[str, Any], sources: Sequence[Source], judgement: Judgement) -> None:
+    if given["report_json"]:
+        _save(Path(given["report_json"]), json.dumps(stryker_json(sources, judgement)))
     if given["json"]:
         terminal.write(json.dumps(mutation_json(sources, judgement), indent=2) + "\n")
         return
     terminal.write(mutation_text(sources, judgement))
-    flags = [*given["paths"], "--preset", given["preset"], *(f"--tests={each}" for each in given["tests"])]
+    chosen = ["--operators", given["operators"]] if given["operators"] else ["--preset", given["preset"]]
+    flags = [*given["paths"], *chosen, *(f"--tests={each}" for each in given["tests"])]
     terminal.write(f"one of them again: ordeal mutate {shlex.join(flags)} --mutant ID\n")
+
+
+def _save(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise ConfigError(f"`{path}` cannot be written: {error.strerror}", hint="name another file") from None
 
 
 def _exit_code(judgement: Judgement, threshold: float | None) -> int:

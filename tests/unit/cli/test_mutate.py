@@ -23,7 +23,8 @@ def test_a_survivor_is_shown_with_its_diff(run: Run) -> None:
     code, out, err = run("mutate", "shop.py", "--preset", "essential", "--threshold", "100")
     assert code == 1
     assert "shop.py:2  allowed  survived  comparison  " in out
-    assert "  -     return age >= 18\n  +     return age > 18\n  1 test ran this and passed\n" in out
+    assert "  -     return age >= 18\n  +     return age > 18\n  1 test ran this and passed; nearest: " in out
+    assert "; nearest: test_shop.py::test_it\n" in out
     assert "score 2/3 (66.6 %)\n" in out
     assert err.startswith("3 mutants of preset essential, ")
     assert sorted(each.name for each in Path().iterdir()) == ["shop.py", "test_shop.py"]
@@ -31,8 +32,10 @@ def test_a_survivor_is_shown_with_its_diff(run: Run) -> None:
 
 @pytest.mark.slow
 def test_json_has_every_verdict(run: Run) -> None:
-    code, out, _ = run("mutate", "shop.py", "-p", "essential", "--json")
+    code, out, _ = run("mutate", "shop.py", "-p", "essential", "--json", "--report-json", "report.json")
     document = json.loads(out)
+    report = json.loads(Path("report.json").read_text("utf-8"))
+    assert [each["status"] for each in report["files"]["shop.py"]["mutants"]] == ["Killed", "Survived", "Killed"]
     assert code == 0
     assert [each["verdict"] for each in document["mutants"]] == ["killed", "survived", "killed"]
     assert document["mutants"][0]["killer"] == "test_shop.py::test_it"
@@ -42,3 +45,22 @@ def test_wrong_use_and_nothing_to_mutate(run: Run) -> None:
     assert run("mutate", "gone.py")[0] == 2
     Path("shop.py").write_text('"""Nothing."""\n')
     assert run("mutate", "shop.py")[0] == 3
+
+
+def test_the_list_is_dealt_to_shards_and_judges_nothing(run: Run) -> None:
+    whole = run("mutate", "shop.py", "--list", "--operators", "comparison,boundary")[1].splitlines()
+    parts = [
+        run("mutate", "shop.py", "--list", "-p", "standard", "--shard", f"{k}/3")[1].splitlines() for k in (1, 2, 3)
+    ]
+    assert len(whole) == 4
+    assert whole[0].endswith("  shop.py:2  allowed  comparison")
+    standard = run("mutate", "shop.py", "--list", "-p", "standard")[1].splitlines()
+    assert sorted(line for part in parts for line in part) == sorted(standard)
+
+
+@pytest.mark.parametrize("option", [("--operators", "comparisn"), ("--shard", "4/3"), ("--shard", "x")])
+def test_a_wrong_option_is_named(run: Run, option: tuple[str, str]) -> None:
+    code, _, err = run("mutate", "shop.py", *option)
+    assert code == 2
+    assert option[1] in err
+    assert "hint: " in err
