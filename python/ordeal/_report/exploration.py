@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import chain
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from ordeal._engine.formatting import (
     JSON_MESSAGE_CHARS_MAX,
@@ -59,8 +61,7 @@ def _is_of_seed(failure: Failure) -> bool:
 # Complete texts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
     """How a report is written: for a ``terminal``, with ``all`` failures, with paths in place of ids to replay."""
 
     terminal: bool = False

@@ -11,13 +11,14 @@ import __future__
 import ast
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import reduce
 from inspect import CO_NEWLOCALS, CO_OPTIMIZED
 from operator import or_
 from types import CodeType
 from typing import Any
+
+import msgspec
 
 _MARK = "\0comparison operand "
 
@@ -40,23 +41,20 @@ class Kind(Enum):
     MATCH = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(msgspec.Struct, frozen=True):
     """An operand that is a constant of the source. For a ``match`` it is a tuple of ``PatternValue``."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class PatternValue:
+class PatternValue(msgspec.Struct, frozen=True):
     """A constant in a pattern: of the subject itself (``place`` is None) or of an item of it."""
 
     place: Any
     value: Any
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Site:
+class Site(msgspec.Struct, frozen=True, eq=False):
     """A comparison; equal only to itself.
 
     Varying operands are numbers: those of the functions through which they pass.
@@ -68,16 +66,14 @@ class Site:
     position: Position | None  # of the expression; None when no single branch depends on it
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(msgspec.Struct, frozen=True):
     """A function of the source: its present ``code``, and ``marked``, the same with marks for the functions to call."""
 
     code: CodeType
     marked: CodeType
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonSites:
+class ComparisonSites(msgspec.Struct, frozen=True):
     """The comparisons of some source; ``operands`` is how many operands vary.
 
     ``functions`` are found by qualified name and first line. Those that share both are left out.

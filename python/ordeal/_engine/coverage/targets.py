@@ -9,9 +9,10 @@ import pkgutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+
+import msgspec
 
 from ordeal._engine.coverage.real_path import real_path
 from ordeal.errors import TargetError
@@ -20,16 +21,14 @@ _SOURCE_SUFFIX = ".py"
 _INIT = "__init__"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """A source file of a target: ``path`` is absolute and free of symbolic links."""
 
     module_name: str
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """What is traced: the file of a module, or one directory that contains the modules of a package.
 
     A namespace package in several directories gives one target for each.

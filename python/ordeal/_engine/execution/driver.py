@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+import msgspec
 from hypothesis.errors import FailedHealthCheck, InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
@@ -151,8 +151,7 @@ class Status(Enum):
     REJECTED = "rejected"
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(msgspec.Struct):
     """How a run ended and how far it got. ``steps`` counts the steps that began, in this process.
 
     ``stuck`` says why no rule could run any more in the state that was reached; it is empty when one could.

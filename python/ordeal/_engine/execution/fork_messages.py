@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ordeal._engine.execution.bucket import Bucketer, traceback_text
 from ordeal._engine.execution.driver import Outcome, Status
@@ -129,8 +130,7 @@ def checked_call(table: dict[str, tuple[_Check, ...]], values: list[Value]) -> t
     return name, arguments
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(msgspec.Struct, frozen=True):
     """What a process saw since its last message.
 
     ``record`` is its monitor's, ``properties`` a snapshot of a tracker, and ``sizes`` are the sizes of the bundles;
@@ -144,8 +144,7 @@ class Seen:
     targets: dict[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class ForkedRunResult:
+class ForkedRunResult(msgspec.Struct, frozen=True):
     """How a run in a child process ended. Its error stays there; only its names are known here.
 
     ``raised`` is true for a run that ended with an exception that should not end one.

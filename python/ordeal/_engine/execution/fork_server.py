@@ -14,9 +14,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
+
+import msgspec
 
 from ordeal import _native
 from ordeal._engine.execution.bucket import Bucketer
@@ -77,8 +78,7 @@ class ForkedRunListener(Protocol):
         """The run has ended; ``seen`` is what was not reported before."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunEnvironment:
+class RunEnvironment(msgspec.Struct, frozen=True):
     """What a run needs besides its machine, and what watches it."""
 
     driver: Driver

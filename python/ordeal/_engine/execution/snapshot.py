@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._engine import interrupts
@@ -18,8 +18,7 @@ from ordeal.faults import Fault
 from ordeal.faults.fault import begin_run
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True):
     """The state of a machine. Immutable by convention: every restored machine gets its own copy."""
 
     shared_attributes: dict[str, Any]

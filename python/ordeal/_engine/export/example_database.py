@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from hypothesis import Phase, Verbosity, settings
 from hypothesis.database import ExampleDatabase, InMemoryExampleDatabase, choices_to_bytes
 from hypothesis.errors import DidNotReproduce, HypothesisException
@@ -26,8 +26,7 @@ from ordeal.errors import OrdealError
 IN_MEMORY = "its example database is in memory, where other processes do not find it"
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseOutcome:
+class DatabaseOutcome(msgspec.Struct, frozen=True):
     """The result of saving failures.
 
     ``saved`` counts those that a later pytest finds. ``reasons`` are sentences that say why it does not find the

@@ -15,9 +15,10 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 from hypothesis.errors import HypothesisWarning
 from hypothesis.stateful import MultipleResults, RuleBasedStateMachine, VarReference
 from hypothesis.strategies import DataObject
@@ -162,8 +163,7 @@ def unpack(packed: str) -> Trace:
 # Names
 
 
-@dataclass(frozen=True, slots=True)
-class _ClassName:
+class _ClassName(msgspec.Struct, frozen=True):
     """How a test file imports a class, and the name it uses."""
 
     needs: Import
@@ -206,8 +206,7 @@ def _snake_case(name: str) -> str:
 # Files and functions
 
 
-@dataclass(frozen=True, slots=True)
-class _Function:
+class _Function(msgspec.Struct, frozen=True):
     """A test function with the imports that it needs."""
 
     imports: frozenset[Import]
@@ -338,13 +337,12 @@ def _packed_lines(trace: Trace, machine: str) -> list[str]:
 # Plain calls
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(msgspec.Struct):
     """A step as source: a call with the names of its results, or the lines that switch a fault."""
 
     call: str = ""
     lines: tuple[str, ...] = ()
-    results: list[str] = field(default_factory=list)
+    results: list[str] = msgspec.field(default_factory=list)
     variable: str = ""
     is_many: bool = False
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
@@ -35,8 +35,7 @@ STOP_PROBABILITY = 2**-16
 DISABLED_MAX = 254
 
 
-@dataclass(frozen=True, slots=True)
-class Lowered:
+class Lowered(msgspec.Struct, frozen=True):
     """A run in Hypothesis' terms. The choices of a failing run end where it failed.
 
     ``steps`` counts as Hypothesis does. ``error`` is the failure, or None. ``timed_out`` names what the time limit

@@ -12,11 +12,12 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import takewhile
 from mmap import mmap
 from pathlib import Path
 from typing import NoReturn
+
+import msgspec
 
 from ordeal import _native
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
@@ -40,8 +41,7 @@ STACKS_BYTES_MAX = 1 << 16
 Job = Callable[[Channel, _native.Journal], None]
 
 
-@dataclass(frozen=True, slots=True)
-class ChildExit:
+class ChildExit(msgspec.Struct, frozen=True):
     """How a process ended: with an exit code, or by a signal. ``is_unknown`` when its reaper ended with it."""
 
     code: int = 0
@@ -55,8 +55,7 @@ class ChildExit:
         return not self.code and not self.signal
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """The resource limits of a process. ``memory`` is in bytes, 0 for no limit."""
 
     memory: int = 0

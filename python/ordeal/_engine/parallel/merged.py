@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
+import msgspec.structs
 
 from ordeal import _native
 from ordeal._engine.execution.settings import Tally
@@ -131,7 +133,7 @@ class MergedProgress:
         known = self.findings.setdefault(finding.bucket, finding)
         if known is not finding and known.tape != finding.tape:
             later = max(known, finding, key=lambda each: each.origin.run_id)
-            self.lookalikes.add(dataclasses.replace(later, lookalike="lacking", seed=None))
+            self.lookalikes.add(msgspec.structs.replace(later, lookalike="lacking", seed=None))
         if finding.origin.run_id < known.origin.run_id:
             known.tape, known.origin, known.error = finding.tape, finding.origin, finding.error
             known.error_traceback = finding.error_traceback
@@ -152,7 +154,7 @@ class MergedProgress:
             if tape is not None:
                 origin = self._records.origin(saved)
                 if number_of is not None:
-                    origin = dataclasses.replace(origin, run_id=number_of(origin.run_id))
+                    origin = msgspec.structs.replace(origin, run_id=number_of(origin.run_id))
                 self._productive.append((origin, tape))
         if number_of is not None:
             return

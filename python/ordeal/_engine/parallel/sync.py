@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Update:
+
+class Update(msgspec.Struct, frozen=True):
     """One update from a worker: new edges, and its shared entries as bytes."""
 
     edges: Sequence[int]
@@ -22,8 +22,7 @@ class Update:
 NOTHING = Update((), b"")
 
 
-@dataclass(frozen=True, slots=True)
-class Sharing:
+class Sharing(msgspec.Struct, frozen=True):
     """What workers share with each other."""
 
     edges: bool

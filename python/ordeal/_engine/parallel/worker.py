@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from mmap import mmap
 from pathlib import Path
 from typing import Protocol
 from unittest import SkipTest
 
+import msgspec
 from hypothesis.errors import InvalidDefinition
 
 from ordeal import _native
@@ -144,8 +144,7 @@ class SharedCounters:
         self._cells[0] = stop
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerJob:
+class WorkerJob(msgspec.Struct, frozen=True):
     """The job of one worker in an exploration.
 
     ``settings`` are the worker's own: its seed, its share of the runs, and the time that is left. ``edges``,
@@ -359,8 +358,7 @@ def share_of_runs(max_runs: int | None, made: int, workers: int, number: int) ->
     return each + (number < rest)
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessIdentity:
+class ProcessIdentity(msgspec.Struct, frozen=True):
     """Identifies a process: the ``member`` of a store, the worker there, and how many processes it had before."""
 
     member: int

@@ -7,8 +7,10 @@ import unittest
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from mmap import mmap
+
+import msgspec
+import msgspec.structs
 
 from ordeal import _native, errors
 from ordeal._engine.coverage.targets import Target, source_bytes
@@ -82,8 +84,7 @@ def edge_bytes(targets: Sequence[Target]) -> int:
     return min(1 << (wanted - 1).bit_length(), _native.SharedEdges.BYTES_MAX)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerOptions:
+class WorkerOptions(msgspec.Struct, frozen=True):
     """How an exploration is split up. ``memory`` is the limit of a process in bytes, 0 for none.
 
     ``store_options`` says which store it shares through, if any.
@@ -95,13 +96,12 @@ class WorkerOptions:
     store_options: StoreOptions | None = None
 
 
-@dataclass(slots=True)
-class InitialCorpus:
+class InitialCorpus(msgspec.Struct):
     """What is known before the first run: from a state, from other machines, and from seeds."""
 
-    edges: set[int] = field(default_factory=set)
-    entries: list[_native.SharedEntry] = field(default_factory=list)
-    findings: dict[str, Finding] = field(default_factory=dict)
+    edges: set[int] = msgspec.field(default_factory=set)
+    entries: list[_native.SharedEntry] = msgspec.field(default_factory=list)
+    findings: dict[str, Finding] = msgspec.field(default_factory=dict)
 
 
 class Losses:
@@ -131,8 +131,7 @@ def _listed(names: Sequence[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-@dataclass(slots=True)
-class _PoolWorker:
+class _PoolWorker(msgspec.Struct):
     """One worker: a process, and its successors whenever it ends in the middle of a run."""
 
     number: int
@@ -146,8 +145,8 @@ class _PoolWorker:
     over: StoppedReason | None = None
     failed: str = ""  # why its process failed, if it could still say so
     # What its processes have sent, received and found so far.
-    known: KnownCoverage = field(default_factory=KnownCoverage)
-    findings: dict[str, Finding] = field(default_factory=dict)
+    known: KnownCoverage = msgspec.field(default_factory=KnownCoverage)
+    findings: dict[str, Finding] = msgspec.field(default_factory=dict)
 
 
 class WorkerPool:
@@ -311,7 +310,7 @@ class WorkerPool:
             hurries=self._options.sharing.checkpoints and (len(self._workers) > 1 or self.store_client is not None),
             edges=sorted(initial.edges | known.edges),
             entries=initial.entries + known.entries(self._merged.names),
-            known=[dataclasses.replace(each, count=0) for each in (initial.findings | worker.findings).values()],
+            known=[msgspec.structs.replace(each, count=0) for each in (initial.findings | worker.findings).values()],
             state=state.parts[number],
             saves=state.is_wanted,
             saves_first=takes_over,
@@ -409,7 +408,7 @@ class WorkerPool:
 
     def _take_finding(self, worker: _PoolWorker, record: Value, tape: Value) -> None:
         finding = unpack_finding(record, tape, self._merged.names)
-        finding.origin = dataclasses.replace(
+        finding.origin = msgspec.structs.replace(
             finding.origin, run_id=self.number_of(worker.number, finding.origin.run_id)
         )
         finding.count = 0  # what the worker counts it tells in its reports

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
 from mmap import mmap
 from time import sleep
 from typing import Any
 
+import msgspec
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
@@ -31,8 +31,7 @@ LIMIT_TIMES = 1.25
 SLACK_SECONDS = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Crash:
+class Crash(msgspec.Struct, frozen=True):
     """A run that ended with its process: its error, its bucket, and its tape."""
 
     error: BaseException

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+import msgspec
 
 from ordeal import _native
 from ordeal._engine.execution.bucket import Bucketer, ends_process
@@ -21,8 +22,7 @@ from ordeal._hypothesis import GlobalRandoms
 from ordeal.errors import OutdatedTraceError, TraceError
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedTrace:
+class LoadedTrace(msgspec.Struct, frozen=True):
     """A tape with what runs it. Not thread-safe, because its driver is not."""
 
     tape: _native.Tape

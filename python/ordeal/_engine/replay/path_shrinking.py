@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from ordeal import _native
 from ordeal._engine.coverage.targets import Target
@@ -24,8 +25,7 @@ SECONDS_A_PATH = 10.0
 CANDIDATES_A_PATH = 300
 
 
-@dataclass(frozen=True, slots=True)
-class ShrunkPath:
+class ShrunkPath(msgspec.Struct, frozen=True):
     """A tape that reaches what no path before it does. ``number`` is its index among the tapes given.
 
     ``finished`` is False when time ran out before it was minimal.
@@ -144,8 +144,7 @@ class _PathShrinker:
         return _Reached(replayed.tape, set(self._coverage.keys()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Reached:
+class _Reached(msgspec.Struct, frozen=True):
     """The steps that ran, and the edges that they reached."""
 
     tape: _native.Tape

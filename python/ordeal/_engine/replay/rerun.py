@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from enum import Enum
+
+import msgspec
 
 from ordeal import _native
 from ordeal._engine.execution.bucket import bucket_after, falls_into, is_in_bucket, place_of, step_of, whole_bucket
@@ -30,8 +32,7 @@ class ReplayStatus(Enum):
     NOT_REPRODUCED = "not_reproduced"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rerun:
+class Rerun(msgspec.Struct, frozen=True, eq=False):
     """The result of a replay.
 
     ``steps`` are those that ran, with arguments and results as text. ``misfits`` counts recorded choices that no longer
@@ -49,7 +50,7 @@ class Rerun:
     changed: str = ""
     unused: int = 0
     place: FailurePlace | None = None
-    versions: dict[str, str] = field(default_factory=versions_now)
+    versions: dict[str, str] = msgspec.field(default_factory=versions_now)
 
 
 def rerun(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from ordeal import _native
 from ordeal._engine.coverage.digests import digest_targets
@@ -14,8 +15,7 @@ from ordeal._hypothesis import MachineDefinition
 from ordeal.faults import Fault
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(msgspec.Struct, frozen=True):
     """Where a tape comes from: its run, the checkpoint that it branched from (0: none), its swarm configuration.
 
     ``weights`` are the weights of the rules, 0 for one that was left out, and empty when all rules were equal.

@@ -6,9 +6,9 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
@@ -376,8 +376,7 @@ class Checkpoints:
         return "" if outcome.error is None else self._environment.bucketer.bucket(outcome.error, outcome.broken_by)
 
 
-@dataclass(frozen=True, slots=True)
-class _RunFacts:
+class _RunFacts(msgspec.Struct, frozen=True):
     """How a run went. ``fits`` says that it drew what the tape holds, ``hashes`` are those of its states, by step."""
 
     status: Status

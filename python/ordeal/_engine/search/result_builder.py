@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from ordeal import _native
 from ordeal._engine.coverage.gaps import Gaps, find_gaps
@@ -32,8 +33,7 @@ WARM_UP_RUNS = _native.RunPolicy.WARM_UP_RUNS
 REJECTED_SHARE_MAX = 0.5
 
 
-@dataclass(slots=True, kw_only=True)
-class Totals:
+class Totals(msgspec.Struct, kw_only=True):
     """All counts. ``lines`` are the lines that ran, by the path of the file.
 
     ``idle_workers`` is how many workers had time for a run, but finished none.
@@ -44,12 +44,12 @@ class Totals:
     checkpoints: int = 0
     checkpoints_saved: int = 0
     snapshot_kind: SnapshotKind = "copy"
-    swarm: dict[str, int] = field(default_factory=dict)
-    run_kinds: dict[str, dict[str, int]] = field(default_factory=dict)
+    swarm: dict[str, int] = msgspec.field(default_factory=dict)
+    run_kinds: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     discovery: Discovery | None = None
-    lines: dict[str, list[int]] = field(default_factory=dict)
+    lines: dict[str, list[int]] = msgspec.field(default_factory=dict)
     idle_workers: int = 0
-    faults: Counts = field(default_factory=dict)
+    faults: Counts = msgspec.field(default_factory=dict)
 
 
 def make_result(

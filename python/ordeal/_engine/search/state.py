@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from ordeal import _native
 from ordeal._engine.coverage.targets import Target
@@ -40,8 +41,7 @@ if TYPE_CHECKING:
 PERIOD_SECONDS = 30.0
 
 
-@dataclass(slots=True)
-class SearchProgress:
+class SearchProgress(msgspec.Struct):
     """What an exploration learns outside its session.
 
     ``seconds_before`` is how long earlier processes explored. ``rule_files`` holds the monitor's file ids, by rule.
@@ -53,8 +53,8 @@ class SearchProgress:
     faults: FaultUses
     kind: SnapshotKind = "copy"
     seconds_before: float = 0.0
-    productive: list[tuple[Provenance, _native.Tape]] = field(default_factory=list)
-    rule_files: dict[int, set[int]] = field(default_factory=dict)
+    productive: list[tuple[Provenance, _native.Tape]] = msgspec.field(default_factory=list)
+    rule_files: dict[int, set[int]] = msgspec.field(default_factory=dict)
 
 
 class SessionState:

@@ -6,8 +6,9 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from ordeal._engine.execution.class_path import load_class, trust_settings
 from ordeal._engine.execution.machine import MachineFactory
@@ -23,8 +24,7 @@ __all__ = ["SeedCorpus", "SeedReplay", "SeedReplayer", "SeedStatus", "load_seed"
 CLASS_CHARS_MAX = 100
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SeedReplay:
+class SeedReplay(msgspec.Struct, frozen=True, eq=False):
     """The result of replaying one seed.
 
     ``trace`` is None when the file cannot be read, ``error`` is what the run failed with, and ``reason`` says why the

@@ -8,8 +8,9 @@ like the other when only its arguments differ, and no change of what came before
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
+
+import msgspec
 
 from ordeal import _native
 from ordeal._engine.execution.bucket import falls_into, place_of
@@ -30,8 +31,7 @@ STEPS_MAX = 40
 CHANGES_MAX = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Suspicion:
+class Suspicion(msgspec.Struct, frozen=True):
     """That the failure ``later`` may be an aftereffect of the failure ``cause``. Both number findings."""
 
     later: int

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
+
+import msgspec
 
 from ordeal import _native
 from ordeal._engine.isolation.channel import Channel, ChannelError
@@ -29,8 +30,7 @@ class JobEnd(Enum):
     LOST = "lost"  # its process died early, or sent an invalid message
 
 
-@dataclass(slots=True)
-class Task:
+class Task(msgspec.Struct):
     """A job with the receiver of its messages.
 
     ``seconds`` is its time limit if it can be ended, None while its steps make progress. ``ended`` receives how it
@@ -76,8 +76,7 @@ class Here:
         """See ``Executor``. Nothing runs any more."""
 
 
-@dataclass(slots=True)
-class _Running:
+class _Running(msgspec.Struct):
     """A task whose process is running."""
 
     task: Task

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+
+import msgspec
 
 from ordeal import _native
 from ordeal._engine.execution.bucket import (
@@ -51,8 +52,7 @@ class Verdict(Enum):
     DROPPED = "dropped"  # not examined: too many
 
 
-@dataclass(slots=True)
-class Finding:
+class Finding(msgspec.Struct):
     """A bucket with the tape that fails in it."""
 
     bucket: str

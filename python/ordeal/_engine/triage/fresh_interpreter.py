@@ -11,7 +11,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import batched
 from pathlib import Path
 
@@ -57,8 +56,7 @@ _START = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FreshReplay:
+class FreshReplay(msgspec.Struct, frozen=True):
     """The result of a fresh process; ``status`` is None when it gave no answer, and ``reason`` then says why."""
 
     status: ReplayStatus | None

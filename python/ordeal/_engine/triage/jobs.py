@@ -5,9 +5,11 @@ A job reports each result at once, so that it is known even if its process dies 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+import msgspec
+import msgspec.structs
 
 from ordeal import _native
 from ordeal._engine.execution.bucket import bucket_through, falls_into
@@ -146,7 +148,7 @@ def tell_apart(first: Finding, lookalikes: Sequence[Finding], *, seconds: float)
                 return  # another tool watches the targets
             others = []
             for each in told[1:]:
-                other = dataclasses.replace(lookalikes[each.lookalike], tape=each.tape, shrunk=True, improved=True)
+                other = msgspec.structs.replace(lookalikes[each.lookalike], tape=each.tape, shrunk=True, improved=True)
                 other.bucket, other.lookalike = bucket_through(first.bucket, each.name), ""
                 _confirm(context.replayer, other)
                 left = max(0.0, began + seconds - monotonic())

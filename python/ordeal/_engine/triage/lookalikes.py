@@ -8,8 +8,9 @@ once the search is over and the first failure of the bucket is minimal; see ``te
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, Protocol
+
+import msgspec
 
 from ordeal import _native
 from ordeal._engine.execution.driver import FAULT_ON, RULE
@@ -33,24 +34,22 @@ class FailingRun(Protocol):
     lookalike: Reason
 
 
-@dataclass(slots=True)
-class _Seen:
+class _Seen(msgspec.Struct):
     """What the runs of a bucket that were kept had in common, and how many of them lacked something."""
 
     common: frozenset[int]
     lacking: int = 0
 
 
-@dataclass(slots=True)
-class Lookalikes[Run: FailingRun]:
+class Lookalikes[Run: FailingRun](msgspec.Struct):
     """Chooses the runs of each bucket that are kept: by counts and by what they had, so a seed always chooses alike.
 
     Kept are runs without a rule or a fault that all earlier ones had, since they fail without it; the latest runs that
     reached new code; and the second, fourth, eighth run, and so on. Steps that pass are not looked at.
     """
 
-    kept: dict[tuple[str, int], Run] = field(default_factory=dict)
-    _seen: dict[str, _Seen] = field(default_factory=dict)
+    kept: dict[tuple[str, int], Run] = msgspec.field(default_factory=dict)
+    _seen: dict[str, _Seen] = msgspec.field(default_factory=dict)
 
     def offer(self, run: Run, first: _native.Tape, number: int | None, *, new: bool) -> bool:
         """Keep ``run``, the failing run ``number`` in its bucket, if it may be another failure; return whether it is.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 import msgspec
@@ -19,15 +18,13 @@ from ordeal._engine.untrusted import error_message, remote_error, type_name
 from ordeal.result import Failure, SeedOutcome
 
 
-@dataclass(frozen=True, slots=True)
-class SeedBegun:
+class SeedBegun(msgspec.Struct, frozen=True):
     """The seed in the file ``path`` starts to run."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class SeedReplayed:
+class SeedReplayed(msgspec.Struct, frozen=True):
     """The seed in the file ``path`` has run, and showed these findings."""
 
     path: str
@@ -35,8 +32,7 @@ class SeedReplayed:
     findings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Shrinking:
+class Shrinking(msgspec.Struct, frozen=True):
     """Another candidate was tried: from ``steps_before`` steps to ``steps`` so far."""
 
     steps_before: int
@@ -44,8 +40,7 @@ class Shrinking:
     candidates: int
 
 
-@dataclass(frozen=True, slots=True)
-class FailureWritten:
+class FailureWritten(msgspec.Struct, frozen=True):
     """A failure so far, with its tape. ``finished`` is False when there was no time to make it minimal."""
 
     failure: Failure
@@ -54,8 +49,7 @@ class FailureWritten:
     finished: bool
 
 
-@dataclass(frozen=True, slots=True)
-class OtherFailure:
+class OtherFailure(msgspec.Struct, frozen=True):
     """A failure in the bucket of another one, with its tape: it comes from the lookalike ``number``.
 
     ``count`` counts the lookalikes that turned out to be the same.
@@ -67,37 +61,32 @@ class OtherFailure:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class ToldApart:
+class ToldApart(msgspec.Struct, frozen=True):
     """What the first failure of a bucket goes through, and the others in that bucket."""
 
     through: str
     others: tuple[OtherFailure, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AftereffectsFound:
+class AftereffectsFound(msgspec.Struct, frozen=True):
     """Pairs of numbers of failures: the first only shows what a step of the second did wrong."""
 
     pairs: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TraceWritten:
+class TraceWritten(msgspec.Struct, frozen=True):
     """The trace of a run that reached new code."""
 
     trace: Trace
 
 
-@dataclass(frozen=True, slots=True)
-class NotInDatabase:
+class NotInDatabase(msgspec.Struct, frozen=True):
     """Why plain pytest does not find one of the failures."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class CheckFailed:
+class CheckFailed(msgspec.Struct, frozen=True):
     """A check of the core failed, which is a mistake of this package, and ended the work ``where``."""
 
     where: str

@@ -10,7 +10,8 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from ordeal._engine.execution.bucket import place_of, whole_bucket
 from ordeal._engine.execution.driver import INITIALIZE, RULE
@@ -24,8 +25,7 @@ MANY = 5
 Judged = tuple[Finding, Failure]
 
 
-@dataclass(slots=True)
-class Family:
+class Family(msgspec.Struct):
     """The findings at one place. ``first`` is the one whose steps are tried for all others: it always fails."""
 
     first: Finding

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
@@ -46,8 +47,7 @@ FAILURES_MAX = 4
 PASSING_MAX = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
+class Sight(msgspec.Struct, frozen=True):
     """What a failing run executed: the edges of the targets while its machine was made, and in each step."""
 
     tape: _native.Tape
@@ -65,8 +65,7 @@ class Sight:
         return other.codes <= self.codes and other.edges <= self.edges
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbour:
+class Neighbour(msgspec.Struct, frozen=True):
     """A run with one choice changed, or without one step. ``alike`` says that it has the same steps.
 
     ``before`` says that it was changed before its last step.
@@ -89,8 +88,7 @@ class Form:
     neighbours: list[Neighbour] | None = field(default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class ToldFailure:
+class ToldFailure(msgspec.Struct, frozen=True):
     """A failure of the bucket: the first, or that of the run numbered ``lookalike``. ``count`` counts such runs."""
 
     tape: _native.Tape

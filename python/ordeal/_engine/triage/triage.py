@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+import msgspec
+import msgspec.structs
 
 from ordeal import _native
 from ordeal._engine.execution.bucket import bucket_through, place_of
@@ -84,8 +86,7 @@ class Listener(Protocol):
         """Return how many runs met ``finding``."""
 
 
-@dataclass(slots=True)
-class _FindingInTriage:
+class _FindingInTriage(msgspec.Struct):
     """A finding with the results of its job."""
 
     number: int
@@ -341,7 +342,7 @@ class Triage:
         if lookalikes is not None and tapes:
             for tape in (finding.tape, *tapes):
                 if tape is not each.shorter:
-                    lookalikes.add(dataclasses.replace(finding, tape=tape, lookalike="lacking"))
+                    lookalikes.add(msgspec.structs.replace(finding, tape=tape, lookalike="lacking"))
 
     def _tape_of(self, data: bytes) -> _native.Tape | None:
         """Return the tape of a trace of others, unless that cannot be used."""
