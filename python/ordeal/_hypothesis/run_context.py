@@ -99,6 +99,7 @@ class RunContext:
         follows: whether an argument is matched with the step that made its value, wherever that is now, once such a
             step was recorded. Replays do so, because they may have lost steps; other runs use positions.
         producers: the step of the tape that made the value of each name, once a recorded step has run.
+        records: whether all draws of this run go through Hypothesis, which records them; set before the first.
         loop: the step loop that runs the machine, if any: it must know when the run has a data object.
         draw_context: the context in which compiled strategies draw during the run. It counts the length until the run
             has a data object.
@@ -115,6 +116,7 @@ class RunContext:
         "loop",
         "machine",
         "producers",
+        "records",
         "source",
     )
 
@@ -126,6 +128,7 @@ class RunContext:
         self.machine: Any = None
         self.follows = True
         self.producers: dict[str, int] = {}
+        self.records = False
         self.loop: StepLoop | None = None
         self._data: TapeData | None = None
         self.draw_context = DrawContext()
@@ -166,7 +169,7 @@ class RunContext:
     def _make_data(self) -> TapeData:
         source = self.source
         provider = TapeProvider(source) if isinstance(source, NativeSource) else source.provider()
-        self._data = data = TapeData(provider, self.draw_context)
+        self._data = data = TapeData(provider, None if self.records else self.draw_context)
         data.length = self.draw_context.length
         self.draw_context.set_data(data)
         if self.loop is not None:

@@ -62,7 +62,7 @@ class DataDraws(DataObject):
             return super().draw(strategy, label)
         self.count += 1
         try:
-            value = data.context.draw(data, known, data.depth)
+            value = NotImplemented if data.context is None else data.context.draw(data, known, data.depth)
         except Exception as error:
             error.add_note(f"while generating {self._name(label)!r} from {strategy!r}")
             raise
@@ -75,11 +75,12 @@ class DataDraws(DataObject):
 class TapeData(ConjectureData):
     """Draws as its base class does, choice by choice, and counts their size alike; it keeps their values.
 
-    Its depth is ``SPANS_OF_ARGUMENT`` from the start. ``context`` draws by plans once the data object is set in it.
+    Its depth is ``SPANS_OF_ARGUMENT`` from the start. ``context`` draws by plans once the data object is
+    set in it; without one, each draw is recorded choice by choice.
     """
 
     def __init__(self, provider: PrimitiveProvider, context: DrawContext | None = None) -> None:
-        self.context = DrawContext() if context is None else context
+        self.context = context
         self._values: list[Any] = []
         self._drawn = 0
         self._recursions = 0  # draws under way from strategies that hold a recursive one

@@ -105,6 +105,7 @@ class LoweringDriver(Driver):
         outcome: Outcome,
     ) -> None:
         self._run_context = run
+        run.records = True
         self._chance = _WrittenChance(run)
         before = enter_run(self._chance, self.buggify_prob)
         try:

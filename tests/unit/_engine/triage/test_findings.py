@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from msgspec.structs import replace
 
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.storage.trace_file import MESSAGE_CHARS_MAX
