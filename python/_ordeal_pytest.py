@@ -65,6 +65,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Run the async tests of pytest-asyncio and anyio in simulated time: 10 schedules each, 200 with --chaos",
     )
     group.addoption(
+        "--simulate-order",
+        choices=("legal", "any"),
+        help="Order of callbacks in simulated tests: what asyncio allows, or any, and tell what only that breaks"
+        " (default: what each test says)",
+    )
+    group.addoption(
         "--ordeal-seed",
         metavar="SEED",
         help="Have all chance follow this number, git commit, `last` seed or `fresh` one (default: only `ordeal_rng`)",

@@ -10,6 +10,7 @@
 #include "bindings/simulate/ready_queue.h"
 #include "core/base/rng.h"
 #include "core/schedule/schedule.h"
+#include "core/schedule/schedule_planner.h"
 #include "core/schedule/schedule_shrinker.h"
 
 namespace ordeal::bindings {
@@ -69,10 +70,28 @@ void bind_schedule(py::module_& m) {
            py::arg("bound"))
       .def("event", &Schedule::event, py::arg("what"))
       .def("keep_all", &Schedule::keep_all)
+      .def_property_readonly("struck_of_kinds",
+                             [](const Schedule& self) {
+                               const auto counts = self.struck_of_kinds();
+                               return std::vector<std::uint64_t>(counts.begin(), counts.end());
+                             })
       .def_property_readonly("decisions", [](const Schedule& self) { return all_fields(self.decisions()); })
       .def_property_readonly("made", &Schedule::made)
       .def_property_readonly("event_hash", &Schedule::event_hash)
       .def_property_readonly("events", &Schedule::events);
+
+  py::class_<SchedulePlanner>(m, "SchedulePlanner")
+      .def(py::init<std::size_t, unsigned>(), py::arg("kinds"), py::arg("policies"))
+      .def(
+          "next", [](SchedulePlanner& self, std::uint64_t seed) { return self.next(seed).schedule(); }, py::arg("seed"))
+      .def("again", [](const SchedulePlanner& self) { return self.plan().schedule(); })
+      .def("tell", &SchedulePlanner::tell, py::arg("schedule"))
+      .def_property_readonly("chance", [](const SchedulePlanner& self) { return self.plan().chance; })
+      .def_property_readonly("is_steered",
+                             [](const SchedulePlanner& self) { return self.plan().policy != SchedulePolicy::kDrawn; })
+      .def_property_readonly("policy", [](const SchedulePlanner& self) { return static_cast<int>(self.plan().policy); })
+      .def_property_readonly("kept", &SchedulePlanner::kept)
+      .def_property_readonly("known", &SchedulePlanner::known);
 
   py::class_<ScheduleShrinker>(m, "ScheduleShrinker")
       .def(py::init(&make_shrinker), py::arg("decisions"))

@@ -147,11 +147,11 @@ py::object task_of(PyObject* callback) {
   return {};
 }
 
-void note_event(const ReadyQueue& queue, unsigned long long what) {
+void note_step(const ReadyQueue& queue, const StepState& state) {
   if (queue.decides != nullptr) [[likely]] {
-    queue.decides->event(what);
+    queue.decides->step(state.key, static_cast<unsigned long long>(state.waits));
   } else {
-    called(queue.schedule, loop_names().event, py::int_(what).ptr());
+    called(queue.schedule, loop_names().event, py::int_(state.key).ptr());
   }
 }
 
@@ -195,7 +195,7 @@ void run_step(PyObject* self, PyObject* handle, const LoopCallback& callback, Py
   if (state.aim != 0) {
     called(queue.interruptions, loop_names().before_turn, record.ptr());
   }
-  note_event(queue, state.key);
+  note_step(queue, state);
   if (is_set(queue.log)) {
     called(self, loop_names().log_step, record.ptr());
   }

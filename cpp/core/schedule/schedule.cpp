@@ -73,18 +73,24 @@ std::uint32_t Schedule::settle(const DecisionLabel& label, std::uint64_t label_h
       value = found->second < bound ? found->second : 0;
     }
   }
-  ++made_;
   if (value != 0 || keeps_all_) {
     decisions_.push_back({.label = label, .bound = bound, .value = value});
+    moments_.push_back(made_);
+  }
+  ++made_;
+  if (label.kind < rates_.size()) {
+    made_of_kinds_[label.kind] += bound > 1 ? 1U : 0U;
+    struck_of_kinds_[label.kind] += value != 0 ? 1U : 0U;
   }
   if (value != 0) {
     event(label_hash ^ value);
+    interleaving_.struck(place_hash(label.kind, label.actor, label.site), label.occurrence, value);
   }
   return value;
 }
 
 std::uint32_t Schedule::drawn(std::uint32_t kind, std::uint64_t label, std::uint32_t bound) const noexcept {
-  if (bound == 1 || kind >= rates_.size() || rates_[kind] == 0) {
+  if (bound == 1 || made_ < drawn_from_ || kind >= rates_.size() || rates_[kind] == 0) {
     return 0;
   }
   const std::uint64_t first = mix64(label ^ key_);
@@ -99,7 +105,7 @@ std::uint32_t Schedule::drawn(std::uint32_t kind, std::uint64_t label, std::uint
 }
 
 std::uint32_t Schedule::drawn_evenly(std::uint32_t kind, std::uint64_t label, std::uint32_t bound) const noexcept {
-  if (bound == 1 || kind >= rates_.size() || rates_[kind] == 0) {
+  if (bound == 1 || made_ < drawn_from_ || kind >= rates_.size() || rates_[kind] == 0) {
     return 0;
   }
   const std::uint64_t first = mix64(label ^ key_);

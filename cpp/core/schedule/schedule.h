@@ -13,6 +13,8 @@
 #include <span>
 #include <vector>
 
+#include "core/schedule/interleaving.h"
+
 namespace ordeal {
 
 // Where a decision is made. Actor and site are hashes of names that are stable between processes.
@@ -47,7 +49,8 @@ std::uint64_t schedule_key(std::uint64_t seed);
 // The decisions of one run. Thread-compatible.
 class Schedule {
  public:
-  Schedule(std::uint64_t key, ScheduleRates rates) : key_(key), rates_(std::move(rates)) {}
+  Schedule(std::uint64_t key, ScheduleRates rates)
+      : key_(key), rates_(std::move(rates)), made_of_kinds_(rates_.size(), 0), struck_of_kinds_(rates_.size(), 0) {}
 
   // Sets the value of a decision that the run has still to make. A value that is not below its bound then is 0.
   void set(const DecisionLabel& label, std::uint32_t value);
@@ -62,6 +65,25 @@ class Schedule {
 
   // Notes that something happened: two runs with equal hashes did the same in the same order.
   void event(std::uint64_t what) noexcept;
+
+  // Draws nothing before that many decisions are made: until then only what is set is not 0.
+  void draw_from(std::uint64_t made) noexcept { drawn_from_ = made; }
+
+  // Notes that `actor` runs its step number `number`, which is an event too.
+  void step(std::uint64_t actor, std::uint64_t number) {
+    event(actor);
+    interleaving_.step(actor, number);
+  }
+
+  // What was special about the order in which things happened.
+  [[nodiscard]] std::span<const std::uint64_t> features() const noexcept { return interleaving_.features(); }
+
+  // For each kept decision, how many were made before it.
+  [[nodiscard]] std::span<const std::uint64_t> moments() const noexcept { return moments_; }
+
+  // Of each kind, how many decisions with more than one value were made, and how many were not 0.
+  [[nodiscard]] std::span<const std::uint64_t> made_of_kinds() const noexcept { return made_of_kinds_; }
+  [[nodiscard]] std::span<const std::uint64_t> struck_of_kinds() const noexcept { return struck_of_kinds_; }
 
   // Keeps every decision from now on, and not only those whose value is not 0.
   void keep_all() noexcept { keeps_all_ = true; }
@@ -85,6 +107,11 @@ class Schedule {
   tsl::robin_map<std::uint64_t, std::uint32_t> occurrences_;  // by the hash of kind, actor and site
   tsl::robin_map<std::uint64_t, std::uint32_t> overrides_;    // by the hash of the whole label
   std::vector<Decision> decisions_;
+  std::vector<std::uint64_t> moments_;
+  std::vector<std::uint64_t> made_of_kinds_;
+  std::vector<std::uint64_t> struck_of_kinds_;
+  Interleaving interleaving_;
+  std::uint64_t drawn_from_ = 0;
   std::uint64_t made_ = 0;
   std::uint64_t events_ = 0;
   std::uint64_t event_hash_ = 0;

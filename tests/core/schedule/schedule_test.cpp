@@ -172,5 +172,18 @@ TEST(ScheduleRates, AKindIsLeftOutOfHalfOfTheRuns) {
   EXPECT_EQ(rates.size(), 7U);
 }
 
+TEST(Schedule, DrawsNothingBeforeItsMoment) {
+  Schedule schedule = always(5);
+  schedule.draw_from(10);
+  schedule.set({.kind = 0, .occurrence = 3, .actor = kActor, .site = kSite}, 1);
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    const std::uint32_t value = schedule.decide(0, kActor, kSite, 2);
+    EXPECT_EQ(value, i == 3 || i >= 10 ? 1U : 0U);
+  }
+  EXPECT_EQ(schedule.moments().front(), 3U);
+  EXPECT_EQ(schedule.made_of_kinds()[0], 20U);
+  EXPECT_EQ(schedule.struck_of_kinds()[0], 11U);
+}
+
 }  // namespace
 }  // namespace ordeal::ORDEAL_TEST_FILE

@@ -86,3 +86,40 @@ def test_async_tests_run_in_simulated_time(project: pytest.Pytester) -> None:
 
 def test_nothing_is_simulated_without_the_option(project: pytest.Pytester) -> None:
     project.runpytest_inprocess(*QUIET).assert_outcomes(failed=3, errors=1)
+
+
+ORDER_TESTS = """
+import asyncio
+import pytest
+from ordeal import simulate
+
+async def overtaken():
+    order = []
+    loop = asyncio.get_running_loop()
+    for number in range(6):
+        loop.call_soon(order.append, number)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert order == sorted(order)
+
+@pytest.mark.asyncio
+async def test_plain():
+    await overtaken()
+
+@simulate.test(runs=30)
+async def test_legal():
+    await overtaken()
+
+@simulate.test(runs=30, strict_order=True)
+async def test_strict():
+    await overtaken()
+"""
+
+
+def test_other_orders_are_searched_and_marked(project: pytest.Pytester) -> None:
+    project.makepyfile(test_them="", test_order=ORDER_TESTS)
+    options = ("--simulate", "--chaos", *QUIET, "test_order.py")
+    project.runpytest_inprocess(*options).assert_outcomes(passed=3, warnings=3)
+    result = project.runpytest_inprocess("--simulate-order", "any", *options)
+    result.assert_outcomes(passed=2, failed=1, warnings=2)
+    result.stdout.fnmatch_lines(["*Order-dependent:*", "*SimulationWarning: order-dependent: AssertionError*"])

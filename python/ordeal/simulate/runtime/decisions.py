@@ -19,6 +19,9 @@ KINDS: Final = (
 OVERTAKE: Final = KINDS.index("overtake")
 ORDER, STALL, ARRIVAL, CANCEL, PACKET, CUT, DATAGRAM, DISK, SILENCE = range(9)
 
+#: How a search plans its runs, as bits of the core: drawn, a few decisions, following or changing an earlier run.
+POLICIES: Final = {"auto": 0b1111, "random": 0b0001, "sparse": 0b0010}
+
 _SEPARATOR = " | "
 _PARTS = 4
 #: The largest value of a decision, and the largest seed.
@@ -118,6 +121,11 @@ def from_labels(table: Mapping[str, int]) -> Iterator[Decided]:
 def drawn_schedule(seed: int) -> _native.Schedule:
     """Return a schedule whose decisions follow from ``seed``; all are 0 for seed 0."""
     return _native.drawn_schedule(seed, len(KINDS))
+
+
+def planner(policy: str) -> _native.SchedulePlanner:
+    """Return what plans the runs of a search in a way that ``POLICIES`` names."""
+    return _native.SchedulePlanner(len(KINDS), POLICIES[policy])
 
 
 def fixed_schedule(decisions: Iterable[Decided]) -> _native.Schedule:

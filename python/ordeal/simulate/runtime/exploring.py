@@ -18,11 +18,13 @@ from ordeal.simulate.runtime.decisions import (
     CANCEL,
     KINDS,
     OVERTAKE,
+    POLICIES,
     SEED_MAX,
     Decided,
     drawn_schedule,
     fixed_schedule,
     from_labels,
+    planner,
 )
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S
 from ordeal.simulate.runtime.node_faults import NODE_FAULTS
@@ -97,13 +99,15 @@ def explore(
     allow: Any = (),
     time_limit: float = TIME_LIMIT_S,
     check: bool = True,
+    policy: str = "auto",
     order: str = "legal",
     strict_order: bool = False,
 ) -> Report:
     """Run a coroutine function under many schedules, and raise the first failure with what it needs.
 
-    The first run, with seed 0, is the plain one. A failure is repeated, and then shrunk to the decisions without which
-    it does not happen. The error that is raised is that of the program, with a note.
+    The first run, with seed 0, is the plain one. Runs that did things in a new order are followed and changed. A
+    failure is repeated, and then shrunk to the decisions without which it does not happen. The error that is raised is
+    that of the program, with a note.
 
     Args:
         main: an ``async def`` function without arguments, or with one, ``world``: a world of nodes. Each run calls it
@@ -117,6 +121,8 @@ def explore(
         allow: what the runs may do though no simulation controls it, such as ``["time.sleep"]``.
         time_limit: the simulated seconds after which a run fails.
         check: whether to raise; otherwise the report has the failure.
+        policy: ``"auto"`` steers runs by what earlier ones did; with ``"random"`` each follows from its seed alone, and
+            with ``"sparse"`` each makes only a few decisions that are not 0.
         order: ``"any"`` lets callbacks that are ready overtake each other as well, which asyncio rules out and other
             loops do not. What only such an order brings about is a warning, and ``order_dependent`` of the report.
         strict_order: whether that is a failure too.
@@ -133,6 +139,7 @@ def explore(
         checked_seconds("seconds", seconds)
     check_cancel(cancel, settings)
     check_order(order, cancel)
+    check_policy(policy)
     search = ScheduleSearch(main, settings)
     with search.entered():
         if cancel == "each":
@@ -140,7 +147,7 @@ def explore(
         elif order == "any":
             search.try_any_order(seed, runs, seconds, is_strict=strict_order)
         else:
-            search.try_seeds(seed, runs, seconds)
+            search.try_seeds(seed, runs, seconds, policy)
     if check and search.report.failure is not None:
         raise noted(search.report.failure) from search.report.failure.error.__cause__
     return search.report
@@ -190,20 +197,23 @@ class ScheduleSearch:
                 stacklevel=3,
             )
 
-    def try_seeds(self, first: int, runs: int, seconds: float | None) -> None:
-        """Run with one seed after another, until a run fails."""
+    def try_seeds(self, first: int, runs: int, seconds: float | None, policy: str = "auto") -> None:
+        """Run with one seed after another, or what ``policy`` makes of it, until a run fails."""
+        plans = planner(policy)
         end = None if seconds is None else _native.monotonic() + seconds
         for seed in range(first, first + runs):
+            schedule = plans.next(seed)
             try:
-                outcome = self._run(drawn_schedule(seed), chance=seed)
+                outcome = self._run(schedule, chance=plans.chance)
             except StalledStep as error:
-                error.add_note(f"\nFound with seed {seed}.")
+                error.add_note(f"\nFound with seed {seed}{' and what earlier runs did' if plans.is_steered else ''}.")
                 raise
             if outcome.error is not None:
-                self._found(outcome, seed)
+                self._found(outcome, plans.chance, seed, is_steered=plans.is_steered)
                 return
+            plans.tell(schedule)
             if self.report.runs % CHECK_EVERY == 1 and not self.report.nondeterministic:
-                self._check_again(seed, outcome)
+                self._check_again(plans, seed, outcome)
             if end is not None and _native.monotonic() > end:
                 return
 
@@ -295,9 +305,10 @@ class ScheduleSearch:
         report.made += outcome.made
         report.simulated_s += outcome.simulated_s
         report.cut_short += outcome.is_cut_short
-        for decision in outcome.decisions:
-            if decision.kind not in NODE_FAULTS:
-                report.disturbed[decision.kind] += 1
+        if outcome.made:
+            for kind, number in zip(KINDS, schedule.struck_of_kinds, strict=True):
+                if number and kind not in NODE_FAULTS:
+                    report.disturbed[kind] += number
         for (kind, node), number in outcome.strikes.items():
             report.disturbed[kind] += number
             report.strikes[kind, node] += number
@@ -308,11 +319,12 @@ class ScheduleSearch:
 
     # Failures
 
-    def _found(self, outcome: Outcome, seed: int) -> None:
-        run, made = self.report.runs, outcome.made
-        found = self._confirmed(outcome, seed)
+    def _found(self, outcome: Outcome, chance: int, seed: int | None = None, *, is_steered: bool = False) -> None:
+        """Confirm and shrink a failure; ``seed`` is that of the run, if it is another one than that of chance."""
+        run, made, seed = self.report.runs, outcome.made, chance if seed is None else seed
+        found = self._confirmed(outcome, chance)
         is_flaky = found is None
-        needed, chance, error = found or (outcome.decisions, seed, outcome.error)
+        needed, chance, error = found or (outcome.decisions, chance, outcome.error)
         assert error is not None
         self.report.failure = ScheduleFailure(
             error=error,
@@ -324,6 +336,7 @@ class ScheduleSearch:
             chance=chance,
             faults=self._settings.faults,
             is_flaky=is_flaky,
+            is_steered=is_steered,
             shrink_limit=self._shrink_limit,
         )
 
@@ -360,11 +373,12 @@ class ScheduleSearch:
 
     # Determinism
 
-    def _check_again(self, seed: int, outcome: Outcome) -> None:
-        again = run_once(self._main, drawn_schedule(seed), self._settings, self._surroundings, chance=seed)
+    def _check_again(self, plans: _native.SchedulePlanner, seed: int, outcome: Outcome) -> None:
+        """Repeat a run and compare what it did."""
+        again = run_once(self._main, plans.again(), self._settings, self._surroundings, chance=plans.chance)
         if again.event_hash == outcome.event_hash and again.error is None:
             return
-        first, second = self._logged(seed), self._logged(seed)
+        first, second = self._logged(plans), self._logged(plans)
         differing = next((pair for pair in zip(first, second, strict=False) if pair[0] != pair[1]), None)
         if differing is None and len(first) == len(second):
             self.report.nondeterministic = f"seed {seed} did something else at first than later: state is kept"
@@ -372,14 +386,14 @@ class ScheduleSearch:
             one, other = differing or ("the end of the run", (first + second)[min(len(first), len(second))])
             self.report.nondeterministic = f"seed {seed}, {one} in one run and {other} in another"
 
-    def _logged(self, seed: int) -> list[str]:
+    def _logged(self, plans: _native.SchedulePlanner) -> list[str]:
         log: list[str] = []
         run_once(
             self._main,
-            drawn_schedule(seed),
+            plans.again(),
             self._settings,
             self._surroundings,
-            chance=seed,
+            chance=plans.chance,
             log=lambda at, who, what: log.append(f"{who} at {at:.6f} s in `{what}`"),
         )
         return log
@@ -389,6 +403,13 @@ def allowing(settings: RunSettings, decisions: Iterable[Decided]) -> RunSettings
     """Return settings with which these decisions can be made: callbacks overtake each other only if one says so."""
     is_in_any_order = any(decision.kind == KINDS[OVERTAKE] for decision in decisions)
     return replace(settings, is_in_any_order=settings.is_in_any_order or is_in_any_order)
+
+
+def check_policy(policy: Any) -> None:
+    """Raise SimulationError unless ``policy`` is one."""
+    if not isinstance(policy, str) or policy not in POLICIES:
+        names = ", ".join(f'"{name}"' for name in POLICIES)
+        raise SimulationError(f"policy is {policy!r:.100}", hint=f"write one of {names}")
 
 
 def check_order(order: Any, cancel: Any) -> None:

@@ -30,6 +30,8 @@ class ScheduleFailure:
     """Whether it did not happen again with the same decisions."""
     is_order_dependent: bool = False
     """Whether only an order of callbacks that asyncio rules out brings it about."""
+    is_steered: bool = False
+    """Whether what earlier runs did decided what the run that found it was to do, so that no seed alone repeats it."""
     shrink_limit: str = ""
     """The limit at which shrinking ended, as text; empty if each decision that is left is known to be needed."""
 

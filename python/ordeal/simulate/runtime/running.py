@@ -60,8 +60,7 @@ class Outcome:
     bucket: str = ""
     is_cut_short: bool = False
     """Whether a cancellation that a fault made ended the test itself."""
-    decisions: list[Decided] = field(default_factory=list)
-    """Those whose value was not 0."""
+    schedule: _native.Schedule
     made: int = 0
     event_hash: int = 0
     steps: int = 0
@@ -69,6 +68,11 @@ class Outcome:
     waited: dict[str, int] = field(default_factory=dict)
     struck: dict[str, int] = field(default_factory=dict)
     strikes: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    @property
+    def decisions(self) -> list[Decided]:
+        """Those whose value was not 0."""
+        return decided(self.schedule)
 
 
 def run_settings(faults: Any, allow: Any, time_limit: Any) -> RunSettings:
@@ -149,7 +153,7 @@ def run_once(
         log=log,
         is_in_any_order=settings.is_in_any_order,
     )
-    outcome = Outcome()
+    outcome = Outcome(schedule=schedule)
     if is_examined or isinstance(main, WorldMain):
         with ExitStack() as stack:
             if is_examined:
@@ -161,7 +165,6 @@ def run_once(
         _run(main, loop, settings, surroundings, chance, outcome)
     if outcome.error is not None:
         outcome.bucket = bucket_of(outcome.error)
-    outcome.decisions = decided(schedule)
     outcome.made, outcome.event_hash = schedule.made, schedule.event_hash
     outcome.steps, outcome.simulated_s = loop.steps, loop.time()
     outcome.strikes = loop.strikes

@@ -12,7 +12,14 @@ from ordeal._engine.storage.trace_file import Trace
 from ordeal.errors import TraceError
 from ordeal.simulate.arguments import checked_number
 from ordeal.simulate.errors import SimulationError
-from ordeal.simulate.runtime.exploring import RUNS_MAX, ScheduleSearch, check_cancel, noted
+from ordeal.simulate.runtime.exploring import (
+    RUNS_MAX,
+    ScheduleSearch,
+    check_cancel,
+    check_order,
+    check_policy,
+    noted,
+)
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S
 from ordeal.simulate.runtime.report import ScheduleFailure
 from ordeal.simulate.runtime.running import Main, Outcome, RunSettings, run_settings
@@ -40,6 +47,9 @@ class SimulatedTest:
         runs: int,
         seed: int,
         cancel: str | None,
+        policy: str = "auto",
+        order: str = "legal",
+        strict_order: bool = False,
         is_decorated: bool = True,
     ) -> None:
         """``is_decorated`` is False for a test that runs here only because of ``--simulate``."""
@@ -49,6 +59,9 @@ class SimulatedTest:
         self._runs = runs
         self._seed = seed
         self._cancel = cancel
+        self._policy = policy
+        self._order = order
+        self._is_strict = strict_order
 
     @property
     def name(self) -> str:
@@ -68,10 +81,13 @@ class SimulatedTest:
             failure = self._saved_failure(search, folder)
             if failure is None:
                 runs = min(self._runs, PLAIN_RUNS) if is_short else self._runs
+                order = None if request is None else request.config.getoption("simulate_order", default=None)
                 if self._cancel == "each":
                     search.try_each_cancellation(runs, None)
+                elif (order or self._order) == "any":
+                    search.try_any_order(self._seed, runs, None, is_strict=self._is_strict)
                 else:
-                    search.try_seeds(self._seed, runs, None)
+                    search.try_seeds(self._seed, runs, None, self._policy)
                 failure = search.report.failure
         if request is not None and search.report.runs:
             request.node.add_report_section("call", "simulation", str(search.report))
@@ -163,6 +179,9 @@ def simulated_test(
     cancel: str | None = None,
     allow: Any = (),
     time_limit: float = TIME_LIMIT_S,
+    policy: str = "auto",
+    order: str = "legal",
+    strict_order: bool = False,
 ) -> Callable[[AsyncTest], Callable[..., None]]: ...
 
 
@@ -176,6 +195,9 @@ def simulated_test(
     cancel: str | None = None,
     allow: Any = (),
     time_limit: float = TIME_LIMIT_S,
+    policy: str = "auto",
+    order: str = "legal",
+    strict_order: bool = False,
 ) -> Any:
     """Decorate an ``async def`` test to run in a simulation, under many schedules.
 
@@ -191,6 +213,10 @@ def simulated_test(
         cancel: ``"each"`` tries every cancellation that the plain run could have had, in place of random runs.
         allow: what the runs may do though no simulation controls it, such as ``["time.sleep"]``.
         time_limit: the simulated seconds after which a run fails.
+        policy: ``"random"`` plans each run by its seed alone, and not by what earlier ones did.
+        order: ``"any"`` lets callbacks that are ready overtake each other as well, which asyncio rules out. What only
+            such an order brings about is a warning. ``pytest --simulate-order any`` does so for all tests.
+        strict_order: whether that is a failure too.
 
     Raises:
         SimulationError: an argument cannot be used, or the function is not ``async def``.
@@ -199,6 +225,9 @@ def simulated_test(
     checked_number("runs", runs, 1, RUNS_MAX)
     checked_number("seed", seed, 0, RUNS_MAX)
     check_cancel(cancel, settings)
+    check_order(order, cancel)
+    check_policy(policy)
+    options: dict[str, Any] = {"policy": policy, "order": order, "strict_order": strict_order}
 
     def decorate(function: AsyncTest) -> Callable[..., None]:
         name = getattr(function, "__name__", repr(function))
@@ -206,7 +235,7 @@ def simulated_test(
             if hasattr(function, "hypothesis"):
                 raise SimulationError(f"{name} is wrapped by @given", hint="write `@given(...)` above `@simulate.test`")
             raise SimulationError(f"{name} is not `async def`", hint=f"write `async def {name}(...)`")
-        return _made(SimulatedTest(function, settings, runs=runs, seed=seed, cancel=cancel), function)
+        return _made(SimulatedTest(function, settings, runs=runs, seed=seed, cancel=cancel, **options), function)
 
     return decorate if function is None else decorate(function)
 

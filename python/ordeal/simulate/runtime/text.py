@@ -77,6 +77,8 @@ class _Failure(Protocol):
     def shrink_limit(self) -> str: ...
     @property
     def is_order_dependent(self) -> bool: ...
+    @property
+    def is_steered(self) -> bool: ...
 
 
 class _Report(Protocol):
@@ -173,8 +175,9 @@ def _node_fault_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str
 
 def failure_text(failure: _Failure, replay: str | None = None) -> str:
     """Return what a failure needs and how to repeat it: by default with a call of ``run``."""
+    how = "steered by earlier runs: no seed alone repeats it" if failure.is_steered else f"seed {failure.seed}"
     lines = [
-        f"Found by run {failure.run:,} (seed {failure.seed}).",
+        f"Found by run {failure.run:,} ({how}).",
         f"Needed: {needed_text(failure.decided)}, of {counted(failure.made, 'decision')}.",
         *(f"  {decision_text(decision, failure.faults)}" for decision in failure.decided),
     ]

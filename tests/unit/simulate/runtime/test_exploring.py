@@ -101,6 +101,49 @@ def test_a_simulation_leaves_the_generators_of_the_process_alone() -> None:
     assert random.random() == drawn
 
 
+async def _lock_of_five_turns() -> None:
+    """Fails if, five times in a row, the second of two timers with one deadline fires first."""
+    turns = 0
+    while turns < 5:
+        order = list[int]()
+
+        async def wait(number: int, order: list[int] = order) -> None:
+            await asyncio.sleep(1)
+            order.append(number)
+
+        await asyncio.gather(wait(1), wait(2), wait(3))
+        if order[:2] != [3, 1]:
+            return
+        turns += 1
+    raise RuntimeError("opened")
+
+
+def test_runs_follow_those_that_got_far() -> None:
+    found = failure_of(_lock_of_five_turns, runs=3000)
+    assert found.is_steered
+    assert "steered by earlier runs: no seed alone repeats it" in str(found)
+    assert len(found.decided) == 5
+    with pytest.raises(RuntimeError, match="opened"):
+        simulate.run(_lock_of_five_turns, decisions=found.decisions)
+    again = failure_of(_lock_of_five_turns, runs=3000)
+    assert (again.run, again.decisions) == (found.run, found.decisions)
+    assert simulate.explore(_lock_of_five_turns, runs=found.run, policy="random").failure is None
+
+
+def test_without_steering_a_seed_repeats_a_failure() -> None:
+    found = failure_of(_ten_sleepers, policy="random")
+    assert not found.is_steered
+    with pytest.raises(AssertionError):
+        simulate.run(_ten_sleepers, seed=found.seed)
+
+
+@pytest.mark.parametrize("policy", ["best", None])
+def test_a_policy_that_is_none_is_refused(policy: Any) -> None:
+    with pytest.raises(simulate.SimulationError, match="policy is") as caught:
+        simulate.explore(nothing, policy=policy)
+    assert caught.value.hint == 'write one of "auto", "random", "sparse"'
+
+
 def test_runs_that_end_early_are_counted() -> None:
     async def child() -> None:
         await asyncio.sleep(1)
@@ -296,6 +339,14 @@ def test_what_another_order_of_callbacks_breaks_is_marked() -> None:
     assert "order of asyncio rules this out" in str(found)
     with pytest.raises(AssertionError):
         simulate.run(_deposit_before_audit, decisions=found.decisions)
+
+
+def test_a_test_can_ask_for_another_order() -> None:
+    simulate.test(runs=50)(_deposit_before_audit)()
+    with pytest.warns(simulate.SimulationWarning, match="order-dependent: AssertionError"):
+        simulate.test(runs=50, order="any")(_deposit_before_audit)()
+    with pytest.raises(AssertionError, match="1"), pytest.warns(simulate.SimulationWarning):
+        simulate.test(runs=50, order="any", strict_order=True)(_deposit_before_audit)()
 
 
 @pytest.mark.filterwarnings("ignore::ordeal.simulate.SimulationWarning")

@@ -1,0 +1,35 @@
+// What is special about the order in which one run did things, as numbers that are the same in every process: which
+// step of one task came right after which of another, and what struck where. Knows nothing of event loops or threads.
+#pragma once
+
+#include <tsl/robin_set.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace ordeal {
+
+// The features of one run. Thread-compatible.
+class Interleaving {
+ public:
+  // Notes that `actor` runs its step number `step`, from 0.
+  void step(std::uint64_t actor, std::uint64_t step);
+
+  // Notes that something other than nothing was decided at a place.
+  void struck(std::uint64_t place, std::uint32_t occurrence, std::uint32_t value);
+
+  // In the order in which they came up, each once.
+  [[nodiscard]] const std::vector<std::uint64_t>& features() const noexcept { return features_; }
+
+ private:
+  void add(std::uint64_t feature);
+
+  std::uint64_t actor_ = 0;   // who ran last
+  std::uint64_t at_ = 0;      // and which of its steps, as a bucket
+  std::uint64_t before_ = 0;  // who ran before it
+  std::vector<std::uint64_t> features_;
+  tsl::robin_set<std::uint64_t> known_;  // empty as long as there are few
+};
+
+}  // namespace ordeal

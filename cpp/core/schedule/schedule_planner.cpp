@@ -1,0 +1,205 @@
+#include "core/schedule/schedule_planner.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace ordeal {
+namespace {
+
+// How many runs are drawn before any is changed, and how many are kept to be changed.
+constexpr std::uint64_t kDrawnFirst = 4;
+constexpr std::size_t kRunsKeptMax = 512;
+// Runs with more decisions are not kept, as what each of them needs would hardly be found.
+constexpr std::size_t kDecisionsMax = 4096;
+constexpr std::size_t kFeaturesKept = 12;
+constexpr std::size_t kHitsMax = std::size_t{1} << 20U;
+// The smallest share of runs that a policy gets, and how fast what it brought once is forgotten.
+constexpr double kPolicyShareMin = 0.12;
+constexpr double kPolicyForget = 0.98;
+constexpr double kWordRange = 4294967296.0;
+constexpr double kSparseRateMax = 0.5;
+// Between how many runs the one to change is chosen.
+constexpr int kParentCandidates = 3;
+
+}  // namespace
+
+Schedule SchedulePlan::schedule() const {
+  Schedule made(key, rates);
+  made.draw_from(drawn_from);
+  for (const Decision& decision : fixed) {
+    made.set(decision.label, decision.value);
+  }
+  return made;
+}
+
+const SchedulePlan& SchedulePlanner::next(std::uint64_t seed) {
+  ++runs_;
+  Rng rng = Rng::stream(seed, "schedule plan");
+  plan_ = {};
+  plan_.policy = seed == 0 || runs_ <= kDrawnFirst ? SchedulePolicy::kDrawn : choose(rng);
+  plan_.key = schedule_key(seed);
+  plan_.chance = seed;
+  switch (plan_.policy) {
+    case SchedulePolicy::kDrawn:
+      plan_.rates = draw_schedule_rates(plan_.key, kinds_);
+      break;
+    case SchedulePolicy::kSparse:
+      plan_sparse(rng, 1 + rng.below(4));
+      break;
+    case SchedulePolicy::kFollow:
+      plan_follow(rng, seed);
+      break;
+    case SchedulePolicy::kChange:
+      plan_change(rng);
+      break;
+  }
+  return plan_;
+}
+
+SchedulePolicy SchedulePlanner::choose(Rng& rng) const {
+  std::array<double, kSchedulePolicies> weights{};
+  double best = 0;
+  for (std::size_t i = 0; i < kSchedulePolicies; ++i) {
+    weights[i] = (gains_[i] + 1) / (costs_[i] + 1);
+    best = std::max(best, weights[i]);
+  }
+  double total = 0;
+  for (std::size_t i = 0; i < kSchedulePolicies; ++i) {
+    const auto policy = static_cast<SchedulePolicy>(i);
+    const bool needs_parent = policy == SchedulePolicy::kFollow || policy == SchedulePolicy::kChange;
+    const bool is_usable = ((policies_ >> i) & 1U) != 0 && !(needs_parent && kept_.empty());
+    weights[i] = is_usable ? std::max(weights[i], kPolicyShareMin * best) : 0;
+    total += weights[i];
+  }
+  double drawn = static_cast<double>(rng.below(std::uint64_t{1} << 32U)) / kWordRange * total;
+  for (std::size_t i = 0; i < kSchedulePolicies; ++i) {
+    if (weights[i] > 0 && drawn < weights[i]) {
+      return static_cast<SchedulePolicy>(i);
+    }
+    drawn -= weights[i];
+  }
+  return SchedulePolicy::kDrawn;
+}
+
+// A few decisions of one or two kinds that the program leaves open at all.
+void SchedulePlanner::plan_sparse(Rng& rng, std::uint64_t wanted) {
+  plan_.rates.assign(kinds_, 0);
+  std::vector<std::size_t> open;
+  for (std::size_t kind = 0; kind < kinds_; ++kind) {
+    if (horizon_[kind] > 0) {
+      open.push_back(kind);
+    }
+  }
+  if (open.empty()) {
+    return;
+  }
+  const std::uint64_t kinds = 1 + rng.below(2);
+  for (std::uint64_t i = 0; i < kinds; ++i) {
+    const std::size_t kind = open[rng.below(open.size())];
+    const double rate =
+        std::min(kSparseRateMax, static_cast<double>(wanted) / static_cast<double>(kinds) / horizon_[kind]);
+    plan_.rates[kind] = static_cast<std::uint32_t>(rate * kWordRange);
+  }
+}
+
+std::uint64_t SchedulePlanner::worth(const Kept& kept) const {
+  std::uint64_t rarest = std::numeric_limits<std::uint32_t>::max();
+  for (const std::uint64_t feature : kept.features) {
+    const auto found = hits_.find(feature);
+    rarest = std::min<std::uint64_t>(rarest, found == hits_.end() ? 0 : found->second);
+  }
+  return rarest + kept.chosen;
+}
+
+// Of a few, the one whose features are the rarest and that was changed the least.
+SchedulePlanner::Kept& SchedulePlanner::parent(Rng& rng) {
+  std::size_t best = rng.below(kept_.size());
+  for (int i = 1; i < kParentCandidates; ++i) {
+    const std::size_t other = rng.below(kept_.size());
+    if (worth(kept_[other]) < worth(kept_[best])) {
+      best = other;
+    }
+  }
+  ++kept_[best].chosen;
+  return kept_[best];
+}
+
+// What a run needs to have got far is mostly what it decided last: late moments are more likely.
+void SchedulePlanner::plan_follow(Rng& rng, std::uint64_t seed) {
+  const Kept& from = parent(rng);
+  plan_.drawn_from = std::max(rng.below(from.made + 1), rng.below(from.made + 1));
+  plan_.chance = from.chance;
+  for (std::size_t i = 0; i < from.decisions.size() && from.moments[i] < plan_.drawn_from; ++i) {
+    plan_.fixed.push_back(from.decisions[i]);
+  }
+  if (rng.chance(0.5)) {
+    plan_.rates = draw_schedule_rates(schedule_key(seed), kinds_);
+  } else {
+    plan_sparse(rng, 1 + rng.below(4));
+  }
+}
+
+void SchedulePlanner::plan_change(Rng& rng) {
+  const Kept& from = parent(rng);
+  plan_.chance = from.chance;
+  const double dropped = from.decisions.empty() ? 0 : 1.0 / static_cast<double>(from.decisions.size());
+  for (const Decision& decision : from.decisions) {
+    if (!rng.chance(dropped)) {
+      plan_.fixed.push_back(decision);
+    } else if (rng.chance(0.5)) {
+      plan_.fixed.push_back(decision);
+      plan_.fixed.back().value = static_cast<std::uint32_t>(rng.below(decision.bound));
+    }
+  }
+  if (rng.chance(0.25)) {
+    const Kept& other = parent(rng);
+    for (const Decision& decision : other.decisions) {
+      if (rng.chance(0.5)) {
+        plan_.fixed.push_back(decision);
+      }
+    }
+  }
+  plan_sparse(rng, rng.below(3));
+}
+
+void SchedulePlanner::tell(const Schedule& schedule) {
+  std::vector<std::uint64_t> fresh;
+  for (const std::uint64_t feature : schedule.features()) {
+    if (hits_.size() == kHitsMax && !hits_.contains(feature)) {
+      continue;
+    }
+    if (++hits_[feature] == 1) {
+      fresh.push_back(feature);
+    }
+  }
+  const auto policy = static_cast<std::size_t>(plan_.policy);
+  for (std::size_t i = 0; i < kSchedulePolicies; ++i) {
+    gains_[i] *= kPolicyForget;
+    costs_[i] *= kPolicyForget;
+  }
+  gains_[policy] += fresh.empty() ? 0 : 1;
+  costs_[policy] += 1;
+  const auto made = schedule.made_of_kinds();
+  for (std::size_t kind = 0; kind < std::min(kinds_, made.size()); ++kind) {
+    const auto seen = static_cast<double>(made[kind]);
+    horizon_[kind] = horizon_[kind] == 0 ? seen : horizon_[kind] + ((seen - horizon_[kind]) / 8);
+  }
+  if (fresh.empty() || schedule.decisions().size() > kDecisionsMax) {
+    return;
+  }
+  if (kept_.size() == kRunsKeptMax) {
+    // The one that was changed the most, or is the most usual.
+    const auto worst = std::ranges::max_element(kept_, {}, [this](const Kept& kept) { return worth(kept); });
+    kept_.erase(worst);
+  }
+  if (fresh.size() > kFeaturesKept) {  // those that came up last took the most to reach
+    fresh.erase(fresh.begin(), fresh.end() - static_cast<std::ptrdiff_t>(kFeaturesKept));
+  }
+  kept_.push_back({.decisions = {schedule.decisions().begin(), schedule.decisions().end()},
+                   .moments = {schedule.moments().begin(), schedule.moments().end()},
+                   .features = std::move(fresh),
+                   .made = schedule.made(),
+                   .chance = plan_.chance});
+}
+
+}  // namespace ordeal

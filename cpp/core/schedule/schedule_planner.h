@@ -1,0 +1,83 @@
+// Plans the schedules of a search: which run is drawn afresh, and which changes what an earlier one decided. Runs that
+// did things in a new order are kept; a bandit learns which way of planning brings such orders.
+#pragma once
+
+#include <tsl/robin_map.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/rng.h"
+#include "core/schedule/schedule.h"
+
+namespace ordeal {
+
+// How a run is planned.
+enum class SchedulePolicy : std::uint8_t {
+  kDrawn,   // all from its seed, each kind of decision at a rate of its own
+  kSparse,  // a few decisions of one or two kinds in the whole run
+  kFollow,  // as an earlier run up to some moment, and from there on drawn
+  kChange,  // as an earlier run, with decisions left out, put in, or taken from a third
+};
+inline constexpr std::size_t kSchedulePolicies = 4;
+
+// What one run is to do. The same plan makes the same schedule.
+struct SchedulePlan {
+  SchedulePolicy policy = SchedulePolicy::kDrawn;
+  std::uint64_t key = 0;
+  ScheduleRates rates;
+  std::vector<Decision> fixed;   // what it does whatever else is drawn
+  std::uint64_t drawn_from = 0;  // how many decisions are made before anything is drawn
+  std::uint64_t chance = 0;      // what seeds the generators of the program
+
+  [[nodiscard]] Schedule schedule() const;
+};
+
+// Thread-compatible.
+class SchedulePlanner {
+ public:
+  // `policies` is a set of bits, one for each policy that may be used. The first runs are drawn in any case.
+  SchedulePlanner(std::size_t kinds, unsigned policies) : kinds_(kinds), policies_(policies), horizon_(kinds, 0) {}
+
+  // Plans the next run. With seed 0 nothing special happens in it.
+  const SchedulePlan& next(std::uint64_t seed);
+  [[nodiscard]] const SchedulePlan& plan() const noexcept { return plan_; }
+
+  // Learns from the run that `next` planned.
+  void tell(const Schedule& schedule);
+
+  // How many runs are kept, and how many features are known.
+  [[nodiscard]] std::size_t kept() const noexcept { return kept_.size(); }
+  [[nodiscard]] std::size_t known() const noexcept { return hits_.size(); }
+
+ private:
+  struct Kept {
+    std::vector<Decision> decisions;
+    std::vector<std::uint64_t> moments;   // before each decision, how many were made
+    std::vector<std::uint64_t> features;  // those that were new, or some of them
+    std::uint64_t made = 0;
+    std::uint64_t chance = 0;
+    std::uint64_t chosen = 0;
+  };
+
+  SchedulePolicy choose(Rng& rng) const;
+  Kept& parent(Rng& rng);
+  [[nodiscard]] std::uint64_t worth(const Kept& kept) const;
+  void plan_sparse(Rng& rng, std::uint64_t wanted);
+  void plan_follow(Rng& rng, std::uint64_t seed);
+  void plan_change(Rng& rng);
+
+  std::size_t kinds_;
+  unsigned policies_;
+  std::vector<double> horizon_;  // of each kind, how many decisions that are open a run makes
+  SchedulePlan plan_;
+  std::vector<Kept> kept_;
+  tsl::robin_map<std::uint64_t, std::uint32_t> hits_;  // of each feature, how many runs had it
+  std::array<double, kSchedulePolicies> gains_{};
+  std::array<double, kSchedulePolicies> costs_{};
+  std::uint64_t runs_ = 0;
+};
+
+}  // namespace ordeal
