@@ -30,6 +30,11 @@ HARMFUL = 77
 DELETABLE = "deletable"
 
 
+def loop_in_c() -> None:
+    """Never return to Python, nor let other threads run; between its turns it sleeps, to leave the cores to others."""
+    sum(map(ctypes.PyDLL(None).usleep, itertools.repeat(20_000)))
+
+
 class Hostile(RuleBasedStateMachine):
     """Two steps lead up to the harm, three to the ordinary bug."""
 
@@ -136,7 +141,7 @@ class EatsMemory(Hostile):
 
 class HangsInC(Hostile):
     def harm(self) -> None:
-        sum(itertools.repeat(0))
+        loop_in_c()
 
 
 class Sleeps(Hostile):
@@ -300,7 +305,7 @@ class ExitsInInit(RuleBasedStateMachine):
 class HangsInInit(ExitsInInit):
     def __init__(self) -> None:
         RuleBasedStateMachine.__init__(self)
-        sum(itertools.repeat(0))
+        loop_in_c()
 
 
 class ExitsInInvariant(Hostile):

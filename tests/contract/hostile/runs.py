@@ -31,6 +31,8 @@ MAX_TIME_ENDING = MAX_SHRINK_TIME_ENDING = 10.0
 MAX_SHRINK_TIME_HANGING = 2.0
 #: Enough to find all that there is, where no run hangs.
 MAX_RUNS = 150
+#: Enough for a failure that each run has, and that is to be counted more often than there are workers.
+MAX_RUNS_FAILING = 10
 #: What the whole may take beyond these two.
 SLACK_SECONDS = 1.0
 #: What a worker may take beyond what the process has that forks it: after thousands of tests that is much.
@@ -59,7 +61,7 @@ def data_mib() -> int:
 
 
 @cache
-def explored(machine: type[RuleBasedStateMachine], max_time: float, max_shrink_time: float) -> Explored:
+def explored(machine: type[RuleBasedStateMachine], max_time: float, max_shrink_time: float, max_runs: int) -> Explored:
     """Explore ``machine`` in processes of its own; in a folder of its own, which it may do with as it likes."""
     explorer = Explorer(
         machine,
@@ -80,7 +82,7 @@ def explored(machine: type[RuleBasedStateMachine], max_time: float, max_shrink_t
             before = _surroundings()
             start = time.monotonic()
             result = explorer.run(
-                max_runs=MAX_RUNS, max_time=max_time, max_shrink_time=max_shrink_time, save_state_to="state"
+                max_runs=max_runs, max_time=max_time, max_shrink_time=max_shrink_time, save_state_to="state"
             )
             seconds = time.monotonic() - start
             left = [f"process {process}" for process in processes_left(mark)]

@@ -19,6 +19,8 @@ from ordeal.result import Failure
 from ..projects import step_names
 from . import machines
 from .runs import (
+    MAX_RUNS,
+    MAX_RUNS_FAILING,
     MAX_SHRINK_TIME,
     MAX_SHRINK_TIME_ENDING,
     MAX_SHRINK_TIME_HANGING,
@@ -77,7 +79,8 @@ class Case:
 
     @property
     def explored(self) -> Explored:
-        return explored(self.machine, self.max_time, self.max_shrink_time)
+        runs = MAX_RUNS if self.ordinary else MAX_RUNS_FAILING
+        return explored(self.machine, self.max_time, self.max_shrink_time, runs)
 
 
 def hanging(machine: type[RuleBasedStateMachine], program: str) -> Case:

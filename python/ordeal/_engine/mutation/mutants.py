@@ -34,7 +34,6 @@ class Mutant:
         lines: the lines of its statement, without those of the statements within; a test that runs one covers it.
         start, end: the span in bytes that ``replacement`` replaces.
         function: the span in lines of the outermost function whose body holds it, decorators included; None outside.
-        is_whole_statement: whether it takes a statement out.
     """
 
     id: str
@@ -48,7 +47,6 @@ class Mutant:
     original: str
     replacement: str
     function: tuple[int, int] | None
-    is_whole_statement: bool
 
     def applied(self, text: bytes) -> bytes:
         """Return the text of the file with the change."""
@@ -100,7 +98,6 @@ def _mutant(source: Source, operator: str, change: Change, ordinals: Counter[tup
         source.part(change.span),
         change.replacement,
         _lines_of(function) if function is not None else None,
-        isinstance(change.node, ast.stmt) and change.span == source.span(change.node),
     )
 
 

@@ -38,7 +38,6 @@ class Judgement:
         tests: how many tests passed without a mutant, and may notice one.
         names: all tests that pytest collected.
         flaky: tests that did not pass twice, and judge nothing.
-        baseline_seconds: what the whole suite takes once.
         seconds: how long all took, and ``cpu_seconds`` of all processes.
     """
 
@@ -46,7 +45,6 @@ class Judgement:
     tests: int = 0
     names: list[str] = field(default_factory=list)
     flaky: list[str] = field(default_factory=list)
-    baseline_seconds: float = 0.0
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     was_interrupted: bool = False
@@ -110,7 +108,6 @@ def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant
     if "baseline" in message:
         judgement.tests, judgement.flaky = int(message["baseline"]), [str(each) for each in message["flaky"]]
         judgement.names = [str(each) for each in message["names"]]
-        judgement.baseline_seconds = float(message["seconds"])
     if message.get("verdict") in WORDS and message.get("id") in by_id:
         return Verdict(
             by_id[message["id"]],

@@ -63,7 +63,7 @@ class RunWriter:
         self._events = -1
         self._written = 0
         self._encode = msgspec.json.Encoder().encode
-        self._status_due = self._progress_due = self._edges_due = 0.0
+        self._progress_due = self._edges_due = 0.0
         self._edges = self._told = 0
         self._shrinking: set[int] = set()
         self._class = ""

@@ -171,7 +171,7 @@ def test_a_session_that_is_killed_leaves_whole_lines_and_a_status(tmp_path: Path
         number = 0
         while True:
             number += 1
-            writer._status_due = writer._progress_due = writer._edges_due = 0.0
+            writer._progress_due = writer._edges_due = 0.0
             writer.progress(at(number, number, found=number % 50))
             if number == 50:
                 os.write(tell, b".")

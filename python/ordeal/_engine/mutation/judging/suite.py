@@ -75,7 +75,7 @@ class Suite:
         self._null_gate()
         if not self._passing:
             raise Refused("no test passes")
-        say({"baseline": len(self._passing), "flaky": self.flaky, "seconds": self.seconds()[1], "names": self.names})
+        say({"baseline": len(self._passing), "flaky": self.flaky, "names": self.names})
 
     def _learn(self, message: dict[str, Any]) -> None:
         number = message["test"]
