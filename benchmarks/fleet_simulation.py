@@ -198,7 +198,7 @@ def costs(url: str) -> tuple[float, float, float]:
                 pipeline.getrange("costs", 0, size - 1)
             pipeline.execute()
         after = client.info("cpu")
-        return sum(after[name] - before[name] for name in ("used_cpu_user", "used_cpu_sys")) / times
+        return sum(float(after[name] - before[name]) for name in ("used_cpu_user", "used_cpu_sys")) / times
 
     trip, hundred = spent(5_000, 1, 24), spent(500, 101, 24)
     each = max(0.0, hundred - trip) / 100
