@@ -102,7 +102,8 @@ def test_the_ends_of_words_are_among_the_integers() -> None:
 
 def test_all_types_are_among_the_mixed() -> None:
     values = drawn(mixed_types(), 600)
-    assert {type(None), bool, int, float, str, bytes, list, dict, tuple} <= set(map(type, values))
+    within = [item for value in values if type(value) in (list, tuple) for item in value]
+    assert {type(None), bool, int, float, str, bytes, list, dict, tuple} <= set(map(type, values + within))
     assert any(type(value) is list and any(type(item) is dict for item in value) for value in values)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib
 import os
 import sys
@@ -14,8 +15,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import msgspec
-import msgspec.structs
 import pytest
 
 from ordeal._engine.formatting import counted, describe_error, one_line
@@ -356,7 +355,7 @@ class SeedReplays:
                 report.longrepr = known_again(known)
                 report.sections.clear()
         if report.when == "call" and isinstance(item, SeedItem) and item.record is not None:
-            setattr(report, _KEY, msgspec.structs.asdict(item.record))
+            setattr(report, _KEY, dataclasses.asdict(item.record))
             if report.skipped:
                 # Otherwise it would name the line of this module that skips.
                 report.longrepr = (str(item.path), None, f"Skipped: {one_line(item.record.reason)}")  # type: ignore[assignment]

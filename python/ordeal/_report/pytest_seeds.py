@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from ordeal._engine.formatting import MESSAGE_CHARS_MAX, capped, counted, error_line, indented, one_line, program_lines
 
@@ -22,7 +21,8 @@ _FAILING = ("reproduced", "fails_differently")
 _KINDS = (*_FAILING, "class_unusable", "no_longer_applies", "unreadable", "fixed")
 
 
-class SeedRecord(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SeedRecord:
     """The result of a seed, as texts that travel from a worker to the process that prints.
 
     ``path`` is relative to its project if possible, ``start`` is the project's folder relative to where pytest was

@@ -54,6 +54,7 @@ from ordeal._engine.parallel.worker import (
 from ordeal._engine.replay.crash_replayer import CrashReader, Stall
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.known import KnownFailures
 from ordeal._engine.triage.messages import unpack, unpack_finding
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._engine.untrusted import type_name
@@ -169,6 +170,7 @@ class WorkerPool:
         self.initial_corpus = InitialCorpus()
         self.store_client: StoreClient | None = None
         self._settings = settings
+        self._known = KnownFailures(settings.known)
         self._setup = setup
         self._options = options
         self._merged = merged
@@ -417,7 +419,8 @@ class WorkerPool:
     def _found(self, worker: _PoolWorker, finding: Finding) -> None:
         if not finding.lookalike:
             worker.findings.setdefault(finding.bucket, finding)
-        if self._merged.add_finding(finding) and self.store_client is not None:
+        is_new = self._merged.add_finding(finding)
+        if is_new and self.store_client is not None and self._known.entry_of(finding) is None:
             # Known to all members at once; its trace follows when it is confirmed and shrunk.
             self.store_client.add_failure(FailureReport(finding.bucket, b"", len(finding.tape), 1))
 

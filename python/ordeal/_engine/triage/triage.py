@@ -97,6 +97,7 @@ class _FindingInTriage(msgspec.Struct):
     shorter: _native.Tape | None = None
     failure: Failure | None = None
     is_minimal: bool = False
+    compared: set[bytes] = msgspec.field(default_factory=set)  # the traces of others that were looked at
 
 
 class Triage:
@@ -336,8 +337,10 @@ class Triage:
     ) -> None:
         """Take over the shortest tape that others have of the bucket, if it is shorter; compare with the rest later."""
         finding = each.finding
-        tapes = sorted(filter(None, map(self._tape_of, others.traces(finding.bucket))), key=len)
-        if tapes and len(tapes[0]) < len(finding.tape):
+        traces = [trace for trace in others.traces(finding.bucket) if trace not in each.compared]
+        each.compared.update(traces)
+        tapes = sorted(filter(None, map(self._tape_of, traces)), key=len)
+        if tapes and len(tapes[0]) < len(each.shorter or finding.tape):
             each.shorter = tapes[0]
         if lookalikes is not None and tapes:
             for tape in (finding.tape, *tapes):
