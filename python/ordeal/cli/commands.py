@@ -238,6 +238,25 @@ def init(**given: Any) -> int:
     show_default=True,
     help="Which changes are made",
 )
+@click.option(
+    "--with",
+    type=click.Choice(("tests", "machines")),
+    default="tests",
+    show_default=True,
+    help="Who judges: the tests of pytest, or the machines of ordeal.toml",
+)
+@click.option(
+    "--runs",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1500,
+    show_default=True,
+    help="Runs of each machine, whose traces judge",
+)
+@click.option("--matrix", is_flag=True, help="Let each trace of a machine judge each mutant, not only until one fails")
+@click.option(
+    "-c", "--config", metavar="FILE", default="ordeal.toml", show_default=True, help="Where machines are named"
+)
 @click.option("--since", metavar="COMMIT", help="Only mutants of lines that differ from a commit")
 @click.option("--sample", metavar="N", type=click.IntRange(min=1), help="Only so many mutants, drawn by --seed")
 @click.option(
@@ -264,7 +283,8 @@ def mutate(**given: Any) -> int:
     """Break a program in many places, and say which breaks no test notices.
 
     PATH is a file or folder of the program [default: the packages in src or the current folder]. The tests are those
-    that pytest finds. Nothing is written: the broken code is only in memory.
+    that pytest finds; with `--with machines`, recorded runs of the machines in ordeal.toml judge instead. Nothing is
+    written: the broken code is only in memory.
     """
     return _run("mutate", given)
 

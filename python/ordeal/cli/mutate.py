@@ -21,7 +21,7 @@ from ordeal._engine.mutation.targets import changed_lines, files_of
 from ordeal._engine.mutation.verdicts import Score, Verdict
 from ordeal._report.mutation import mutation_json, mutation_text
 from ordeal._report.stryker import stryker_json
-from ordeal.cli import terminal
+from ordeal.cli import mutate_machines, terminal
 from ordeal.errors import ConfigError
 
 _INTERRUPTED = 130
@@ -47,6 +47,8 @@ def run(given: Mapping[str, Any]) -> int:
     workers = given["workers"] or os.cpu_count() or 1
     terminal.say(f"{counted(len(mutants), 'mutant')} of {_named(given)}, {counted(workers, 'worker')}")
     progress = _Progress(len(mutants))
+    if given["with"] == "machines":
+        return mutate_machines.run(given, sources, mutants, workers, progress.take)
     arguments = [part for each in given["tests"] for part in shlex.split(each)]
     judgement = judge_with_pytest(
         sources,

@@ -50,6 +50,17 @@ class StateReader:
         bounded_call(lambda: self._walk(walk, machine), lambda _: walk.stop())
         return walk.rows
 
+    def places(self, machine: RuleBasedStateMachine) -> tuple[dict[int, str], set[type], set[str]]:
+        """Return the path of each object by its id, the machine's being empty; their types; and other paths to them."""
+        walk = _Walk()
+        bounded_call(lambda: self._walk(walk, machine), lambda _: walk.stop())
+        found, types = {id(machine): ""}, {type(machine)}
+        for value, path in walk.visited():
+            found[id(value)] = path
+            if any(True for _ in _fields(value)):
+                types.add(type(value))
+        return found, types, walk.aliases
+
     def _walk(self, walk: _Walk, machine: RuleBasedStateMachine) -> None:
         hook = getattr(machine, HOOK, None)
         if callable(hook):
@@ -113,6 +124,11 @@ class _Walk:
         self._deadline = monotonic() + SECONDS_MAX
         self._kept: list[Any] = []  # so that no other object gets the id of one that was visited
         self._paths: dict[int, str] = {}
+        self.aliases: set[str] = set()
+
+    def visited(self) -> Iterator[tuple[Any, str]]:
+        """Yield the objects that hold others, with their paths."""
+        yield from ((value, self._paths[id(value)]) for value in self._kept)
 
     def stop(self) -> None:
         """Note that there is more."""
@@ -129,6 +145,7 @@ class _Walk:
         if kind in _PLAIN or depth >= DEPTH_MAX or _is_short(value):
             self._leaf(path, _leaf_text(value))
         elif (first := self._paths.setdefault(id(value), path)) != path:
+            self.aliases.add(path)
             self._leaf(path, f"the same as {first}")
         else:
             self._kept.append(value)

@@ -1,0 +1,343 @@
+"""Judges mutants by machines, in an interpreter of its own that runs no rule itself: all that runs is a fork of it.
+
+``python -m ordeal._engine.mutation.machines.judge_process ORDER FD`` writes what it finds in lines of JSON.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ordeal._engine.execution.class_path import load_class
+from ordeal._engine.mutation.forks import Ended, Job, Message, Say, run_jobs
+from ordeal._engine.mutation.machines import traces
+from ordeal._engine.mutation.machines.bench import Bench, State
+from ordeal._engine.mutation.machines.evidence import Difference, Finding, Kill, Machine, unread_of
+from ordeal._engine.mutation.machines.forced import raising_at_once
+from ordeal._engine.mutation.mutants import Mutant, compiled_unit
+from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.swap import LiveFunctions, NotSwappable, Swap, codes_in, real_path
+from ordeal._engine.mutation.verdicts import Word
+from ordeal._engine.storage.trace_file import Trace
+from ordeal._native import monotonic
+from ordeal.errors import OrdealError
+
+BATCH = 50
+#: What a rule may take in a replay: mutants that hang are judged so often that the usual limit takes too long.
+RULE_SECONDS = 0.2
+#: A rule that took too long gets this much more, before it is believed to hang.
+PATIENCE = 5
+COMPARED = 20
+FORCED_MAX = 5
+_MEASURING_SECONDS = 300.0
+
+
+class Order(msgspec.Struct):
+    """What is to be judged, and how."""
+
+    sources: list[tuple[str, str]]
+    mutants: list[Mutant]
+    machines: list[str]
+    targets: list[str]
+    runs: int
+    seconds: float
+    seed: int
+    workers: int
+    matrix: bool = False
+
+
+class Refused(Exception):  # noqa: N818 - it is an answer: no verdict is possible
+    """No verdict is possible, and why."""
+
+
+class Judge:
+    """The machines with their traces, and the mutants judged by them."""
+
+    def __init__(self, order: Order, say: Say) -> None:
+        self._order, self._say = order, say
+        self._folder = str(Path.cwd())
+        self._sources = {shown: Source.of(Path(path), shown) for path, shown in order.sources}
+        self._paths = {real_path(str(source.path)) for source in self._sources.values()}
+        self._kept: list[traces.Kept] = []
+        self._benches: list[Bench] = []
+        self._limits: list[float] = []
+        self._code_lines: dict[tuple[str, tuple[int, int]], set[int]] = {}
+
+    def judge(self) -> None:
+        """Say the verdict of each mutant."""
+        for number, path in enumerate(self._order.machines):
+            self._benches.append(Bench(load_class(path), self._folder))
+            self._prepare(number, path)
+        self._live = LiveFunctions(self._paths)
+        reached: list[Mutant] = []
+        for mutant in self._order.mutants:
+            if mutant.function is None:
+                self._tell(Finding(mutant.id, "not run", note="it runs at import, where no machine sees it"))
+            elif not self._covering(mutant):
+                self._tell(Finding(mutant.id, "uncovered"))
+            else:
+                reached.append(mutant)
+        self._forced_failures(reached)
+        waiting = [reached[at : at + BATCH] for at in range(0, len(reached), BATCH)]
+        # A batch whose process ends leaves the mutants behind the one that ended it.
+        while waiting:
+            left = [
+                each for ended in run_jobs(map(self._job, waiting), self._order.workers) for each in self._take(ended)
+            ]
+            waiting = left
+
+    # The traces
+
+    def _prepare(self, number: int, path: str) -> None:
+        order, bench = self._order, self._benches[number]
+        drawing = Job(
+            lambda say: traces.drawn(
+                path, order.targets, runs=order.runs, seconds=order.seconds, seed=order.seed, say=say
+            ),
+            0,
+            order.seconds * 3 + 60,
+        )
+        said = _said(drawing, f"{path} cannot be explored")
+        loaded = {each["trace"]: (Trace.from_json(each["trace"].encode()), each["failed"]) for each in said}
+        tapes, of_tape = [], []
+        for trace, failed in loaded.values():
+            tape = traces.tape_without_failure(trace, bench, failed=failed)
+            if tape is not None:
+                tapes.append(tape)
+                of_tape.append(trace)
+        measuring = Job(lambda say: traces.measured(bench, tapes, self._paths, say), 0, _MEASURING_SECONDS)
+        *good, last = [*_said(measuring, f"{path} cannot be replayed"), {}][:-1] or [{}]
+        if "reads" not in last or not good:
+            raise Refused(f"no trace of {path} runs twice alike on the unchanged program")
+        for each in traces.cheapest_first(good):
+            at, lines = each["tape"], {(file, line) for file, line in each["lines"]}
+            self._kept.append(traces.Kept(len(self._kept) + 1, number, of_tape[at], tapes[at], lines, each["seconds"]))
+        self._limits.append(max(RULE_SECONDS, 4 * max(each["seconds"] for each in good)))
+        definition = bench.driver.definition
+        reads = {name: tuple(found) for name, found in last["reads"].items()}
+        machine = Machine(
+            path,
+            len(good),
+            sum(each["steps"] for each in good),
+            len(loaded) - len(good),
+            tuple(rule.name for rule in (*definition.initializers, *definition.rules)),
+            tuple(fault.name for fault in bench.driver.faults),
+            tuple(each.name for each in definition.invariants),
+            reads,
+            unread_of(last["attributes"], reads),
+        )
+        self._say({"machine": msgspec.to_builtins(machine)})
+
+    # The mutants
+
+    def _covering(self, mutant: Mutant) -> list[traces.Kept]:
+        source = self._sources[mutant.shown]
+        path = real_path(str(source.path))
+        return traces.covering(self._kept, {(path, line) for line in self._own_lines(source, mutant)})
+
+    def _own_lines(self, source: Source, mutant: Mutant) -> set[int]:
+        assert mutant.function is not None
+        key = (mutant.shown, mutant.function)
+        if key not in self._code_lines:
+            unit = compiled_unit(source, source.text, mutant.function)
+            self._code_lines[key] = {
+                line for code in codes_in(unit) if code.co_name != "<module>" for *_, line in code.co_lines() if line
+            }
+        first, last = mutant.lines
+        return {line for line in self._code_lines[key] if first <= line <= last} or self._code_lines[key]
+
+    def _forced_failures(self, mutants: list[Mutant]) -> None:
+        """Refuse machines that notice the unchanged program, or nothing in functions that raise at once."""
+        functions = {(mutant.shown, mutant.function): mutant for mutant in reversed(mutants)}
+        tried = list(functions.values())[-FORCED_MAX:]
+        if not tried:
+            return
+        null = _said(Job(self._null, 0, _MEASURING_SECONDS), "the unchanged program cannot be replayed")
+        if null[-1]["failed"]:
+            raise Refused("the unchanged program fails where mutants are judged, so no verdict would be true")
+        raising = [raised for each in tried if (raised := raising_at_once(self._sources[each.shown], each))]
+        job = Job(lambda say: self._judge_batch(raising, say), 0, 60.0 + self._order.seconds, raising)
+        found = [
+            msgspec.convert(each["finding"], Finding) for each in next(run_jobs([job], 1)).said if "finding" in each
+        ]
+        if found and all(each.why_it_survived == "nothing differs" for each in found):
+            raise Refused("the machines do not notice functions that raise at once, so they do not run this program")
+
+    def _null(self, say: Say) -> None:
+        failed = 0
+        for number in range(len(self._benches)):
+            bench = self._bench(number)
+            with bench.running():
+                of_machine = [each for each in self._kept if each.machine == number]
+                failed += sum(bench.run(each.tape, each.number) is not None for each in of_machine)
+        say({"failed": failed})
+
+    def _job(self, mutants: list[Mutant]) -> Job:
+        wall = 30.0 + sum(0.5 + 20 * sum(each.seconds for each in self._covering(mutant)) for mutant in mutants)
+        return Job(lambda say: self._judge_batch(mutants, say), 0, wall, mutants)
+
+    def _bench(self, machine: int, patience: int = 1) -> Bench:
+        given = load_class(self._order.machines[machine])
+        return Bench(given, self._folder, self._limits[machine] * patience)
+
+    def _judge_batch(self, mutants: list[Mutant], say: Say) -> None:
+        for each in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), each)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        batch = Batch([self._bench(number) for number in range(len(self._benches))], self._bench, self._order.matrix)
+        for mutant in mutants:
+            kept = self._covering(mutant)
+            signal.setitimer(signal.ITIMER_PROF, 2.0 + 50 * sum(each.seconds for each in kept))
+            finding = batch.finding(self._live, self._sources[mutant.shown], mutant, kept)
+            say({"finding": msgspec.to_builtins(finding)})
+            if batch.is_dirty:
+                return
+
+    def _take(self, ended: Ended) -> Iterator[list[Mutant]]:
+        """Say the verdicts of a batch; yield what is left of it, without the mutant that ended its process."""
+        mutants: list[Mutant] = ended.job.tag
+        done = [each["finding"] for each in ended.said if "finding" in each]
+        for each in done:
+            self._say({"finding": each})
+        rest = mutants[len(done) :]
+        if not rest:
+            return
+        raised = next((each["raised"] for each in ended.said if "raised" in each), "")
+        if done and not (ended.is_late or ended.signal or raised):
+            yield rest  # a kill left traces in the process: the others get a new one
+            return
+        at = rest[0]
+        if len(mutants) > 1:
+            # It may only have met what another mutant left behind: it is judged again, alone.
+            yield [at]
+        elif raised:
+            word: Word = "memory" if raised.startswith("MemoryError") else "not run"
+            self._tell(Finding(at.id, word, note=raised))
+        elif ended.is_late or ended.signal == signal.SIGPROF:
+            self._tell(Finding(at.id, "timeout"))
+        elif ended.signal:
+            self._tell(Finding(at.id, "crash", note=signal.Signals(ended.signal).name))
+        else:
+            self._tell(Finding(at.id, "killed", note="it ends the process"))
+        if rest[1:]:
+            yield rest[1:]
+
+    def _tell(self, finding: Finding) -> None:
+        self._say({"finding": msgspec.to_builtins(finding)})
+
+
+class Batch:
+    """The mutants that one process judges, one after the other, and what it knows of the original."""
+
+    def __init__(self, benches: list[Bench], patient: Callable[[int, int], Bench], matrix: bool) -> None:
+        self._benches, self._patient, self._matrix = benches, patient, matrix
+        self._killer: dict[tuple[str, tuple[int, int] | None], int] = {}
+        self._states: dict[int, list[tuple[str, State]] | None] = {}
+        self._trusted: set[int] = set()
+        self.is_dirty = False
+
+    def finding(self, live: LiveFunctions, source: Source, mutant: Mutant, kept: list[traces.Kept]) -> Finding:
+        """Judge one mutant by the traces that run its lines."""
+        for each in kept[:COMPARED]:
+            if each.number not in self._states:
+                bench = self._benches[each.machine]
+                with bench.running():
+                    self._states[each.number] = bench.states(each.tape)
+        try:
+            swap = Swap(live, source, mutant)
+        except NotSwappable as error:
+            return Finding(mutant.id, "not run", note=str(error))
+        try:
+            kills, replays = self._kills(mutant, kept)
+            difference = None if kills else self._difference(kept)
+        finally:
+            swap.undo()
+        if not kills:
+            return Finding(mutant.id, "survived", (), difference, len(kept), replays)
+        if self._is_spoilt(kills[0], kept):
+            self.is_dirty = True
+            return Finding(mutant.id, "not run", note="the trace that notices it fails on the original afterwards")
+        word = kills[0].kind if kills[0].kind in ("timeout", "memory") else "killed"
+        return Finding(mutant.id, word, tuple(kills), None, len(kept), replays)  # type: ignore[arg-type]
+
+    def _kills(self, mutant: Mutant, kept: list[traces.Kept]) -> tuple[list[Kill], int]:
+        key = (mutant.shown, mutant.function)
+        last = self._killer.get(key)
+        ordered = sorted(kept, key=lambda each: each.number != last)
+        kills: list[Kill] = []
+        for count, each in enumerate(ordered, start=1):
+            kill = self._kill(each)
+            if kill is None:
+                continue
+            kills.append(kill)
+            self._killer[key] = each.number
+            if not self._matrix:
+                return kills, count
+        return kills, len(ordered)
+
+    def _kill(self, each: traces.Kept) -> Kill | None:
+        bench = self._benches[each.machine]
+        with bench.running():
+            kill = bench.run(each.tape, each.number)
+        if kill is not None and kill.kind == "timeout":
+            patient = self._patient(each.machine, PATIENCE)
+            with patient.running():
+                kill = patient.run(each.tape, each.number)
+        return kill
+
+    def _difference(self, kept: list[traces.Kept]) -> Difference | None:
+        for each in kept[:COMPARED]:
+            original, bench = self._states[each.number], self._benches[each.machine]
+            if original is not None:
+                with bench.running():
+                    found = bench.difference(each.tape, each.number, original)
+                if found is not None:
+                    return found
+        return None
+
+    def _is_spoilt(self, kill: Kill, kept: list[traces.Kept]) -> bool:
+        each = next(each for each in kept if each.number == kill.trace)
+        bench = self._benches[each.machine]
+        with bench.running():
+            return bench.run(each.tape, each.number) is not None
+
+
+def _said(job: Job, problem: str) -> list[Message]:
+    ended = next(run_jobs([job], 1))
+    raised = next((each["raised"] for each in ended.said if "raised" in each), "")
+    if raised or ended.signal or ended.is_late:
+        raise Refused(f"{problem}: {raised or 'its process did not come to an end'}")
+    return ended.said
+
+
+def main() -> None:
+    """Judge the mutants of an order."""
+    order = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Order)
+    answers = int(sys.argv[2])
+    sys.dont_write_bytecode = True
+    for each in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), each)
+
+    def say(message: dict[str, Any]) -> None:
+        data = msgspec.json.encode(message) + b"\n"
+        while data:
+            data = data[os.write(answers, data) :]
+
+    began = monotonic()
+    try:
+        Judge(order, say).judge()
+    except Refused as refused:
+        say({"refused": [str(refused)]})
+    except OrdealError as error:
+        say({"refused": [str(error), *([error.hint] if error.hint else [])]})
+    say({"done": True, "seconds": monotonic() - began})
+
+
+if __name__ == "__main__":
+    main()

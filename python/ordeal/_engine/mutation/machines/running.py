@@ -1,0 +1,157 @@
+"""Has mutants judged by the machines of a project, in an interpreter of its own: this process runs none of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ordeal._engine.mutation.machines.evidence import Finding, KillTable, Machine, table_of
+from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.running import NoVerdictError, _end_with_descendants, _messages
+from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.verdicts import Verdict
+from ordeal._native import monotonic
+
+
+@dataclass(frozen=True)
+class MachineOptions:
+    """How machines judge: what they explore, how many runs of it, and whether each trace judges each mutant."""
+
+    machines: tuple[str, ...]
+    targets: tuple[str, ...] = ()
+    runs: int = 1500
+    seconds: float = 20.0
+    seed: int = 0
+    workers: int = 1
+    matrix: bool = False
+
+
+@dataclass
+class MachineJudgement:
+    """What machines say of all mutants, in their order. ``seconds`` are those after the traces were drawn."""
+
+    verdicts: list[Verdict] = field(default_factory=list)
+    findings: dict[str, Finding] = field(default_factory=dict)
+    machines: list[Machine] = field(default_factory=list)
+    seconds: float = 0.0
+    judging_seconds: float = 0.0
+    was_interrupted: bool = False
+
+    @property
+    def table(self) -> KillTable:
+        """The kills by invariant, rule, fault, property and assertion."""
+        return table_of(self.findings.values(), self.machines)
+
+
+def judge_with_machines(
+    sources: Sequence[Source],
+    mutants: Sequence[Mutant],
+    options: MachineOptions,
+    *,
+    folder: Path,
+    progress: Callable[[Verdict], None] = lambda _: None,
+) -> MachineJudgement:
+    """Judge mutants by machines. ``progress`` is told each verdict.
+
+    Raises:
+        NoVerdictError: no machine can be explored, or none runs the program.
+    """
+    began, judgement = monotonic(), MachineJudgement()
+    by_id = {mutant.id: mutant for mutant in mutants}
+    judging_since = began
+    with tempfile.TemporaryDirectory(prefix="ordeal-mutate-") as place:
+        path = Path(place, "order.json")
+        path.write_bytes(_order(sources, mutants, options))
+        try:
+            with _judging(path, folder) as pipe:
+                for message in _messages(pipe):
+                    if "machine" in message:
+                        judging_since = monotonic()
+                    verdict = _take(message, judgement, by_id)
+                    if verdict is not None:
+                        progress(verdict)
+        except KeyboardInterrupt:
+            judgement.was_interrupted = True
+    findings = judgement.findings
+    judgement.verdicts = [
+        verdict_of(mutant, findings[mutant.id]) if mutant.id in findings else Verdict(mutant, "not run")
+        for mutant in mutants
+    ]
+    judgement.seconds, judgement.judging_seconds = monotonic() - began, monotonic() - judging_since
+    if not findings and not judgement.was_interrupted:
+        raise NoVerdictError("the process that judges ended without an answer", hint="`ordeal explore` shows why")
+    return judgement
+
+
+def verdict_of(mutant: Mutant, finding: Finding) -> Verdict:
+    """Return a finding as the verdict that reports of all judges show."""
+    kill = finding.kills[0] if finding.kills else None
+    return Verdict(
+        mutant,
+        finding.word,
+        kill.by if kill is not None else "",
+        finding.traces,
+        "machine",
+        finding.note or finding.why_it_survived,
+    )
+
+
+def _order(sources: Sequence[Source], mutants: Sequence[Mutant], options: MachineOptions) -> bytes:
+    return msgspec.json.encode(
+        {
+            "sources": [(str(source.path), source.shown) for source in sources],
+            "mutants": mutants,
+            "machines": options.machines,
+            "targets": options.targets,
+            "runs": options.runs,
+            "seconds": options.seconds,
+            "seed": options.seed,
+            "workers": options.workers,
+            "matrix": options.matrix,
+        }
+    )
+
+
+def _take(message: dict[str, Any], judgement: MachineJudgement, by_id: dict[str, Mutant]) -> Verdict | None:
+    if "refused" in message:
+        why, *more = map(str, message["refused"])
+        raise NoVerdictError(why, hint=more[0] if more else None)
+    with suppress(msgspec.ValidationError):
+        if "machine" in message:
+            judgement.machines.append(msgspec.convert(message["machine"], Machine))
+        elif "finding" in message:
+            finding = msgspec.convert(message["finding"], Finding)
+            if finding.id in by_id:
+                judgement.findings[finding.id] = finding
+                return verdict_of(by_id[finding.id], finding)
+    return None
+
+
+@contextmanager
+def _judging(order: Path, folder: Path) -> Iterator[int]:
+    here, there = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ordeal._engine.mutation.machines.judge_process", str(order), str(there)],
+        cwd=folder,
+        pass_fds=(there,),
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        env={**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    os.close(there)
+    try:
+        yield here
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(5)
+    finally:
+        _end_with_descendants(process)
+        os.close(here)

@@ -1,0 +1,161 @@
+"""What machines say of mutants, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from ordeal._engine.formatting import counted, one_line
+from ordeal._engine.mutation.machines.evidence import Finding, KillTable
+from ordeal._engine.mutation.machines.running import MachineJudgement
+from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.verdicts import WORDS, Score, Verdict, weakest_first
+from ordeal._report.mutation import difference, score_text
+
+_NAMES_MAX = 6
+
+
+def machine_mutation_text(sources: Sequence[Source], judgement: MachineJudgement) -> str:
+    """Return the whole report as text."""
+    by_name = {source.shown: source for source in sources}
+    parts = [
+        _survivor(by_name[each.mutant.shown], each, judgement.findings[each.mutant.id])
+        for each in weakest_first(judgement.verdicts)
+    ]
+    parts += _never_reached(judgement.verdicts)
+    parts.append(_tables(judgement))
+    parts.append(_summary(judgement))
+    return "\n".join(part for part in parts if part)
+
+
+def _survivor(source: Source, verdict: Verdict, finding: Finding) -> str:
+    mutant = verdict.mutant
+    head = f"{mutant.shown}:{mutant.line}  {mutant.name or 'module'}  survived  {mutant.operator}  {mutant.id}"
+    diff = "\n".join(f"  {line}" for line in difference(source, mutant).split("\n"))
+    ran = f"{counted(finding.traces, 'trace')} ran this, and nothing failed"
+    found = finding.difference
+    if found is None:
+        why = "no state differs from that of the original"
+    else:
+        why = (
+            f"state differs at step {found.step} of trace {found.trace} ({found.rule}): "
+            f"{found.path} {found.mutant}, was {found.original}"
+        )
+    return f"{one_line(head)}\n{diff}\n  {one_line(why)}\n  {ran}\n"
+
+
+def _never_reached(verdicts: Sequence[Verdict]) -> list[str]:
+    found = Counter((verdict.mutant.shown, verdict.mutant.name) for verdict in verdicts if verdict.word == "uncovered")
+    lines = [
+        one_line(f"UNCOVERED  {shown}  {name}  no trace runs this ({counted(number, 'mutant')})")
+        for (shown, name), number in found.items()
+    ]
+    return ["\n".join(lines) + "\n"] if lines else []
+
+
+def _tables(judgement: MachineJudgement) -> str:
+    table = judgement.table
+    reads = {name: found for machine in judgement.machines for name, found in machine.reads.items()}
+    width = max((len(name) for name in table.invariants), default=0)
+    lines = [f"{'invariant':<{max(width, 9)}}  kills  only it  reads"]
+    for name, row in sorted(table.invariants.items(), key=lambda each: (-each[1].kills, each[0])):
+        lines.append(f"{name:<{max(width, 9)}}  {row.kills:>5}  {row.only_it:>7}  {_some(reads.get(name, ()))}")
+    lines += _counts("rule", table.rules)
+    lines += _counts("fault", table.faults)
+    lines += _counts("property", table.properties)
+    lines += _counts("assert", table.asserts)
+    unread = [name for machine in judgement.machines for name in machine.unread]
+    if unread:
+        lines.append(f"not read by any invariant: {', '.join(unread)}")
+    lines += _kills_nothing(table)
+    return "\n".join(map(one_line, lines)) + "\n"
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_NAMES_MAX])
+    return f"{shown} and {len(names) - _NAMES_MAX} more" if len(names) > _NAMES_MAX else shown or "nothing"
+
+
+def _counts(what: str, counts: dict[str, int]) -> list[str]:
+    found = [f"{name} {number}" for name, number in sorted(counts.items(), key=lambda each: (-each[1], each[0]))]
+    return [f"kills by {what}: {', '.join(found)}"] if found else []
+
+
+def _kills_nothing(table: KillTable) -> list[str]:
+    silent = [name for name, number in table.faults.items() if not number]
+    weak = [name for name, row in table.invariants.items() if not row.kills]
+    return [
+        *([f"faults that had no part in any kill: {', '.join(silent)}"] if silent else []),
+        *([f"invariants that kill nothing: {', '.join(weak)}"] if weak else []),
+    ]
+
+
+def _summary(judgement: MachineJudgement) -> str:
+    counts = Counter(verdict.word for verdict in judgement.verdicts)
+    kinds = judgement.table.kinds
+    by = ", ".join(f"{kind} {kinds[kind]}" for kind in ("assertion", "exception") if kinds.get(kind))
+    words = [f"{word} {counts[word]}{f' ({by})' if word == 'killed' and by else ''}" for word in WORDS if counts[word]]
+    why = Counter(finding.why_it_survived for finding in judgement.findings.values())
+    lines = [
+        f"machine {machine.name}: {counted(machine.traces, 'trace')}, {counted(machine.steps, 'step')}"
+        + (f", {machine.left_out} left out, for they do not run twice alike" if machine.left_out else "")
+        for machine in judgement.machines
+    ]
+    lines.append(f"{counted(len(judgement.verdicts), 'mutant')}  {'  '.join(words)}  {judgement.seconds:.1f} s")
+    survived = [f"{name} {why[name]}" for name in ("state differs", "nothing differs", "never reached") if why[name]]
+    if survived:
+        lines.append(f"undetected: {', '.join(survived)}")
+    judged = counts.total() - counts["not run"]
+    if judged:
+        asserted = kinds.get("assertion", 0)
+        lines.append(f"assertion score {asserted}/{judged} ({asserted * 1000 // judged / 10} %)")
+    return "\n".join(map(one_line, lines)) + "\n" + score_text(Score.of(judgement.verdicts))
+
+
+def machine_mutation_json(sources: Sequence[Source], judgement: MachineJudgement) -> dict[str, Any]:
+    """Return the report as plain values."""
+    by_name = {source.shown: source for source in sources}
+    score, table = Score.of(judgement.verdicts), judgement.table
+    return {
+        "schema": "ordeal-machine-mutation-1",
+        "score": {
+            "detected": score.detected,
+            "undetected": score.undetected,
+            "uncovered": score.uncovered,
+            "not_run": score.not_run,
+            "percent": score.percent,
+            "covered_percent": score.covered_percent,
+        },
+        "seconds": round(judgement.seconds, 3),
+        "judging_seconds": round(judgement.judging_seconds, 3),
+        "interrupted": judgement.was_interrupted,
+        "machines": msgspec.to_builtins(judgement.machines),
+        "table": msgspec.to_builtins(table),
+        "mutants": [_mutant_json(by_name[each.mutant.shown], each, judgement) for each in judgement.verdicts],
+    }
+
+
+def _mutant_json(source: Source, verdict: Verdict, judgement: MachineJudgement) -> dict[str, Any]:
+    mutant, finding = verdict.mutant, judgement.findings.get(verdict.mutant.id)
+    found: dict[str, Any] = msgspec.to_builtins(finding) if finding is not None else {}
+    return {
+        "id": mutant.id,
+        "file": mutant.shown,
+        "line": mutant.line,
+        "name": mutant.name,
+        "operator": mutant.operator,
+        "original": mutant.original,
+        "replacement": mutant.replacement,
+        "verdict": verdict.word,
+        "killer": verdict.killer,
+        "why_it_survived": finding.why_it_survived if finding is not None else "",
+        "kills": found.get("kills", []),
+        "difference": found.get("difference"),
+        "traces": found.get("traces", 0),
+        "replays": found.get("replays", 0),
+        "note": verdict.note,
+        "diff": difference(source, mutant) if verdict.word == "survived" else None,
+    }
