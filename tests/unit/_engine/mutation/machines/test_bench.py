@@ -1,0 +1,93 @@
+"""Replays of tapes on broken code: what fails, beside what, and which state differs first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from tests.unit._engine.mutation.machines import till
+
+from ordeal import _native
+from ordeal._engine.mutation.machines.bench import Bench
+from ordeal._engine.mutation.machines.evidence import Kill
+
+Change = Callable[[till.Drawer, str, int], None]
+
+
+@contextmanager
+def broken(name: str, body: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        patch.setattr(till.Drawer, name, body)
+        yield
+
+
+def first_kill(bench: Bench, tapes: list[_native.Tape]) -> Kill | None:
+    with bench.running():
+        kills = (bench.run(tape, number) for number, tape in enumerate(tapes))
+        return next((kill for kill in kills if kill is not None), None)
+
+
+def test_the_original_fails_nowhere_and_its_states_repeat(bench: Bench, tapes: list[_native.Tape]) -> None:
+    assert first_kill(bench, tapes) is None
+    with bench.running():
+        states = bench.states(tapes[0])
+        assert states is not None
+        assert states == bench.states(tapes[0])
+        assert bench.difference(tapes[0], 0, states) is None
+
+
+def test_all_invariants_are_asked_at_the_failing_step(
+    bench: Bench, tapes: list[_native.Tape], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def take(self: till.Drawer, name: str, cents: int) -> None:
+        self.coins[name] -= cents
+
+    with broken("put", take, monkeypatch):
+        kill = first_kill(bench, tapes)
+    assert kill is not None
+    assert (kill.kind, kill.by, kill.rule) == ("assertion", "invariant:coins_are_not_negative", "pay")
+    assert set(kill.invariants) == {"coins_are_not_negative", "coins_are_right"}
+    assert kill.asserted.startswith("till.py:")
+
+
+def test_an_error_of_the_program_is_no_assertion(
+    bench: Bench, tapes: list[_native.Tape], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with broken("put", lambda *_: {}["no"], monkeypatch):
+        kill = first_kill(bench, tapes)
+    assert kill is not None
+    assert (kill.kind, kill.by, kill.rule, kill.invariants, kill.error) == (
+        "exception",
+        "rule:pay",
+        "pay",
+        (),
+        "KeyError",
+    )
+
+
+def test_a_property_is_named(bench: Bench, tapes: list[_native.Tape], monkeypatch: pytest.MonkeyPatch) -> None:
+    original = till.Drawer.give_back
+    with broken("give_back", lambda self, cents: original(self, -cents), monkeypatch):
+        kill = first_kill(bench, tapes)
+    assert kill is not None
+    assert kill.by == "property:something is given back"
+
+
+def test_the_first_state_that_differs_is_found_though_nothing_fails(
+    bench: Bench, tapes: list[_native.Tape], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def keep(self: till.Drawer, cents: int) -> None:
+        self.given_back -= cents
+
+    with bench.running():
+        states = bench.states(tapes[0])
+        assert states is not None
+        with broken("give_back", keep, monkeypatch):
+            assert bench.run(tapes[0], 0) is None
+            difference = bench.difference(tapes[0], 7, states)
+    assert difference is not None
+    assert (difference.trace, difference.rule, difference.path) == (7, "give_back", "drawer.given_back")
+    assert int(difference.mutant) == -int(difference.original) < 0
+    assert states[difference.step][1]["drawer.given_back"] == difference.original
+    assert states[difference.step - 1][1]["drawer.given_back"] == "0"

@@ -1,0 +1,44 @@
+"""The traces that judge: those that run twice alike, without the steps that fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.unit._engine.mutation.machines import till
+
+from ordeal import _native
+from ordeal._engine.mutation.machines.bench import Bench
+from ordeal._engine.mutation.machines.traces import cheapest_first, drawn, measured, tape_without_failure
+from ordeal._engine.mutation.swap import real_path
+from ordeal._engine.storage.trace_file import Trace
+
+
+def test_drawn_traces_are_the_same_each_time_and_lose_the_step_that_fails(bench: Bench) -> None:
+    said: list[dict[str, Any]] = []
+    for _ in range(2):
+        drawn(f"{till.__name__}:Till", [till.__name__], runs=6, seconds=20, seed=1, say=said.append)
+    half = len(said) // 2
+    hashes = [Trace.from_json(each["trace"].encode()).content_hash() for each in said]
+    assert hashes[:half] == hashes[half:] != []
+    trace = Trace.from_json(said[0]["trace"].encode())
+    whole = tape_without_failure(trace, bench, failed=False)
+    less = tape_without_failure(trace, bench, failed=True)
+    assert whole is not None
+    assert less is None or len(less) == len(whole) - 1
+
+
+def test_what_is_measured_names_lines_and_reads(bench: Bench, tapes: list[_native.Tape]) -> None:
+    said: list[dict[str, Any]] = []
+    path = real_path(till.__file__)
+    measured(bench, tapes[:2], {path}, said.append)
+    *found, last = said
+    assert [each["tape"] for each in found] == [0, 1]
+    line = next(n for n, text in enumerate(Path(path).read_text().split("\n"), 1) if "self.given_back += cents" in text)
+    assert (path, line) in found[0]["lines"]
+    assert "drawer.given_back" in last["attributes"]
+
+
+def test_the_shortest_come_first() -> None:
+    found = [{"tape": 0, "steps": 5}, {"tape": 1, "steps": 2}, {"tape": 2, "steps": 2}]
+    assert [each["tape"] for each in cheapest_first(found)] == [1, 2, 0]

@@ -1,0 +1,48 @@
+"""The report of machines as judges, as text and as values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ordeal._engine.mutation.machines.evidence import Difference, Finding, Kill, Machine
+from ordeal._engine.mutation.machines.running import MachineJudgement, verdict_of
+from ordeal._engine.mutation.mutants import mutants_of
+from ordeal._engine.mutation.operators import PRESETS
+from ordeal._engine.mutation.source import Source
+from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text
+
+
+def judgement(source: Source) -> MachineJudgement:
+    first, second, *_ = mutants = mutants_of(source, PRESETS["essential"])[:2]
+    kill = Kill(1, 2, "assertion", "invariant:sound", ("sound",), "sell", (), "t.py:4", "AssertionError")
+    findings = {
+        first.id: Finding(first.id, "killed", (kill,), traces=2, replays=1),
+        second.id: Finding(second.id, "survived", (), Difference(3, 5, "sell", "stock['a']", "5", "7"), 4, 4),
+    }
+    machine = Machine("t:M", 4, 80, 1, ("sell",), ("cut",), ("sound", "idle"), {"sound": ("stock",)}, ("mails",))
+    return MachineJudgement([verdict_of(each, findings[each.id]) for each in mutants], findings, [machine])
+
+
+def test_the_text_says_why_it_survived_and_what_kills_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "shop.py"
+    path.write_text("def allowed(age, n):\n    return age >= 18 and n > 2\n")
+    source = Source.of(path, "shop.py")
+    text = machine_mutation_text([source], judgement(source))
+    assert "  state differs at step 5 of trace 3 (sell): stock['a'] 7, was 5\n" in text
+    assert "sound          1        1  stock\n" in text
+    assert "not read by any invariant: mails\n" in text
+    assert "faults that had no part in any kill: cut\n" in text
+    assert "invariants that kill nothing: idle\n" in text
+    assert "undetected: state differs 1\n" in text
+    assert text.endswith("assertion score 1/2 (50.0 %)\nscore 1/2 (50.0 %)\n")
+
+
+def test_the_values_name_the_killer_and_the_difference(tmp_path: Path) -> None:
+    path = tmp_path / "shop.py"
+    path.write_text("def allowed(age, n):\n    return age >= 18 and n > 2\n")
+    source = Source.of(path, "shop.py")
+    document = machine_mutation_json([source], judgement(source))
+    killed, survived = document["mutants"]
+    assert (killed["killer"], killed["kills"][0]["invariants"]) == ("invariant:sound", ("sound",))
+    assert survived["difference"]["path"] == "stock['a']"
+    assert document["table"]["invariants"]["sound"] == {"kills": 1, "only_it": 1}
