@@ -8,20 +8,23 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ordeal._engine.formatting import counted, one_line
+from ordeal._engine.mutation.machines.running import MachineJudgement, MachineOptions, judge_with_machines
 from ordeal._engine.mutation.mutants import CHIMP, Mutant, mutants_of
 from ordeal._engine.mutation.operators import OPERATORS, PRESETS
 from ordeal._engine.mutation.running import Judgement, NoVerdictError, judge_with_pytest
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.targets import changed_lines, files_of
 from ordeal._engine.mutation.verdicts import Score, Verdict
+from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text
 from ordeal._report.mutation import mutation_json, mutation_text
 from ordeal._report.stryker import stryker_json
-from ordeal.cli import mutate_machines, terminal
+from ordeal.cli import terminal
+from ordeal.config import load_config_for
 from ordeal.errors import ConfigError
 
 _INTERRUPTED = 130
@@ -48,7 +51,7 @@ def run(given: Mapping[str, Any]) -> int:
     terminal.say(f"{counted(len(mutants), 'mutant')} of {_named(given)}, {counted(workers, 'worker')}")
     progress = _Progress(len(mutants))
     if given["with"] == "machines":
-        return mutate_machines.run(given, sources, mutants, workers, progress.take)
+        return _by_machines(given, sources, mutants, workers, progress.take)
     arguments = [part for each in given["tests"] for part in shlex.split(each)]
     judgement = judge_with_pytest(
         sources,
@@ -61,6 +64,44 @@ def run(given: Mapping[str, Any]) -> int:
     )
     _write(given, sources, judgement)
     return _exit_code(judgement, given["threshold"])
+
+
+def _by_machines(
+    given: Mapping[str, Any],
+    sources: Sequence[Source],
+    mutants: Sequence[Mutant],
+    workers: int,
+    progress: Callable[[Verdict], None],
+) -> int:
+    """Judge mutants by machines, and print the report. Return the exit code."""
+    options = _machine_options(given, workers)
+    judgement = judge_with_machines(sources, mutants, options, folder=Path.cwd(), progress=progress)
+    if given["json"]:
+        terminal.write(json.dumps(machine_mutation_json(sources, judgement), indent=2) + "\n")
+    else:
+        terminal.write(machine_mutation_text(sources, judgement))
+    return _exit_code(judgement, given["threshold"])
+
+
+def _machine_options(given: Mapping[str, Any], workers: int) -> MachineOptions:
+    """Return how the machines of the configuration judge.
+
+    Raises:
+        ConfigError: it names none.
+    """
+    config = load_config_for((), given["config"])
+    if not config.tests:
+        raise ConfigError(
+            f"{given['config']} names no machine", hint='add an entry [[tests]] with class = "module:Class"'
+        )
+    return MachineOptions(
+        tuple(test.class_path for test in config.tests),
+        tuple(config.explorer.target_modules),
+        runs=given["runs"],
+        seed=given["seed"],
+        workers=workers,
+        matrix=given["matrix"],
+    )
 
 
 def _named(given: Mapping[str, Any]) -> str:
@@ -154,7 +195,7 @@ def _save(path: Path, text: str) -> None:
         raise ConfigError(f"`{path}` cannot be written: {error.strerror}", hint="name another file") from None
 
 
-def _exit_code(judgement: Judgement, threshold: float | None) -> int:
+def _exit_code(judgement: Judgement | MachineJudgement, threshold: float | None) -> int:
     if judgement.was_interrupted:
         return _INTERRUPTED
     percent = Score.of(judgement.verdicts).percent

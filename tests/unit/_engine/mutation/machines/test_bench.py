@@ -54,7 +54,7 @@ def test_all_invariants_are_asked_at_the_failing_step(
 def test_an_error_of_the_program_is_no_assertion(
     bench: Bench, tapes: list[_native.Tape], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with broken("put", lambda *_: {}["no"], monkeypatch):
+    with broken("put", lambda *_: [].pop(), monkeypatch):
         kill = first_kill(bench, tapes)
     assert kill is not None
     assert (kill.kind, kill.by, kill.rule, kill.invariants, kill.error) == (
@@ -62,7 +62,7 @@ def test_an_error_of_the_program_is_no_assertion(
         "rule:pay",
         "pay",
         (),
-        "KeyError",
+        "IndexError",
     )
 
 

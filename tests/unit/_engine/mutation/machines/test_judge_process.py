@@ -57,6 +57,7 @@ def test_a_survivor_says_which_state_differs(source: Source, mutants: Mutants, k
     )
     _, finding = judge(source, mutant, kept)
     assert finding.why_it_survived == "state differs"
+    assert finding.difference is not None
     assert finding.difference.path == "drawer.given_back"
 
 
