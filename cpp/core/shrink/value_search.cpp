@@ -342,16 +342,48 @@ SearchCoroutine<Choice> sorted_texts(const Choice& now, Constraint constraint) {
   }
 }
 
+// How many characters, or bytes, a text may have of: the highest rank and one.
+std::uint64_t ranks_of(ChoiceKind kind, const Constraint& constraint) {
+  constexpr std::uint64_t kBytes = 256;
+  constexpr std::uint64_t kCharacters = 0x80;  // ASCII is enough to make up for one
+  if (kind == ChoiceKind::kBytes) {
+    return kBytes;
+  }
+  return constraint.alphabet == nullptr ? kCharacters : static_cast<std::uint64_t>(constraint.alphabet->size());
+}
+
+// One character less, where the last one makes up for it by being a few ranks higher: 'b' for 'aa'.
+SearchCoroutine<Choice> exchanged_texts(const Choice& now, Constraint constraint) {
+  constexpr std::size_t kSizeMax = 8;
+  constexpr char32_t kHigherMax = 3;
+  const auto size_min = static_cast<std::size_t>(std::max<std::int64_t>(constraint.low, 0));
+  for (char32_t higher = 1; higher <= kHigherMax; ++higher) {
+    std::u32string row = row_of(now, constraint);
+    if (row.size() < 2 || row.size() > kSizeMax || row.size() <= size_min) {
+      co_return;
+    }
+    row.pop_back();
+    row.back() += higher;
+    if (row.back() >= ranks_of(now.kind, constraint)) {
+      co_return;
+    }
+    const bool accepted = co_yield text_of(std::move(row), now.kind, constraint);
+    if (accepted) {
+      higher = 0;
+    }
+  }
+}
+
 // Empty, shorter, plain, simpler, sorted. A light search only tries the empty one.
 SearchCoroutine<Choice> simpler_texts(const Choice& now, Constraint constraint, Effort effort) {
   const bool nothing = co_yield simplest_choice(now.kind, constraint);
   if (nothing || effort == Effort::kLight) {
     co_return;
   }
-  auto shorter = shorter_texts(now, constraint);
-  while (const auto choice = shorter.next()) {
+  auto first = shorter_texts(now, constraint);
+  while (const auto choice = first.next()) {
     const bool accepted = co_yield *choice;
-    shorter.accept(accepted);
+    first.accept(accepted);
   }
   const bool plain = co_yield text_of(std::u32string(row_of(now, constraint).size(), 0), now.kind, constraint);
   if (plain) {
@@ -379,6 +411,17 @@ SearchCoroutine<Choice> simpler_texts(const Choice& now, Constraint constraint, 
         const bool accepted = co_yield *choice;
         borrowed.accept(accepted);
       }
+    }
+    // And one that became higher may make others superfluous.
+    auto shorter = shorter_texts(now, constraint);
+    while (const auto choice = shorter.next()) {
+      const bool accepted = co_yield *choice;
+      shorter.accept(accepted);
+    }
+    auto exchanged = exchanged_texts(now, constraint);
+    while (const auto choice = exchanged.next()) {
+      const bool accepted = co_yield *choice;
+      exchanged.accept(accepted);
     }
     changed = rank_of(now, constraint) < rank_of(before, constraint);
   }

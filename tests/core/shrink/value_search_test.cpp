@@ -155,12 +155,12 @@ TEST(ValueSearch, TextsGoToFewAndSimpleCharacters) {
   EXPECT_EQ(least_text("some x in the middle", has("x"), 40), "x");
   EXPECT_EQ(least_text("some ab in the middle", has("ab"), 60), "ab");
   EXPECT_EQ(least_text("abcdefghij", [](const std::string& text) { return text.size() >= 3; }, 20), "000");
-  EXPECT_EQ(least_text("zzz", [](const std::string& text) { return text.size() == 3 && text > "bbb"; }, 80), "bb\x63");
+  EXPECT_EQ(least_text("zzz", [](const std::string& text) { return text.size() == 3 && text > "bbb"; }, 88), "bb\x63");
   EXPECT_EQ(least_text("anything", [](const std::string& /*text*/) { return true; }, 1), "");
   // Characters that must be equal are lowered together, and characters in any order are sorted.
   EXPECT_EQ(
       least_text("xyx", [](const std::string& text) { return text.size() == 3 && text[0] == text[2]; }, 5), "000");
-  EXPECT_EQ(least_text("ba", [](const std::string& text) { return text == "ba" || text == "ab"; }, 30), "ab");
+  EXPECT_EQ(least_text("ba", [](const std::string& text) { return text == "ba" || text == "ab"; }, 40), "ab");
 }
 
 TEST(ValueSearch, BytesGoDown) {
@@ -168,6 +168,31 @@ TEST(ValueSearch, BytesGoDown) {
     return std::ranges::any_of(choice.blob(), [](char c) { return static_cast<std::uint8_t>(c) >= 0x7F; });
   });
   EXPECT_EQ(found.choice, Choice::bytes("\x7F"));
+}
+
+TEST(ValueSearch, AHigherCharacterMakesUpForOneLess) {
+  const auto is_other = [](const std::string& text) { return !text.empty() && text != "0"; };
+  EXPECT_EQ(least_text("00", is_other, 10), "1");
+  const Constraint constraint{.low = 0, .high = 9, .alphabet = alphabet_of({{U'a', U'b'}})};
+  const auto none_like_it = [](const Choice& choice) { return choice.blob() != "a" && choice.blob() != "b"; };
+  const Found found = search(
+      Choice::text("aa"), [&](const Choice& choice) { return !choice.blob().empty() && none_like_it(choice); },
+      constraint);
+  EXPECT_EQ(found.choice, Choice::text("aa"));  // the alphabet has no third
+}
+
+TEST(ValueSearch, BytesThatBecameSuperfluousGo) {
+  const auto sum_of = [](const Choice& choice) {
+    int sum = 0;
+    for (const char byte : choice.blob()) {
+      sum += static_cast<std::uint8_t>(byte);
+    }
+    return sum;
+  };
+  for (const std::string start : {"\x80\x7F\x60\x70", "\x60\x60\x60\x60\x60", "\x7F\x7F\x7F"}) {
+    const Found found = search(Choice::bytes(start), [&](const Choice& choice) { return sum_of(choice) > 300; });
+    EXPECT_EQ(found.choice.blob().size(), 2);
+  }
 }
 
 TEST(ValueSearch, SizesAndCharactersOfTheConstraintAreKept) {
