@@ -7,6 +7,8 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from hypothesis.errors import InvalidDefinition
 
@@ -17,11 +19,16 @@ from ordeal._engine.execution.settings import Progress, Settings, ShrinkListener
 from ordeal._engine.isolation.live_threads import program_threads, threads_text
 from ordeal._engine.isolation.memory_limit import MEBIBYTE, limited_memory
 from ordeal._engine.parallel.background_compaction import StoreOptions, spool_folder
+from ordeal._engine.parallel.fleet.fleet import Fleet
+from ordeal._engine.parallel.fleet.home import edges_in, pull
+from ordeal._engine.parallel.fleet.plan import make_plan
+from ordeal._engine.parallel.fleet.summary import fleet_result
 from ordeal._engine.parallel.supervisor import Supervisor, can_supervise, usable_cores
 from ordeal._engine.parallel.sync import Sharing
 from ordeal._engine.parallel.worker_pool import WorkerOptions
 from ordeal._engine.search.bounded import BoundedSearch, Scope
 from ordeal._engine.search.exploration import Exploration
+from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.buggify import DEFAULT_PROBABILITY
 from ordeal.config.arguments import checked_arguments
 from ordeal.config.options import DEFAULT_SWARM_POLICY, ExplorationOptions, values_of
@@ -91,6 +98,14 @@ class Explorer:
             the first runs and chooses.
         known: failures that are not to be reported, each by its bucket, its id or a text in its message. The search
             goes past them, and the result counts and names them as ``known``.
+        on: where the members of a fleet run: ``local:N``, ``ray://HOST:PORT``, ``dask://HOST:PORT``, ``slurm`` or
+            ``kubernetes``. They meet in ``store``, and ``run`` returns one result of all. None explores here alone.
+        members: how many there are; 0 for one, or N of ``local:N``.
+        image: container image of the members on Kubernetes.
+        job_options: options of the job of Slurm or Kubernetes, each ``NAME=VALUE``.
+        on_interrupt: what Ctrl-C does to the members: ``stop`` or ``leave``.
+        project: what is sent to the members of Ray: ``auto`` sends the current folder, ``none`` nothing; or a folder.
+        fleet_name: its name for ``ordeal fleet status``; None makes one from the time.
 
     Raises:
         ConfigError: an argument has a wrong type or is out of range.
@@ -128,6 +143,13 @@ class Explorer:
         value_reuse_prob: float = 0.1,
         comparison_tracing: str = "auto",
         known: Sequence[str] | None = None,
+        on: str | None = None,
+        members: int = 0,
+        image: str | None = None,
+        job_options: Sequence[str] | None = None,
+        on_interrupt: str = "stop",
+        project: str = "auto",
+        fleet_name: str | None = None,
     ) -> None:
         self.targets = resolve_targets(target_modules if target_modules is not None else [])
         # The signature is for editors and type checkers. The table of options checks the arguments.
@@ -193,7 +215,7 @@ class Explorer:
             shrink_progress=shrink_progress,
         )
         try:
-            return self._explored(settings)
+            return self._explored_by_fleet(given, progress) if self.options.on else self._explored(settings)
         except InvalidDefinition as error:
             raise MachineError(str(error)) from error
 
@@ -214,6 +236,22 @@ class Explorer:
             store_options=self._store_options(),
         )
         return Supervisor(settings, self._driver, self.targets, worker_options).run()
+
+    def _explored_by_fleet(self, given: dict[str, Any], progress: Progress | None) -> ExplorationResult:
+        """Have a fleet explore, and confirm here what it found."""
+        plan = make_plan(class_path(self.test_class, self._driver.definition.cls), self.options, given)
+        namespace = namespace_of(self._driver.definition.cls, self.targets, instrumentation=self.options.coverage)
+        outcome = Fleet(plan, progress).run()
+        with TemporaryDirectory(prefix="ordeal-fleet-") as folder:
+            corpus = SeedCorpus(self.options.corpus_dir or folder)
+            _, wrong = pull(plan.store, namespace, plan.task.test_class, corpus)
+            edges = edges_in(plan.store, namespace)
+            values = values_of(self.options) | dict.fromkeys(("on", "store", "image", "fleet_name"))
+            names = inspect.signature(Explorer).parameters.keys() - {"test_class"}
+            here = {name: values[name] for name in names} | {"workers": 1, "isolate": True, "corpus_dir": corpus.folder}
+            # The seeds are what counts; a search runs at least once.
+            result = Explorer(self.test_class, **here).run(**given | {"max_runs": 1}, shrink_progress=None)
+        return fleet_result(result, outcome, edges, wrong, kept=self.options.corpus_dir is not None)
 
     def _explored_here(self, settings: Settings, threads: list[str]) -> ExplorationResult:
         """Explore in this process, because ``threads`` would not survive in forked ones.

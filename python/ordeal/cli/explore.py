@@ -98,7 +98,7 @@ def _effective(config: OrdealConfig, given: Mapping[str, object], flags: Explore
 
 def exploration_options(config: OrdealConfig, **changes: Any) -> ExplorationOptions:
     """Return the options of the section ``[explorer]`` for a command, which explores in child processes."""
-    return ExplorationOptions(**values_of(config.explorer) | changes, isolate=True)
+    return ExplorationOptions(**values_of(config.explorer) | values_of(config.fleet) | changes, isolate=True)
 
 
 def _refuse_flags(

@@ -28,6 +28,7 @@ from ordeal.config.checks import (
     some_of,
     text,
 )
+from ordeal.config.fleet_options import FleetConfig
 from ordeal.config.option import ABSENT, METADATA, SAME, Flag, Option, Place
 
 DEFAULT_PATH = "ordeal.toml"
@@ -212,7 +213,7 @@ class ShrinkOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExplorationOptions(ExplorerConfig, ShrinkOptions):
+class ExplorationOptions(ExplorerConfig, ShrinkOptions, FleetConfig):
     """All options of an exploration: those of ``[explorer]``, and those that no settings file holds."""
 
     seed_mutation_prob: float | None = field(
@@ -335,7 +336,12 @@ class ReportConfig:
     keep_runs: int = field(default=20, metadata=Option(integer(0, 10_000, example=20)).metadata)
 
 
-SECTIONS: dict[str, type] = {"explorer": ExplorerConfig, "tests": TestConfig, "report": ReportConfig}
+SECTIONS: dict[str, type] = {
+    "explorer": ExplorerConfig,
+    "tests": TestConfig,
+    "report": ReportConfig,
+    "fleet": FleetConfig,
+}
 
 
 # Options of the command line alone
@@ -462,6 +468,7 @@ _FLAGS = {
         "confirm_fresh",
         "Seeds": "known no_seeds prune_fixed_seeds",
         "State": "save_state_to resume_from store",
+        "Fleet": "on members image job_options on_interrupt project fleet_name",
         "Output": "verbose progress all generate_tests formats report_dir json",
     },
     "benchmark": {"Trials": "config max_workers time metric repeat seed", "Output": "simulate csv json"},

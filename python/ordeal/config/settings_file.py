@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from ordeal._engine.isolation.regular_file import read_regular
 from ordeal.config.checks import CLASS_PATH, accepted, as_toml, cut, refusal, shown
+from ordeal.config.fleet_options import FleetConfig
 from ordeal.config.options import (
     DEFAULT_PATH,
     SECTIONS,
@@ -38,6 +39,7 @@ class OrdealConfig:
     explorer: ExplorerConfig
     tests: tuple[TestConfig, ...]
     report: ReportConfig
+    fleet: FleetConfig = field(default_factory=FleetConfig)
 
 
 def load_config(path: str | Path = DEFAULT_PATH, *, needs_tests: bool = True) -> OrdealConfig:
@@ -53,6 +55,7 @@ def load_config(path: str | Path = DEFAULT_PATH, *, needs_tests: bool = True) ->
         explorer=_section(ExplorerConfig, _table(document, "explorer", source), "explorer", source),
         tests=_tests(document, source, needed=needs_tests),
         report=_section(ReportConfig, _table(document, "report", source), "report", source),
+        fleet=_section(FleetConfig, _table(document, "fleet", source), "fleet", source),
     )
 
 

@@ -47,7 +47,7 @@ def open_store(url: str, namespace: str, *, folder: Path | None = None) -> Store
         # Without user and password, which may change.
         place = f"{parts.hostname} {parts.port} {parts.path} {digest} {_identity(backend)}"
     else:
-        raise StoreError(f"the store {_shown(url)} has no known address", hint=_ADDRESSES)
+        raise StoreError(f"the store {shown_address(url)} has no known address", hint=_ADDRESSES)
     if folder is not None:
         _make(folder)
     return Store(backend, place=hashlib.blake2b(place.encode(), digest_size=8).hexdigest(), folder=folder)
@@ -64,10 +64,10 @@ def _identity(backend: Backend) -> str:
 def _folder(url: str, path: str) -> Path:
     if not path:
         raise StoreError(
-            f"the store {_shown(url)} names no folder", hint="write for example `dir:///mnt/shared/ordeal`"
+            f"the store {shown_address(url)} names no folder", hint="write for example `dir:///mnt/shared/ordeal`"
         )
     if "\0" in path:
-        raise StoreError(f"the store {_shown(url)} has a zero in its path", hint=_ADDRESSES)
+        raise StoreError(f"the store {shown_address(url)} has a zero in its path", hint=_ADDRESSES)
     return Path(path).expanduser()
 
 
@@ -77,13 +77,13 @@ def _split(url: str) -> SplitResult:
         # Read here, because it is only checked when read.
         port = parts.port
     except ValueError:
-        raise StoreError(f"the store {_shown(url)} has no valid host and port", hint=_ADDRESSES) from None
+        raise StoreError(f"the store {shown_address(url)} has no valid host and port", hint=_ADDRESSES) from None
     if not parts.hostname or port == 0:
         raise StoreError(
-            f"the store {_shown(url)} names no server", hint="write for example `redis://localhost:6379/0`"
+            f"the store {shown_address(url)} names no server", hint="write for example `redis://localhost:6379/0`"
         )
     if parts.query or parts.fragment:
-        raise StoreError(f"the store {_shown(url)} has more behind its database than is known", hint=_ADDRESSES)
+        raise StoreError(f"the store {shown_address(url)} has more behind its database than is known", hint=_ADDRESSES)
     return parts
 
 
@@ -91,7 +91,7 @@ def _redis(url: str, parts: SplitResult, digest: str) -> Backend:
     database = parts.path.removeprefix("/") or "0"
     if not re.fullmatch(r"[0-9]{1,4}", database):
         raise StoreError(
-            f"the store {_shown(url)} names a database that is no number",
+            f"the store {shown_address(url)} names a database that is no number",
             hint="write a number from 0 on, as in `redis://localhost:6379/0`",
         )
     try:
@@ -99,7 +99,7 @@ def _redis(url: str, parts: SplitResult, digest: str) -> Backend:
         connect = importlib.import_module("ordeal.store.redis_backend").RedisBackend.connect
     except ImportError as error:
         raise StoreError(
-            f"the store {_shown(url)} needs the Python package `redis`: {error}",
+            f"the store {shown_address(url)} needs the Python package `redis`: {error}",
             hint="install it with `pip install redis`, or share a folder with `dir://PATH`",
         ) from error
     return cast("Callable[..., Backend]", connect)(
@@ -112,7 +112,7 @@ def _redis(url: str, parts: SplitResult, digest: str) -> Backend:
     )
 
 
-def _shown(url: str) -> str:
+def shown_address(url: str) -> str:
     """Return an address in printable form, without any part of a password, wherever it is.
 
     In an address that cannot be parsed, the password may be anywhere, so only the scheme is shown, and the host if it

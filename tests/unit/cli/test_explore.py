@@ -196,6 +196,13 @@ class TestOptions:
             "swarm_policy": "adaptive",
             "rule_timeout": None,
             "known": (),
+            "on": None,
+            "members": 0,
+            "image": None,
+            "job_options": (),
+            "on_interrupt": "stop",
+            "project": "auto",
+            "fleet_name": None,
         }
         assert without_listeners(explorer.ran[0]) == {
             "max_time": 60.0,

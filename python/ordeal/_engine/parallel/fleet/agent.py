@@ -1,0 +1,249 @@
+"""Runs one member: starts the process that explores, tells the board how it is, and ends it when the fleet ends.
+
+``python -m ordeal._engine.parallel.fleet.agent`` is what every launcher runs somewhere. It stops by itself when the
+launcher is gone, so that no member is left behind by one that was killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from ordeal._engine.formatting import one_line
+from ordeal._engine.parallel.fleet.board import LAUNCHER, Board, BoardError, Record, member_key, open_board, text_of
+from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, Task
+from ordeal._engine.version import version
+from ordeal.errors import WRONG_USE, OrdealError
+
+#: The module that explores; it is above this room, so it is known by name alone.
+EXPLORER_MODULE = "ordeal.cli.fleet_member"
+#: How often a member says how it is.
+BEAT_SECONDS = 1.0
+#: A member stops when its launcher has said nothing for this long, unless it was told that the launcher leaves.
+LEASE_SECONDS = 30.0
+#: How long the process that explores may take to report when it is to stop, then how long to end.
+STOP_SECONDS = 45.0
+#: How long past its time a member may shrink.
+_LINE_SIZE_MAX = 2**16
+_LOG_CHARS = 1500
+#: Where the schedulers write which member this is.
+_NUMBER_VARIABLES = ("ORDEAL_FLEET_MEMBER", "SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX")
+
+
+@dataclass(slots=True)
+class _Lease:
+    """Whether the launcher is there: it changes its record all the time. No clock but that of this machine counts."""
+
+    seen: object = None
+    since: float = field(default_factory=time.monotonic)
+
+    def has_ended(self, record: Record | None) -> bool:
+        """Return whether this member is to stop, from the launcher's record, which was read just now."""
+        if record is None:
+            return time.monotonic() - self.since > LEASE_SECONDS
+        state = text_of(record, "state")
+        if state in ("stopping", "ended"):
+            return True
+        if state == "left" or record.get("at") != self.seen:
+            self.seen, self.since = record.get("at"), time.monotonic()
+        return time.monotonic() - self.since > LEASE_SECONDS
+
+
+class Agent:
+    """One member of a fleet, in the process or thread that a launcher gave it."""
+
+    def __init__(self, task: Task, number: int, store: str, *, attempt: int = 1) -> None:
+        self._task = task
+        self._number = number
+        self._store = store
+        self._lease = _Lease()
+        self._stop_at = 0.0
+        self._buffer = b""
+        self._board: Board | None = None
+        self._record: Record = {
+            "state": "starting",
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "attempt": attempt,
+            "python": platform.python_version(),
+            "job": os.environ.get("SLURM_JOB_ID", ""),
+        }
+        self.stopped = False
+
+    def run(self) -> int:
+        """Run the member to its end; return 0 when it is done, 2 for wrong use, 3 when it was lost."""
+        try:
+            self._board = open_board(self._store, self._task.fleet)
+        except OrdealError as error:
+            sys.stderr.write(f"error: {error.message}\nhint: {error.hint}\n")
+            return WRONG_USE
+        if wrong := self._unfit():
+            self._record |= {"state": "failed", "error": wrong[0], "hint": wrong[1]}
+            self._tell()
+            return WRONG_USE
+        self._tell()
+        with tempfile.TemporaryFile() as log:
+            code = self._supervise(log)
+            if self._record["state"] not in ("ended", "failed"):
+                self._record |= {"state": "lost", "error": f"the process that explores ended with {code}"}
+            if self._record["state"] != "ended":
+                self._record["log"] = _end_of(log)
+                sys.stderr.write(str(self._record["log"]))
+        for _ in range(10):  # the last record says what was found: worth some patience
+            if self._tell():
+                break
+            time.sleep(BEAT_SECONDS)
+        return {"ended": 0, "failed": WRONG_USE}.get(str(self._record["state"]), 3)
+
+    def _unfit(self) -> tuple[str, str] | None:
+        python = ".".join(platform.python_version_tuple()[:2])
+        if python != self._task.python:
+            return (
+                f"the member on {socket.gethostname()} has Python {python}, and the launcher {self._task.python}",
+                f"install Python {self._task.python} there, or start the fleet from Python {python}",
+            )
+        if version() != self._task.ordeal:
+            return (
+                f"the member on {socket.gethostname()} has ordeal {version()}, and the launcher {self._task.ordeal}",
+                "install the same version on both",
+            )
+        return None
+
+    def _supervise(self, log: BinaryIO) -> int:
+        child = subprocess.Popen(
+            [sys.executable, "-m", EXPLORER_MODULE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,
+            env=_clean_environment(),
+        )
+        assert child.stdin is not None
+        assert child.stdout is not None
+        with contextlib.suppress(BrokenPipeError), child.stdin as stdin:
+            stdin.write(json.dumps({"task": self._task.to_json(), "store": self._store}).encode())
+        try:
+            with selectors.DefaultSelector() as selector:
+                selector.register(child.stdout, selectors.EVENT_READ)
+                self._follow(child, child.stdout, selector)
+            return child.wait(timeout=5.0)
+        except subprocess.TimeoutExpired:
+            return -1
+        finally:
+            _end(child)
+            child.stdout.close()
+
+    def _follow(self, child: subprocess.Popen[bytes], stdout: Any, selector: selectors.BaseSelector) -> None:
+        due = 0.0
+        while True:
+            if selector.select(timeout=0.2):
+                data = os.read(stdout.fileno(), _LINE_SIZE_MAX)
+                if not data:
+                    return
+                for line in self._lines(data):
+                    self._take(line)
+            elif child.poll() is not None:
+                return
+            now = time.monotonic()
+            if now >= due:
+                self._tell()
+                self._check_lease(child)
+                due = now + BEAT_SECONDS
+            if self.stopped and not self._stop_at:
+                self._interrupt(child)
+            if self._stop_at and now > self._stop_at:
+                return
+
+    def _check_lease(self, child: subprocess.Popen[bytes]) -> None:
+        assert self._board is not None
+        try:
+            over = self._lease.has_ended(self._board.get(LAUNCHER))
+        except BoardError:
+            return  # without the store nobody knows
+        if over and not self._stop_at:
+            self._interrupt(child)
+
+    def _interrupt(self, child: subprocess.Popen[bytes]) -> None:
+        self._stop_at = time.monotonic() + STOP_SECONDS
+        with contextlib.suppress(ProcessLookupError):
+            child.send_signal(signal.SIGINT)
+
+    def _lines(self, data: bytes) -> Iterator[bytes]:
+        *lines, self._buffer = (self._buffer + data).split(b"\n")
+        self._buffer = self._buffer[-_LINE_SIZE_MAX:]
+        yield from lines
+
+    def _take(self, line: bytes) -> None:
+        try:
+            found = json.loads(line)
+        except ValueError:
+            return
+        if isinstance(found, dict):
+            self._record |= found
+
+    def _tell(self) -> bool:
+        assert self._board is not None
+        try:
+            self._board.put(member_key(self._number), self._record)
+        except BoardError:
+            return False
+        return True
+
+
+def _clean_environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in (STORE_VARIABLE, TASK_VARIABLE)}
+
+
+def _end_of(log: BinaryIO) -> str:
+    size = log.seek(0, os.SEEK_END)
+    log.seek(max(0, size - _LOG_CHARS))
+    return "".join(f"{one_line(line)}\n" for line in log.read().decode("utf-8", "replace").splitlines())
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End the process and everything that it started, which is in its session."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+def number_from(environment: Mapping[str, str]) -> int:
+    """Return which member this is, as the launcher or the scheduler says."""
+    texts = [environment[name] for name in _NUMBER_VARIABLES if name in environment]
+    return int(texts[0]) if texts and texts[0].isdecimal() else 0
+
+
+def main() -> int:
+    """Run the member that the environment describes."""
+    task, store = os.environ.get(TASK_VARIABLE), os.environ.get(STORE_VARIABLE)
+    if not task or not store:
+        missing = STORE_VARIABLE if task else TASK_VARIABLE
+        sys.stderr.write(f"error: {missing} is not set\nhint: `ordeal explore --on ...` starts members\n")
+        return WRONG_USE
+    attempt = os.environ.get("ORDEAL_FLEET_ATTEMPT", "") or os.environ.get("SLURM_RESTART_COUNT", "0")
+    agent = Agent(
+        Task.from_json(task), number_from(os.environ), store, attempt=int(attempt) if attempt.isdecimal() else 1
+    )
+
+    def stop(*_: object) -> None:
+        agent.stopped = True
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
+    return agent.run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,264 @@
+"""Runs a fleet from the launcher's side: starts members, starts lost ones again, and waits for what they found."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from ordeal._engine.formatting import counted, one_line
+from ordeal._engine.parallel.fleet.board import (
+    LAUNCHER,
+    Board,
+    BoardError,
+    Record,
+    member_key,
+    number_of,
+    open_board,
+    text_of,
+)
+from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher, launcher_for
+from ordeal._engine.parallel.fleet.plan import FleetPlan
+from ordeal.result import ProgressSnapshot
+from ordeal.store.open import shown_address
+
+POLL_SECONDS = 0.25
+#: How often the launcher says that it is there.
+BEAT_SECONDS = 2.0
+#: A record that is older is of a launcher that is gone, or of a member that is lost.
+STALE_SECONDS = 15.0
+#: How often a member is started.
+ATTEMPTS_MAX = 5
+#: What members may take on top of their time: to shrink, and to report.
+GRACE_SECONDS = 150.0
+#: How long a scheduler may let members wait before they start.
+QUEUE_SECONDS = 24 * 3600.0
+#: A lost member is not started again with less time than this.
+_WORTH_SECONDS = 3.0
+_NOTES_MAX = 10
+_DONE = ("ended", "failed")
+
+
+@dataclass(slots=True)
+class FleetOutcome:
+    """What the members of a fleet did, all together. ``left`` when they go on without the launcher."""
+
+    members: int
+    seconds: float = 0.0
+    runs: int = 0
+    steps: int = 0
+    lost: int = 0
+    interrupted: bool = False
+    left: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+class Fleet:
+    """One fleet, from its start to its end. Owned by one thread."""
+
+    def __init__(
+        self,
+        plan: FleetPlan,
+        progress: Callable[[ProgressSnapshot], object] | None = None,
+        *,
+        launcher: Launcher | None = None,
+    ) -> None:
+        self._plan = plan
+        self._progress = progress
+        self._launcher = launcher or launcher_for(plan)
+        self._board: Board | None = None
+        self._outcome = FleetOutcome(members=plan.members)
+        self._attempts = dict.fromkeys(range(plan.members), 0)
+        self._started = self._beat_due = 0.0
+        self._records: dict[str, Record] = {}
+        self._past: dict[int, list[tuple[int, int]]] = {}
+        self._away_since = 0.0
+
+    def run(self) -> FleetOutcome:
+        """Start all members, and return when the last has ended, or with Ctrl-C.
+
+        Raises:
+            FleetError: no member could explore, or there is another fleet of this name.
+            StoreError: the store cannot be used.
+        """
+        plan = self._plan
+        self._board = open_board(plan.store, plan.task.fleet)
+        self._claim()
+        self._launcher.open()
+        self._started = time.monotonic()
+        leave = False
+        try:
+            self._say("running", must=True)
+            for number in self._attempts:
+                self._start(number)
+            self._wait()
+        except KeyboardInterrupt:
+            self._outcome.interrupted = True
+            leave = self._outcome.left = plan.options.on_interrupt == "leave"
+        finally:
+            self._say("left" if leave else "stopping")
+            self._launcher.close(leave=leave)
+            self._look()
+            if not leave:
+                self._say("ended")
+        return self._summed_up()
+
+    def _claim(self) -> None:
+        """Refuse a name that another launcher uses."""
+        assert self._board is not None
+        name = self._plan.task.fleet
+        try:
+            record = self._board.get(LAUNCHER)
+        except BoardError as error:
+            raise FleetError(f"the store cannot be read: {error}", hint="see that this machine can reach it") from error
+        if record is not None and text_of(record, "state") in ("running", "stopping", "left"):
+            age = time.time() - number_of(record, "at")
+            if age < STALE_SECONDS:
+                raise FleetError(
+                    f"the fleet `{name}` runs already, started on {text_of(record, 'host') or 'another machine'}",
+                    hint="write another `--fleet-name`, or stop it with `ordeal fleet stop URL --name " + name + "`",
+                )
+
+    def _say(self, state: str, *, must: bool = False) -> None:
+        assert self._board is not None
+        plan = self._plan
+        record = {
+            "state": state,
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "on": plan.kind,
+            "members": plan.members,
+            "class": plan.task.test_class,
+            "seconds": plan.task.seconds,
+            "elapsed": time.monotonic() - self._started,
+        }
+        self._beat_due = time.monotonic() + BEAT_SECONDS
+        try:
+            self._board.put(LAUNCHER, record)
+        except BoardError as error:
+            if must:
+                message = f"the store cannot be written: {one_line(str(error))}"
+                raise FleetError(message, hint="free some space, or name a store that this user may write") from error
+
+    def _start(self, number: int) -> None:
+        self._attempts[number] += 1
+        left = self._plan.task.seconds - (time.monotonic() - self._started)
+        self._launcher.start(replace(self._plan.task, seconds=max(1.0, left)), number, self._attempts[number])
+
+    def _wait(self) -> None:
+        plan = self._plan
+        deadline = self._started + plan.task.seconds + GRACE_SECONDS
+        if plan.on_batch:
+            deadline += QUEUE_SECONDS
+        while time.monotonic() < deadline:
+            self._look()
+            if time.monotonic() >= self._beat_due:
+                if self._is_told_to_stop():
+                    self._outcome.interrupted = True
+                    return
+                self._say("running")
+            states = {number: text_of(self._record(number), "state") for number in self._attempts}
+            running = self._launcher.running()
+            gone = [number for number in self._attempts if number not in running and states[number] not in _DONE]
+            for number in gone:
+                self._replace(number)
+            waited_for = {number for number in running if not (plan.on_batch and states[number] in _DONE)}
+            if not waited_for and (plan.on_batch or not self._launcher.running()):
+                return
+            self._tell()
+            time.sleep(POLL_SECONDS)
+        self._note("The members took longer than they may, and were stopped.")
+
+    def _is_told_to_stop(self) -> bool:
+        """Return whether `ordeal fleet stop` has written over the launcher's record."""
+        assert self._board is not None
+        try:
+            record = self._board.get(LAUNCHER)
+        except BoardError:
+            return False
+        return record is not None and text_of(record, "state") == "stopping"
+
+    def _replace(self, number: int) -> None:
+        """Start a lost member again, as often as it is worth it."""
+        attempt = self._attempts[number]
+        record = self._record(number)
+        if attempt == 0 or number_of(record, "attempt") == -1:
+            return
+        left = self._plan.task.seconds - (time.monotonic() - self._started)
+        if text_of(record, "state") and number_of(record, "attempt") in (0, attempt):
+            self._past.setdefault(number, []).append((int(number_of(record, "runs")), int(number_of(record, "steps"))))
+        self._outcome.lost += 1
+        host = text_of(record, "host")
+        where = f" on {host}" if host else ""
+        if not self._launcher.restarts or attempt >= ATTEMPTS_MAX or left < _WORTH_SECONDS:
+            self._attempts[number] = 0
+            self._note(f"Member {number}{where} was lost.")
+            return
+        self._note(f"Member {number}{where} was lost, and started again.")
+        self._start(number)
+
+    def _note(self, text: str) -> None:
+        notes = self._outcome.notes
+        if text not in notes and len(notes) < _NOTES_MAX:
+            notes.append(text)
+
+    def _record(self, number: int) -> Record:
+        return self._records.get(member_key(number), {})
+
+    def _look(self) -> None:
+        assert self._board is not None
+        try:
+            self._records = self._board.all()
+        except BoardError as error:
+            if not self._away_since:
+                self._away_since = time.monotonic()
+                self._note(f"The store was away for a while: {one_line(str(error))}.")
+        else:
+            self._away_since = 0.0
+
+    def _sum(self, name: str, place: int) -> int:
+        past = sum(attempt[place] for attempts in self._past.values() for attempt in attempts)
+        current = sum(int(number_of(self._record(number), name)) for number in self._attempts if self._attempts[number])
+        return past + current
+
+    def _tell(self) -> None:
+        if self._progress is None:
+            return
+        records = [self._record(number) for number in self._attempts]
+        self._progress(
+            ProgressSnapshot(
+                elapsed=time.monotonic() - self._started,
+                total_runs=self._sum("runs", 0),
+                total_steps=self._sum("steps", 1),
+                unique_edges=max((int(number_of(each, "edges")) for each in records), default=0),
+                checkpoints=0,
+                failures=max((int(number_of(each, "failures")) for each in records), default=0),
+                runs_per_second=sum(number_of(each, "rate") for each in records if text_of(each, "state") == "running"),
+            )
+        )
+
+    def _summed_up(self) -> FleetOutcome:
+        outcome = self._outcome
+        outcome.seconds = time.monotonic() - self._started
+        outcome.runs, outcome.steps = self._sum("runs", 0), self._sum("steps", 1)
+        failed = {
+            number: record for number in self._attempts if text_of(record := self._record(number), "state") == "failed"
+        }
+        silent = [number for number in self._attempts if not self._record(number)]
+        if failed and len(failed) + len(silent) == outcome.members:
+            record = next(iter(failed.values()))
+            raise FleetError(
+                f"no member could explore: {text_of(record, 'error')}",
+                hint=one_line(text_of(record, "hint"))
+                or f"`ordeal fleet logs {shown_address(self._plan.store)}` says more",
+            )
+        if len(silent) == outcome.members and not outcome.interrupted:
+            raise FleetError(
+                f"none of {counted(outcome.members, 'member')} reached the store",
+                hint="see that the members can reach it, and that ordeal is installed where they run",
+            )
+        for number, record in failed.items():
+            self._note(f"Member {number} could not explore: {text_of(record, 'error')}.")
+        return outcome

@@ -1,0 +1,105 @@
+"""What a launcher does, and the one for this machine. A launcher knows where members run, and nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Protocol, cast
+
+from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, Task
+from ordeal.errors import OrdealError
+
+AGENT_MODULE = "ordeal._engine.parallel.fleet.agent"
+#: How long members may take to end by themselves.
+END_SECONDS = 60.0
+
+
+class FleetError(OrdealError):
+    """A fleet cannot be started, or none of its members could explore."""
+
+
+class Launcher(Protocol):
+    """Runs members somewhere. Owned by one thread.
+
+    Attributes:
+        restarts: whether lost members are started again by ``start``; schedulers do so themselves.
+    """
+
+    restarts: bool
+
+    def open(self) -> None:
+        """Reach the cluster.
+
+        Raises:
+            FleetError: it cannot be reached or used.
+        """
+
+    def start(self, task: Task, number: int, attempt: int) -> None:
+        """Start a member."""
+
+    def running(self) -> set[int]:
+        """Return the members that are thought to run or wait for a place."""
+
+    def close(self, *, leave: bool) -> None:
+        """End all members that still run, unless they are to be left, and let go of the cluster. Does not raise."""
+
+
+def launcher_for(plan: FleetPlan) -> Launcher:
+    """Return the launcher of a plan; the libraries of others are not loaded."""
+    if plan.kind == "local":
+        return LocalLauncher(plan)
+    module = importlib.import_module(f"ordeal._engine.parallel.fleet.on_{plan.kind}")
+    return cast("Launcher", module.launcher(plan))
+
+
+class LocalLauncher(Launcher):
+    """Members are processes of this machine."""
+
+    restarts = True
+
+    def __init__(self, plan: FleetPlan) -> None:
+        self._store = plan.store
+        self._members: dict[int, subprocess.Popen[bytes]] = {}
+
+    def open(self) -> None:
+        pass
+
+    def start(self, task: Task, number: int, attempt: int) -> None:
+        environment = {
+            **os.environ,
+            STORE_VARIABLE: self._store,
+            TASK_VARIABLE: task.to_json(),
+            "ORDEAL_FLEET_MEMBER": str(number),
+            "ORDEAL_FLEET_ATTEMPT": str(attempt),
+        }
+        # A session of its own: Ctrl-C at the terminal is for the launcher, which then stops or leaves them.
+        self._members[number] = subprocess.Popen(
+            [sys.executable, "-m", AGENT_MODULE],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env=environment,
+        )
+
+    def running(self) -> set[int]:
+        return {number for number, member in self._members.items() if member.poll() is None}
+
+    def close(self, *, leave: bool) -> None:
+        if leave:
+            return
+        for member in self._members.values():
+            with contextlib.suppress(ProcessLookupError):
+                member.send_signal(signal.SIGTERM)
+        deadline = time.monotonic() + END_SECONDS
+        for member in self._members.values():
+            try:
+                member.wait(timeout=max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                member.kill()
+                member.wait()

@@ -1,0 +1,129 @@
+"""Members on a Dask cluster: each is a task, on the next worker in turn. All nodes must have the project."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import time
+from typing import Any
+
+from ordeal._engine.formatting import one_line
+from ordeal._engine.parallel.fleet.endpoint import host_and_port, listens, must_listen
+from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher
+from ordeal._engine.parallel.fleet.on_ray import AWAY_SECONDS_MAX, run_member
+from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
+from ordeal.errors import ConfigError
+
+PORT = 8786
+TIMEOUT_SECONDS = 8
+
+
+def launcher(plan: FleetPlan) -> DaskLauncher:
+    """Return the launcher of a plan.
+
+    Raises:
+        ConfigError: Dask is not installed.
+    """
+    return DaskLauncher(plan)
+
+
+class DaskLauncher(Launcher):
+    """Speaks to the scheduler of a cluster."""
+
+    restarts = True
+
+    def __init__(self, plan: FleetPlan) -> None:
+        self._plan = plan
+        self._host, self._port = host_and_port(plan.on, PORT)
+        try:
+            self._dask: Any = importlib.import_module("distributed")
+        except ImportError as error:
+            message = f"`--on dask://` needs the Python package `distributed`: {error}"
+            raise ConfigError(message, hint="install it with `pip install 'ordeal[dask]'`") from error
+        self._client: Any = None
+        self._members: dict[int, Any] = {}
+        self._numbers: set[int] = set()
+        self._away_since = 0.0
+
+    def open(self) -> None:
+        hint = "start one with `dask scheduler` and `dask worker HOST:8786` on each node, or name another address"
+        must_listen("Dask", self._host, self._port, hint)
+        try:
+            self._connect()
+            workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        except Exception as error:
+            # Dask raises errors of many types, also for another version.
+            self.close(leave=True)
+            raise FleetError(
+                f"the Dask cluster at {self._host}:{self._port} cannot be used: {one_line(str(error), limit=400)}",
+                hint="use the same versions of Python and Dask here and on the cluster",
+            ) from error
+        if not workers:
+            self.close(leave=True)
+            raise FleetError(
+                f"the Dask cluster at {self._host}:{self._port} has no workers",
+                hint=f"start some: `dask worker {self._host}:{self._port}`",
+            )
+
+    def _connect(self) -> None:
+        self._client = self._dask.Client(
+            f"tcp://{self._host}:{self._port}", timeout=TIMEOUT_SECONDS, set_as_default=False
+        )
+
+    def start(self, task: Task, number: int, attempt: int) -> None:
+        self._numbers.add(number)
+        # A scheduler that is away is noticed when members are counted.
+        with contextlib.suppress(Exception):
+            workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
+            self._members[number] = self._client.submit(
+                run_member,
+                task.to_json(),
+                number,
+                attempt,
+                self._plan.store,
+                key=f"{task.fleet}-{number}-{attempt}",
+                pure=False,
+                workers=workers[number % len(workers)],
+                allow_other_workers=True,
+            )
+
+    def running(self) -> set[int]:
+        if self._away_since:
+            return self._while_away()
+        if self._client.status != "running" or listens(self._host, self._port, seconds=1.0):
+            self._away_since = time.monotonic()
+            return set(self._numbers)
+        return {number for number, future in self._members.items() if future.status == "pending"}
+
+    def _while_away(self) -> set[int]:
+        """Connect again to a scheduler that was restarted: it knows nothing of its former members."""
+        if time.monotonic() - self._away_since > AWAY_SECONDS_MAX:
+            self.restarts = False
+            return set()
+        if listens(self._host, self._port, seconds=1.0):
+            return set(self._numbers)
+        try:
+            self.close(leave=True)
+            self._connect()
+            if not self._client.scheduler_info(n_workers=-1)["workers"]:
+                return set(self._numbers)
+        except Exception:  # noqa: BLE001, such libraries raise errors of many types
+            return set(self._numbers)
+        self._members, self._away_since = {}, 0.0
+        return set()
+
+    def close(self, *, leave: bool) -> None:
+        """Let members end by themselves, which the board tells them to, then cancel what is left."""
+        if self._client is None:
+            return
+        with contextlib.suppress(Exception):
+            futures = list(self._members.values())
+            if futures and not leave:
+                deadline = time.monotonic() + 60.0
+                while time.monotonic() < deadline and any(future.status == "pending" for future in futures):
+                    time.sleep(0.2)
+                self._client.cancel(futures, force=True)
+            if leave:
+                self._dask.fire_and_forget(futures)
+        with contextlib.suppress(Exception):
+            self._client.close(timeout=5)

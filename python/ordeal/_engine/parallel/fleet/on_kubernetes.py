@@ -1,0 +1,143 @@
+"""Members on Kubernetes: the pods of one Indexed Job, applied with kubectl."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import shutil
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+from ordeal._engine.parallel.fleet.launcher import AGENT_MODULE, FleetError, Launcher
+from ordeal._engine.parallel.fleet.on_slurm import call
+from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, Task
+from ordeal.errors import ConfigError
+
+POLL_SECONDS = 2.0
+#: The secret that has the address of a store with a password, and the key in it.
+SECRET, SECRET_KEY = "ordeal-store", "url"
+_JOB_OPTIONS = ("namespace", "cpu", "memory", "secret", "service-account")
+
+
+def launcher(plan: FleetPlan) -> KubernetesLauncher:
+    """Return the launcher of a plan.
+
+    Raises:
+        ConfigError: there is a job option that is not known.
+    """
+    return KubernetesLauncher(plan)
+
+
+def _given(plan: FleetPlan) -> dict[str, str]:
+    given = dict(option.partition("=")[::2] for option in plan.options.job_options)
+    for name in given:
+        if name not in _JOB_OPTIONS:
+            message = f"`--job-option {name}` is not known for Kubernetes"
+            raise ConfigError(
+                message, hint=f"known are {', '.join(_JOB_OPTIONS)}; edit what `--dry-run` prints for others"
+            )
+    return given
+
+
+def manifest_of(plan: FleetPlan, task: Task) -> str:
+    """Return the job as JSON, which kubectl takes like YAML. An address with a password is that of a secret.
+
+    Raises:
+        ConfigError: there is a job option that is not known, or the pods cannot reach the store.
+    """
+    given = _given(plan)
+    if plan.store.startswith("dir://"):
+        message = "pods share no folder"
+        raise ConfigError(message, hint="use a server: `--store redis://HOST:6379/0`")
+    store: dict[str, Any] = {"name": STORE_VARIABLE, "value": plan.store}
+    if urlsplit(plan.store).password is not None or "secret" in given:
+        reference = {"name": given.get("secret", SECRET), "key": SECRET_KEY}
+        store = {"name": STORE_VARIABLE, "valueFrom": {"secretKeyRef": reference}}
+    resources = {"cpu": given.get("cpu", str(task.init.get("workers") or 1)), "memory": given.get("memory", "2Gi")}
+    sent = dataclasses.replace(task, path=())
+    pod: dict[str, Any] = {
+        "restartPolicy": "Never",
+        "containers": [
+            {
+                "name": "member",
+                "image": plan.options.image,
+                "command": ["python", "-m", AGENT_MODULE],
+                "env": [store, {"name": TASK_VARIABLE, "value": sent.to_json()}],
+                "resources": {"requests": resources, "limits": {"memory": resources["memory"]}},
+            }
+        ],
+    }
+    if "service-account" in given:
+        pod["serviceAccountName"] = given["service-account"]
+    metadata = {"name": task.fleet, "labels": {"app.kubernetes.io/name": "ordeal", "ordeal/fleet": task.fleet}}
+    if "namespace" in given:
+        metadata["namespace"] = given["namespace"]
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata,
+        "spec": {
+            "completionMode": "Indexed",
+            "completions": plan.members,
+            "parallelism": plan.members,
+            "backoffLimitPerIndex": 3,
+            "ttlSecondsAfterFinished": 3600,
+            # Exit code 2 is wrong use: it stays so when it is tried again.
+            "podFailurePolicy": {
+                "rules": [{"action": "FailIndex", "onExitCodes": {"operator": "In", "values": [2]}}],
+            },
+            "template": {"metadata": {"labels": metadata["labels"]}, "spec": pod},
+        },
+    }
+    return json.dumps(job, indent=2) + "\n"
+
+
+class KubernetesLauncher(Launcher):
+    """Applies one job when the last member is to start."""
+
+    restarts = False
+
+    def __init__(self, plan: FleetPlan) -> None:
+        self._plan = plan
+        self._namespace = tuple(f"--namespace={value}" for value in [_given(plan).get("namespace")] if value)
+        self._wanted = 0
+        self._applied = False
+        self._asked_at = 0.0
+        self._active = False
+
+    def open(self) -> None:
+        if shutil.which("kubectl") is None:
+            hint = "install it, or write the job with `--dry-run` and apply it elsewhere"
+            raise FleetError("`--on kubernetes` needs `kubectl`, which is not here", hint=hint)
+        call(("kubectl", "get", "jobs", "--output=name", "--request-timeout=5s", *self._namespace))
+
+    def start(self, task: Task, number: int, attempt: int) -> None:
+        del number, attempt
+        self._wanted += 1
+        if self._wanted == self._plan.members:
+            call(("kubectl", "apply", "--filename=-"), text=manifest_of(self._plan, task))
+            self._applied = self._active = True
+            self._asked_at = time.monotonic()
+
+    def running(self) -> set[int]:
+        if self._applied and time.monotonic() - self._asked_at >= POLL_SECONDS:
+            self._asked_at = time.monotonic()
+            # A server that is away may come back: what it said last holds.
+            with contextlib.suppress(FleetError, ValueError):
+                command = ("kubectl", "get", "job", self._plan.task.fleet, "--output=json", *self._namespace)
+                status = json.loads(call(command)).get("status", {})
+                over = any(each.get("type") in ("Complete", "Failed") for each in status.get("conditions", []))
+                self._active = not over
+        return set(range(self._plan.members)) if self._active else set()
+
+    def close(self, *, leave: bool) -> None:
+        if not self._applied or leave:
+            return
+        # The board has told them to end, and they have this long to say what they found.
+        deadline = time.monotonic() + 60.0
+        while self.running() and time.monotonic() < deadline:
+            time.sleep(1.0)
+        with contextlib.suppress(FleetError):
+            call(("kubectl", "delete", "job", self._plan.task.fleet, "--wait=false", *self._namespace))

@@ -1,0 +1,157 @@
+"""Members on a Ray cluster: each is a task that takes as many CPUs as it has workers."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from ordeal._engine.formatting import one_line
+from ordeal._engine.parallel.fleet.endpoint import host_and_port, listens, must_listen
+from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher
+from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
+from ordeal.errors import ConfigError
+
+PORT = 10001
+#: How long a head may be away before its members count as lost for good.
+AWAY_SECONDS_MAX = 120.0
+#: What is never sent: what git, Python and ordeal keep for themselves.
+LEFT_OUT = [
+    ".git",
+    ".ordeal",
+    ".venv",
+    "venv",
+    ".tox",
+    "__pycache__",
+    ".hypothesis",
+    ".mypy_cache",
+    ".ruff_cache",
+    "build",
+]
+#: What Ray accepts, in bytes.
+PROJECT_SIZE_MAX = 500 * 2**20
+
+
+def launcher(plan: FleetPlan) -> RayLauncher:
+    """Return the launcher of a plan.
+
+    Raises:
+        ConfigError: Ray is not installed, or the project cannot be sent.
+    """
+    return RayLauncher(plan)
+
+
+def run_member(task: str, number: int, attempt: int, store: str) -> int:
+    """Run one member; this is what Ray calls."""
+    agent = importlib.import_module("ordeal._engine.parallel.fleet.agent")
+    code: int = agent.Agent(Task.from_json(task), number, store, attempt=attempt).run()
+    return code
+
+
+class RayLauncher(Launcher):
+    """Speaks to the head of a cluster through Ray's client."""
+
+    restarts = True
+
+    def __init__(self, plan: FleetPlan) -> None:
+        self._plan = plan
+        self._host, self._port = host_and_port(plan.on, PORT)
+        try:
+            self._ray: Any = importlib.import_module("ray")
+        except ImportError as error:
+            message = f"`--on ray://` needs the Python package `ray`: {error}"
+            raise ConfigError(message, hint="install it with `pip install 'ordeal[ray]'`") from error
+        self._project = _project(plan.options.project)
+        self._members: dict[int, Any] = {}
+        self._numbers: set[int] = set()
+        self._away_since = 0.0
+
+    def open(self) -> None:
+        hint = f"start one with `ray start --head --ray-client-server-port={PORT}`, or name another address"
+        must_listen("Ray", self._host, self._port, hint)
+        try:
+            self._connect()
+        except Exception as error:
+            # Ray raises errors of many types, also for another version of Python or Ray.
+            raise FleetError(
+                f"the Ray cluster at {self._host}:{self._port} cannot be used: {one_line(str(error), limit=400)}",
+                hint="use the same versions of Python and Ray here and on the cluster",
+            ) from error
+
+    def _connect(self) -> None:
+        environment = {} if self._project is None else {"working_dir": str(self._project), "excludes": LEFT_OUT}
+        self._ray.init(
+            f"ray://{self._host}:{self._port}", runtime_env=environment, log_to_driver=False, logging_level="error"
+        )
+
+    def start(self, task: Task, number: int, attempt: int) -> None:
+        self._numbers.add(number)
+        # Ray unpacks what was sent somewhere else, and starts its workers there.
+        sent = task if self._project is None else dataclasses.replace(task, path=())
+        remote = self._ray.remote(
+            num_cpus=int(task.init.get("workers") or 1), max_retries=0, scheduling_strategy="SPREAD"
+        )(run_member)
+        # Ray reports a node that vanished when the result is asked for.
+        with contextlib.suppress(Exception):
+            self._members[number] = remote.remote(sent.to_json(), number, attempt, self._plan.store)
+
+    def running(self) -> set[int]:
+        if self._away_since:
+            return self._while_away()
+        references = {reference: number for number, reference in self._members.items()}
+        try:
+            if not self._ray.util.client.ray.is_connected():
+                raise ConnectionError
+            _, waiting = self._ray.wait(list(references), num_returns=len(references), timeout=0.01)
+        except Exception:  # noqa: BLE001, such libraries raise errors of many types
+            self._away_since = time.monotonic()
+            return set(self._numbers)
+        return {references[each] for each in waiting}
+
+    def _while_away(self) -> set[int]:
+        """Connect again to a head that was restarted: it knows nothing of its former members."""
+        if time.monotonic() - self._away_since > AWAY_SECONDS_MAX:
+            self.restarts = False
+            return set()
+        if listens(self._host, self._port, seconds=1.0):
+            return set(self._numbers)
+        try:
+            self._ray.shutdown()
+            self._connect()
+        except Exception:  # noqa: BLE001, such libraries raise errors of many types
+            return set(self._numbers)
+        self._members, self._away_since = {}, 0.0
+        return set()
+
+    def close(self, *, leave: bool) -> None:
+        """Let members end by themselves, which the board tells them to, then cancel what is left."""
+        with contextlib.suppress(Exception):
+            references = list(self._members.values())
+            if references and not leave:
+                _, waiting = self._ray.wait(references, num_returns=len(references), timeout=60.0)
+                for reference in waiting:
+                    self._ray.cancel(reference, force=True)
+            self._ray.shutdown()
+
+
+def _project(given: str) -> Path | None:
+    if given == "none":
+        return None
+    folder = Path.cwd() if given == "auto" else Path(given)
+    if not folder.is_dir():
+        message = f"`--project {given}` is no folder"
+        raise ConfigError(message, hint="name the folder with your tests, or write `--project none`")
+    size = 0
+    for path, names, files in os.walk(folder):
+        names[:] = [name for name in names if name not in LEFT_OUT]
+        size += sum(file.stat().st_size for name in files if (file := Path(path) / name).is_file())
+        if size > PROJECT_SIZE_MAX:
+            raise ConfigError(
+                f"the project {folder} has more than {PROJECT_SIZE_MAX >> 20} MiB, which Ray does not send",
+                hint="start in a smaller folder, or write `--project none` when all nodes share it",
+            )
+    return folder

@@ -1,0 +1,137 @@
+"""What a fleet is to do: where its members run, how many there are, and the task that each of them is given."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import platform
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ordeal._engine.version import version
+from ordeal.config.fleet_options import FleetConfig
+from ordeal.config.options import ExplorationOptions
+from ordeal.errors import ConfigError
+
+#: The environment variables by which a member gets the store, whose address may hold a password, and its task.
+STORE_VARIABLE = "ORDEAL_STORE"
+TASK_VARIABLE = "ORDEAL_FLEET_TASK"
+_LOCAL_STORE = ".ordeal/store"
+#: The arguments of the Explorer that members are told.
+_INIT = (
+    *("target_modules", "seed", "max_checkpoints", "checkpoint_prob", "checkpoint_strategy", "checkpoint_kind"),
+    *("fault_toggle_prob", "max_memory", "share_edges", "share_checkpoints", "seed_mutation_prob", "rule_swarm"),
+    *("swarm_policy", "rule_timeout", "buggify_prob", "coverage", "value_reuse_prob", "comparison_tracing", "known"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What every member of a fleet is told. ``init`` and ``run`` are options of the Explorer that JSON can hold."""
+
+    fleet: str
+    test_class: str
+    seconds: float
+    path: tuple[str, ...]
+    init: dict[str, Any] = field(default_factory=dict)
+    run: dict[str, Any] = field(default_factory=dict)
+    ordeal: str = field(default_factory=version)
+    python: str = field(default_factory=lambda: ".".join(platform.python_version_tuple()[:2]))
+
+    def to_json(self) -> str:
+        """Return the task as text."""
+        return json.dumps(dataclasses.asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Task:
+        """Read what ``to_json`` returned."""
+        found = json.loads(text)
+        return cls(**{**found, "path": tuple(found["path"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetPlan:
+    """A fleet before it starts. ``store`` may hold a password, so it is never shown."""
+
+    task: Task
+    on: str
+    members: int
+    store: str = field(repr=False)
+    options: FleetConfig
+
+    @property
+    def kind(self) -> str:
+        """``local``, ``ray``, ``dask``, ``slurm`` or ``kubernetes``."""
+        return self.on.partition(":")[0]
+
+    @property
+    def on_batch(self) -> bool:
+        """Whether a scheduler starts the members, which may wait in a queue, and starts lost ones again."""
+        return self.kind in ("slurm", "kubernetes")
+
+
+def make_plan(
+    test_class: str, options: ExplorationOptions, run: Mapping[str, Any], *, environment: Mapping[str, str] = os.environ
+) -> FleetPlan:
+    """Return the plan of a fleet that explores a class.
+
+    Raises:
+        ConfigError: what is given does not fit together.
+    """
+    assert options.on is not None
+    kind, _, rest = options.on.partition(":")
+    members = options.members or (int(rest) if kind == "local" and rest else 1)
+    if not members:
+        raise ConfigError("`local:0` has no members", hint="write for example `--on local:4`")
+    if kind == "local" and rest and options.members not in (0, int(rest)):
+        message = f"`--on {options.on}` and `--members {options.members}` contradict each other"
+        raise ConfigError(message, hint="drop `--members`")
+    for name, given in (("--save-state", run.get("save_state_to")), ("--resume", run.get("resume_from"))):
+        if given is not None:
+            message = f"`{name}` and `--on` contradict each other"
+            raise ConfigError(message, hint=f"drop `{name}`: the store keeps what a fleet knows")
+    if kind == "kubernetes" and not options.image:
+        raise ConfigError(
+            "`--on kubernetes` needs an image", hint="name one with your tests and ordeal: `--image registry/app:tag`"
+        )
+    task = Task(
+        fleet=options.fleet_name or time.strftime("fleet-%Y%m%d-%H%M%S-") + str(os.getpid()),
+        test_class=test_class,
+        seconds=run["max_time"],
+        path=(str(Path.cwd()),),
+        init=_init(options, kind, members),
+        run=_run(run, members),
+    )
+    return FleetPlan(
+        task=task, on=options.on, members=members, store=_store(options, kind, environment), options=options
+    )
+
+
+def _store(options: ExplorationOptions, kind: str, environment: Mapping[str, str]) -> str:
+    store = options.store or environment.get(STORE_VARIABLE) or (f"dir://{_LOCAL_STORE}" if kind == "local" else "")
+    if not store:
+        raise ConfigError(
+            f"`--on {kind}` needs a store where the members meet",
+            hint=f"write `--store redis://HOST:6379/0`, or set {STORE_VARIABLE} if the address holds a password",
+        )
+    scheme, separator, path = store.partition("://")
+    # Members may start in another folder.
+    return f"dir://{Path(path).expanduser().absolute()}" if scheme == "dir" and separator and path else store
+
+
+def _init(options: ExplorationOptions, kind: str, members: int) -> dict[str, Any]:
+    workers = options.workers
+    if kind == "local" and not workers:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        workers = max(1, cores // members)
+    return {name: getattr(options, name) for name in _INIT} | {"workers": workers or int(kind != "slurm")}
+
+
+def _run(run: Mapping[str, Any], members: int) -> dict[str, Any]:
+    names = ("steps_per_run", "shrink", "max_shrink_time", "patience")
+    runs = run.get("max_runs")
+    return {name: run[name] for name in names} | {"max_runs": None if runs is None else -(-runs // members)}

@@ -1,0 +1,47 @@
+"""Makes one result of a whole fleet: the failures as confirmed here, the figures of all members."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ordeal._engine.formatting import counted
+from ordeal._engine.parallel.fleet.fleet import FleetOutcome
+from ordeal.result import ExplorationResult
+from ordeal.result.notes import Note
+
+
+def fleet_result(
+    result: ExplorationResult, outcome: FleetOutcome, edges: int, wrong: list[str], *, kept: bool
+) -> ExplorationResult:
+    """Return ``result``, which confirmed the failures, with the figures of the fleet and ``edges`` of its store.
+
+    ``wrong`` is what was refused on the way. Without ``kept``, the seeds are gone by now, and nothing names them.
+    """
+    told = f"Explored by a fleet of {counted(outcome.members, 'member')}"
+    told += f", of which {outcome.lost} {'was' if outcome.lost == 1 else 'were'} lost." if outcome.lost else "."
+    if outcome.left:
+        told += " They go on: `ordeal fleet status` shows how."
+    refused = [f"Not brought home: {each}." for each in wrong]
+    failures = result.failures
+    if not kept:
+        failures = [dataclasses.replace(each, seed_path=None) for each in failures]
+    return dataclasses.replace(
+        result,
+        failures=failures,
+        total_runs=outcome.runs,
+        total_steps=outcome.steps,
+        unique_edges=edges,
+        duration_seconds=outcome.seconds,
+        stopped_reason="interrupted" if outcome.interrupted else result.stopped_reason,
+        # What follows is of the one run here, which says nothing of the members'.
+        discovery=None,
+        coverage_gaps=[],
+        lines_covered=0,
+        lines_total=0,
+        missed_lines={},
+        covered_lines={},
+        run_kinds={},
+        checkpoints=None,
+        inconclusive=None,
+        notes=(*result.notes, *map(Note, [told, *outcome.notes, *refused])),
+    )

@@ -1,0 +1,97 @@
+"""The process of a member that explores: reads its task from stdin, and writes how it goes to stdout, a line each.
+
+Neither the command line nor the environment holds the address of the store, which may have a password.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from ordeal._engine.execution.class_path import load_class, trust
+from ordeal._engine.formatting import describe_error, one_line
+from ordeal._engine.parallel.fleet.plan import Task
+from ordeal.errors import WRONG_USE, OrdealError
+from ordeal.explore import Explorer
+from ordeal.result import ExplorationResult, ProgressSnapshot
+
+TELL_SECONDS = 0.5
+
+
+class _Teller:
+    """Writes lines for the agent, on the stream that was stdout."""
+
+    def __init__(self) -> None:
+        # What the program under test prints goes to the log.
+        self._stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        os.dup2(2, 1)
+        self._due = 0.0
+
+    def tell(self, **record: Any) -> None:
+        """Write a line. When the agent is gone, this process has no reason to go on."""
+        try:
+            self._stream.write(f"{json.dumps(record)}\n")
+            self._stream.flush()
+        except BrokenPipeError:
+            os._exit(3)
+
+    def progress(self, snapshot: ProgressSnapshot) -> None:
+        """Tell of the progress, now and then."""
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + TELL_SECONDS
+            self.tell(
+                state="running",
+                runs=snapshot.total_runs,
+                steps=snapshot.total_steps,
+                edges=snapshot.unique_edges,
+                failures=snapshot.failures,
+                rate=snapshot.runs_per_second,
+                finding=one_line(snapshot.found[-1].error, limit=200) if snapshot.found else "",
+            )
+
+
+def main() -> int:
+    """Explore as stdin says."""
+    given = json.load(sys.stdin)
+    task, store = Task.from_json(given["task"]), given["store"]
+    teller = _Teller()
+    try:
+        result = _explored(task, store, teller)
+    except OrdealError as error:
+        teller.tell(state="failed", error=one_line(error.message), hint=one_line(error.hint or ""))
+        return WRONG_USE
+    except KeyboardInterrupt:
+        teller.tell(state="ended", stopped="interrupted")
+        return 0
+    except Exception as error:
+        teller.tell(state="failed", error=one_line(describe_error(error)), hint="see the log of the member")
+        raise
+    teller.tell(
+        state="ended",
+        stopped=result.stopped_reason,
+        runs=result.total_runs,
+        steps=result.total_steps,
+        edges=result.unique_edges,
+        failures=len(result.failures),
+        note=one_line("; ".join(map(str, result.notes)), limit=500),
+    )
+    return 0
+
+
+def _explored(task: Task, store: str, teller: _Teller) -> ExplorationResult:
+    folder = next((each for each in task.path if Path(each).is_dir()), None)
+    if folder is not None:
+        os.chdir(folder)
+    sys.path.insert(0, str(Path.cwd()))
+    trust(task.test_class)
+    explorer = Explorer(load_class(task.test_class), **task.init, isolate=True, store=store)
+    return explorer.run(**task.run, max_time=task.seconds, progress=teller.progress)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

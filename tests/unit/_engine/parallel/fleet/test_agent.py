@@ -1,0 +1,38 @@
+"""The agent of a member: it refuses another version, and stops when its launcher has gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ordeal._engine.parallel.fleet import agent
+from ordeal._engine.parallel.fleet.agent import Agent, number_from
+from ordeal._engine.parallel.fleet.board import open_board, text_of
+from ordeal._engine.parallel.fleet.plan import Task
+
+TASK = Task(fleet="f", test_class="no_such_module:A", seconds=1.0, path=())
+
+
+@pytest.mark.parametrize(("change", "said"), [({"python": "3.1"}, "Python 3.1"), ({"ordeal": "0.0"}, "ordeal")])
+def test_another_version_is_refused(change: dict[str, str], said: str, tmp_path: Path) -> None:
+    store = f"dir://{tmp_path}"
+    assert Agent(replace(TASK, **change), 4, store).run() == 2  # type: ignore[arg-type]
+    record = open_board(store, "f").all()["member-000004"]
+    assert text_of(record, "state") == "failed"
+    assert said in text_of(record, "error")
+    assert text_of(record, "hint")
+
+
+def test_the_lease_ends_with_the_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    lease = agent._Lease()
+    assert not lease.has_ended({"state": "running", "at": 1.0})
+    assert lease.has_ended({"state": "stopping", "at": 2.0})
+    monkeypatch.setattr(agent, "LEASE_SECONDS", -1.0)
+    assert lease.has_ended({"state": "running", "at": 1.0})
+
+
+def test_the_number_is_what_the_scheduler_says() -> None:
+    assert number_from({"SLURM_ARRAY_TASK_ID": "7"}) == 7
+    assert number_from({"JOB_COMPLETION_INDEX": "x"}) == 0

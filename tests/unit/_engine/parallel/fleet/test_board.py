@@ -1,0 +1,41 @@
+"""The board of a fleet: what is written is read, and what others may have written is checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ordeal._engine.parallel.fleet.board import BoardError, decoded, number_of, open_board, text_of
+from ordeal.errors import StoreError
+
+
+def test_what_one_writes_another_reads(tmp_path: Path) -> None:
+    first, second = (open_board(f"dir://{tmp_path}", "nightly") for _ in range(2))
+    assert second.get("launcher") is None
+    first.put("launcher", {"state": "running"})
+    first.put("member-000003", {"runs": 7})
+    assert list(second.all()) == ["launcher", "member-000003"]
+    assert number_of(second.all()["member-000003"], "runs") == 7
+    assert second.fleets() == ["nightly"]
+
+
+def test_records_of_others_are_checked() -> None:
+    record = decoded(b'{"state": "\\u001b[31mred", "runs": -5, "deep": [1], "big": 1e300, "is": true}')
+    assert record is not None
+    assert "\x1b" not in text_of(record, "state")
+    assert number_of(record, "runs") == 0
+    assert not {"deep", "big", "is"} & set(record)
+    assert decoded(b"[1]") is decoded(b"\xff{") is decoded(b" " * 10**6) is None
+
+
+def test_a_folder_that_cannot_be_written_says_why(tmp_path: Path) -> None:
+    (tmp_path / "fleets").write_text("a file")
+    with pytest.raises(BoardError, match="fleets"):
+        open_board(f"dir://{tmp_path}", "nightly").put("launcher", {})
+
+
+def test_a_password_is_in_no_error() -> None:
+    with pytest.raises(StoreError) as caught:
+        open_board("redis://:sesame@127.0.0.1:1/0", "nightly")
+    assert "sesame" not in str(caught.value)

@@ -1,0 +1,65 @@
+"""A fleet with scripted members: lost ones are started again, and what nobody could explore is an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ordeal._engine.parallel.fleet.board import member_key, open_board
+from ordeal._engine.parallel.fleet.fleet import Fleet
+from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher
+from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
+from ordeal.config.fleet_options import FleetConfig
+
+
+class Scripted(Launcher):
+    """Members that end at once, each attempt with the next record."""
+
+    restarts = True
+
+    def __init__(self, store: str, *records: dict[str, Any]) -> None:
+        self.board = open_board(store, "f")
+        self.records = list(records)
+        self.closed = False
+
+    def open(self) -> None:
+        pass
+
+    def start(self, task: Task, number: int, attempt: int) -> None:
+        del task
+        self.board.put(member_key(number), {"attempt": attempt, **self.records.pop(0)})
+
+    def running(self) -> set[int]:
+        return set()
+
+    def close(self, *, leave: bool) -> None:
+        self.closed = not leave
+
+
+def plan_in(folder: Path) -> FleetPlan:
+    task = Task(fleet="f", test_class="m:A", seconds=60.0, path=())
+    return FleetPlan(task=task, on="local:1", members=1, store=f"dir://{folder}", options=FleetConfig())
+
+
+def test_a_lost_member_is_started_again_and_its_runs_count(tmp_path: Path) -> None:
+    lost, done = {"state": "lost", "runs": 5, "steps": 9}, {"state": "ended", "runs": 2, "steps": 3}
+    launcher = Scripted(f"dir://{tmp_path}", lost, done)
+    outcome = Fleet(plan_in(tmp_path), launcher=launcher).run()
+    assert (outcome.runs, outcome.steps, outcome.lost) == (7, 12, 1)
+    assert "started again" in outcome.notes[0]
+    assert launcher.closed
+
+
+def test_what_no_member_could_explore_is_an_error(tmp_path: Path) -> None:
+    failed = {"state": "failed", "error": "no module named shop", "hint": "install it"}
+    with pytest.raises(FleetError, match="no module named shop") as caught:
+        Fleet(plan_in(tmp_path), launcher=Scripted(f"dir://{tmp_path}", failed)).run()
+    assert caught.value.hint == "install it"
+
+
+def test_two_fleets_have_two_names(tmp_path: Path) -> None:
+    open_board(f"dir://{tmp_path}", "f").put("launcher", {"state": "running", "host": "elsewhere"})
+    with pytest.raises(FleetError, match="runs already, started on elsewhere"):
+        Fleet(plan_in(tmp_path), launcher=Scripted(f"dir://{tmp_path}")).run()

@@ -1,0 +1,56 @@
+"""Plans of fleets: who is told what, and which options contradict each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ordeal._engine.parallel.fleet.plan import FleetPlan, Task, make_plan
+from ordeal.config.options import ExplorationOptions
+from ordeal.errors import ConfigError
+
+RUN = {
+    "max_time": 9.0,
+    "max_runs": 10,
+    "steps_per_run": 50,
+    "shrink": True,
+    "max_shrink_time": 30.0,
+    "patience": 0,
+}
+
+
+def plan_of(environment: dict[str, str] | None = None, run: dict[str, Any] | None = None, **options: Any) -> FleetPlan:
+    return make_plan("m:A", ExplorationOptions(**options), RUN | (run or {}), environment=environment or {})
+
+
+def test_a_task_is_the_same_after_the_way_as_text() -> None:
+    task = plan_of(on="local:4", workers=2).task
+    assert Task.from_json(task.to_json()).init["workers"] == 2
+    assert Task.from_json(task.to_json()).run["max_runs"] == 3  # ten runs among four
+
+
+def test_the_store_comes_from_the_environment_and_is_never_shown() -> None:
+    plan = plan_of({"ORDEAL_STORE": "redis://:sesame@host/0"}, on="slurm", members=3)
+    assert plan.store == "redis://:sesame@host/0"
+    assert "sesame" not in repr(plan) + plan.task.to_json()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"on": "ray://h:1"}, "needs a store"),
+        ({"on": "local:0"}, "no members"),
+        ({"on": "local:2", "members": 3}, "contradict"),
+        ({"on": "kubernetes", "store": "redis://h/0"}, "needs an image"),
+    ],
+)
+def test_what_does_not_fit_is_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said) as caught:
+        plan_of(**options)
+    assert caught.value.hint
+
+
+def test_a_fleet_saves_no_state() -> None:
+    with pytest.raises(ConfigError, match="--resume"):
+        plan_of(run={"resume_from": "x"}, on="local:2")

@@ -1,0 +1,29 @@
+"""One result of a whole fleet."""
+
+from __future__ import annotations
+
+from ordeal._engine.parallel.fleet.fleet import FleetOutcome
+from ordeal._engine.parallel.fleet.summary import fleet_result
+from ordeal.result import ExplorationResult
+
+
+def test_figures_are_those_of_the_members() -> None:
+    here = ExplorationResult(
+        test_class="m:A",
+        rng_seed=42,
+        total_runs=1,
+        total_steps=2,
+        unique_edges=3,
+        checkpoints_saved=0,
+        duration_seconds=0.1,
+        missed_lines={"m.py": [1]},
+    )
+    outcome = FleetOutcome(members=3, seconds=9.0, runs=70, steps=80, lost=1, notes=["Member 1 was lost."])
+    result = fleet_result(here, outcome, 55, ["a trace"], kept=True)
+    assert (result.total_runs, result.total_steps, result.unique_edges) == (70, 80, 55)
+    assert result.missed_lines == {}
+    assert list(result.notes) == [
+        "Explored by a fleet of 3 members, of which 1 was lost.",
+        "Member 1 was lost.",
+        "Not brought home: a trace.",
+    ]
