@@ -195,6 +195,19 @@ def explore(**given: Any) -> int:
     return _run("explore", given)
 
 
+@click.command(name="fleet", **_SETTINGS)
+@click.argument("action", type=click.Choice(("status", "logs", "stop")))
+@click.argument("url", metavar="[URL]", required=False)
+@click.option("--name", metavar="NAME", help="Name of the fleet [default: the one that was started last]")
+@click.option("--json", is_flag=True, help="Print the records as JSON")
+def fleet(**given: Any) -> int:
+    """Show the members of a fleet, what failed there, or stop it.
+
+    URL is the store of the fleet [default: the environment variable ORDEAL_STORE, which shows no password to others].
+    """
+    return _run("fleet.show", given)
+
+
 @click.command(
     name="init",
     epilog="Exit code: 0 when the machine was written and ran, 2 when there is none, or it did not run.",

@@ -32,6 +32,7 @@ Commands:
   dashboard   Serve pages of all runs to a browser on this machine
   doctor      Say why a machine finds nothing
   explore     Search the classes named in ordeal.toml for failures
+  fleet       Show the members of a fleet, what failed there, or stop it
   init        Write a first machine for a package, and run it
   mutate      Break a program, and say which breaks no test notices
   replay      Run a saved failure again, shrink it, write it as plain Python

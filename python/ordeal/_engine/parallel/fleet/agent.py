@@ -1,6 +1,6 @@
 """Runs one member: starts the process that explores, tells the board how it is, and ends it when the fleet ends.
 
-``python -m ordeal._engine.parallel.fleet.agent`` is what every launcher runs somewhere. It stops by itself when the
+``python -m ordeal.cli.fleet.agent`` is what every launcher runs somewhere. It stops by itself when the
 launcher is gone, so that no member is left behind by one that was killed.
 """
 
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -28,7 +28,7 @@ from ordeal._engine.version import version
 from ordeal.errors import WRONG_USE, OrdealError
 
 #: The module that explores; it is above this room, so it is known by name alone.
-EXPLORER_MODULE = "ordeal.cli.fleet_member"
+EXPLORER_MODULE = "ordeal.cli.fleet.member"
 #: How often a member says how it is.
 BEAT_SECONDS = 1.0
 #: A member stops when its launcher has said nothing for this long, unless it was told that the launcher leaves.
@@ -64,8 +64,12 @@ class _Lease:
 class Agent:
     """One member of a fleet, in the process or thread that a launcher gave it."""
 
-    def __init__(self, task: Task, number: int, store: str, *, attempt: int = 1) -> None:
+    def __init__(
+        self, task: Task, number: int, store: str, *, attempt: int = 1, say: Callable[[str], object] | None = None
+    ) -> None:
+        """``say`` writes what went wrong to the log of whoever started this member."""
         self._task = task
+        self._say = say or (lambda _text: None)
         self._number = number
         self._store = store
         self._lease = _Lease()
@@ -87,7 +91,7 @@ class Agent:
         try:
             self._board = open_board(self._store, self._task.fleet)
         except OrdealError as error:
-            sys.stderr.write(f"error: {error.message}\nhint: {error.hint}\n")
+            self._say(f"error: {error.message}\nhint: {error.hint}\n")
             return WRONG_USE
         if wrong := self._unfit():
             self._record |= {"state": "failed", "error": wrong[0], "hint": wrong[1]}
@@ -100,7 +104,7 @@ class Agent:
                 self._record |= {"state": "lost", "error": f"the process that explores ended with {code}"}
             if self._record["state"] != "ended":
                 self._record["log"] = _end_of(log)
-                sys.stderr.write(str(self._record["log"]))
+                self._say(str(self._record["log"]))
         for _ in range(10):  # the last record says what was found: worth some patience
             if self._tell():
                 break
@@ -223,27 +227,3 @@ def number_from(environment: Mapping[str, str]) -> int:
     """Return which member this is, as the launcher or the scheduler says."""
     texts = [environment[name] for name in _NUMBER_VARIABLES if name in environment]
     return int(texts[0]) if texts and texts[0].isdecimal() else 0
-
-
-def main() -> int:
-    """Run the member that the environment describes."""
-    task, store = os.environ.get(TASK_VARIABLE), os.environ.get(STORE_VARIABLE)
-    if not task or not store:
-        missing = STORE_VARIABLE if task else TASK_VARIABLE
-        sys.stderr.write(f"error: {missing} is not set\nhint: `ordeal explore --on ...` starts members\n")
-        return WRONG_USE
-    attempt = os.environ.get("ORDEAL_FLEET_ATTEMPT", "") or os.environ.get("SLURM_RESTART_COUNT", "0")
-    agent = Agent(
-        Task.from_json(task), number_from(os.environ), store, attempt=int(attempt) if attempt.isdecimal() else 1
-    )
-
-    def stop(*_: object) -> None:
-        agent.stopped = True
-
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
-    return agent.run()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

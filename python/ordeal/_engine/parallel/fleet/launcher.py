@@ -14,7 +14,7 @@ from typing import Protocol, cast
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, Task
 from ordeal.errors import OrdealError
 
-AGENT_MODULE = "ordeal._engine.parallel.fleet.agent"
+AGENT_MODULE = "ordeal.cli.fleet.agent"
 #: How long members may take to end by themselves.
 END_SECONDS = 60.0
 

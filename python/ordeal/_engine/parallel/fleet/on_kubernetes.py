@@ -35,9 +35,7 @@ def _given(plan: FleetPlan) -> dict[str, str]:
     for name in given:
         if name not in _JOB_OPTIONS:
             message = f"`--job-option {name}` is not known for Kubernetes"
-            raise ConfigError(
-                message, hint=f"known are {', '.join(_JOB_OPTIONS)}; edit what `--dry-run` prints for others"
-            )
+            raise ConfigError(message, hint=f"known are {', '.join(_JOB_OPTIONS)}")
     return given
 
 
@@ -109,7 +107,7 @@ class KubernetesLauncher(Launcher):
 
     def open(self) -> None:
         if shutil.which("kubectl") is None:
-            hint = "install it, or write the job with `--dry-run` and apply it elsewhere"
+            hint = "install it, or start the fleet where it is installed"
             raise FleetError("`--on kubernetes` needs `kubectl`, which is not here", hint=hint)
         call(("kubectl", "get", "jobs", "--output=name", "--request-timeout=5s", *self._namespace))
 

@@ -70,7 +70,7 @@ class SlurmLauncher(Launcher):
         if missing:
             raise FleetError(
                 f"`--on slurm` needs `{missing[0]}`, which is not here",
-                hint="start the fleet on a login node, or write the script with `--dry-run` and submit it there",
+                hint="start the fleet on a login node",
             )
         self._call("squeue", "--noheader")
 

@@ -14,19 +14,19 @@ from typing import Any
 
 from ordeal._engine.version import version
 from ordeal.config.fleet_options import FleetConfig
-from ordeal.config.options import ExplorationOptions
+from ordeal.config.options import ExplorationOptions, arguments_of
 from ordeal.errors import ConfigError
 
 #: The environment variables by which a member gets the store, whose address may hold a password, and its task.
 STORE_VARIABLE = "ORDEAL_STORE"
 TASK_VARIABLE = "ORDEAL_FLEET_TASK"
 _LOCAL_STORE = ".ordeal/store"
-#: The arguments of the Explorer that members are told.
-_INIT = (
-    *("target_modules", "seed", "max_checkpoints", "checkpoint_prob", "checkpoint_strategy", "checkpoint_kind"),
-    *("fault_toggle_prob", "max_memory", "share_edges", "share_checkpoints", "seed_mutation_prob", "rule_swarm"),
-    *("swarm_policy", "rule_timeout", "buggify_prob", "coverage", "value_reuse_prob", "comparison_tracing", "known"),
-)
+#: The arguments of the Explorer that members are not told: they are for the launcher, or follow from where members run.
+_OWN = {"corpus_dir", "store", "workers", "isolate", "confirm_fresh", "record_traces", "mutation_targets", "verbose"}
+
+
+def _told() -> set[str]:
+    return arguments_of("init").keys() - _OWN - {each.name for each in dataclasses.fields(FleetConfig)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +128,7 @@ def _init(options: ExplorationOptions, kind: str, members: int) -> dict[str, Any
     if kind == "local" and not workers:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         workers = max(1, cores // members)
-    return {name: getattr(options, name) for name in _INIT} | {"workers": workers or int(kind != "slurm")}
+    return {name: getattr(options, name) for name in _told()} | {"workers": workers or int(kind != "slurm")}
 
 
 def _run(run: Mapping[str, Any], members: int) -> dict[str, Any]:

@@ -1,0 +1,61 @@
+"""The text of ``ordeal fleet``, from the records that launcher and members keep in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ordeal._engine.formatting import counted
+from ordeal._engine.parallel.fleet.board import number_of, text_of
+
+#: A member that has not said anything for this long may be lost.
+SILENT_SECONDS = 15.0
+#: A list of more members than this is cut.
+MEMBERS_MAX = 200
+
+Records = Mapping[str, Mapping[str, Any]]
+
+
+def fleet_text(name: str, launcher: Mapping[str, Any], members: Records, now: float) -> str:
+    """Return how the fleet is, with a line for each member. ``now`` is the time since the epoch, in seconds."""
+    running = [each for each in members.values() if text_of(dict(each), "state") == "running"]
+    rate = sum(number_of(dict(each), "rate") for each in running)
+    runs = sum(int(number_of(dict(each), "runs")) for each in members.values())
+    edges = max((int(number_of(dict(each), "edges")) for each in members.values()), default=0)
+    state, wanted = text_of(dict(launcher), "state") or "unknown", int(number_of(dict(launcher), "members"))
+    told = f"{counted(runs, 'run')}, {rate:.0f} runs/s, {counted(edges, 'edge')} at most"
+    lines = [
+        f"Fleet {name}: {state}, {text_of(dict(launcher), 'class')} on {text_of(dict(launcher), 'on')}",
+        f"  {counted(len(running), 'member')} running of {wanted}; {told}",
+    ]
+    for key, record in list(members.items())[:MEMBERS_MAX]:
+        lines.append(f"  {_number(key):>4}  {_member(dict(record), now)}")
+    if len(members) > MEMBERS_MAX:
+        lines.append(f"  ... and {len(members) - MEMBERS_MAX} more (--json shows all)")
+    return "\n".join(lines) + "\n"
+
+
+def _number(key: str) -> str:
+    return str(int(key.removeprefix("member-")))
+
+
+def _member(record: dict[str, Any], now: float) -> str:
+    state = text_of(record, "state") or "unknown"
+    silent = now - number_of(record, "at")
+    parts = [f"{state:<8}", f"{int(number_of(record, 'runs')):>9} runs", f"{number_of(record, 'rate'):>7.0f}/s"]
+    if failures := int(number_of(record, "failures")):
+        parts.append(counted(failures, "failure"))
+    if host := text_of(record, "host"):
+        parts.append(host)
+    if state in ("running", "starting") and silent > SILENT_SECONDS:
+        parts.append(f"silent for {silent:.0f} s")
+    if finding := text_of(record, "finding") or text_of(record, "error"):
+        parts.append(finding.splitlines()[0])
+    return "  ".join(parts)
+
+
+def log_text(name: str, _launcher: Mapping[str, Any], members: Records, _now: float) -> str:
+    """Return what the members said that failed or were lost."""
+    said = {key: text_of(dict(each), "log") or text_of(dict(each), "error") for key, each in members.items()}
+    told = [f"Member {_number(key)} of {name}:\n{text.rstrip()}\n" for key, text in said.items() if text]
+    return "\n".join(told) or f"No member of {name} failed or was lost.\n"

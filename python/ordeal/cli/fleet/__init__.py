@@ -1,0 +1,1 @@
+"""Commands of a fleet: what its members run, and ``ordeal fleet``."""

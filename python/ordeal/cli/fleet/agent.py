@@ -1,0 +1,40 @@
+"""What every launcher runs somewhere: the member of a fleet that the environment describes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+from ordeal._engine.parallel.fleet.agent import Agent, number_from
+from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, Task
+from ordeal.cli import terminal
+from ordeal.errors import WRONG_USE
+
+
+def main() -> int:
+    """Run the member; return 0 when it is done, 2 for wrong use, 3 when it was lost."""
+    task, store = os.environ.get(TASK_VARIABLE), os.environ.get(STORE_VARIABLE)
+    if not task or not store:
+        missing = STORE_VARIABLE if task else TASK_VARIABLE
+        terminal.say_error(f"{missing} is not set", "`ordeal explore --on ...` starts members")
+        return WRONG_USE
+    attempt = os.environ.get("ORDEAL_FLEET_ATTEMPT", "") or os.environ.get("SLURM_RESTART_COUNT", "0")
+    agent = Agent(
+        Task.from_json(task),
+        number_from(os.environ),
+        store,
+        attempt=int(attempt) if attempt.isdecimal() else 1,
+        say=sys.stderr.write,
+    )
+
+    def stop(*_: object) -> None:
+        agent.stopped = True
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
+    return agent.run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,18 @@
+"""The text of a fleet: silent members are told from those that work."""
+
+from __future__ import annotations
+
+from ordeal._report.fleet import fleet_text, log_text
+
+LAUNCHER = {"state": "running", "on": "ray", "members": 1, "class": "a:B"}
+
+
+def test_a_member_that_says_nothing_is_called_silent() -> None:
+    members = {"member-000003": {"state": "running", "at": 100.0}}
+    assert "silent" not in fleet_text("x", LAUNCHER, members, 101.0)
+    assert "   3  running" in fleet_text("x", LAUNCHER, members, 101.0)
+    assert "silent for 30 s" in fleet_text("x", LAUNCHER, members, 130.0)
+
+
+def test_a_fleet_without_losses_has_no_logs() -> None:
+    assert log_text("x", LAUNCHER, {"member-000000": {"state": "ended"}}, 0.0) == "No member of x failed or was lost.\n"
