@@ -13,8 +13,8 @@ import pytest
 
 from ordeal.result import Note, NoteKind, SeedOutcome, SeedStatus
 
-from ..conftest import Run, ScriptedExplorer
-from ..test_explore import ACCOUNT, CLOSING, HEADER, MACHINES, VERBOSE_HEADER, make_result
+from .conftest import Run, ScriptedExplorer
+from .test_explore import ACCOUNT, CLOSING, HEADER, MACHINES, VERBOSE_HEADER, make_result
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from textwrap import dedent
 
 import pytest
 
-from ..conftest import Run
+from .conftest import Run
 
 HEAD = """
 import hypothesis.strategies as st
