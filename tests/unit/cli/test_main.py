@@ -14,7 +14,6 @@ from ordeal import __version__, cli
 from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
 
 from ..samples.mistakes import MISTAKES, RIGHT, Mistake
-from .conftest import Run
 
 Run = Callable[..., tuple[int, str, str]]
 
