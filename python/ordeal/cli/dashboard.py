@@ -26,7 +26,7 @@ def run(given: Mapping[str, Any]) -> int:
     """Serve until Ctrl-C, and return the exit code."""
     missing = [name for name in _NEEDS if importlib.util.find_spec(name) is None]
     if missing:
-        hint = f"`pip install 'ordeal[dashboard]'`, or `pip install {' '.join(missing)}`"
+        hint = f"`pip install {' '.join(missing)}`"
         raise ConfigError(f"`ordeal dashboard` needs the package `{missing[0]}`", hint=hint)
     runs = Path(given["runs"] or RUNS_PATH)
     if given["runs"] is not None and not runs.is_dir():

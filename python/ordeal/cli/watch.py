@@ -255,7 +255,7 @@ def watch_seeds(corpus: SeedCorpus, rule_timeout: float | None) -> int:
         ConfigError: what notices changes is not installed.
     """
     if importlib.util.find_spec("watchfiles") is None:
-        hint = "`pip install 'ordeal[watch]'`, or `pip install watchfiles`"
+        hint = "`pip install watchfiles`"
         raise ConfigError("`--watch` needs the package `watchfiles`", hint=hint)
     changes = importlib.import_module("watchfiles").watch
     with tempfile.TemporaryDirectory(prefix="ordeal-watch-") as folder:

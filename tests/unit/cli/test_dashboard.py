@@ -23,7 +23,7 @@ def test_without_the_library_it_says_what_to_install(run: Run, monkeypatch: pyte
     code, _, err = run("dashboard")
     assert code == 2
     assert "needs the package `uvicorn`" in err
-    assert "pip install 'ordeal[dashboard]'" in err
+    assert "pip install uvicorn" in err
 
 
 def test_a_port_that_is_taken_is_told(run: Run) -> None:

@@ -155,7 +155,7 @@ def test_without_the_library_it_says_what_to_install(project: Path, run: Run, mo
     )
     code, _, err = run("seeds", "--watch")
     assert code == 2
-    assert "pip install 'ordeal[watch]'" in err
+    assert "pip install watchfiles" in err
 
 
 @pytest.mark.slow

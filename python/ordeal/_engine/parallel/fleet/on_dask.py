@@ -39,7 +39,7 @@ class DaskLauncher(Launcher):
             self._dask: Any = importlib.import_module("distributed")
         except ImportError as error:
             message = f"`--on dask://` needs the Python package `distributed`: {error}"
-            raise ConfigError(message, hint="install it with `pip install 'ordeal[dask]'`") from error
+            raise ConfigError(message, hint="install it with `pip install distributed`") from error
         self._client: Any = None
         self._members: dict[int, Any] = {}
         self._numbers: set[int] = set()

@@ -64,7 +64,7 @@ class RayLauncher(Launcher):
             self._ray: Any = importlib.import_module("ray")
         except ImportError as error:
             message = f"`--on ray://` needs the Python package `ray`: {error}"
-            raise ConfigError(message, hint="install it with `pip install 'ordeal[ray]'`") from error
+            raise ConfigError(message, hint="install it with `pip install ray`") from error
         self._project = _project(plan.options.project)
         self._members: dict[int, Any] = {}
         self._numbers: set[int] = set()
