@@ -1,4 +1,4 @@
-// What a draw allowed, as far as known: noted by replays for the shrinker.
+// Choice constraints: what a draw allowed, as far as known. Replays note them for the shrinker.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@ from enum import Enum
 class SeedStatus(Enum):
     """What the replay of a saved seed shows."""
 
-    REPRODUCED = "reproduced"
+    REPRODUCED = "reproduced"  # it fails as recorded: a regression
     FAILS_DIFFERENTLY = "fails_differently"
     FIXED = "fixed"  # each of its steps ran with the recorded values, and nothing failed
     NO_LONGER_APPLIES = "no_longer_applies"  # it cannot run, or not with the recorded values: it shows nothing
