@@ -13,7 +13,7 @@ from ordeal._engine.mutation.machines.evidence import Finding, KillTable
 from ordeal._engine.mutation.machines.running import MachineJudgement
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import WORDS, Score, Verdict, weakest_first
-from ordeal._report.mutation import difference, score_text
+from ordeal._report.mutation import difference, mutant_json, score_json, score_text
 
 _NAMES_MAX = 6
 
@@ -118,44 +118,26 @@ def _summary(judgement: MachineJudgement) -> str:
 def machine_mutation_json(sources: Sequence[Source], judgement: MachineJudgement) -> dict[str, Any]:
     """Return the report as plain values."""
     by_name = {source.shown: source for source in sources}
-    score, table = Score.of(judgement.verdicts), judgement.table
     return {
         "schema": "ordeal-machine-mutation-1",
-        "score": {
-            "detected": score.detected,
-            "undetected": score.undetected,
-            "uncovered": score.uncovered,
-            "not_run": score.not_run,
-            "percent": score.percent,
-            "covered_percent": score.covered_percent,
-        },
+        "score": score_json(Score.of(judgement.verdicts)),
         "seconds": round(judgement.seconds, 3),
         "judging_seconds": round(judgement.judging_seconds, 3),
         "interrupted": judgement.was_interrupted,
         "machines": msgspec.to_builtins(judgement.machines),
-        "table": msgspec.to_builtins(table),
-        "mutants": [_mutant_json(by_name[each.mutant.shown], each, judgement) for each in judgement.verdicts],
+        "table": msgspec.to_builtins(judgement.table),
+        "mutants": [_by_machines(by_name[each.mutant.shown], each, judgement) for each in judgement.verdicts],
     }
 
 
-def _mutant_json(source: Source, verdict: Verdict, judgement: MachineJudgement) -> dict[str, Any]:
-    mutant, finding = verdict.mutant, judgement.findings.get(verdict.mutant.id)
+def _by_machines(source: Source, verdict: Verdict, judgement: MachineJudgement) -> dict[str, Any]:
+    finding = judgement.findings.get(verdict.mutant.id)
     found: dict[str, Any] = msgspec.to_builtins(finding) if finding is not None else {}
     return {
-        "id": mutant.id,
-        "file": mutant.shown,
-        "line": mutant.line,
-        "name": mutant.name,
-        "operator": mutant.operator,
-        "original": mutant.original,
-        "replacement": mutant.replacement,
-        "verdict": verdict.word,
-        "killer": verdict.killer,
+        **mutant_json(source, verdict),
         "why_it_survived": finding.why_it_survived if finding is not None else "",
         "kills": found.get("kills", []),
         "difference": found.get("difference"),
         "traces": found.get("traces", 0),
         "replays": found.get("replays", 0),
-        "note": verdict.note,
-        "diff": difference(source, mutant) if verdict.word == "survived" else None,
     }

@@ -85,27 +85,32 @@ def _uncovered(verdicts: Sequence[Verdict]) -> list[str]:
 def mutation_json(sources: Sequence[Source], judgement: Judgement) -> dict[str, Any]:
     """Return the report as plain values."""
     by_name = {source.shown: source for source in sources}
-    score = Score.of(judgement.verdicts)
     return {
         "schema": "ordeal-mutation-1",
-        "score": {
-            "detected": score.detected,
-            "undetected": score.undetected,
-            "uncovered": score.uncovered,
-            "not_run": score.not_run,
-            "percent": score.percent,
-            "covered_percent": score.covered_percent,
-        },
+        "score": score_json(Score.of(judgement.verdicts)),
         "tests": judgement.tests,
         "flaky": judgement.flaky,
         "seconds": round(judgement.seconds, 3),
         "cpu_seconds": round(judgement.cpu_seconds, 3),
         "interrupted": judgement.was_interrupted,
-        "mutants": [_mutant_json(by_name[each.mutant.shown], each) for each in judgement.verdicts],
+        "mutants": [_by_tests(by_name[each.mutant.shown], each) for each in judgement.verdicts],
     }
 
 
-def _mutant_json(source: Source, verdict: Verdict) -> dict[str, Any]:
+def score_json(score: Score) -> dict[str, Any]:
+    """Return a score as plain values."""
+    return {
+        "detected": score.detected,
+        "undetected": score.undetected,
+        "uncovered": score.uncovered,
+        "not_run": score.not_run,
+        "percent": score.percent,
+        "covered_percent": score.covered_percent,
+    }
+
+
+def mutant_json(source: Source, verdict: Verdict) -> dict[str, Any]:
+    """Return a mutant and its verdict as plain values: what every judge says."""
     mutant = verdict.mutant
     return {
         "id": mutant.id,
@@ -117,8 +122,10 @@ def _mutant_json(source: Source, verdict: Verdict) -> dict[str, Any]:
         "replacement": mutant.replacement,
         "verdict": verdict.word,
         "killer": verdict.killer,
-        "tests": verdict.tests,
-        "route": verdict.route,
         "note": verdict.note,
         "diff": difference(source, mutant) if verdict.word == "survived" else None,
     }
+
+
+def _by_tests(source: Source, verdict: Verdict) -> dict[str, Any]:
+    return {**mutant_json(source, verdict), "tests": verdict.tests, "route": verdict.route}

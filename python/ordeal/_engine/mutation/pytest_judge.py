@@ -25,6 +25,7 @@ from ordeal._engine.mutation.judging.lanes import Lanes
 from ordeal._engine.mutation.judging.suite import Refused, Suite
 from ordeal._engine.mutation.line_coverage import LineCoverage
 from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.own_process import begun
 from ordeal._engine.mutation.pytest_items import FailureWatch, Items
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.swap import real_path
@@ -263,21 +264,11 @@ def _collect_in_fork(order: dict[str, Any], sources: list[Source], say: Say) -> 
 
 def main() -> None:
     """Judge the mutants of an order."""
-    order = json.loads(Path(sys.argv[1]).read_text("utf-8"))
-    answers = int(sys.argv[2])
-    die_with(int(sys.argv[3]))
-    sys.dont_write_bytecode = True
+    text, say = begun()
+    order = json.loads(text)
     sys.argv = ["pytest"]
     _quiet_hypothesis()
-    for each in (1, 2):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), each)
     sources = [Source.of(Path(path), shown) for path, shown in order["sources"]]
-
-    def say(message: dict[str, Any]) -> None:
-        data = json.dumps(message).encode() + b"\n"
-        while data:
-            data = data[os.write(answers, data) :]
-
     _collect_in_fork(order, sources, say)
     left = Path(order["left"])
     if left.exists():

@@ -5,23 +5,20 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import signal
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.own_process import judging
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import WORDS, Verdict, Word
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 
-_PART_BYTES = 1 << 16
+_JUDGE = "ordeal._engine.mutation.pytest_judge"
 
 
 class NoVerdictError(OrdealError):
@@ -81,8 +78,8 @@ def judge_with_pytest(
         path = Path(place, "order.json")
         path.write_text(json.dumps(order), "utf-8")
         try:
-            with _judging(path, folder) as pipe:
-                for message in _messages(pipe):
+            with judging(_JUDGE, path, folder) as messages:
+                for message in messages:
                     verdict = _take(message, judgement, by_id)
                     if verdict is not None:
                         found[verdict.mutant.id] = verdict
@@ -120,53 +117,3 @@ def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant
             tuple(judgement.names[each] for each in message.get("covering", ())),
         )
     return None
-
-
-@contextmanager
-def _judging(order: Path, folder: Path) -> Iterator[int]:
-    here, there = os.pipe()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ordeal._engine.mutation.pytest_judge", str(order), str(there), str(os.getpid())],
-        cwd=folder,
-        pass_fds=(there,),
-        stdin=subprocess.DEVNULL,
-        start_new_session=True,
-        env={**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
-    )
-    os.close(there)
-    try:
-        yield here
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(5)
-    finally:
-        _end_with_descendants(process)
-        os.close(here)
-
-
-def _end_with_descendants(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all forks below it, each of which has a process group of its own."""
-    for pid in [*_descendants(process.pid), process.pid]:
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
-    process.wait()
-
-
-def _descendants(pid: int) -> list[int]:
-    found = []
-    try:
-        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
-    except OSError:
-        return []
-    for child in map(int, listed):
-        found += [*_descendants(child), child]
-    return found
-
-
-def _messages(pipe: int) -> Iterator[dict[str, Any]]:
-    rest = b""
-    while part := os.read(pipe, _PART_BYTES):
-        *lines, rest = (rest + part).split(b"\n")
-        for line in lines:
-            message = json.loads(line)
-            if isinstance(message, dict):
-                yield message

@@ -1,16 +1,14 @@
 """Judges mutants by machines, in an interpreter of its own that runs no rule itself: all that runs is a fork of it.
 
-``python -m ordeal._engine.mutation.machines.judge_process ORDER FD`` writes what it finds in lines of JSON.
+``python -m ordeal._engine.mutation.machines.judge_process ORDER FD PARENT`` writes what it finds in lines of JSON.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -21,6 +19,7 @@ from ordeal._engine.mutation.machines.bench import Bench, State
 from ordeal._engine.mutation.machines.evidence import Difference, Finding, Kill, Machine, unread_of
 from ordeal._engine.mutation.machines.forced import raising_at_once
 from ordeal._engine.mutation.mutants import Mutant, compiled_unit
+from ordeal._engine.mutation.own_process import begun
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.swap import LiveFunctions, NotSwappable, Swap, codes_in, real_path
 from ordeal._engine.mutation.verdicts import Word
@@ -318,20 +317,10 @@ def _said(job: Job, problem: str) -> list[Message]:
 
 def main() -> None:
     """Judge the mutants of an order."""
-    order = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Order)
-    answers = int(sys.argv[2])
-    sys.dont_write_bytecode = True
-    for each in (1, 2):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), each)
-
-    def say(message: dict[str, Any]) -> None:
-        data = msgspec.json.encode(message) + b"\n"
-        while data:
-            data = data[os.write(answers, data) :]
-
+    order, say = begun()
     began = monotonic()
     try:
-        Judge(order, say).judge()
+        Judge(msgspec.json.decode(order, type=Order), say).judge()
     except Refused as refused:
         say({"refused": [str(refused)]})
     except OrdealError as error:

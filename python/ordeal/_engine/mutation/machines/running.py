@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,10 +13,13 @@ import msgspec
 
 from ordeal._engine.mutation.machines.evidence import Finding, KillTable, Machine, table_of
 from ordeal._engine.mutation.mutants import Mutant
-from ordeal._engine.mutation.running import NoVerdictError, _end_with_descendants, _messages
+from ordeal._engine.mutation.own_process import judging
+from ordeal._engine.mutation.running import NoVerdictError
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import Verdict
 from ordeal._native import monotonic
+
+_JUDGE = "ordeal._engine.mutation.machines.judge_process"
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ def judge_with_machines(
         path = Path(place, "order.json")
         path.write_bytes(_order(sources, mutants, options))
         try:
-            with _judging(path, folder) as pipe:
-                for message in _messages(pipe):
+            with judging(_JUDGE, path, folder) as messages:
+                for message in messages:
                     if "machine" in message:
                         judging_since = monotonic()
                     verdict = _take(message, judgement, by_id)
@@ -134,24 +134,3 @@ def _take(message: dict[str, Any], judgement: MachineJudgement, by_id: dict[str,
                 judgement.findings[finding.id] = finding
                 return verdict_of(by_id[finding.id], finding)
     return None
-
-
-@contextmanager
-def _judging(order: Path, folder: Path) -> Iterator[int]:
-    here, there = os.pipe()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ordeal._engine.mutation.machines.judge_process", str(order), str(there)],
-        cwd=folder,
-        pass_fds=(there,),
-        stdin=subprocess.DEVNULL,
-        start_new_session=True,
-        env={**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
-    )
-    os.close(there)
-    try:
-        yield here
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(5)
-    finally:
-        _end_with_descendants(process)
-        os.close(here)

@@ -1,0 +1,85 @@
+"""An interpreter of its own for each judge: what starts it and reads its answers, and what it begins with."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from ordeal._engine.mutation.forks import Message, Say
+from ordeal._native import die_with
+
+_PART_BYTES = 1 << 16
+
+
+@contextmanager
+def judging(module: str, order: Path, folder: Path) -> Iterator[Iterator[Message]]:
+    """Run a module as a judge in ``folder``, and yield its answers. It ends with the block, or with this process."""
+    here, there = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, str(order), str(there), str(os.getpid())],
+        cwd=folder,
+        pass_fds=(there,),
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        env={**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    os.close(there)
+    try:
+        yield _messages(here)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(5)
+    finally:
+        _end_with_descendants(process)
+        os.close(here)
+
+
+def begun() -> tuple[bytes, Say]:
+    """Begin as a judge: end with who asked, print nothing. Return the order, and what sends an answer."""
+    order, answers = Path(sys.argv[1]).read_bytes(), int(sys.argv[2])
+    die_with(int(sys.argv[3]))
+    sys.dont_write_bytecode = True
+    for each in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), each)
+
+    def say(message: dict[str, Any]) -> None:
+        data = json.dumps(message).encode() + b"\n"
+        while data:
+            data = data[os.write(answers, data) :]
+
+    return order, say
+
+
+def _end_with_descendants(process: subprocess.Popen[bytes]) -> None:
+    """End a process and all forks below it, each of which has a process group of its own."""
+    for pid in [*_descendants(process.pid), process.pid]:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    process.wait()
+
+
+def _descendants(pid: int) -> list[int]:
+    found = []
+    try:
+        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
+    except OSError:
+        return []
+    for child in map(int, listed):
+        found += [*_descendants(child), child]
+    return found
+
+
+def _messages(pipe: int) -> Iterator[Message]:
+    rest = b""
+    while part := os.read(pipe, _PART_BYTES):
+        *lines, rest = (rest + part).split(b"\n")
+        for line in lines:
+            message = json.loads(line)
+            if isinstance(message, dict):
+                yield message
