@@ -199,7 +199,14 @@ def _judge_by_import(order: dict[str, Any], sources: list[Source], answer: dict[
         return
     by_name = {source.shown: source for source in sources}
     tests = set(answer["tests"])
-    null = Job(lambda tell: _by_import(order, sources[0], None, tests, tell), 0, _BASELINE_SECONDS)
+    # What pytest makes of the tests is compiled once, to a folder of our own, and read from there by all that follow.
+    sys.pycache_prefix = str(Path(order["left"]).parent / "bytecode")
+
+    def run_null(tell: Say) -> None:
+        sys.dont_write_bytecode = False
+        _by_import(order, sources[0], None, tests, tell)
+
+    null = Job(run_null, 0, _BASELINE_SECONDS)
     ended = next(run_jobs([null], 1))
     if not (ended.said and ended.said[-1].get("survived") == len(tests)):
         say(
