@@ -112,6 +112,21 @@ py::dict run_counts(const Session& session) {
   return result;
 }
 
+// The steps and failures of each rule: without faults, then under each fault.
+py::list rule_uses(const Session& session) {
+  const RuleUses& uses = session.uses();
+  py::list rules;
+  for (std::size_t row = 0; row < uses.counts().size(); row += uses.columns()) {
+    py::list numbers;
+    for (std::size_t column = 0; column < uses.columns(); ++column) {
+      numbers.append(uses.counts()[row + column].steps);
+      numbers.append(uses.counts()[row + column].failed);
+    }
+    rules.append(numbers);
+  }
+  return rules;
+}
+
 py::dict swarm_counts(const Session& session) {
   const SwarmCounts counts = session.swarm().counts();
   const auto of = [&](SwarmSource source) { return counts.draws.at(static_cast<std::size_t>(source)); };
@@ -178,6 +193,7 @@ void bind_session(py::module_& m) {
       .def_property_readonly("weights", &Session::weights)
       .def("swarm_counts", &swarm_counts)
       .def("run_counts", &run_counts)
+      .def("rule_uses", &rule_uses)
       .def_property_readonly("learns_swarm", &Session::learns_swarm)
       .def_property_readonly("spec", &Session::spec)
       .def_property_readonly("running", &Session::running)

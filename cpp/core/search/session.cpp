@@ -13,6 +13,7 @@ Session::Session(const MachineShape& shape, const SessionOptions& options, std::
     : options_(checked(options, checked(shape))),
       planner_(shape, options_),
       risk_(shape.rules),
+      uses_(shape.rules, shape.faults),
       run_(shape, options_.fault_toggle_prob, risk_),
       learning_(shape, options_, std::move(coverage)) {
   run_.source().reuse(learning_.values(), options_.value_reuse_prob);
@@ -61,6 +62,7 @@ StepNovelty Session::done(std::uint64_t state_hash, std::uint32_t improved) {
   run_.step_done();
   if (const TapeStep& step = tape().last_step(); step.kind == StepKind::kRule && !run_.replaying_prefix()) {
     risk_.passed(step.target);
+    count_use(false);
   }
   return learning_.end_step(tape(), state_hash, improved);
 }
@@ -73,6 +75,16 @@ StepNovelty Session::finished(std::uint32_t improved) {
 KeepResult Session::keep() {
   ORDEAL_CHECK(stage_ == Stage::kReady, "a step of run " << spec().run_id << " is not done");
   return learning_.keep(tape(), planner_.schedule());
+}
+
+void Session::count_use(bool failed) noexcept { uses_.count(tape().last_step().target, run_.faults_on(), failed); }
+
+// What a step of the prefix does was counted when it was new.
+void Session::failed() {
+  if (stage_ == Stage::kProposed && !run_.replaying_prefix() && tape().last_step().kind == StepKind::kRule) {
+    count_use(true);
+  }
+  learning_.take_unfinished();
 }
 
 // Where no step was under way, a constructor or a teardown failed, and there is nothing to take back.

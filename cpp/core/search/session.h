@@ -18,6 +18,7 @@
 #include "core/draw/choice_source.h"
 #include "core/search/learning.h"
 #include "core/search/rule_risk.h"
+#include "core/search/rule_uses.h"
 #include "core/search/run_planner.h"
 #include "core/search/run_state.h"
 #include "core/search/session_options.h"
@@ -70,7 +71,7 @@ class Session {
   void transfer_energy(std::uint64_t checkpoint, std::uint64_t by) { learning_.transfer_energy(checkpoint, by); }
   // Notes that the step or what followed it failed, and credits the run with what ran. Before step_back() or end_run(),
   // for callers who ask for edges_in_run() in between.
-  void failed() { learning_.take_unfinished(); }
+  void failed();
   // Takes back the step that failed, and has the run continue without it; see RunState. False if the run should end, as
   // where no step failed. `failure` is equal for failures that are the same. The steps that come again teach nothing.
   bool step_back(std::uint64_t failure, bool slow = false);
@@ -118,6 +119,8 @@ class Session {
   // All runs until now.
   [[nodiscard]] const Corpus& corpus() const noexcept { return learning_.corpus(); }
   [[nodiscard]] const RuleRisk& risk() const noexcept { return risk_; }
+  // Since this was made; what came before is not part of save().
+  [[nodiscard]] const RuleUses& uses() const noexcept { return uses_; }
   [[nodiscard]] const Swarm& swarm() const noexcept { return planner_.swarm(); }
   [[nodiscard]] const RunCounts& run_counts() const noexcept { return planner_.runs().counts(); }
   [[nodiscard]] bool learns_swarm() const noexcept { return planner_.learns_swarm(); }
@@ -130,10 +133,12 @@ class Session {
   enum class Stage : std::uint8_t { kIdle, kReady, kProposed };
 
   void check_idle() const;
+  void count_use(bool failed) noexcept;
 
   SessionOptions options_;
   RunPlanner planner_;
   RuleRisk risk_;
+  RuleUses uses_;
   RunState run_;
   Learning learning_;
   Stage stage_ = Stage::kIdle;
