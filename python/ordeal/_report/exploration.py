@@ -37,7 +37,15 @@ from ordeal.result.known import known_lines
 
 if TYPE_CHECKING:
     from ordeal._engine.storage.trace_file import Trace
-    from ordeal.result import Discovery, ExplorationResult, Failure, KnownFailure, ProgressSnapshot, ShrinkSnapshot
+    from ordeal.result import (
+        Discovery,
+        ExplorationResult,
+        Failure,
+        KnownFailure,
+        ProgressSnapshot,
+        RuleUse,
+        ShrinkSnapshot,
+    )
 
 _FAILURES_MAX = 10
 # Failures
@@ -239,11 +247,16 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
         "properties": json_properties(result.properties),
         "reliability_cells": json_cells(result.reliability_cells),
         "faults": [asdict(use) for use in result.faults],
+        "rules": [_json_rule(use) for use in result.rules],
         "notes": list(result.notes),
         "failures": [_json_failure(failure) for failure in result.failures],
         "known": [_json_known(known) for known in result.known],
         "timing": _json_timing(result),
     }
+
+
+def _json_rule(use: RuleUse) -> dict[str, Any]:
+    return {"name": use.name, "cells": [asdict(cell) for cell in use.cells]}
 
 
 def _json_option(value: object) -> object:

@@ -11,6 +11,7 @@ from ordeal.result.known import KnownFailure
 from ordeal.result.notes import Note, NoteKind, Notes
 from ordeal.result.place import CodeLine, FailurePlace
 from ordeal.result.progress import FoundFailure, ProgressSnapshot, ShrinkSnapshot
+from ordeal.result.rule_uses import RuleUse, UnderFault
 from ordeal.result.seeds import SeedOutcome, SeedStatus
 
 __all__ = [
@@ -27,9 +28,11 @@ __all__ = [
     "NoteKind",
     "Notes",
     "ProgressSnapshot",
+    "RuleUse",
     "SeedOutcome",
     "SeedStatus",
     "ShrinkSnapshot",
     "SnapshotKind",
     "StoppedReason",
+    "UnderFault",
 ]

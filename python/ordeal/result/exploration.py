@@ -26,6 +26,7 @@ from ordeal.result.failure import Failure, failure_details, needed_faults, trace
 from ordeal.result.fault_uses import FaultUse
 from ordeal.result.inconclusive import Inconclusive
 from ordeal.result.known import KnownFailure, known_lines
+from ordeal.result.rule_uses import RuleUse
 from ordeal.result.seeds import SeedOutcome
 
 if TYPE_CHECKING:
@@ -119,7 +120,8 @@ class ExplorationResult:
     lines that no run reached, by file, and ``covered_lines`` those of the others. ``discovery`` estimates what is left
     to find, or is ``None`` if too few runs support an estimate. ``run_kinds`` counts the runs by where they started, by
     how their swarm configuration was drawn, and by length. ``faults`` counts for each fault that acts on calls in how
-    many runs it was on and what it met. ``target_modules`` are those that were watched; without any the search is
+    many runs it was on and what it met, and ``rules`` what each rule did without a fault and under each.
+    ``target_modules`` are those that were watched; without any the search is
     blind, and ``imported_modules`` names those that the machine's module imports. ``inconclusive`` says why an
     exploration without failures shows nothing, and is ``None`` when it shows something.
     """
@@ -151,6 +153,7 @@ class ExplorationResult:
     notes: tuple[str, ...] = ()
     inconclusive: Inconclusive | None = None
     faults: list[FaultUse] = field(default_factory=list)
+    rules: list[RuleUse] = field(default_factory=list)
     checkpoints: int | None = None
     target_modules: tuple[str, ...] | None = None
     imported_modules: tuple[str, ...] = ()

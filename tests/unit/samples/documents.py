@@ -7,7 +7,7 @@ from typing import Any
 
 from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
 from ordeal._report.exploration import json_document
-from ordeal.result import ExplorationResult, Failure, KnownFailure, SeedOutcome, SeedStatus
+from ordeal.result import ExplorationResult, Failure, KnownFailure, RuleUse, SeedOutcome, SeedStatus, UnderFault
 from ordeal.result.inconclusive import Inconclusive
 from ordeal.result.place import CodeLine, FailurePlace, PlaceKind
 
@@ -76,6 +76,14 @@ def _failure(rng: random.Random) -> Failure:
     )
 
 
+def _rules(rng: random.Random) -> list[RuleUse]:
+    faults = [None, *(_text(rng) for _ in range(rng.randint(0, 2)))]
+    return [
+        RuleUse(_text(rng), tuple(UnderFault(fault, 7, rng.randint(0, 7)) for fault in faults))
+        for _ in range(rng.randint(0, 3))
+    ]
+
+
 def _result(rng: random.Random, failures_max: int) -> ExplorationResult:
     failures = [_failure(rng) for _ in range(rng.randint(0, failures_max))]
     kept = Trace(5, 42, "a:B", steps=[TraceStep("rule", _text(rng))], program=[_text(rng)])
@@ -99,6 +107,7 @@ def _result(rng: random.Random, failures_max: int) -> ExplorationResult:
         lines_total=rng.choice([0, 4]),
         missed_lines={"shop.py": [4]},
         covered_lines={"shop.py": [1, 2, 3, 9]},
+        rules=_rules(rng),
         notes=(_text(rng),),
         known=[KnownFailure(_text(rng), _text(rng), "ValueError", _text(rng), 2)],
         inconclusive=Inconclusive(_text(rng), _text(rng)) if rng.random() < 0.2 else None,

@@ -17,6 +17,8 @@ from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.search.fault_uses import Counts, add_counts
 from ordeal._engine.search.result_builder import Totals
+from ordeal._engine.search.rule_uses import Counts as RuleCounts
+from ordeal._engine.search.rule_uses import add_counts as add_rules
 from ordeal._engine.storage.state_file import Header
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.lookalikes import Lookalikes
@@ -207,8 +209,10 @@ class MergedProgress:
         swarm: Counter[str] = Counter()
         kinds: dict[str, Counter[str]] = {}
         faults: Counts = {}
+        rules: RuleCounts = {}
         for report in reports:
             add_counts(faults, report.faults)
+            add_rules(rules, report.rules)
             swarm.update(report.swarm)
             for what, counted in report.run_kinds.items():
                 kinds.setdefault(what, Counter()).update(counted)
@@ -231,6 +235,7 @@ class MergedProgress:
             lines={path: sorted(ran) for path, ran in lines.items()},
             idle_workers=self.idle_workers,
             faults=faults,
+            rules=rules,
         )
 
     def _discovery(self) -> Discovery | None:
@@ -292,6 +297,7 @@ def _report_of(header: Header) -> Report:
     report.properties = header.properties
     report.lines = lines
     report.faults = dict(header.faults)
+    report.rules = dict(header.rules)
     return report
 
 
@@ -308,6 +314,7 @@ def add_report(total: Report, report: Report) -> None:
     for path, ran in report.lines.items():
         total.lines[path] = sorted({*total.lines.get(path, ()), *ran})
     add_counts(total.faults, report.faults)
+    add_rules(total.rules, report.rules)
     total.notes = list(dict.fromkeys([*total.notes, *report.notes]))[:NOTES_MAX]
     total.checkpoints_saved += report.checkpoints_saved
     total.snapshot_kind = report.snapshot_kind

@@ -33,6 +33,7 @@ class Report(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     lines: dict[str, list[int]]
     discovery: tuple[int, int, float, float, float] | None
     faults: dict[str, list[int]] = {}
+    rules: dict[str, list[int]] = {}
 
 
 def empty_report() -> Report:

@@ -139,6 +139,7 @@ class Supervisor:
             seconds=self._elapsed(),
             stopped=self._stopped(),
             machine=self._machine,
+            fault_names=self._names[2],
         )
 
     # -- the search ---------------------------------------------------------------------------------------------------

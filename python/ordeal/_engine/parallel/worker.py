@@ -340,6 +340,7 @@ class _Worker:
             lines=totals.lines,
             discovery=search.session.species_estimate(),
             faults={writable_text(name): counts for name, counts in totals.faults.items()},
+            rules=totals.rules,
         )
 
     def _report_alike(self) -> None:

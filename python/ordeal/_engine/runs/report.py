@@ -144,6 +144,21 @@ class ReportedFault(msgspec.Struct, kw_only=True):
     hits: Count
 
 
+class RuleCell(msgspec.Struct, kw_only=True):
+    """How many steps of a rule had a fault on, or none where ``fault`` is null, and how many of these failed."""
+
+    fault: str | None
+    steps: Count
+    failures: Count
+
+
+class ReportedRule(msgspec.Struct, kw_only=True):
+    """What a rule did without a fault and under each."""
+
+    name: str
+    cells: list[RuleCell]
+
+
 class ReportedDiscovery(msgspec.Struct, kw_only=True):
     """An estimate of what is left to find."""
 
@@ -193,6 +208,7 @@ class ReportedResult(msgspec.Struct, kw_only=True):
     properties: list[ReportedProperty]
     reliability_cells: list[Cell]
     faults: list[ReportedFault]
+    rules: list[ReportedRule] = []
     notes: list[str]
     failures: list[ReportedFailure]
     known: list[ReportedKnown]

@@ -147,4 +147,5 @@ class Exploration:
             seconds=self._elapsed(),
             stopped=self._stopped,
             machine=search.driver.definition.cls,
+            fault_names=[fault.name for fault in search.driver.faults],
         )

@@ -14,6 +14,8 @@ from ordeal._engine.execution.settings import Settings, Tally
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.fault_uses import Counts, uses_of
 from ordeal._engine.search.inconclusive import why_inconclusive
+from ordeal._engine.search.rule_uses import Counts as RuleCounts
+from ordeal._engine.search.rule_uses import uses_of as rule_uses_of
 from ordeal._engine.storage.trace_file import Trace
 from ordeal.result import (
     Discovery,
@@ -26,6 +28,7 @@ from ordeal.result import (
     StoppedReason,
 )
 from ordeal.result.exploration import swarm_text
+from ordeal.result.rule_uses import unused_remark
 
 #: The first runs, in which the core learns what the targets look like.
 WARM_UP_RUNS = _native.RunPolicy.WARM_UP_RUNS
@@ -50,6 +53,7 @@ class Totals(msgspec.Struct, kw_only=True):
     lines: dict[str, list[int]] = msgspec.field(default_factory=dict)
     idle_workers: int = 0
     faults: Counts = msgspec.field(default_factory=dict)
+    rules: RuleCounts = msgspec.field(default_factory=dict)
 
 
 def make_result(
@@ -65,12 +69,13 @@ def make_result(
     seconds: float,
     stopped: StoppedReason,
     machine: type | None = None,
+    fault_names: Sequence[str] = (),
 ) -> ExplorationResult:
     """Return the result, with a note on everything unusual. ``watch`` has finished recording."""
     gaps = find_gaps(list(targets), totals.lines)
-    faults = uses_of(totals.faults)
+    faults, rules = uses_of(totals.faults), rule_uses_of(totals.rules, fault_names)
     _note_what_was_odd(targets, totals, gaps)
-    for remark in filter(None, (use.remark() for use in faults)):
+    for remark in filter(None, (*(use.remark() for use in faults), unused_remark(rules, totals.tally.runs))):
         totals.tally.note(remark)
     return ExplorationResult(
         test_class=settings.test_class,
@@ -101,6 +106,7 @@ def make_result(
         unconfirmed=totals.tally.unconfirmed,
         notes=tuple(totals.tally.notes),
         faults=faults,
+        rules=rules,
         target_modules=tuple(dict.fromkeys(target.name for target in targets)),
         imported_modules=() if machine is None else imported_modules(machine),
         inconclusive=None if failures else _why_inconclusive(settings, totals, gaps),

@@ -32,6 +32,7 @@ from ordeal._engine.search.fault_uses import FaultUses
 from ordeal._engine.search.learning import Learning
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals
+from ordeal._engine.search.rule_uses import RuleUses
 from ordeal._engine.search.state import SearchProgress, SessionState
 from ordeal._engine.triage.findings import Finding, Verdict
 from ordeal._engine.triage.known import KnownFailures
@@ -94,8 +95,9 @@ class Search:
         self.findings = setup.findings(self.replayer)
         self.known = KnownFailures(settings.known)
         self.faults = FaultUses(driver.faults)
-        self.progress = SearchProgress(self.tally, self.findings, self.watch, self.faults)
         self.session = make_session(settings, driver, self.coverage, has_targets=bool(targets))
+        self.rules = RuleUses(self.session, [rule.name for rule in driver.definition.rules])
+        self.progress = SearchProgress(self.tally, self.findings, self.watch, self.faults, self.rules)
         rules = len(driver.definition.rules)
         self.monitoring = Monitoring(settings, targets, self.session, self.coverage, rules, self.faults)
         self.checkpoints = self._make_checkpoints()
@@ -498,6 +500,7 @@ class Search:
             discovery=Discovery.of(self.session.species_estimate(), self.coverage.edges_seen),
             lines=monitor.lines() if monitor is not None else {},
             faults=self.faults.counts(),
+            rules=self.rules.counts(),
         )
 
     def _run_kinds(self) -> dict[str, dict[str, int]]:

@@ -15,6 +15,7 @@ from ordeal._engine.properties.tracker import Snapshot as PropertySnapshot
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.search.fault_uses import FaultUses
+from ordeal._engine.search.rule_uses import RuleUses
 from ordeal._engine.storage.state_file import (
     NO_PAST,
     Header,
@@ -51,6 +52,7 @@ class SearchProgress(msgspec.Struct):
     findings: Findings
     watch: PropertyWatch
     faults: FaultUses
+    rules: RuleUses
     kind: SnapshotKind = "copy"
     seconds_before: float = 0.0
     productive: list[tuple[Provenance, _native.Tape]] = msgspec.field(default_factory=list)
@@ -140,6 +142,7 @@ class SessionState:
             productive=[self._records.saved_provenance(origin) for origin, _ in progress.productive],
             properties=writable_snapshot(progress.watch.snapshot()),
             faults={writable_text(name): counts for name, counts in progress.faults.counts().items()},
+            rules=progress.rules.counts(),
             nearest={writable_text(name): checkpoint for name, checkpoint in progress.watch.nearest.items()},
             monitor=None if monitor is None else self._saved_monitor(monitor),
             rule_files={self._rules[rule]: sorted(files) for rule, files in sorted(progress.rule_files.items())},
@@ -223,6 +226,7 @@ class SessionState:
         if header.properties:
             progress.watch.restore(header.properties, header.nearest)
         progress.faults.restore(header.faults)
+        progress.rules.restore(header.rules)
         progress.kind = header.snapshot_kind
         progress.seconds_before = max(0.0, header.seconds)
         records = self._records

@@ -103,7 +103,8 @@ class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
     ``seconds`` is how long it has explored. The engine keeps the tapes of ``findings`` and then those of
     ``productive``, in this order. ``rule_files`` holds for each rule the indices, in ``monitor``, of the files that it
     was seen to run. ``properties`` is the snapshot of a tracker; ``nearest`` names the checkpoint that came nearest to
-    each property that compares numbers, or 0 if it is worth more than that. ``faults`` counts what each fault did.
+    each property that compares numbers, or 0 if it is worth more than that. ``faults`` counts what each fault did,
+    ``rules`` what each rule did.
     ``past`` is for supervisors: the counts of the processes that this one replaced, if any.
     """
 
@@ -122,6 +123,7 @@ class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
     properties: dict[str, list[dict[str, str | int | float | bool | None]]] = {}
     nearest: dict[str, int] = {}
     faults: dict[str, list[int]] = {}
+    rules: dict[str, list[int]] = {}
     past: msgspec.Raw = NO_PAST
 
 

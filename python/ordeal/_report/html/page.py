@@ -15,6 +15,7 @@ from ordeal._engine.runs.events import ClassStarted, Event, Found, NewEdges, Pro
 from ordeal._engine.trace_view.view import TraceView
 from ordeal._report.html.chart import Mark, Point, coverage_chart
 from ordeal._report.html.finding import finding_values, rows_of
+from ordeal._report.html.heat import rule_heat
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: So many failures of a class are shown with all that is known, the others as rows.
@@ -147,6 +148,7 @@ def _class_values(
             for row in sorted(result["properties"], key=lambda row: _PROPERTY_ORDER.index(_status_of(row)))[:ROWS_MAX]
             for status in [_status_of(row)]
         ],
+        "rules": rule_heat(result.get("rules", [])),
         "heat": _heat(result["reliability_cells"]),
         "faults": result["faults"][:ROWS_MAX],
         "seeds": result["seed_replays"][:ROWS_MAX],
