@@ -307,6 +307,7 @@ class TestJson:
                     "properties": [],
                     "reliability_cells": [],
                     "faults": [],
+                    "rules": [],
                     "notes": ["n"],
                     "failures": [
                         {

@@ -14,8 +14,8 @@ RAN, NEVER = RuleUse("ran", (UnderFault(None, 1, 0),)), RuleUse("idle", (UnderFa
     ([RAN, RAN], RUNS_TO_REMARK, ""),
     ([NEVER, NEVER], RUNS_TO_REMARK, ""),  # the result is inconclusive, and says so
     ([RAN, NEVER], 500, "Rule idle never ran to the end in 500 runs: `ordeal doctor` says what keeps it from it."),
-    ([RAN, *[NEVER] * 7], 500, "Rules idle, idle, idle, idle, idle and 2 more never ran to the end in 500 runs: "
-     "`ordeal doctor` says what keeps them from it."),
+    ([RAN, *[NEVER] * 7], 500, ("Rules idle, idle, idle, idle, idle and 2 more never ran to the end in 500 runs: "
+     "`ordeal doctor` says what keeps them from it.")),
 ])  # fmt: skip
 def test_rules_that_never_ran_are_told(uses: list[RuleUse], runs: int, remark: str) -> None:
     assert unused_remark(uses, runs) == remark

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from hypothesis.stateful import precondition
@@ -16,7 +17,7 @@ from ordeal.stateful import rule
 
 
 class Desk(ChaosTest):
-    faults = [LambdaFault("quiet", int, int)]
+    faults: ClassVar = [LambdaFault("quiet", int, int)]
 
     @rule()
     def ask(self) -> None:
