@@ -66,6 +66,8 @@ class Watch:
         reason = _REFUSED.get(event)
         if event == "open" and _writes(arguments):
             reason = "writes files"
+        if event == "sqlite3.connect" and arguments[:1] in ((":memory:",), (b":memory:",), ("",)):
+            reason = None  # nothing outside of this process sees it
         if reason:
             self.reason = reason
             raise RefusedError(reason)

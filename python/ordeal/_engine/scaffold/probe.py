@@ -41,6 +41,9 @@ _DRAWS = 4
 _SEQUENCES = 12
 _SEQUENCE_STEPS = 60
 
+#: Methods after which an object is of no more use, unless one of the second kind begins anew.
+_ENDS = ("close", "shutdown", "disconnect", "terminate", "dispose", "destroy")
+_BEGINS = frozenset(["open", "reopen", "connect", "reconnect", "start", "restart"])
 _ITEMS = ("__getitem__", "__setitem__", "__delitem__", "__contains__", "__call__")
 
 
@@ -64,6 +67,7 @@ class _Method:
     iterates: bool = False
     endless: bool = False
     gives_own: bool = True
+    ends: bool = False
 
 
 class _Trial:
@@ -137,7 +141,7 @@ class _Trial:
     def _used(self) -> Any:
         """Return an object on which some methods have been called."""
         thing = self._fresh()
-        working = [method for method in self.methods if method.passed and not method.refused]
+        working = [method for method in self.methods if method.passed and not (method.refused or method.ends)]
         for _ in range(20 if working else 0):
             self._attempt(thing, self._rng.choice(working), count=False)
         return thing
@@ -146,6 +150,7 @@ class _Trial:
 
     def _find_methods(self) -> Iterator[_Method]:
         names = [name for name in self._names() if not name.startswith("_") or name in _ITEMS or name in SYMBOLS]
+        ending = next((name for name in _ENDS if name in names), "") if _BEGINS.isdisjoint(names) else ""
         for name in names[:_METHODS_MAX]:
             found = inspect.getattr_static(self._cls, name)
             function = getattr(self._cls, name, None)
@@ -158,7 +163,8 @@ class _Trial:
             parameters = self._parameters(function, skip=0 if bound else 1)
             if parameters is not None:
                 form = "item" if name in _ITEMS else "operator" if name in SYMBOLS else "call"
-                yield _Method(name, form, parameters)
+                ends = name == ending and not bound and all(_OMITTED in each.candidates for each in parameters)
+                yield _Method(name, form, [] if ends else parameters, ends=ends)
 
     def _names(self) -> list[str]:
         """Return the names of the class and its bases, but for those of builtins, in the order of definition."""
@@ -256,7 +262,8 @@ class _Trial:
 
     def _sequence(self) -> None:
         """Call methods in a random order, and note what may be an answer and what may be a mistake."""
-        working = [method for method in self.methods if not method.refused and method.passed + len(method.answers)]
+        useful = [method for method in self.methods if not (method.refused or method.ends)]
+        working = [method for method in useful if method.passed + len(method.answers)]
         try:
             thing = self._fresh()
         except RefusedError:
@@ -321,6 +328,7 @@ class _Trial:
             "endless": method.endless,
             "gives_own": method.gives_own and method.passed > 0,
             "passed": method.passed,
+            "ends": method.ends,
         }
 
     def _said_to_raise(self, method: _Method) -> set[type[BaseException]]:

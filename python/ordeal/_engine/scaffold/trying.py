@@ -31,7 +31,7 @@ class Parameter(msgspec.Struct, frozen=True):
 
 
 class Method(msgspec.Struct, frozen=True):
-    """A method that was tried; ``left_out`` says why it cannot be a rule."""
+    """A method that was tried; ``left_out`` says why it cannot be a rule, ``ends`` whether nothing may follow it."""
 
     name: str
     form: str
@@ -43,6 +43,7 @@ class Method(msgspec.Struct, frozen=True):
     endless: bool
     gives_own: bool
     passed: int
+    ends: bool
 
 
 class Tried(msgspec.Struct, frozen=True):

@@ -95,7 +95,9 @@ class _Writer:
         kept = sorted(kept, key=lambda each: each["name"].startswith("__"))[:_RULES_MAX]
         names = {each["name"] for each in kept}
         left_out = [each for each in self._tried["methods"] if each["name"] not in names]
-        body = [self._create(), *(self._rule(each) for each in kept), *self._look(), *self._invariants()]
+        rules = [self._rule(each) for each in kept if not each["ends"]]
+        endings = [self._teardown(each) for each in kept if each["ends"]]
+        body = [self._create(), *rules, *self._look(), *endings, *self._invariants()]
         body = [textwrap.indent(part, "    ") for part in body]
         machine = (
             f'class {machine_name(self._tried)}(ChaosTest):\n    """{self._class} under any sequence of calls."""\n\n'
@@ -181,6 +183,15 @@ class _Writer:
         answers = sorted(self._exception(each) for each in method["answers"])
         body = [f"with suppress({', '.join(answers)}):", f"    {call}"] if answers else [call]
         return self._function("rule", self._rule_name(_NAMES.get(method["name"], method["name"])), parameters, body, "")
+
+    def _teardown(self, method: Mapping[str, Any]) -> str:
+        """Return the end of a run: what ends the object is called once, when nothing follows that it would break."""
+        return (
+            "def teardown(self) -> None:\n"
+            f'    if hasattr(self, "{self._attribute}"):\n'
+            f"        self.{self._attribute}.{method['name']}()\n"
+            "    super().teardown()"
+        )
 
     def _rule_name(self, wanted: str) -> str:
         name = _free(wanted)

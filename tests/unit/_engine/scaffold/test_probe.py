@@ -12,7 +12,7 @@ from ordeal._engine.scaffold.trying import Tried, try_classes
 from ordeal._engine.scaffold.writing import machine_name, snake, written
 
 VAULT = '''
-    import os, subprocess, time
+    import os, sqlite3, subprocess, time
     from pathlib import Path
 
     class VaultError(Exception):
@@ -84,6 +84,20 @@ VAULT = '''
     class Needs:
         def __init__(self, there: "Unknown"):
             there.go()
+
+    class Table:
+        def __init__(self, place: str = ":memory:"):
+            self.rows = sqlite3.connect(place)
+            self.rows.execute("create table numbers(n)")
+
+        def add(self, n: int) -> None:
+            self.rows.execute("insert into numbers values(?)", (n % 100,))
+
+        def save(self) -> None:
+            sqlite3.connect("made.db")
+
+        def close(self, reason: str = "") -> None:
+            self.rows.close()
 '''
 
 
@@ -92,7 +106,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tried]:
     folder = tmp_path_factory.mktemp("project")
     (folder / "vault.py").write_text(dedent(VAULT))
     (folder / "precious").write_text("x")
-    found = try_classes(["vault:Vault", "vault:Chain", "vault:Needs", "no_module:X"], [folder])
+    found = try_classes(["vault:Vault", "vault:Chain", "vault:Needs", "vault:Table", "no_module:X"], [folder])
     assert (folder / "precious").exists()
     assert sorted(path.name for path in folder.iterdir()) == ["precious", "vault.py"]
     return found
@@ -123,6 +137,9 @@ def test_a_class_is_tried(tried: dict[str, Tried]) -> None:
     assert (chain.reason, chain.working) == ("", ["extend"])
     assert [each.strategy for each in chain.methods[0].parameters] == ["OTHERS"]
     assert tried["vault:Needs"].reason.startswith("no object could be made: AttributeError: ")
+    table = tried["vault:Table"]
+    assert (table.reason, [each.name for each in table.methods if each.ends]) == ("", ["close"])
+    assert [each.left_out for each in table.methods if each.left_out] == ["opens a database"]
     assert tried["no_module:X"].reason.startswith("it cannot be imported: ModuleNotFoundError")
 
 
@@ -137,6 +154,19 @@ def test_its_machine_is_python_that_says_what_it_left_out(tried: dict[str, Tried
     assert "        list(self.vault.names())\n" in text
     assert "    #   wipe: deletes files\n" in text
     assert text.endswith("\n\nTestVault = VaultChaos.TestCase\n")
+
+
+@pytest.mark.slow
+def test_what_ends_an_object_is_called_when_its_run_ends(tried: dict[str, Tried]) -> None:
+    text = written(msgspec.to_builtins(tried["vault:Table"]), "tests/test_table.py")
+    assert "    def add(self, n: int) -> None:\n        self.table.add(n)\n" in text
+    assert "    def close" not in text
+    assert (
+        "    def teardown(self) -> None:\n"
+        '        if hasattr(self, "table"):\n'
+        "            self.table.close()\n"
+        "        super().teardown()\n"
+    ) in text
 
 
 @pytest.mark.parametrize(("name", "variable"), [("LRUCache", "lru_cache"), ("Signal", "signal"), ("_A1B", "a1_b")])
