@@ -19,6 +19,7 @@ import pytest
 
 CONFIG_FILE = "ordeal.toml"
 CORPUS_DIR = ".ordeal/seeds"
+STORE_VARIABLE = "ORDEAL_STORE"
 BUGGIFY_PROBABILITY = 0.1
 CHAOS_SEED_MAX = 2**64 - 1
 SKIP_REASON = "chaos tests require --chaos flag"
@@ -135,9 +136,10 @@ def pytest_configure(config: pytest.Config) -> None:
         timeout_s = next((limit_s for limit_s in limits if limit_s is not None), None)
     if timeout_s is not None:
         _register(config, "timeouts", timeout_s)
-    corpora = _corpora(projects) if seeds else []
+    stores = _stores(projects) if seeds else {}
+    corpora = _corpora(projects, stores) if seeds else []
     if corpora:
-        _register(config, "seeds", config, corpora)
+        _register(config, "seeds", config, corpora, stores)
     if config.getoption("simulate"):
         _register(config, "simulated_items")
     if chaos:
@@ -171,7 +173,25 @@ def _folder_of(place: Path) -> Path:
         return place.parent
 
 
-def _corpora(projects: dict[Path, dict[str, Any]]) -> list[tuple[Path, Path]]:
+def _stores(projects: dict[Path, dict[str, Any]]) -> dict[Path, tuple[str, list[str]]]:
+    """Return the projects with a store, each with its address and the classes whose failures are read from it.
+
+    The environment comes first, as an address with a password belongs in no file.
+    """
+    stores = {}
+    for folder, settings in projects.items():
+        url = os.environ.get(STORE_VARIABLE) or _setting(settings, "fleet", "store")
+        tests = settings.get("tests")
+        entries = [each for each in tests if isinstance(each, dict)] if isinstance(tests, list) else []
+        classes = [each["class"] for each in entries if isinstance(each.get("class"), str)]
+        if url and classes:
+            stores[folder] = url, classes
+    return stores
+
+
+def _corpora(
+    projects: dict[Path, dict[str, Any]], stores: dict[Path, tuple[str, list[str]]]
+) -> list[tuple[Path, Path]]:
     """Return the projects that may have seeds, each with the folder of its seeds; outer ones come first.
 
     A folder of seeds shared by several belongs to the one that has a configuration file.
@@ -179,7 +199,7 @@ def _corpora(projects: dict[Path, dict[str, Any]]) -> list[tuple[Path, Path]]:
     corpora: dict[object, tuple[Path, Path]] = {}
     for folder in sorted(projects, key=lambda folder: (not projects[folder], folder)):
         seeds = folder / (_setting(projects[folder], "report", "corpus_dir") or CORPUS_DIR)
-        identity = _identity(seeds)
+        identity = _identity(seeds) or (folder if folder in stores else None)
         if identity is not None:
             corpora.setdefault(identity, (folder, seeds))
     return sorted(corpora.values())
@@ -261,6 +281,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
 
 _USED_SETTINGS = (
     ("explorer", "rule_timeout", (int, float), "a number of seconds, for example `rule_timeout = 30.0`"),
+    ("fleet", "store", str, 'an address, for example `store = "dir:///srv/ordeal"`'),
     ("report", "corpus_dir", str, f'a folder path, for example `corpus_dir = "{CORPUS_DIR}"`'),
 )
 

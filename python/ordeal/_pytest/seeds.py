@@ -7,7 +7,7 @@ import dataclasses
 import importlib
 import os
 import sys
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import groupby
@@ -21,6 +21,7 @@ from ordeal._engine.formatting import counted, describe_error, one_line
 from ordeal._engine.seed_corpus.paths import SeedError, seed_paths
 from ordeal._engine.untrusted import bounded_call, release_frames, traceback_text
 from ordeal._pytest.projects import ROOT, Project, class_name, own_package, relative_path, test_name
+from ordeal._pytest.store_seeds import pulled_seeds
 from ordeal._report.pytest_seeds import (
     SeedRecord,
     known_again,
@@ -214,13 +215,18 @@ def _package(module_globals: dict[str, Any]) -> str:
 class SeedReplays:
     """The plugin of a pytest run that has seeds to replay, for each of ``projects``.
 
+    ``stores`` has the address of a project's store, by its folder, and the classes whose failures are read from it.
+
     Raises:
         UsageError: the command line names a seed that does not exist.
     """
 
-    def __init__(self, config: pytest.Config, projects: Sequence[Project]) -> None:
+    def __init__(
+        self, config: pytest.Config, projects: Sequence[Project], stores: Mapping[Path, tuple[str, Sequence[str]]]
+    ) -> None:
         self._config = config
         self._projects = projects
+        self._stores = stores
         self._records: list[SeedRecord] = []
         self.failing: set[str] = set()  # the places of the failures of seeds
         self._trouble: list[str] = []
@@ -236,7 +242,7 @@ class SeedReplays:
         if worker is not None:
             return [project.folder / path for path in worker.get(_KEY, {}).get(project.node_id, [])]
         try:
-            paths = seed_paths(project.seeds)
+            paths = self._with_pulled(project, seed_paths(project.seeds))
         except SeedError as error:
             self._trouble.append(error.message)
             return []
@@ -244,6 +250,17 @@ class SeedReplays:
         nameless = [path for path in paths if not _is_text(str(path))]
         self._trouble += [f"cannot read seed {path}: its name is not valid UTF-8" for path in nameless]
         return [path for path in paths if path not in nameless]
+
+    def _with_pulled(self, project: Project, own: list[Path]) -> list[Path]:
+        """Return the seeds of a project and those of its store, which is read now, of each class together."""
+        if project.folder not in self._stores:
+            return own
+        url, classes = self._stores[project.folder]
+        pulled, trouble = pulled_seeds(url, classes, project.folder)
+        self._trouble += trouble
+        known = {(path.parent.name, test_name(path)) for path in own}
+        new = [path for path in pulled if (path.parent.name, test_name(path)) not in known]
+        return sorted([*own, *new], key=lambda path: (path.parent.name, path.name))
 
     def _choose(self) -> dict[Project, list[Path]]:
         """Return the seeds that the command line names by node id, or all when it names none."""
@@ -335,9 +352,8 @@ class SeedReplays:
     def pytest_report_header(self) -> str | None:
         """Say how many seeds are replayed."""
         number = sum(len(paths) for paths in self._chosen.values())
-        places = [
-            relative_path(project.seeds, self._config.rootpath) for project, paths in self._chosen.items() if paths
-        ]
+        folders = dict.fromkeys(path.parent.parent for paths in self._chosen.values() for path in paths)
+        places = [relative_path(folder, self._config.rootpath) for folder in folders]
         return f"ordeal: {counted(number, 'saved seed')} in {', '.join(places)}" if number else None
 
     @pytest.hookimpl(wrapper=True)
@@ -402,9 +418,13 @@ class SeedReplays:
         )
 
 
-def make_plugin(config: pytest.Config, corpora: Sequence[tuple[Path, Path]]) -> SeedReplays:
-    """Return the plugin for projects, each given by its folder and its seeds' folder."""
-    return SeedReplays(config, [Project.of(config, folder, seeds) for folder, seeds in corpora])
+def make_plugin(
+    config: pytest.Config,
+    corpora: Sequence[tuple[Path, Path]],
+    stores: Mapping[Path, tuple[str, Sequence[str]]],
+) -> SeedReplays:
+    """Return the plugin for projects, each given by its folder and its seeds' folder, and for those with a store."""
+    return SeedReplays(config, [Project.of(config, folder, seeds) for folder, seeds in corpora], stores)
 
 
 @contextmanager

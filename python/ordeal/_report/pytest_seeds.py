@@ -13,6 +13,8 @@ from ordeal._engine.formatting import MESSAGE_CHARS_MAX, capped, counted, error_
 if TYPE_CHECKING:
     from ordeal._engine.storage.trace_file import Trace
 
+#: Where a project keeps the failures that a run of tests has read from a store, which nobody needs to delete.
+PULLED_DIR = ".ordeal/pulled"
 _LINES_PER_KIND_MAX = 10
 # As long as a path may be: a truncated command is useless.
 _COMMAND_CHARS_MAX = 5_000
@@ -82,7 +84,10 @@ def _verdict(records: Sequence[SeedRecord], folders: Mapping[str, str]) -> list[
         first = next(record for record in records if record.status in _FAILING)
         return [", ".join(counts), f"replay: {replay_command(first)}"]
     if fixed == len(records):
-        commands = [_pruning(start, folders) for start in sorted({record.start for record in records})]
+        kept = [record for record in records if not record.path.startswith(f"{PULLED_DIR}/")]
+        if not kept:
+            return [f"{counted(fixed, 'seed')} of the store fixed"]
+        commands = [_pruning(start, folders) for start in sorted({record.start for record in kept})]
         remove = "remove them" if len(commands) > 1 else "removes it" if fixed == 1 else "removes them"
         return [f"{counted(fixed, 'seed')} fixed; {' and '.join(commands)} {remove}"]
     mute = unusable + outdated + corrupt

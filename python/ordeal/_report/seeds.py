@@ -84,6 +84,17 @@ def seeds_summary(number: int, failing: int, pruned: int, *, unusable: int = 0) 
     return f"\nPruned {pruned} fixed seed(s).\n{verdict}" if pruned else f"\n{verdict}"
 
 
+def pulled_summary(new: int, known: int, passing: int, folder: Path) -> str:
+    """Return what came of the failures of a store: how many are saved, were saved before, and do not fail here."""
+    place = f"{one_line(str(folder))}/"
+    if not new + known + passing:
+        return "The store has no failure of these classes."
+    parts = [f"{counted(new, 'new seed')} in {place}" if new else f"No new seed in {place}"]
+    parts += [f"{known} known"] if known else []
+    parts += [f"{passing} not kept, as {'it does' if passing == 1 else 'they do'} not fail here"] if passing else []
+    return f"\n{', '.join(parts)}."
+
+
 def seeds_json(replays: Sequence[SeedReplay], folder: Path, pruned: Sequence[Path]) -> str:
     """Return a listing as JSON, ending in a newline."""
     document = {

@@ -358,6 +358,7 @@ def report(**given: Any) -> int:
     "also for a seed whose class cannot be imported.",
     **_SETTINGS,
 )
+@click.argument("words", nargs=-1, metavar="[pull [URL] [CLASS]...]")
 @click.option(
     "--dir",
     metavar="DIR",
@@ -369,7 +370,11 @@ def report(**given: Any) -> int:
 @click.option("-v", "--verbose", is_flag=True, help="Show programs, tracebacks and output")
 @click.option("--watch", is_flag=True, help="Replay again what a saved file concerns, until Ctrl-C")
 def seeds(**given: Any) -> int:
-    """Replay the saved failures (seeds) of all classes, and say which still fail."""
+    """Replay the saved failures (seeds) of all classes, and say which still fail.
+
+    `pull` takes home what a fleet found: it reads the store at URL, replays each failure of the classes here, and saves
+    those that fail. URL is by default what ORDEAL_STORE or `store` in [fleet] says, and the classes those of [[tests]].
+    """
     return _run("seeds", given)
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import os
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,8 +23,9 @@ FOUND = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Flags:
-    """The command line as it was given."""
+    """The command line as it was given; ``words`` are empty or `pull`, the address of a store, and classes."""
 
+    words: tuple[str, ...]
     dir: str | None
     prune_fixed: bool
     json: bool
@@ -42,22 +40,30 @@ def run(given: Mapping[str, Any]) -> int:
 
 def _check(flags: _Flags) -> None:
     wrong = [name for name, given in (("--json", flags.json), ("--prune-fixed", flags.prune_fixed)) if given]
+    if flags.words and flags.words[0] != "pull":
+        raise ConfigError(f"`ordeal seeds {flags.words[0]}` is no command", hint="write `ordeal seeds pull URL`")
+    if flags.words and (flags.watch or flags.prune_fixed):
+        unused = "--watch" if flags.watch else "--prune-fixed"
+        raise ConfigError(f"`pull` and `{unused}` contradict each other", hint="drop one of them")
     if flags.watch and wrong:
         raise ConfigError(f"`--watch` goes on until Ctrl-C, and `{wrong[0]}` is for its end", hint="drop one of them")
 
 
 def _seeds(flags: _Flags) -> int:
     _check(flags)
-    config = load_config(needs_tests=False) if flags.dir is None and Path(DEFAULT_PATH).exists() else None
+    reads = flags.dir is None or bool(flags.words)
+    config = load_config(needs_tests=False) if reads and Path(DEFAULT_PATH).exists() else None
     corpus = SeedCorpus(flags.dir or (config.report.corpus_dir if config else CORPUS_DIR))
+    if flags.words:
+        pull = importlib.import_module("ordeal.cli.fleet.pull").pull
+        return int(pull(flags.words[1:], config, corpus, verbose=flags.verbose, json=flags.json))
     paths = corpus.paths()
     if flags.dir is not None and not corpus.folder.is_dir():
         raise ConfigError(f"no folder {flags.dir} to read seeds from", hint="name the folder that holds the seeds")
     terminal.say(seeds_header(len(paths), corpus.folder, exists=corpus.folder.is_dir()))
     rule_timeout = config.explorer.rule_timeout if config else None
     if flags.watch:
-        code: int = importlib.import_module("ordeal.cli.watch").watch_seeds(corpus, rule_timeout)
-        return code
+        return int(importlib.import_module("ordeal.cli.watch").watch_seeds(corpus, rule_timeout))
     replayer = SeedReplayer(rule_timeout, settings=Path(DEFAULT_PATH))
     replays = _replay_all(replayer, paths, verbose=flags.verbose)
     fixed = [replay.path for replay in replays if replay.status is SeedStatus.FIXED]
@@ -80,21 +86,10 @@ def _seeds(flags: _Flags) -> int:
 def _replay_all(replayer: SeedReplayer, paths: Sequence[Path], *, verbose: bool) -> list[SeedReplay]:
     replays = []
     for path in paths:
-        with _contained(verbose=verbose):
+        with terminal.contained(verbose=verbose):
             replay = replayer.replay(path)
         replays.append(replay)
         terminal.say(seed_line(replay))
         if verbose:
             terminal.say(seed_details(replay, "" if replay.error is None else traceback_text(replay.error)))
     return replays
-
-
-@contextmanager
-def _contained(*, verbose: bool) -> Iterator[None]:
-    """Keep what the program under test prints out of the listing."""
-    if verbose:
-        with redirect_stdout(sys.stderr):
-            yield
-        return
-    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
-        yield

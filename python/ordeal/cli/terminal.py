@@ -6,7 +6,8 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
 from typing import TextIO
 
 import click
@@ -107,3 +108,14 @@ def is_terminal() -> bool:
 def writes_to_terminal() -> bool:
     """Return whether stdout is a terminal, where a person reads the report."""
     return _out().isatty()
+
+
+@contextmanager
+def contained(*, verbose: bool) -> Iterator[None]:
+    """Keep what the program under test prints out of the listing."""
+    if verbose:
+        with redirect_stdout(sys.stderr):
+            yield
+        return
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        yield

@@ -1,4 +1,4 @@
-"""The options of a fleet: where its members run, how many there are, and how the project gets there."""
+"""The options of a fleet: where its members run and meet, how many there are, and how the project gets there."""
 
 from __future__ import annotations
 
@@ -98,6 +98,15 @@ class FleetConfig:
             text('"auto", "none" or a folder', "auto", '`"auto"`, `"none"` or a folder'),
             init=SAME,
             flag=Flag("--project", "WHAT", "What is sent to the members of Ray: auto (this folder), none, or a folder"),
+        ).metadata,
+    )
+    store: str | None = field(
+        default=None,
+        metadata=Option(
+            text("an address", "dir:///srv/ordeal", "address"),
+            "none",
+            init=SAME,
+            flag=Flag("--store", "URL", "Share discoveries with other machines (dir://PATH, redis://HOST/DB)"),
         ).metadata,
     )
     fleet_name: str | None = field(

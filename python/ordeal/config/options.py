@@ -255,15 +255,6 @@ class ExplorationOptions(ExplorerConfig, ShrinkOptions, FleetConfig):
             PATH, "none", run=SAME, flag=Flag("--resume", "PATH", "Continue from a file written by --save-state")
         ).metadata,
     )
-    store: str | None = field(
-        default=None,
-        metadata=Option(
-            text("an address", "dir:///srv/ordeal", "address"),
-            "none",
-            init=SAME,
-            flag=Flag("--store", "URL", "Share discoveries with other machines (dir://PATH, redis://HOST/DB)"),
-        ).metadata,
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,8 +49,8 @@ _LEASE_FILES_MAX = 10_000
 class DirectoryBackend(Backend):
     """The folder of one namespace. Owned by one thread."""
 
-    def __init__(self, folder: Path) -> None:
-        """Make the folder if it does not exist. A read-only one is accepted.
+    def __init__(self, folder: Path, *, makes: bool = True) -> None:
+        """Make the folder if it does not exist, unless ``makes`` is false. A read-only one is accepted.
 
         Raises:
             StoreError: it cannot be made, or neither be written nor read.
@@ -58,6 +58,8 @@ class DirectoryBackend(Backend):
         self._members, self._shards, self._bases, self._leases = (
             folder / name for name in ("members", "shards", "bases", "leases")
         )
+        if not makes:
+            return
         try:
             self._make_folders()
             with tempfile.TemporaryFile(dir=self._shards):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -21,6 +21,9 @@ _ADDRESSES = "write `dir://PATH` for a folder, or `redis://HOST:PORT/DB` for a R
 _REDIS_PORT = 6379
 #: What people may take for the scheme of a store. Any other word may be part of a password.
 _SCHEMES = {"file", "ftp", "gs", "http", "https", "redis", "rediss", "s3", "unix", "valkey"}
+#: How many namespaces of a store are read at most, each of another version of some code.
+NAMESPACES_MAX = 100
+_DIGEST = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _PLAIN_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}(:[0-9]{1,5})?(/[0-9]{0,4})?", re.ASCII)
 
 
@@ -51,6 +54,48 @@ def open_store(url: str, namespace: str, *, folder: Path | None = None) -> Store
     if folder is not None:
         _make(folder)
     return Store(backend, place=hashlib.blake2b(place.encode(), digest_size=8).hexdigest(), folder=folder)
+
+
+def open_readers(url: str) -> Iterator[Store]:
+    """Open each namespace of the store at ``url`` for reading, the one that was used last first. Nothing is written.
+
+    Raises:
+        StoreError: the address is wrong, or the store cannot be reached.
+    """
+    scheme, separator, rest = url.partition("://")
+    if scheme == "dir" and separator:
+        shared = _folder(url, rest)
+        for name in _folders_of(shared, url):
+            yield Store(DirectoryBackend(shared / name, makes=False), place=name)
+        return
+    if scheme != "redis" or not separator:
+        raise StoreError(f"the store {shown_address(url)} has no known address", hint=_ADDRESSES)
+    parts = _split(url)
+    server = _redis(url, parts, "")
+    try:
+        names = cast("Callable[[int], list[str]]", server.namespaces)(NAMESPACES_MAX)  # type: ignore[attr-defined]
+    except UnreachableError as error:
+        raise _unreadable(str(error)) from error
+    finally:
+        server.close()
+    for name in filter(_DIGEST.fullmatch, names):
+        yield Store(_redis(url, parts, name), place=name)
+
+
+def _folders_of(shared: Path, url: str) -> list[str]:
+    try:
+        found = [each for each in shared.iterdir() if _DIGEST.fullmatch(each.name)]
+        # Its members make a file there when they join.
+        times = {each.name: (each / "members").stat().st_mtime for each in found if (each / "members").is_dir()}
+    except FileNotFoundError:
+        raise StoreError(f"there is no store {shown_address(url)}", hint="see that the folder exists here") from None
+    except OSError as error:
+        raise _unreadable(f"{error.filename or shared}: {error.strerror or error}") from error
+    return sorted(times, key=lambda name: (times[name], name), reverse=True)[:NAMESPACES_MAX]
+
+
+def _unreadable(why: str) -> StoreError:
+    return StoreError(f"the store cannot be read: {why}", hint="see that this user may read it")
 
 
 def _identity(backend: Backend) -> str:

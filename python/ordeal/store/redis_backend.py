@@ -41,6 +41,8 @@ _FREE = bytes(8)
 _PART_SIZE = 2**20
 #: An unfinished base vanishes when nobody has written to it for this long.
 _UNFINISHED_SECONDS = 600
+#: The namespaces of a server, by when a member last joined them.
+_NAMESPACES = "ordeal:namespaces"
 #: A base whose size has more digits is none.
 _SIZE_DIGITS_MAX = 12
 #: Errors of a full server, or of a read-only copy.
@@ -78,14 +80,15 @@ class RedisBackend(Backend):
             password=password,
             socket_timeout=TIMEOUT_SECONDS,
             socket_connect_timeout=TIMEOUT_SECONDS,
-            # An idle connection that died when the server restarted fails at its next command. All commands but one can
-            # be repeated, and that one then skips a number.
-            retry=Retry(NoBackoff(), 1),
+            retry=Retry(NoBackoff(), 0),
         )
         backend = cls(client, prefix, place=place)
         try:
             with backend._reached():
                 client.ping()
+                # An idle connection that died when the server restarted fails at its next command. All commands but one
+                # can be repeated, and that one then skips a number. A server that hangs at first is not asked twice.
+                client.set_retry(Retry(NoBackoff(), 1))
         except UnreachableError as error:
             backend.close()
             raise StoreError(
@@ -102,12 +105,19 @@ class RedisBackend(Backend):
             self._client.set(key, new_name(), nx=True)
             return self._expected(self._client.getrange(key, 0, TOKEN_CHARS - 1), bytes).decode("ascii", "replace")
 
+    def namespaces(self, number: int) -> list[str]:
+        """Return the digests of the namespaces that members joined last, at most so many, the newest first."""
+        with self._reached():
+            found = self._expected(self._client.zrevrange(_NAMESPACES, 0, number - 1), list)
+        return [each.decode("ascii", "replace") for each in found if isinstance(each, bytes)]
+
     @override
     def claim(self, token: str, preferred: int | None) -> int:
         with self._reached():
             number = self._next_number() if preferred is None else preferred
             for _ in range(MEMBERS_MAX):
                 if self._claimed(number, token):
+                    self._client.zadd(_NAMESPACES, {self._prefix.rpartition(":")[2]: time.time()})
                     return number
                 number = self._next_number()
         raise UnreachableError(f"{self._place}: gives no free number")

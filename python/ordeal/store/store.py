@@ -247,6 +247,11 @@ class Store:
         """
         return self._attempted(Compactor(self._medium).run, otherwise=None)
 
+    @property
+    def trouble(self) -> str:
+        """Why the last attempt to reach the store failed, empty if it did not."""
+        return self._paused
+
     def close(self) -> None:
         """Leave. Unpublished records stay in the folder for the next member that joins with it."""
         if self._member is not None:

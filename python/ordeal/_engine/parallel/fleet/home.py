@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.storage.trace_file import Trace
-from ordeal.errors import OrdealError
-from ordeal.store import open_store
+from ordeal.errors import OrdealError, StoreError
+from ordeal.store import FailureReport, open_store
+from ordeal.store.open import open_readers, shown_address
 
 TRACE_BYTES_MAX = 2**20
 FAILURES_MAX = 1000
@@ -22,21 +24,47 @@ def pull(url: str, namespace: str, test_class: str, corpus: SeedCorpus) -> tuple
     Raises:
         StoreError: the store cannot be reached.
     """
-    saved, wrong = [], []
     store = open_store(url, namespace)
     try:
         reports = store.failures()
     finally:
         store.close()
+    return _saved(reports, {test_class}, corpus)
+
+
+def pull_all(url: str, test_classes: Collection[str], corpus: SeedCorpus) -> tuple[list[Path], list[str]]:
+    """Save the failures of some classes, whatever version of the code they were found in; see ``pull``.
+
+    Raises:
+        StoreError: the store cannot be reached.
+    """
+    reports: list[FailureReport] = []
+    for store in open_readers(url):
+        try:
+            reports += store.failures()
+            if store.trouble:
+                hint = "see that this machine can reach it"
+                raise StoreError(f"the store {shown_address(url)} cannot be read: {store.trouble}", hint=hint)
+        finally:
+            store.close()
+    return _saved(reports, test_classes, corpus)
+
+
+def _saved(
+    reports: Iterable[FailureReport], test_classes: Collection[str], corpus: SeedCorpus
+) -> tuple[list[Path], list[str]]:
+    saved, wrong = [], []
     for report in list(reports)[:FAILURES_MAX]:
         if not 0 < len(report.trace) <= TRACE_BYTES_MAX:
             continue
         try:
             trace = Trace.from_json(report.trace, where="a trace of the store")
-            if trace.test_class != test_class:
+            if trace.failure is None:
+                wrong.append("a trace of the store records no failure")
+            elif trace.test_class not in test_classes:
                 wrong.append(f"a trace of another class was refused: {trace.test_class}")
-                continue
-            saved.append(corpus.save(trace))
+            else:
+                saved.append(corpus.save(trace))
         except OrdealError as error:
             wrong.append(error.message)
     return list(dict.fromkeys(saved)), list(dict.fromkeys(wrong))

@@ -1,0 +1,71 @@
+"""``ordeal seeds pull``: takes the failures of a store home as seeds, each replayed here first."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE
+from ordeal._engine.parallel.fleet.reader import read_failures
+from ordeal._engine.seed_corpus.corpus import SeedCorpus, SeedReplay, SeedReplayer
+from ordeal._report.seeds import pulled_summary, seed_line, seeds_json
+from ordeal.cli import terminal
+from ordeal.cli.terminal import contained
+from ordeal.config import DEFAULT_PATH, OrdealConfig
+from ordeal.errors import ConfigError
+
+FOUND = 1
+#: How long the store may take, in seconds.
+LIMIT_SECONDS = 8.0
+
+
+def pull(words: Sequence[str], config: OrdealConfig | None, corpus: SeedCorpus, *, verbose: bool, json: bool) -> int:
+    """Save the failures of a store that fail here too; return 1 if there are any, 0 otherwise.
+
+    ``words`` are the address of the store and classes, both optional: the environment or the settings name the store,
+    and the settings the classes.
+    """
+    url, classes = _named(words, config)
+    with TemporaryDirectory(prefix="ordeal-pull-") as folder:
+        read = read_failures(url, classes, Path(folder), project=Path.cwd(), seconds=LIMIT_SECONDS)
+        for wrong in read.wrong:
+            terminal.say(f"  refused     {wrong}")
+        replayer = SeedReplayer(config.explorer.rule_timeout if config else None, settings=Path(DEFAULT_PATH))
+        replays, known = [], 0
+        for path in read.saved:
+            with contained(verbose=verbose):
+                replay = replayer.replay(path)
+            kept, is_new = _kept(replay, corpus)
+            known += kept is not None and not is_new
+            replays.append(replay)
+            terminal.say(seed_line(replay))
+    failing = [replay for replay in replays if replay.fails]
+    passing = len(replays) - len(failing)
+    terminal.say(pulled_summary(len(failing) - known, known, passing, corpus.folder))
+    if json:
+        terminal.write(seeds_json(replays, corpus.folder, []))
+    return FOUND if failing else 0
+
+
+def _named(words: Sequence[str], config: OrdealConfig | None) -> tuple[str, list[str]]:
+    has_url = bool(words) and "://" in words[0]
+    settings = config.fleet.store if config else None
+    url = words[0] if has_url else os.environ.get(STORE_VARIABLE) or settings
+    if not url:
+        raise ConfigError("no store is named", hint=f"write its URL, or set {STORE_VARIABLE}")
+    classes = list(words[has_url:]) or [test.class_path for test in config.tests] if config else list(words[has_url:])
+    if not classes:
+        hint = f"name them behind the URL, as `module:Class`, or in [[tests]] of {DEFAULT_PATH}"
+        raise ConfigError("no class is named whose failures to pull", hint=hint)
+    return url, classes
+
+
+def _kept(replay: SeedReplay, corpus: SeedCorpus) -> tuple[Path | None, bool]:
+    """Save a seed that fails here; return its file and whether it is new."""
+    if not replay.fails or replay.trace is None:
+        return None, False
+    before = set(corpus.paths_of(replay.trace.test_class))
+    path = corpus.save(replay.trace)
+    return path, path not in before
