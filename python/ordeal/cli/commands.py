@@ -149,6 +149,7 @@ def completion(shell: str) -> int:
 )
 @click.option("--open", is_flag=True, help="Open the page in a browser")
 @click.option("--runs", metavar="PATH", type=click.Path(), help="Folder of the runs [default: .ordeal/runs]")
+@click.option("--store", metavar="URL", help="Show the fleets in a store too [default: $ORDEAL_STORE]")
 def dashboard(**given: Any) -> int:
     """Serve pages of all runs to a browser on this machine.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import secrets
 import socket
 import webbrowser
@@ -12,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ordeal._engine.parallel.fleet.board import open_board
+from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE
 from ordeal._engine.runs.folder import RUNS_PATH
 from ordeal._report.dashboard.app import make_app
 from ordeal.cli import terminal
@@ -31,6 +34,9 @@ def run(given: Mapping[str, Any]) -> int:
     runs = Path(given["runs"] or RUNS_PATH)
     if given["runs"] is not None and not runs.is_dir():
         raise ConfigError(f"no folder of runs: {runs}", hint="`ordeal explore` makes .ordeal/runs")
+    store = given["store"] or os.environ.get(STORE_VARIABLE) or None
+    if store is not None:
+        _check_store(store)
     with _listening(given["port"]) as listening:
         port = listening.getsockname()[1]
         # Nothing that is searched depends on it: a page of somebody else must not guess the address.
@@ -40,8 +46,16 @@ def run(given: Mapping[str, Any]) -> int:
         terminal.say("Ctrl-C ends.")
         if given["open"]:
             webbrowser.open(address)
-        _serve(listening, runs.absolute(), token)
+        _serve(listening, runs.absolute(), token, store)
     return 0
+
+
+def _check_store(url: str) -> None:
+    """Refuse a wrong address now. A store that cannot be read later is said to be so on the page."""
+    scheme, _, rest = url.partition("://")
+    if scheme == "dir" and rest and not Path(rest).expanduser().is_dir():
+        raise ConfigError(f"no folder of a store: {rest}", hint="`ordeal explore --on ... --store URL` makes it")
+    open_board(url, "none")
 
 
 def _listening(port: int) -> socket.socket:
@@ -52,10 +66,16 @@ def _listening(port: int) -> socket.socket:
         raise ConfigError(f"cannot listen on port {port}: {error.strerror or error}", hint=hint) from None
 
 
-def _serve(listening: socket.socket, runs: Path, token: str) -> None:
+def _serve(listening: socket.socket, runs: Path, token: str, store: str | None) -> None:
     uvicorn = importlib.import_module("uvicorn")
     server: Any = None
-    app = make_app(runs, token, listening.getsockname()[1], is_ending=lambda: server is not None and server.should_exit)
+    app = make_app(
+        runs,
+        token,
+        listening.getsockname()[1],
+        store=store,
+        is_ending=lambda: server is not None and server.should_exit,
+    )
     server = uvicorn.Server(
         uvicorn.Config(
             app,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from ordeal._engine.formatting import counted
 from ordeal._engine.runs.events import (
@@ -23,11 +25,16 @@ from ordeal._engine.runs.events import (
     SessionBegun,
     Shrunk,
 )
-from ordeal._engine.runs.folder import EVENTS, RESULT, STATUS, read_events, read_status, run_folders
+from ordeal._engine.runs.folder import EVENTS, RESULT, STATUS, read_events, read_result, read_status, run_folders
+from ordeal._engine.runs.report import ReportDocument
 from ordeal._report.html.chart import Mark, Point, coverage_chart
+from ordeal._report.html.heat import rule_heat
+from ordeal._report.html.page import property_rows
 
 #: So many rows of a kind are on a page; the report has all of them.
 ROWS_MAX = 200
+#: More searches than run at the same time in one folder.
+RUNNING_MAX = 8
 #: More marks than this hide the curve.
 MARKS_MAX = 30
 
@@ -117,13 +124,14 @@ def run_values(folder: Path) -> dict[str, Any]:
         state = "finished" if isinstance(events[-1], Finished) else "killed"
     views = class_views(events)
     findings = sum(len(view.found) for view in views)
+    results = _results(folder)
     return {
         "title": f"{counted(findings, 'finding')}, {state} - ordeal",
         "id": folder.name,
         "state": state,
         "findings": findings,
         "facts": _facts(session, status, events),
-        "classes": [_class_values(view, number) for number, view in enumerate(views)],
+        "classes": [_class_values(view, number, results.get(view.name)) for number, view in enumerate(views)],
         "has_result": (folder / RESULT).exists(),
     }
 
@@ -138,7 +146,16 @@ def _facts(session: SessionBegun | None, status: RunStatus | None, events: Seque
     return facts
 
 
-def _class_values(view: ClassView, number: int) -> dict[str, Any]:
+def _results(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the results of a run that is over, by class; nothing of a file that is not as the schema says."""
+    try:
+        document = msgspec.to_builtins(msgspec.convert(read_result(folder), ReportDocument))
+    except msgspec.ValidationError:
+        return {}
+    return {result["test_class"]: result for result in document["results"]}
+
+
+def _class_values(view: ClassView, number: int, result: Mapping[str, Any] | None) -> dict[str, Any]:
     progress = view.progress
     return {
         "name": view.name,
@@ -147,6 +164,8 @@ def _class_values(view: ClassView, number: int) -> dict[str, Any]:
         "found": [_found_values(each) for each in list(view.found.values())[:ROWS_MAX]],
         "found_more": max(0, len(view.found) - ROWS_MAX),
         "chart": coverage_chart(view.points, view.marks, f"coverage-{number}"),
+        "rules": {} if result is None else rule_heat(result["rules"]),
+        "properties": [] if result is None else property_rows(result["properties"]),
         "seeds": view.seeds[:ROWS_MAX],
         "notes": view.notes[:ROWS_MAX],
     }
@@ -187,3 +206,10 @@ def version_of(folder: Path) -> tuple[int, ...]:
         else:
             numbers += [found.st_size, found.st_mtime_ns]
     return tuple(numbers)
+
+
+def runs_version(runs: Path) -> tuple[int, ...]:
+    """Return numbers that change whenever a run begins or its status does, of those that are on the list."""
+    folders = run_folders(runs)[-ROWS_MAX:]
+    # Only the newest few may be running; one that is killed changes nothing, and is seen with the next change.
+    return (len(folders), *(number for folder in folders[-RUNNING_MAX:] for number in version_of(folder)))

@@ -11,6 +11,8 @@ from ordeal._engine.formatting import short_names
 RULES_MAX = 100
 #: So many sentences say what is in the table.
 SENTENCES_MAX = 6
+#: A fault that makes a rule fail so many times as often is worth a word.
+RISE_MIN = 3
 WITHOUT = "no fault"
 
 
@@ -69,9 +71,11 @@ def _steps(cell: Mapping[str, Any]) -> str:
 def _failure_sentence(rule: Mapping[str, Any], short: Mapping[str, str]) -> str:
     name, worst = rule["name"], _worst(rule)
     plain = next(cell for cell in rule["cells"] if cell["fault"] is None)
-    if plain["failures"]:
+    if plain["failures"] and _rate(worst) < RISE_MIN * _rate(plain):
         return f"{name} failed without a fault, in {plain['failures']:,} of {_steps(plain)}."
     most = f"{worst['failures']:,} of {_steps(worst)} with {short[worst['fault']]} on"
     if not plain["steps"]:
         return f"{name} failed in {most}. It never ran without a fault."
+    if plain["failures"]:
+        return f"{name} failed more with a fault on: in {most}, in {plain['failures']:,} of {plain['steps']:,} without."
     return f"{name} failed only with a fault on: in {most}, in none of {plain['steps']:,} without."

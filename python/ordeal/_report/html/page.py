@@ -143,11 +143,7 @@ def _class_values(
         "gaps": [{"place": f"{row['file']}:{row['line']}", "code": row["code"]} for row in gaps[:ROWS_MAX]],
         "missed": missed[:ROWS_MAX],
         "gaps_title": f"Not reached: {_gaps_text(result)}",
-        "properties": [
-            {**row, "status": status, "kind": _STATUS_KINDS[status]}
-            for row in sorted(result["properties"], key=lambda row: _PROPERTY_ORDER.index(_status_of(row)))[:ROWS_MAX]
-            for status in [_status_of(row)]
-        ],
+        "properties": property_rows(result["properties"]),
         "rules": rule_heat(result.get("rules", [])),
         "heat": _heat(result["reliability_cells"]),
         "faults": result["faults"][:ROWS_MAX],
@@ -214,6 +210,15 @@ def _gaps_text(result: Mapping[str, Any]) -> str:
     behavior = result["telemetry"]["behavior"]
     lines = sum(map(len, behavior["missed_lines"].values()))
     return f"{counted(lines, 'line')}, {counted(len(behavior['coverage_gaps']), 'branch', 'branches')}"
+
+
+def property_rows(properties: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of the table of properties."""
+    return [
+        {**row, "status": status, "kind": _STATUS_KINDS[status]}
+        for row in sorted(properties, key=lambda row: _PROPERTY_ORDER.index(_status_of(row)))[:ROWS_MAX]
+        for status in [_status_of(row)]
+    ]
 
 
 def _status_of(row: Mapping[str, Any]) -> str:

@@ -26,6 +26,7 @@ from ordeal._engine.runs.events import (
 )
 from ordeal._report.dashboard import app as app_module
 from ordeal._report.dashboard.app import Dashboard, make_app
+from ordeal._report.dashboard.pages import version_of
 
 TOKEN, PORT = "secret-token", 4711
 RUN = "20261123-014300-4711"
@@ -106,6 +107,7 @@ def ask(
     host: str = f"127.0.0.1:{PORT}",
     method: str = "GET",
     origin: str = "",
+    store: str | None = None,
 ) -> Answer:
     """What the dashboard answers a browser."""
     headers = [(b"host", host.encode()), *([(b"origin", origin.encode())] if origin else [])]
@@ -119,7 +121,9 @@ def ask(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    asyncio.run(make_app(runs, TOKEN, PORT)({**scope, "query_string": b"", "root_path": ""}, receive, send))
+    asyncio.run(
+        make_app(runs, TOKEN, PORT, store=store)({**scope, "query_string": b"", "root_path": ""}, receive, send)
+    )
     body = b"".join(message.get("body", b"") for message in sent[1:])
     return Answer(sent[0]["status"], {key.decode(): value.decode() for key, value in sent[0]["headers"]}, body)
 
@@ -218,7 +222,7 @@ def test_the_stream_says_when_a_file_has_changed(runs: Path, monkeypatch: pytest
     monkeypatch.setattr(app_module, "INTERVAL_SECONDS", 0.0)
 
     async def follow() -> list[str]:
-        stream = Dashboard(runs)._follow(runs / RUN)
+        stream = Dashboard(runs)._follow(lambda: version_of(runs / RUN))
         first = await anext(stream)
         with (runs / RUN / "events.ndjson").open("ab") as file:
             file.write(b"\n")
@@ -234,6 +238,6 @@ def test_the_stream_says_when_a_file_has_changed(runs: Path, monkeypatch: pytest
 
 def test_the_stream_ends_with_the_dashboard(runs: Path) -> None:
     async def follow() -> list[str]:
-        return [each async for each in Dashboard(runs, is_ending=lambda: True)._follow(runs / RUN)]
+        return [each async for each in Dashboard(runs, is_ending=lambda: True)._follow(lambda: (1,))]
 
     assert asyncio.run(follow()) == []

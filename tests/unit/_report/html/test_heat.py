@@ -33,6 +33,9 @@ def test_what_never_ran_and_what_failed_come_first() -> None:
         "pay failed only with a fault on: in 12 of 30 steps with timeout(pay) on, in none of 1,200 without.",
         "open failed without a fault, in 5 of 50 steps.",
     ]
+    assert rule_heat([rule("pay", (1000, 2), (50, 1), (10, 0))])["says"] == [
+        "pay failed more with a fault on: in 1 of 50 steps with timeout(ask) on, in 2 of 1,000 without."
+    ]
 
 
 def test_a_rule_that_never_ran_without_a_fault_is_not_compared() -> None:

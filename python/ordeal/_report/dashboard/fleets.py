@@ -1,0 +1,85 @@
+"""What the pages of the dashboard show of fleets: the members of a store, from the records that they keep there."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ordeal._engine.parallel.fleet.board import LAUNCHER, Record, number_of, open_board, text_of
+from ordeal._report.fleet import SILENT_SECONDS
+from ordeal.store.open import shown_address
+
+#: So many fleets and members are on a page; `ordeal fleet status --json` has all members.
+FLEETS_MAX = 50
+MEMBERS_MAX = 500
+_FLEET = re.compile(r"[a-z0-9-]{1,60}", re.ASCII)
+_KINDS = {"failed": "bad", "lost": "bad", "silent": "warn"}
+
+
+class Fleets:
+    """The fleets of one store. It only reads. Every method may raise ``BoardError`` or ``StoreError``."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        #: The address without a password.
+        self.place = shown_address(url)
+
+    def names(self) -> list[str]:
+        """Return the names, the newest first."""
+        return open_board(self._url, "none").fleets()[: -FLEETS_MAX - 1 : -1]
+
+    def records(self, name: str) -> dict[str, Record] | None:
+        """Return the records of a fleet; None if there is none of that name."""
+        if not _FLEET.fullmatch(name):
+            return None
+        records = open_board(self._url, name).all()
+        return records if LAUNCHER in records else None
+
+
+def fleet_values(name: str, records: Mapping[str, Record], place: str, now: float | None = None) -> dict[str, Any]:
+    """Return what the page of a fleet shows. Members that failed, are lost or silent come first."""
+    launcher = records[LAUNCHER]
+    now = time.time() if now is None else now
+    members = [_member(key, record, now) for key, record in records.items() if key != LAUNCHER]
+    running = sum(each["running"] for each in members)
+    members.sort(key=lambda each: (not each["kind"], not each["failures"], each["number"]))
+    state = text_of(launcher, "state") or "unknown"
+    return {
+        "title": f"{name}, {state} - ordeal",
+        "name": name,
+        "state": state,
+        "class": text_of(launcher, "class"),
+        "place": place,
+        "on": text_of(launcher, "on"),
+        "figures": [
+            {"value": f"{running:,} of {int(number_of(launcher, 'members')):,}", "what": "members run"},
+            {"value": f"{sum(each['runs'] for each in members):,}", "what": "runs"},
+            {"value": f"{sum(each['rate'] for each in members if each['running']):,.0f}", "what": "runs/s"},
+            {"value": f"{max((each['edges'] for each in members), default=0):,}", "what": "edges at most"},
+            {"value": f"{number_of(launcher, 'elapsed'):,.0f}", "what": "seconds"},
+        ],
+        "members": members[:MEMBERS_MAX],
+        "more": max(0, len(members) - MEMBERS_MAX),
+    }
+
+
+def _member(key: str, record: Record, now: float) -> dict[str, Any]:
+    state, silent = text_of(record, "state") or "unknown", now - number_of(record, "at")
+    running = state in ("running", "starting")
+    if running and silent > SILENT_SECONDS:
+        state, running = f"silent for {silent:,.0f} s", False
+    said = text_of(record, "finding") or text_of(record, "error")
+    return {
+        "number": int(key.rpartition("-")[2]),
+        "state": state,
+        "kind": _KINDS.get(state.partition(" ")[0], ""),
+        "running": running,
+        "runs": int(number_of(record, "runs")),
+        "rate": number_of(record, "rate"),
+        "edges": int(number_of(record, "edges")),
+        "failures": int(number_of(record, "failures")),
+        "host": text_of(record, "host"),
+        "said": said.splitlines()[0] if said else "",
+    }
