@@ -187,7 +187,7 @@ void bind_session(py::module_& m) {
       .def("transfer_energy", &Session::transfer_energy, py::arg("checkpoint"), py::arg("by"))
       .def("failed", &Session::failed)
       .def("step_back", &Session::step_back, py::arg("failure"), py::arg("slow") = false)
-      .def("end_run", &Session::end_run)
+      .def("end_run", &Session::end_run, py::arg("seconds") = 0.0)
       .def("direct_swarm", &Session::direct_swarm, py::arg("rules"))
       .def("configuration", &configuration)
       .def_property_readonly("weights", &Session::weights)

@@ -195,6 +195,15 @@ void Corpus::set_frequency_class(std::uint64_t id, std::uint32_t frequency_class
   }
 }
 
+// Ignores an entry that has made room, like the others.
+void Corpus::set_slowness(std::uint64_t id, double slowness) {
+  ORDEAL_CHECK(slowness > 0 && std::isfinite(slowness), "slowness=" << slowness);
+  if (const auto found = slot_of_.find(id); found != slot_of_.end()) {
+    slots_[found->second]->slowness = slowness;
+    weigh(found->second);
+  }
+}
+
 // The giver keeps the floor, because every entry must remain pickable.
 void Corpus::transfer_energy(std::uint64_t from, std::uint64_t to) {
   const auto giver = slot_of_.find(from);
@@ -212,10 +221,11 @@ void Corpus::set_energy(std::size_t slot, double energy) {
   weigh(slot);
 }
 
-// The tree holds the basis of the share: energy, scaled by how frequent the features are.
+// The tree holds the basis of the share: energy, scaled by how frequent the features are and by how slow
+// steps are.
 void Corpus::weigh(std::size_t slot) {
   ORDEAL_DCHECK(slots_[slot].has_value(), "slot " << slot << " is empty");
-  tree_.set(slot, scaled(slots_[slot]->energy, slots_[slot]->frequency_class));
+  tree_.set(slot, scaled(slots_[slot]->energy / slots_[slot]->slowness, slots_[slot]->frequency_class));
 }
 
 // Null for one that has made room.

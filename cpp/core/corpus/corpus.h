@@ -36,6 +36,7 @@ struct Checkpoint {
   Prefix prefix;
   double energy = kEnergyInitial;
   std::uint32_t frequency_class = 0;  // of the rarest feature below, as last computed
+  double slowness = 1.0;              // of steps from here, as a multiple of the mean; learnt anew by each process
   // The features it was kept for, but not all of a long list.
   // NOLINTNEXTLINE(readability-redundant-member-init): without it, gcc asks for it wherever a checkpoint is written.
   std::vector<Feature> shows = {};
@@ -70,6 +71,8 @@ class Corpus {
   void decay(std::uint64_t id);
   // Sets how common the features of the entry are now: its share of the runs shrinks, but its energy stays.
   void set_frequency_class(std::uint64_t id, std::uint32_t frequency_class);
+  // Sets how slow steps from the entry are: its share of the runs is divided by it, as shares are meant to be of time.
+  void set_slowness(std::uint64_t id, double slowness);
   // Moves the energy of one entry, down to its floor, to another. Does nothing when one of them is gone.
   void transfer_energy(std::uint64_t from, std::uint64_t to);
 

@@ -69,6 +69,7 @@ void Learning::begin_run(std::uint64_t run_id, Prefix start) {
   run_id_ = run_id;
   begins_with_latest_ = start.empty();
   latest_ = std::move(start);
+  first_of_run_ = next_checkpoint_;
   tally_ = {};
   is_of_prefix_ = false;
   coverage_->begin_run();
@@ -249,13 +250,27 @@ void Learning::take_unfinished() {
 }
 
 // What the last step reached is taken first, also when it failed.
-RunTally Learning::end_run(const PlannedRun& run) {
+RunTally Learning::end_run(const PlannedRun& run, double slowness) {
   ORDEAL_CHECK(run.spec.run_id == run_id_, "run " << run.spec.run_id << " ends in run " << run_id_);
   take_unfinished();
   coverage_->end_run();
   cmplog_.end_run(tally_.edges, run.follows_solution);
   reward_checkpoint(run.spec.checkpoint);
+  note_slowness(run.spec.checkpoint, slowness);
   return tally_;
+}
+
+// One run says little of the state that it started from, and of those that it came through it is all that is known.
+void Learning::note_slowness(std::uint64_t start, double slowness) {
+  if (slowness == 1) {
+    return;  // unknown, or of no matter
+  }
+  if (const Checkpoint* const checkpoint = corpus_.find(start); checkpoint != nullptr) {
+    corpus_.set_slowness(start, (checkpoint->slowness + slowness) / 2);
+  }
+  for (std::uint64_t id = first_of_run_; id < next_checkpoint_; ++id) {
+    corpus_.set_slowness(id, slowness);
+  }
 }
 
 // Rewards the state that the run started from for the run's discoveries, edges or not. A run that found less than the

@@ -73,8 +73,8 @@ class Learning {
   // The run continues on a tape without its last steps.
   void stepped_back() noexcept { begins_with_latest_ = false; }
   // Rewards the checkpoint that the run started from. Returns what the run brought, including edges of a last step that
-  // did not end.
-  RunTally end_run(const PlannedRun& run);
+  // did not end. `slowness` is that of its steps, for where later runs start.
+  RunTally end_run(const PlannedRun& run, double slowness = 1);
 
   // Keeps the state after the last step of the tape as a checkpoint, unless no run would start from it. `schedule`
   // decides which checkpoint makes room.
@@ -112,6 +112,7 @@ class Learning {
   void keep_values_of(const Tape& tape, const TapeStep& step);
   KeepResult add(Checkpoint checkpoint, Rng& schedule);
   void reward_checkpoint(std::uint64_t id);
+  void note_slowness(std::uint64_t start, double slowness);
   [[nodiscard]] std::uint32_t frequency_class_of(const Checkpoint& checkpoint) const;
 
   // Of the whole session.
@@ -132,6 +133,7 @@ class Learning {
   std::uint32_t step_improved_ = 0;
   std::uint32_t step_weight_ = 0;
   std::uint64_t next_checkpoint_ = 1;
+  std::uint64_t first_of_run_ = 1;          // the first checkpoint that the run may have kept
   std::vector<std::uint64_t> new_entries_;  // checkpoints
   std::uint64_t checkpoints_saved_ = 0;
 };

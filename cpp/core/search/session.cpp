@@ -1,5 +1,6 @@
 #include "core/search/session.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -104,13 +105,17 @@ bool Session::step_back(std::uint64_t failure, bool slow) {
   return true;
 }
 
-// Costs and rewards are integers without a unit of time: a seed decides alike on a slower machine.
-void Session::end_run() {
+// Costs and rewards are integers without a unit of time: a seed decides alike on a slower machine, unless the caller
+// says what the run took and its steps are slow. Then its cost is that of its steps, times how slow they were.
+void Session::end_run(double seconds) {
   ORDEAL_CHECK(running(), "no run to end");
   stage_ = Stage::kIdle;
   run_.end();
-  const RunTally tally = learning_.end_run(run_.planned());
-  planner_.report(run_.planned(), tally.reward, run_.cost(), tally.edges);
+  const std::size_t steps = tape().size() - std::min(tape().size(), run_.planned().prefix.size());
+  const double slowness = times_.note(seconds, steps);
+  const RunTally tally = learning_.end_run(run_.planned(), slowness);
+  const double cost = std::max(1.0, static_cast<double>(run_.cost()) * slowness);
+  planner_.report(run_.planned(), tally.reward, static_cast<std::uint64_t>(cost), tally.edges);
 }
 
 std::vector<SharedEntry> Session::take_new_entries() {

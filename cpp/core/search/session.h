@@ -12,6 +12,7 @@
 
 #include "core/corpus/corpus.h"
 #include "core/corpus/shared_entry.h"
+#include "core/corpus/step_times.h"
 #include "core/coverage/coverage_map.h"
 #include "core/coverage/features.h"
 #include "core/coverage/species_estimate.h"
@@ -75,7 +76,8 @@ class Session {
   // Takes back the step that failed, and has the run continue without it; see RunState. False if the run should end, as
   // where no step failed. `failure` is equal for failures that are the same. The steps that come again teach nothing.
   bool step_back(std::uint64_t failure, bool slow = false);
-  void end_run();
+  // `seconds` is what the run took, with its prefix where that ran again; 0 where no clock may decide anything.
+  void end_run(double seconds = 0);
 
   // Everything below only between two runs. The checkpoints kept since the last call, for other sessions to import.
   [[nodiscard]] std::vector<SharedEntry> take_new_entries();
@@ -141,6 +143,7 @@ class Session {
   RuleUses uses_;
   RunState run_;
   Learning learning_;
+  StepTimes times_;
   Stage stage_ = Stage::kIdle;
 };
 

@@ -63,6 +63,14 @@ Checkpoint of_bytes(std::uint64_t id, std::size_t bytes) {
   return result;
 }
 
+TEST(Corpus, SharesOfRunsAreSharesOfTime) {
+  Corpus corpus = corpus_of(CheckpointStrategy::kEnergy, {1.0, 1.0, 2.0});
+  corpus.set_slowness(1, 4.0);
+  corpus.set_slowness(2, 0.5);
+  corpus.set_slowness(99, 2.0);  // none of them
+  expect_fits(picks(corpus), std::vector{1.0, 0.25, 4.0});
+}
+
 TEST(Corpus, HoldsNoMoreBytesThanItMay) {
   constexpr std::size_t kMax = 100'000;
   Corpus corpus(1'000, CheckpointStrategy::kEnergy, kMax);

@@ -37,13 +37,17 @@ struct Searching : Bench {
 
   // To the end of a run that has begun.
   void go_on() {
+    walk();
+    session.end_run();
+  }
+
+  void walk() {
     while (step()) {
       if (session.tape().size() == session.spec().prefix_steps + 5) {
         mark(++edge);
         session.keep();
       }
     }
-    session.end_run();
   }
 
   [[nodiscard]] std::uint64_t runs(RunStart start) const {
@@ -53,6 +57,33 @@ struct Searching : Bench {
     return session.run_counts().swarms.at(static_cast<std::size_t>(swarm));
   }
 };
+
+// Of 800 runs, how many start from a checkpoint beyond the tenth step, where steps take `slow` seconds, else `fast`.
+int deep_runs(double fast, double slow) {
+  Searching bench(kPlain);
+  int deep = 0;
+  for (int i = 0; i < 800; ++i) {
+    const RunSpec spec = bench.session.begin_run();
+    const bool is_deep = spec.prefix_steps > 10;
+    deep += static_cast<int>(is_deep);
+    bench.walk();
+    const std::size_t steps = bench.session.tape().size() - spec.prefix_steps;
+    bench.session.end_run(static_cast<double>(steps) * (is_deep ? slow : fast));
+  }
+  return deep;
+}
+
+TEST(SessionSchedule, StatesFromWhichStepsTakeLongGetFewerRuns) {
+  const int alike = deep_runs(0.010, 0.010);
+  EXPECT_GT(alike, 40);
+  EXPECT_LT(deep_runs(0.010, 0.200), alike / 2);
+}
+
+// The clock of a slower machine changes nothing for programs of a usual speed, and none counts where it may not.
+TEST(SessionSchedule, FastStepsDecideNothing) {
+  EXPECT_EQ(deep_runs(1e-6, 20e-6), deep_runs(0, 0));
+  EXPECT_EQ(deep_runs(20e-6, 200e-6), deep_runs(0, 0));
+}
 
 TEST(SessionSchedule, EveryKindOfRunHasItsShare) {
   Searching bench(kFaulty);
@@ -176,7 +207,7 @@ TEST(SessionSchedule, FaultTogglesHaveTheShareThatIsAskedFor) {
       Bench bench(kFaulty, {.fault_toggle_prob = share}, policy);
       std::uint64_t toggles = 0;
       std::uint64_t steps = 0;
-      for (int i = 0; i < 400; ++i) {
+      for (int i = 0; i < 800; ++i) {
         const Tape tape = bench.run();
         const bool counts = bench.session.configuration().fault_count() > 0;
         for (const TapeStep& step : tape.steps()) {

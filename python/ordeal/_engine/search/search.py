@@ -229,7 +229,7 @@ class Search:
         snapshot = self.checkpoints.copy_of(spec.checkpoint)
         self._ending = self._crash = None
         limits = self.driver.limits
-        began = monotonic() if limits.expects_hangs else 0.0
+        began = monotonic()
         replayed_steps = 0
         if snapshot is not None:
             outcome = self._execute_from(snapshot)
@@ -242,11 +242,13 @@ class Search:
             outcome = self.driver.execute(session, listener=self._learning)
         tally.steps += max(0, outcome.steps - replayed_steps)
         had_step = outcome.steps > 0
-        if began and outcome.status is Status.DONE:
-            limits.learn_run(monotonic() - began)
+        took = monotonic() - began if outcome.status is Status.DONE else 0.0
+        if limits.expects_hangs and took:
+            limits.learn_run(took)
         if outcome.status is Status.FAILED:
             outcome, snapshot = self._step_back(outcome, snapshot)
-        session.end_run()
+        # Where the number of runs ends the search, nothing that is explored may depend on the clock.
+        session.end_run(took if self.settings.max_runs is None else 0.0)
         if self.monitoring.monitor is not None and self._values.are_due:
             self._learn_values(self.monitoring.monitor)
         tally.runs += 1

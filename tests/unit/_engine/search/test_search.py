@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import time
 from collections.abc import Callable
@@ -109,6 +110,21 @@ def test_a_failure_is_told_before_it_is_confirmed_and_then_only_counted() -> Non
     (finding,) = search.findings.all()
     assert (finding.count, finding.origin.run_id) == (3, 1)
     assert log.verdicts == [(finding.bucket, Verdict.CONFIRMED)]
+
+
+def test_no_clock_decides_what_is_explored_where_the_number_of_runs_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def tapes(seconds: Callable[[], float]) -> list[int]:
+        monkeypatch.setattr("ordeal._engine.search.search.monotonic", seconds)
+        made: list[int] = []
+        search = search_of(Counter, max_runs=60, max_time=10**9)
+        log = Log()
+        log.run_made = lambda: made.append(search.session.tape.hash())  # type: ignore[method-assign]
+        run(search, log)
+        return made
+
+    clock = itertools.count(step=1.5)
+    slow = tapes(lambda: next(clock) * (1 + next(clock) % 7))
+    assert slow == tapes(itertools.count(step=1e-6).__next__)
 
 
 def test_no_runs_are_no_runs() -> None:
