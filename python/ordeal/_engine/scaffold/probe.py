@@ -52,6 +52,7 @@ class _Parameter:
     name: str
     keyword: bool
     candidates: list[Candidate]
+    is_guessed: bool = False  # nothing says which type it has
 
 
 @dataclass(slots=True)
@@ -181,32 +182,41 @@ class _Trial:
         except (TypeError, ValueError):
             return None
         found: list[_Parameter] = []
+        skips = False  # what follows an argument that is left out is given by its name
         for each in listed:
-            default = ... if each.default is each.empty else each.default
-            annotation = "" if each.annotation is each.empty else _text_of(each.annotation)
-            optional = default is not ... or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
-            private = each.name.startswith("_") and default is not ...
-            if each.kind is each.VAR_KEYWORD or private or (optional and len(found) >= _PARAMETERS_MAX):
+            if each.kind is each.VAR_KEYWORD:
                 continue
             if each.kind is each.VAR_POSITIONAL:
                 if not found:
                     found.append(_Parameter(each.name, False, [_OMITTED, LIST, *ANYTHING]))
                 continue
-            options = candidates(each.name, annotation, default)
-            takes_own = each.name == "other" or bool(set(re.findall(r"\w+", annotation)) & {self._cls.__name__, "Self"})
-            if takes_own and not makes:
-                options = [self._instances(), *options]
-            elif annotation and default is not ... and not is_known(annotation):
-                continue  # a guess would only get wrong what there is a default for
-            if isinstance(default, str):
-                options = [_OMITTED, *options]
-            if default is not ... and all(option.type == "None" for option in options):
+            options = [] if skips and each.kind is each.POSITIONAL_ONLY else self._options(each, makes=makes)
+            is_optional = each.default is not each.empty
+            if is_optional and (not options or len(found) >= _PARAMETERS_MAX):
+                skips = True
                 continue
-            if default is not ...:
-                options = [*options[:5], _OMITTED]
-            found.append(_Parameter(each.name, each.kind is each.KEYWORD_ONLY, options))
-        # What follows an argument that is left out is given by its name.
+            by_name = skips or each.kind is each.KEYWORD_ONLY
+            found.append(_Parameter(each.name, by_name, options, each.annotation is each.empty))
         return found
+
+    def _options(self, parameter: inspect.Parameter, *, makes: bool) -> list[Candidate]:
+        """Return what may be given for a parameter; nothing if it is better left out."""
+        name, annotation = parameter.name, ""
+        default = ... if parameter.default is parameter.empty else parameter.default
+        if parameter.annotation is not parameter.empty:
+            annotation = _text_of(parameter.annotation)
+        options = candidates(name, annotation, default)
+        own = {self._cls.__name__, "Self"}
+        takes_own = not makes and (name == "other" or bool(set(re.findall(r"\w+", annotation)) & own))
+        if takes_own:
+            options = [self._instances(), *options]
+        if default is ...:
+            return options
+        if name.startswith("_") or all(option.type == "None" for option in options):
+            return []
+        if annotation and not (takes_own or is_known(annotation)):
+            return []  # a guess would only get wrong what there is a default for
+        return [*([_OMITTED] if isinstance(default, str) else []), *options[:5], _OMITTED]
 
     def _instances(self) -> Candidate:
         return Candidate("OTHERS", self._cls.__name__, lambda _: self._fresh())
@@ -272,7 +282,12 @@ class _Trial:
             method = self._rng.choice(working)
             values = self._draw(method.chosen)
             error = self._attempt(thing, method, values=values)
-            if isinstance(error, Exception) and (
+            if _is_of_wrong_type(error, method, values):
+                method.refused = _said(error) if error else ""
+                working.remove(method)
+                if not working:
+                    return
+            elif isinstance(error, Exception) and (
                 self._is_answer(error) or self._is_of_arguments(error, method, values)
             ):
                 method.answers.add(type(error))
@@ -383,6 +398,15 @@ class _Trial:
             except BaseException:  # noqa: BLE001 - it does not answer
                 found[name] = False
         return found
+
+
+def _is_of_wrong_type(error: BaseException | None, method: _Method, values: Sequence[object]) -> bool:
+    """Return whether a call failed as an object lacks what it needs, and it is of a type that was a guess."""
+    if not isinstance(error, TypeError | AttributeError):
+        return False
+    lacking = re.match(r"'(\w+)' object ", _said(error).partition(": ")[2])
+    guessed = {type(value).__name__ for each, value in zip(method.parameters, values, strict=True) if each.is_guessed}
+    return lacking is not None and lacking[1] in guessed
 
 
 def _share(said: str) -> float:

@@ -169,17 +169,20 @@ _BY_TYPE: dict[str, tuple[Candidate, ...]] = {
     "object": ANYTHING,
     "Hashable": (KEY, NAME),
 }
+#: What the name of a function ends in that a call takes.
+_FUNCTIONS = frozenset(
+    {
+        *("func", "fn", "function", "callable", "callback", "cb", "hook", "predicate", "cond", "factory", "job"),
+        *("receiver", "getsizeof", "handler", "listener", "observer", "visitor", "reducer", "initializer", "mapper"),
+        *("formatter", "converter", "validator", "serializer", "deserializer", "encoder", "decoder", "hasher"),
+        *("comparator", "getter", "setter", "loader", "dumper", "resolver", "combiner", "transformer", "processor"),
+    }
+)
 #: The words that a name is made of, and what it then probably holds.
 _BY_NAME: tuple[tuple[frozenset[str], tuple[Candidate, ...]], ...] = (
     (frozenset({"maxsize", "max", "size", "capacity", "limit", "maxlen", "length"}), (POSITIVE, SIZE)),
     (frozenset({"index", "idx", "i", "pos", "position", "start", "stop", "offset", "n", "count", "k"}), (VALUE, SIZE)),
     (frozenset({"key", "k"}), (KEY, NAME, CALLBACK)),
-    (
-        frozenset(
-            {"func", "fn", "callback", "function", "receiver", "getsizeof", "job", "predicate", "cond", "factory"}
-        ),
-        (CALLBACK,),
-    ),
     (frozenset({"version", "tag"}), (VERSION, NAME)),
     (frozenset({"path", "filename", "file"}), (PATH,)),
     (frozenset({"name", "project", "label", "prefix", "suffix", "sep", "field", "section"}), (NAME, TEXT)),
@@ -204,6 +207,8 @@ def candidates(name: str, annotation: str, default: object) -> list[Candidate]:
     """Return what a parameter may take; ``default`` is ``...`` for none, and ``annotation`` empty for none."""
     words = set(name.lower().strip("_*").split("_")) | {name.lower().strip("_*")}
     named = [each for known, several in _BY_NAME if words & known for each in several]
+    if words & _FUNCTIONS:
+        named = [CALLBACK]
     typed = _by_annotation(annotation) if annotation else []
     if typed and re.fullmatch(r"_?[A-Z]{1,3}(_co|_contra)?", annotation.strip()):
         return list(dict.fromkeys([*named, *ANYTHING]))  # a type variable

@@ -239,7 +239,7 @@ class _Writer:
         elif protocol.get("len"):
             yield _invariant("length_is_a_number", f"assert len({thing}) >= 0")
         if protocol.get("contains"):
-            yield _invariant("items_are_inside", f"assert all(item in {thing} for item in {thing})")
+            yield _invariant("items_are_inside", f"assert all(item in {thing} for item in list({thing}))")
         if protocol.get("repr"):
             yield _invariant("has_a_text", f"assert isinstance(repr({thing}), str)")
         yield (

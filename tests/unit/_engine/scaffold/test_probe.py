@@ -85,6 +85,22 @@ VAULT = '''
         def __init__(self, there: "Unknown"):
             there.go()
 
+    class Spans:
+        def __init__(self):
+            self.spans = []
+
+        def add(self, begin, end):
+            self.spans.append((begin, end))
+
+        def merge(self, data_reducer=None, strict=True):
+            assert strict in (True, False)
+            if len(self.spans) > 3:
+                self.spans = [(0, data_reducer(self.spans) if data_reducer else 1)]
+
+        def discard(self, span):
+            if len(self.spans) > 2:
+                self.spans.remove((span.begin, span.end))
+
     class Table:
         def __init__(self, place: str = ":memory:"):
             self.rows = sqlite3.connect(place)
@@ -106,7 +122,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tried]:
     folder = tmp_path_factory.mktemp("project")
     (folder / "vault.py").write_text(dedent(VAULT))
     (folder / "precious").write_text("x")
-    found = try_classes(["vault:Vault", "vault:Chain", "vault:Needs", "vault:Table", "no_module:X"], [folder])
+    found = try_classes(["vault:Vault", "vault:Chain", "vault:Needs", "vault:Table", "vault:Spans", "no_module:X"], [folder])
     assert (folder / "precious").exists()
     assert sorted(path.name for path in folder.iterdir()) == ["precious", "vault.py"]
     return found
@@ -154,6 +170,15 @@ def test_its_machine_is_python_that_says_what_it_left_out(tried: dict[str, Tried
     assert "        list(self.vault.names())\n" in text
     assert "    #   wipe: deletes files\n" in text
     assert text.endswith("\n\nTestVault = VaultChaos.TestCase\n")
+
+
+@pytest.mark.slow
+def test_guesses_that_turn_out_wrong_are_no_rules(tried: dict[str, Tried]) -> None:
+    spans = tried["vault:Spans"]
+    assert spans.working == ["add", "merge"]
+    merge, discard = spans.methods[1:]
+    assert [(each.name, each.keyword) for each in merge.parameters] == [("strict", True)]
+    assert discard.left_out == "AttributeError: 'int' object has no attribute 'begin'"
 
 
 @pytest.mark.slow
