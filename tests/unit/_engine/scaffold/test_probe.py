@@ -122,7 +122,8 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tried]:
     folder = tmp_path_factory.mktemp("project")
     (folder / "vault.py").write_text(dedent(VAULT))
     (folder / "precious").write_text("x")
-    found = try_classes(["vault:Vault", "vault:Chain", "vault:Needs", "vault:Table", "vault:Spans", "no_module:X"], [folder])
+    names = ("Vault", "Chain", "Needs", "Table", "Spans")
+    found = try_classes([*(f"vault:{name}" for name in names), "no_module:X"], [folder])
     assert (folder / "precious").exists()
     assert sorted(path.name for path in folder.iterdir()) == ["precious", "vault.py"]
     return found
