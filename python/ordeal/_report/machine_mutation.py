@@ -102,6 +102,7 @@ def _summary(judgement: MachineJudgement) -> str:
     lines = [
         f"machine {machine.name}: {counted(machine.traces, 'trace')}, {counted(machine.steps, 'step')}"
         + (f", {machine.left_out} left out, for they do not run twice alike" if machine.left_out else "")
+        + (", cut short by its time: the next time others may be found" if machine.cut_short else "")
         for machine in judgement.machines
     ]
     lines.append(f"{counted(len(judgement.verdicts), 'mutant')}  {'  '.join(words)}  {judgement.seconds:.1f} s")

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 from hypothesis import stateful
 from hypothesis.stateful import RuleBasedStateMachine, rule
@@ -30,12 +30,19 @@ SHORT_ITEMS, SHORT_CHARS = 12, 72
 #: The method with which a machine says itself what there is to see.
 HOOK = "view_state"
 
-_LEAVES = (type, types.FunctionType, types.MethodType, types.ModuleType, BaseException, enum.Enum)
-_PLAIN = (type(None), bool, int, float, complex, str, bytes)
-_SEQUENCES = (list, tuple, deque)
-_SETS = (set, frozenset)
+LEAVES = (type, types.FunctionType, types.MethodType, types.ModuleType, BaseException, enum.Enum)
+PLAIN = (type(None), bool, int, float, complex, str, bytes)
+SEQUENCES = (list, tuple, deque)
+SETS = (set, frozenset)
 #: Objects of these packages are shown by their repr.
-_OPAQUE = frozenset({*sys.stdlib_module_names, "hypothesis", "ordeal", "numpy", "pandas"})
+OPAQUE = frozenset({*sys.stdlib_module_names, "hypothesis", "ordeal", "numpy", "pandas"})
+
+
+class Walk(Protocol):
+    """What looks at the values of a state."""
+
+    def visit(self, path: str, value: Any, depth: int) -> None:
+        """Look at a value, so many steps below the machine."""
 
 
 class StateReader:
@@ -47,13 +54,13 @@ class StateReader:
     def read(self, machine: RuleBasedStateMachine) -> dict[str, str]:
         """Return the text of each part by its path, in the order of the attributes; then the bundles."""
         walk = _Walk()
-        bounded_call(lambda: self._walk(walk, machine), lambda _: walk.stop())
+        bounded_call(lambda: self.walk(walk, machine), lambda _: walk.stop())
         return walk.rows
 
     def places(self, machine: RuleBasedStateMachine) -> tuple[dict[int, str], set[type], set[str]]:
         """Return the path of each object by its id, the machine's being empty; their types; and other paths to them."""
         walk = _Walk()
-        bounded_call(lambda: self._walk(walk, machine), lambda _: walk.stop())
+        bounded_call(lambda: self.walk(walk, machine), lambda _: walk.stop())
         found, types = {id(machine): ""}, {type(machine)}
         for value, path in walk.visited():
             found[id(value)] = path
@@ -61,7 +68,8 @@ class StateReader:
                 types.add(type(value))
         return found, types, walk.aliases
 
-    def _walk(self, walk: _Walk, machine: RuleBasedStateMachine) -> None:
+    def walk(self, walk: Walk, machine: RuleBasedStateMachine) -> None:
+        """Have ``walk`` visit what there is to see of a machine."""
         hook = getattr(machine, HOOK, None)
         if callable(hook):
             shown = hook()
@@ -142,8 +150,8 @@ class _Walk:
                 self.stop()
             return
         kind = type(value)
-        if kind in _PLAIN or depth >= DEPTH_MAX or _is_short(value):
-            self._leaf(path, _leaf_text(value))
+        if kind in PLAIN or depth >= DEPTH_MAX or _is_short(value):
+            self._leaf(path, leaf_text(value))
         elif (first := self._paths.setdefault(id(value), path)) != path:
             self.aliases.add(path)
             self._leaf(path, f"the same as {first}")
@@ -154,7 +162,7 @@ class _Walk:
     def _visit_parts(self, path: str, value: Any, depth: int) -> None:
         if issubclass(type(value), dict):
             self._several(((f"{path}[{_key(key)}]", item) for key, item in list(dict.items(value))), path, value, depth)
-        elif issubclass(type(value), _SEQUENCES) and not hasattr(type(value), "_fields"):
+        elif issubclass(type(value), SEQUENCES) and not hasattr(type(value), "_fields"):
             items = enumerate(_items_of(value))
             self._several(((f"{path}[{number}]", item) for number, item in items), path, value, depth)
         else:
@@ -162,7 +170,7 @@ class _Walk:
             if fields:
                 self._several(((f"{path}.{name}", item) for name, item in fields.items()), path, value, depth)
             else:
-                self._leaf(path, _leaf_text(value))
+                self._leaf(path, leaf_text(value))
 
     def _several(self, parts: Iterator[tuple[str, Any]], path: str, value: Any, depth: int) -> None:
         number = 0
@@ -172,7 +180,7 @@ class _Walk:
                 return
             self.visit(name, item, depth + 1)
         if not number:
-            self._leaf(path, _leaf_text(value))
+            self._leaf(path, leaf_text(value))
 
     def _leaf(self, path: str, text: str) -> None:
         self.rows[path] = text
@@ -181,33 +189,33 @@ class _Walk:
 
 def _items_of(value: Any) -> list[Any]:
     """Return the items, bypassing the methods of a subclass."""
-    base = next(base for base in _SEQUENCES if issubclass(type(value), base))
+    base = next(base for base in SEQUENCES if issubclass(type(value), base))
     return list(base.__iter__(value))
 
 
 def _is_short(value: Any) -> bool:
     """Return whether a collection is shown on one line: a set always, others with a few plain values."""
     kind = type(value)
-    if kind in _SETS:
+    if kind in SETS:
         return True
     if kind is dict:
         items = [*value, *value.values()]
-    elif kind in _SEQUENCES:
+    elif kind in SEQUENCES:
         items = list(value)
     else:
         return False
-    if len(items) > SHORT_ITEMS or not all(type(item) in _PLAIN or issubclass(type(item), enum.Enum) for item in items):
+    if len(items) > SHORT_ITEMS or not all(type(item) in PLAIN or issubclass(type(item), enum.Enum) for item in items):
         return False
-    return len(_leaf_text(value)) <= SHORT_CHARS
+    return len(leaf_text(value)) <= SHORT_CHARS
 
 
 def _fields(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the attributes of an object of the program itself, without running any code of its class."""
     kind = type(value)
-    if issubclass(kind, _LEAVES):
+    if issubclass(kind, LEAVES):
         return
     module = type.__getattribute__(kind, "__module__")
-    if not isinstance(module, str) or module.partition(".")[0] in _OPAQUE:
+    if not isinstance(module, str) or module.partition(".")[0] in OPAQUE:
         return
     with suppress(AttributeError):
         found = object.__getattribute__(value, "__dict__")
@@ -223,7 +231,8 @@ def _fields(value: Any) -> Iterator[tuple[str, Any]]:
         yield from zip(map(str, kind._fields), tuple.__iter__(value), strict=False)
 
 
-def _leaf_text(value: Any) -> str:
+def leaf_text(value: Any) -> str:
+    """Return the text of a value that is not looked into."""
     if issubclass(type(value), enum.Enum):
         with suppress(AttributeError):
             return one_line(f"{type_name(type(value))}.{object.__getattribute__(value, '_name_')}")
@@ -231,4 +240,4 @@ def _leaf_text(value: Any) -> str:
 
 
 def _key(key: Any) -> str:
-    return one_line(_leaf_text(key), limit=60)
+    return one_line(leaf_text(key), limit=60)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, TracebackType
 from typing import Any
@@ -17,12 +17,15 @@ from ordeal._engine.execution.driver import Outcome, Status
 from ordeal._engine.execution.machine import MachineFactory, make_driver
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.mutation.machines.evidence import Difference, Kill
+from ordeal._engine.trace_view.sketch import sketch
 from ordeal._engine.trace_view.values import StateReader
 from ordeal._hypothesis import GlobalRandoms, Rule, holds, is_initializing, skip_types
 from ordeal.errors import OrdealError
 from ordeal.faults import Fault
 
 State = dict[str, str]
+#: The rule that led to a state, and the number that stands for it.
+Step = tuple[str, int]
 
 
 class Bench:
@@ -64,9 +67,9 @@ class Bench:
         """Return whether a tape runs to its end."""
         return self._execute(tape, None).status is Status.DONE
 
-    def states(self, tape: _native.Tape) -> list[tuple[str, State]] | None:
-        """Return the rule and the state after each step; None when the run does not come to its end."""
-        watch = _States(self._reader)
+    def sketches(self, tape: _native.Tape) -> list[Step] | None:
+        """Return the rule and a number for the state after each step; None when the run does not come to its end."""
+        watch = _Watch(lambda machine: sketch(self._reader, machine))
         done = self._execute(tape, watch).status is Status.DONE
         return watch.found if done else None
 
@@ -74,14 +77,19 @@ class Bench:
         """Replay a tape while ``observer`` watches. Return whether it runs to its end."""
         return self._execute(tape, observer).status is Status.DONE
 
-    def difference(self, tape: _native.Tape, trace: int, original: list[tuple[str, State]]) -> Difference | None:
-        """Replay a tape until its state is not the one of the original. Return where it is not, if anywhere."""
-        watch = _Comparison(self._reader, original, trace)
+    def first_other(self, tape: _native.Tape, original: list[Step]) -> int | None:
+        """Replay a tape, and return the first step whose rule or state is not that of the original."""
+        watch = _Comparison(lambda machine: sketch(self._reader, machine), original)
         self._execute(tape, watch)
-        if watch.difference is None and len(watch.found) < len(original):
-            rule, _ = original[len(watch.found)]
-            return Difference(trace, len(watch.found), rule, "(steps)", rule, "none: the run is over")
-        return watch.difference
+        if watch.differs_at is None and len(watch.found) < len(original):
+            return len(watch.found)
+        return watch.differs_at
+
+    def state_at(self, tape: _native.Tape, step: int) -> tuple[str, State]:
+        """Replay a tape, and return the rule that led to a step, and the state after it; ``none`` behind its end."""
+        watch = _Watch(self._reader.read, step)
+        self._execute(tape, watch)
+        return watch.found[step] if step < len(watch.found) else ("none", {})
 
     def _execute(self, tape: _native.Tape, observer: Any) -> Outcome:
         self._randoms.reseed()
@@ -183,14 +191,29 @@ def _codes_of(parts: tuple[Any, ...], kind: str) -> Iterator[tuple[CodeType, tup
             yield code, (kind, part.name)
 
 
-class _States:
-    """An observer that reads the state of the machine after each step; before the first as well."""
+def difference(trace: int, step: int, original: tuple[str, State], mutant: tuple[str, State]) -> Difference:
+    """Return what differs between the states that a trace leads to on the original and on a mutant."""
+    (expected_rule, expected), (rule, state) = original, mutant
+    if rule != expected_rule:
+        return Difference(trace, step, rule, "(steps)", expected_rule, rule)
+    path = next((path for path in (*expected, *state) if state.get(path) != expected.get(path)), None)
+    if path is None:
+        return Difference(trace, step, rule, "(state)", "one", "another with the same text")
+    return Difference(trace, step, rule, path, expected.get(path, "nothing"), state.get(path, "nothing"))
 
-    def __init__(self, reader: StateReader) -> None:
-        self._reader = reader
+
+class _Ends(BaseException):
+    """Ends a replay of which enough is known."""
+
+
+class _Watch:
+    """An observer that looks at the machine before the first step and after each; or after one step only."""
+
+    def __init__(self, look: Callable[[RuleBasedStateMachine], Any], only: int | None = None) -> None:
+        self._look, self._only = look, only
         self._machine: RuleBasedStateMachine | None = None
         self._rule = "__init__"
-        self.found: list[tuple[str, State]] = []
+        self.found: list[tuple[str, Any]] = []
 
     def making(self, cls: type[RuleBasedStateMachine]) -> None:
         """Nothing is there yet."""
@@ -218,38 +241,32 @@ class _States:
         self._read()
 
     def _read(self) -> None:
-        if self._machine is not None:
-            self.take(self._rule, self._reader.read(self._machine))
+        if self._machine is None:
+            return
+        step = len(self.found)
+        self.take(self._rule, None if self._only not in (None, step) else self._look(self._machine))
+        if step == self._only and sys.exception() is None:
+            raise _Ends
 
-    def take(self, rule: str, state: State) -> None:
+    def take(self, rule: str, state: Any) -> None:
         """Keep a state."""
         self.found.append((rule, state))
 
 
-class _Differs(BaseException):
-    """Ends a replay whose state is not that of the original."""
-
-
-class _Comparison(_States):
+class _Comparison(_Watch):
     """Ends the run at the first state that is not that of the original."""
 
-    def __init__(self, reader: StateReader, original: list[tuple[str, State]], trace: int) -> None:
-        super().__init__(reader)
-        self._original, self._trace = original, trace
-        self.difference: Difference | None = None
+    def __init__(self, look: Callable[[RuleBasedStateMachine], Any], original: list[Step]) -> None:
+        super().__init__(look)
+        self._original = original
+        self.differs_at: int | None = None
 
-    def take(self, rule: str, state: State) -> None:
+    def take(self, rule: str, state: Any) -> None:
         """Compare a state."""
         step = len(self.found)
         super().take(rule, state)
-        if self.difference is not None:
+        if self.differs_at is not None or (step < len(self._original) and self._original[step] == (rule, state)):
             return
-        expected_rule, expected = self._original[step] if step < len(self._original) else ("none", {})
-        if rule != expected_rule:
-            self.difference = Difference(self._trace, step, rule, "(steps)", expected_rule, rule)
-        elif state != expected:
-            path = next(path for path in (*expected, *state) if state.get(path) != expected.get(path))
-            before, now = expected.get(path, "nothing"), state.get(path, "nothing")
-            self.difference = Difference(self._trace, step, rule, path, before, now)
-        if self.difference is not None and sys.exception() is None:
-            raise _Differs
+        self.differs_at = step
+        if sys.exception() is None:
+            raise _Ends

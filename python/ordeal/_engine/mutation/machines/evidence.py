@@ -89,6 +89,7 @@ class Machine(msgspec.Struct, frozen=True):
         left_out: how many traces did not run twice alike on the original.
         reads: the attributes that each invariant reads.
         unread: attributes of the state that no invariant reads.
+        cut_short: whether its exploration was ended by its time: then it has other traces the next time.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Machine(msgspec.Struct, frozen=True):
     invariants: tuple[str, ...]
     reads: dict[str, tuple[str, ...]]
     unread: tuple[str, ...]
+    cut_short: bool = False
 
 
 def attribute_of(path: str) -> str:

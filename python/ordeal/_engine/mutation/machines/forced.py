@@ -16,6 +16,8 @@ def raising_at_once(source: Source, mutant: Mutant) -> Mutant | None:
             first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
             if first == mutant.function[0]:
                 start, end = source.start(node.body[0]), source.end(node.body[-1])
-                raised = 'raise RuntimeError("broken on purpose")'
+                # A function is compiled alone, by its lines: they stay as many.
+                lines = "\n" * source.part((start, end)).count("\n")
+                raised = f'raise RuntimeError("broken on purpose"{lines})'
                 return dataclasses.replace(mutant, start=start, end=end, replacement=raised)
     return None

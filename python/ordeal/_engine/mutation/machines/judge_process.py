@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -15,13 +15,14 @@ import msgspec
 from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.mutation.forks import Ended, Job, Message, Say, run_jobs
 from ordeal._engine.mutation.machines import traces
-from ordeal._engine.mutation.machines.bench import Bench, State
-from ordeal._engine.mutation.machines.evidence import Difference, Finding, Kill, Machine, unread_of
+from ordeal._engine.mutation.machines.batch import Batch
+from ordeal._engine.mutation.machines.bench import Bench
+from ordeal._engine.mutation.machines.evidence import Finding, Machine, unread_of
 from ordeal._engine.mutation.machines.forced import raising_at_once
 from ordeal._engine.mutation.mutants import Mutant, compiled_unit
 from ordeal._engine.mutation.own_process import begun
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.swap import LiveFunctions, NotSwappable, Swap, codes_in, real_path
+from ordeal._engine.mutation.swap import LiveFunctions, codes_in, real_path
 from ordeal._engine.mutation.verdicts import Word
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._native import monotonic
@@ -30,9 +31,6 @@ from ordeal.errors import OrdealError
 BATCH = 50
 #: What a rule may take in a replay: mutants that hang are judged so often that the usual limit takes too long.
 RULE_SECONDS = 0.2
-#: A rule that took too long gets this much more, before it is believed to hang.
-PATIENCE = 5
-COMPARED = 20
 FORCED_MAX = 5
 _MEASURING_SECONDS = 300.0
 
@@ -103,9 +101,11 @@ class Judge:
             order.seconds * 3 + 60,
         )
         said = _said(drawing, f"{path} cannot be explored")
-        loaded = {each["trace"]: (Trace.from_json(each["trace"].encode()), each["failed"]) for each in said}
+        loaded = {
+            each["trace"]: (Trace.from_json(each["trace"].encode()), each["failed"]) for each in said if "trace" in each
+        }
         tapes, of_tape = [], []
-        for trace, failed in loaded.values():
+        for trace, failed in loaded:
             tape = traces.tape_without_failure(trace, bench, failed=failed)
             if tape is not None:
                 tapes.append(tape)
@@ -116,7 +116,9 @@ class Judge:
             raise Refused(f"no trace of {path} runs twice alike on the unchanged program")
         for each in traces.cheapest_first(good):
             at, lines = each["tape"], {(file, line) for file, line in each["lines"]}
-            self._kept.append(traces.Kept(len(self._kept) + 1, number, of_tape[at], tapes[at], lines, each["seconds"]))
+            sketches = [(rule, state) for rule, state in each["sketches"]]
+            kept = traces.Kept(len(self._kept) + 1, number, of_tape[at], tapes[at], lines, each["seconds"], sketches)
+            self._kept.append(kept)
         self._limits.append(max(RULE_SECONDS, 4 * max(each["seconds"] for each in good)))
         definition = bench.driver.definition
         reads = {name: tuple(found) for name, found in last["reads"].items()}
@@ -130,6 +132,7 @@ class Judge:
             tuple(each.name for each in definition.invariants),
             reads,
             unread_of(last["attributes"], reads),
+            any("cut short" in each for each in said),
         )
         self._say({"machine": msgspec.to_builtins(machine)})
 
@@ -162,9 +165,10 @@ class Judge:
             raise Refused("the unchanged program fails where mutants are judged, so no verdict would be true")
         raising = [raised for each in tried if (raised := raising_at_once(self._sources[each.shown], each))]
         job = Job(lambda say: self._judge_batch(raising, say), 0, 60.0 + self._order.seconds, raising)
-        found = [
-            msgspec.convert(each["finding"], Finding) for each in next(run_jobs([job], 1)).said if "finding" in each
-        ]
+        ended = next(run_jobs([job], 1))
+        found = [msgspec.convert(each["finding"], Finding) for each in ended.said if "finding" in each]
+        if any("raised" in each for each in ended.said):
+            raise Refused(f"functions that raise at once cannot be judged: {ended.said[-1]['raised']}")
         if found and all(each.why_it_survived == "nothing differs" for each in found):
             raise Refused("the machines do not notice functions that raise at once, so they do not run this program")
 
@@ -229,82 +233,6 @@ class Judge:
 
     def _tell(self, finding: Finding) -> None:
         self._say({"finding": msgspec.to_builtins(finding)})
-
-
-class Batch:
-    """The mutants that one process judges, one after the other, and what it knows of the original."""
-
-    def __init__(self, benches: list[Bench], patient: Callable[[int, int], Bench], matrix: bool) -> None:
-        self._benches, self._patient, self._matrix = benches, patient, matrix
-        self._killer: dict[tuple[str, tuple[int, int] | None], int] = {}
-        self._states: dict[int, list[tuple[str, State]] | None] = {}
-        self._trusted: set[int] = set()
-        self.is_dirty = False
-
-    def finding(self, live: LiveFunctions, source: Source, mutant: Mutant, kept: list[traces.Kept]) -> Finding:
-        """Judge one mutant by the traces that run its lines."""
-        for each in kept[:COMPARED]:
-            if each.number not in self._states:
-                bench = self._benches[each.machine]
-                with bench.running():
-                    self._states[each.number] = bench.states(each.tape)
-        try:
-            swap = Swap(live, source, mutant)
-        except NotSwappable as error:
-            return Finding(mutant.id, "not run", note=str(error))
-        try:
-            kills, replays = self._kills(mutant, kept)
-            difference = None if kills else self._difference(kept)
-        finally:
-            swap.undo()
-        if not kills:
-            return Finding(mutant.id, "survived", (), difference, len(kept), replays)
-        if self._is_spoilt(kills[0], kept):
-            self.is_dirty = True
-            return Finding(mutant.id, "not run", note="the trace that notices it fails on the original afterwards")
-        word = kills[0].kind if kills[0].kind in ("timeout", "memory") else "killed"
-        return Finding(mutant.id, word, tuple(kills), None, len(kept), replays)  # type: ignore[arg-type]
-
-    def _kills(self, mutant: Mutant, kept: list[traces.Kept]) -> tuple[list[Kill], int]:
-        key = (mutant.shown, mutant.function)
-        last = self._killer.get(key)
-        ordered = sorted(kept, key=lambda each: each.number != last)
-        kills: list[Kill] = []
-        for count, each in enumerate(ordered, start=1):
-            kill = self._kill(each)
-            if kill is None:
-                continue
-            kills.append(kill)
-            self._killer[key] = each.number
-            if not self._matrix:
-                return kills, count
-        return kills, len(ordered)
-
-    def _kill(self, each: traces.Kept) -> Kill | None:
-        bench = self._benches[each.machine]
-        with bench.running():
-            kill = bench.run(each.tape, each.number)
-        if kill is not None and kill.kind == "timeout":
-            patient = self._patient(each.machine, PATIENCE)
-            with patient.running():
-                kill = patient.run(each.tape, each.number)
-        return kill
-
-    def _difference(self, kept: list[traces.Kept]) -> Difference | None:
-        for each in kept[:COMPARED]:
-            original, bench = self._states[each.number], self._benches[each.machine]
-            if original is not None:
-                with bench.running():
-                    found = bench.difference(each.tape, each.number, original)
-                if found is not None:
-                    return found
-        return None
-
-    def _is_spoilt(self, kill: Kill, kept: list[traces.Kept]) -> bool:
-        each = next(each for each in kept if each.number == kill.trace)
-        bench = self._benches[each.machine]
-        with bench.running():
-            return bench.run(each.tape, each.number) is not None
 
 
 def _said(job: Job, problem: str) -> list[Message]:

@@ -15,19 +15,19 @@ from ordeal._engine.trace_view.values import StateReader
 from ordeal._hypothesis import Invariant, Rule, holds
 from ordeal.faults import Fault
 
-#: So many states of a replay are looked at: what an invariant reads does not change often.
-STATES_MAX = 60
+#: So many states are looked at in all, evenly over the steps of the traces.
+STATES_MAX = 600
 
 
 class ReadWatch:
-    """An observer that evaluates the invariants once more after each step, and notes what they read."""
+    """An observer that evaluates the invariants once more after each nth step, and notes what they read."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, each: int) -> None:
         definition = bench.driver.definition
         self._invariants = definition.invariants
         self._reader = StateReader(definition.cls)
         self._machine: RuleBasedStateMachine | None = None
-        self._left = STATES_MAX
+        self._each, self._step = each, 0
         self.reads: dict[str, dict[str, None]] = {each.name: {} for each in self._invariants}
         self.attributes: dict[str, None] = {}
 
@@ -53,9 +53,9 @@ class ReadWatch:
         """The last state was looked at."""
 
     def _look(self) -> None:
-        if self._machine is None or self._left <= 0:
+        self._step += 1
+        if self._machine is None or self._step % self._each:
             return
-        self._left -= 1
         places, types, aliases = self._reader.places(self._machine)
         paths = [path for path in self._reader.read(self._machine) if path not in aliases]
         self.attributes |= dict.fromkeys(map(attribute_of, paths))
@@ -106,8 +106,9 @@ def reads_of(bench: Bench, tapes: list[_native.Tape]) -> tuple[dict[str, tuple[s
     """Return by invariant the attributes of the state that it reads, and all attributes, as runs of tapes show."""
     reads: dict[str, dict[str, None]] = {each.name: {} for each in bench.driver.definition.invariants}
     attributes: dict[str, None] = {}
+    each = 1 + sum(map(len, tapes)) // STATES_MAX
     for tape in tapes:
-        watch = ReadWatch(bench)
+        watch = ReadWatch(bench, each)
         bench.watched(tape, watch)
         attributes |= watch.attributes
         for name, found in watch.reads.items():

@@ -29,7 +29,7 @@ class MachineOptions:
     machines: tuple[str, ...]
     targets: tuple[str, ...] = ()
     runs: int = 1500
-    seconds: float = 20.0
+    seconds: float = 120.0
     seed: int = 0
     workers: int = 1
     matrix: bool = False

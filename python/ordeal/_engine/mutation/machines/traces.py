@@ -11,7 +11,7 @@ from ordeal import _native
 from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.mutation.forks import Say
 from ordeal._engine.mutation.line_coverage import LineCoverage
-from ordeal._engine.mutation.machines.bench import Bench
+from ordeal._engine.mutation.machines.bench import Bench, Step
 from ordeal._engine.mutation.machines.reads import reads_of
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.storage.trace_file import Trace
@@ -21,14 +21,12 @@ from ordeal.explore import Explorer
 
 #: Different seeds lead into different parts of a machine.
 EXPLORATIONS = 3
-#: Reads are watched in the longest traces.
-WATCHED = 12
 
 Lines = set[tuple[str, int]]
 
 
 class Kept(msgspec.Struct):
-    """A trace that judges: its number in the order of what it takes, its tape, lines and seconds."""
+    """A trace that judges: its number in the order of what it takes, its tape, lines, seconds and states."""
 
     number: int
     machine: int
@@ -36,16 +34,23 @@ class Kept(msgspec.Struct):
     tape: _native.Tape
     lines: Lines
     seconds: float
+    sketches: list[Step]
 
 
 def drawn(path: str, targets: Sequence[str], *, runs: int, seconds: float, seed: int, say: Say) -> None:
-    """Explore a machine, and say the traces that reached something new, without the steps that fail."""
+    """Explore a machine, and say the traces that reached something new, without the steps that fail.
+
+    The number of runs is the limit, so that each time finds the same. That of seconds is there for machines that take
+    very long, and is said where it ended an exploration.
+    """
     given = load_class(path)
     for number in range(EXPLORATIONS):
         explorer = Explorer(given, target_modules=targets, seed=seed + number, workers=1)
         result = explorer.run(
             max_runs=max(1, runs // EXPLORATIONS), max_time=seconds / EXPLORATIONS, shrink=False, record_traces=True
         )
+        if result.stopped_reason == "time":
+            say({"cut short": True})
         for trace in [*result.traces, *(failure.trace for failure in result.failures if failure.trace is not None)]:
             if trace.has_choices:
                 say({"trace": trace.to_json().decode(), "failed": trace.failure is not None})
@@ -67,8 +72,8 @@ def measured(bench: Bench, tapes: Sequence[_native.Tape], paths: set[str], say: 
     coverage = LineCoverage(paths)
     with bench.running():
         for number, tape in enumerate(tapes):
-            first = bench.states(tape)
-            if first is None or first != bench.states(tape):
+            first = bench.sketches(tape)
+            if first is None or first != bench.sketches(tape):
                 continue
             coverage.start()
             passed = bench.passes(tape)
@@ -78,9 +83,9 @@ def measured(bench: Bench, tapes: Sequence[_native.Tape], paths: set[str], say: 
             if not (bench.passes(tape) and passed):
                 continue
             good.append(tape)
-            say({"tape": number, "lines": lines, "seconds": monotonic() - began, "steps": len(first) - 1})
-        longest = sorted(good, key=lambda tape: -len(tape))[:WATCHED]
-        reads, attributes = reads_of(bench, longest)
+            seconds, steps = monotonic() - began, len(first) - 1
+            say({"tape": number, "lines": lines, "seconds": seconds, "steps": steps, "sketches": first})
+        reads, attributes = reads_of(bench, good)
     say({"reads": reads, "attributes": attributes})
 
 

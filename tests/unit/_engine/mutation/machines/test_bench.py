@@ -9,7 +9,7 @@ import pytest
 from tests.unit._engine.mutation.machines import till
 
 from ordeal import _native
-from ordeal._engine.mutation.machines.bench import Bench
+from ordeal._engine.mutation.machines.bench import Bench, difference
 from ordeal._engine.mutation.machines.evidence import Kill
 
 Change = Callable[[till.Drawer, str, int], None]
@@ -31,10 +31,10 @@ def first_kill(bench: Bench, tapes: list[_native.Tape]) -> Kill | None:
 def test_the_original_fails_nowhere_and_its_states_repeat(bench: Bench, tapes: list[_native.Tape]) -> None:
     assert first_kill(bench, tapes) is None
     with bench.running():
-        states = bench.states(tapes[0])
+        states = bench.sketches(tapes[0])
         assert states is not None
-        assert states == bench.states(tapes[0])
-        assert bench.difference(tapes[0], 0, states) is None
+        assert states == bench.sketches(tapes[0])
+        assert bench.first_other(tapes[0], states) is None
 
 
 def test_all_invariants_are_asked_at_the_failing_step(
@@ -81,13 +81,14 @@ def test_the_first_state_that_differs_is_found_though_nothing_fails(
         self.given_back -= cents
 
     with bench.running():
-        states = bench.states(tapes[0])
+        states = bench.sketches(tapes[0])
         assert states is not None
         with broken("give_back", keep, monkeypatch):
             assert bench.run(tapes[0], 0) is None
-            difference = bench.difference(tapes[0], 7, states)
-    assert difference is not None
-    assert (difference.trace, difference.rule, difference.path) == (7, "give_back", "drawer.given_back")
-    assert int(difference.mutant) == -int(difference.original) < 0
-    assert states[difference.step][1]["drawer.given_back"] == difference.original
-    assert states[difference.step - 1][1]["drawer.given_back"] == "0"
+            step = bench.first_other(tapes[0], states)
+            assert step is not None
+            mutant = bench.state_at(tapes[0], step)
+        found = difference(7, step, bench.state_at(tapes[0], step), mutant)
+    assert (found.trace, found.rule, found.path) == (7, "give_back", "drawer.given_back")
+    assert int(found.mutant) == -int(found.original) < 0
+    assert bench.state_at(tapes[0], step - 1)[1]["drawer.given_back"] == "0"

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from types import FunctionType
+
+import pytest
+
 from ordeal._engine.mutation.machines.forced import raising_at_once
-from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.mutants import Mutant, compiled_unit
 from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.swap import codes_in
 
 
 def test_the_whole_body_raises(source: Source, mutants: dict[tuple[str, str, str], Mutant]) -> None:
     inner = next(mutant for (name, *_), mutant in mutants.items() if name == "Drawer.close")
     forced = raising_at_once(source, inner)
     assert forced is not None
-    changed = forced.applied(source.text).decode()
-    body = '    def close(self) -> int:\n        raise RuntimeError("broken on purpose")\n\n\nclass Till'
-    assert body in changed
-    compile(changed, "till.py", "exec")
+    changed = forced.applied(source.text)
+    assert changed.count(b"\n") == source.text.count(b"\n")
+    (code,) = (each for each in codes_in(compiled_unit(source, changed, inner.function)) if each.co_name == "close")
+    with pytest.raises(RuntimeError, match="broken on purpose"):
+        FunctionType(code, {})(None)

@@ -1,0 +1,133 @@
+"""Reads the state of a machine as one number, to compare many states quickly: no text is made of what is plain."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal._engine.trace_view.values import (
+    DEPTH_MAX,
+    LEAVES,
+    OPAQUE,
+    PLAIN,
+    SEQUENCES,
+    SETS,
+    StateReader,
+    leaf_text,
+)
+from ordeal._engine.untrusted import bounded_call
+
+#: What lies behind so many parts of a state is not compared.
+PARTS_MAX = 20_000
+
+
+def sketch(reader: StateReader, machine: RuleBasedStateMachine) -> int:
+    """Return a number that is equal for equal states, in processes that hash texts alike."""
+    walk = _Sketch()
+    bounded_call(lambda: reader.walk(walk, machine), lambda _: walk.stop())
+    return hash(tuple(walk.parts))
+
+
+class _Sketch:
+    """Notes the parts of a state in their order, each with what tells its kind."""
+
+    def __init__(self) -> None:
+        self.parts: list[Any] = []
+        self._seen: dict[int, int] = {}
+
+    def stop(self) -> None:
+        """Note that there is more."""
+        self.parts.append("...")
+
+    def visit(self, path: str, value: Any, depth: int) -> None:
+        """Note a value under its name."""
+        self.parts.append(path)
+        self._take(value, depth)
+
+    def _take(self, value: Any, depth: int) -> None:
+        kind, parts = type(value), self.parts
+        if len(parts) >= PARTS_MAX:
+            return
+        if kind is str or kind is bytes:
+            parts += (kind.__name__, value)
+        elif kind in PLAIN:
+            # Not the number itself: hash(-1) is hash(-2), and 1 equals True.
+            parts.append(hex(value) if kind is int else repr(value))
+        elif issubclass(kind, enum.Enum):
+            parts += (kind.__name__, value._name_)
+        elif depth >= DEPTH_MAX:
+            parts.append(leaf_text(value))
+        elif (first := self._seen.setdefault(id(value), len(parts))) != len(parts):
+            parts += ("the same", first)
+        else:
+            self._take_parts(value, kind, depth + 1)
+
+    def _take_parts(self, value: Any, kind: type[Any], depth: int) -> None:
+        parts = self.parts
+        if issubclass(kind, dict):
+            parts += ("dict", dict.__len__(value))
+            for key, item in list(dict.items(value)):
+                self._take(key, depth)
+                self._take(item, depth)
+        elif issubclass(kind, SEQUENCES) and not hasattr(kind, "_fields"):
+            base = next(base for base in SEQUENCES if issubclass(kind, base))
+            parts += (base.__name__, base.__len__(value))
+            for item in list(base.__iter__(value)):
+                self._take(item, depth)
+        elif kind in SETS:
+            parts += ("set", *sorted(map(_alone, value)))
+        elif (names := _slots(kind)) is None:
+            parts.append(leaf_text(value))
+        else:
+            self._take_fields(value, kind, names, depth)
+
+    def _take_fields(self, value: Any, kind: type[Any], names: tuple[str, ...], depth: int) -> None:
+        self.parts.append(kind.__name__)
+        try:
+            found = object.__getattribute__(value, "__dict__")
+        except AttributeError:
+            found = {}
+        before = len(self.parts)
+        for name, item in list(found.items()) if type(found) is dict else ():
+            self.visit(name, item, depth)
+        for name in names:
+            try:
+                item = object.__getattribute__(value, name)
+            except AttributeError:
+                continue
+            self.visit(name, item, depth)
+        if len(self.parts) == before:
+            self.parts.append(leaf_text(value))
+
+
+def _alone(value: Any) -> int:
+    walk = _Sketch()
+    walk.visit("", value, DEPTH_MAX - 1)
+    return hash(tuple(walk.parts))
+
+
+_SLOTS: dict[type[Any], tuple[str, ...] | None] = {}
+
+
+def _slots(kind: type[Any]) -> tuple[str, ...] | None:
+    """Return the names of fields that are in no dictionary; None for what is not looked into."""
+    if kind not in _SLOTS:
+        _SLOTS[kind] = _slots_of(kind)
+    return _SLOTS[kind]
+
+
+def _slots_of(kind: type[Any]) -> tuple[str, ...] | None:
+    module = type.__getattribute__(kind, "__module__")
+    if issubclass(kind, (*LEAVES, enum.Enum)) or not isinstance(module, str):
+        return None
+    if module.partition(".")[0] in OPAQUE:
+        return None
+    names: dict[str, None] = {}
+    for base in kind.__mro__:
+        slots = vars(base).get("__slots__", ())
+        names |= dict.fromkeys((slots,) if isinstance(slots, str) else tuple(slots))
+    if issubclass(kind, tuple):
+        names |= dict.fromkeys(map(str, getattr(kind, "_fields", ())))
+    return tuple(name for name in names if name not in ("__dict__", "__weakref__"))

@@ -1,0 +1,72 @@
+"""A batch of mutants in one process: verdicts, and the original as it was afterwards."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import pytest
+from tests.unit._engine.mutation.machines import till
+
+from ordeal import _native
+from ordeal._engine.mutation.machines.batch import Batch
+from ordeal._engine.mutation.machines.bench import Bench
+from ordeal._engine.mutation.machines.evidence import Finding
+from ordeal._engine.mutation.machines.traces import Kept
+from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.swap import LiveFunctions, real_path
+from ordeal._engine.storage.trace_file import Trace
+
+Mutants = dict[tuple[str, str, str], Mutant]
+
+
+@pytest.fixture
+def kept(tapes: list[_native.Tape]) -> list[Kept]:
+    trace = Trace(run_id=0, seed=0, test_class="")
+    bench = Bench(till.Till, str(Path.cwd()))
+    with bench.running():
+        return [
+            Kept(number, 0, trace, tape, set(), 0.001, bench.sketches(tape) or [])
+            for number, tape in enumerate(tapes[:4], start=1)
+        ]
+
+
+def judge(source: Source, mutant: Mutant, kept: list[Kept], *, matrix: bool = False) -> tuple[Batch, Finding]:
+    folder = str(Path(till.__file__).parent)
+    batch = Batch([Bench(till.Till, folder, 0.2)], lambda _, patience: Bench(till.Till, folder, 0.1 * patience), matrix)
+    gc.unfreeze()  # the tests freeze what is imported, and then nothing alive is found
+    live = LiveFunctions({real_path(till.__file__)})
+    return batch, batch.finding(live, source, mutant, kept)
+
+
+def test_a_killed_mutant_leaves_the_original(source: Source, mutants: Mutants, kept: list[Kept]) -> None:
+    before = till.Drawer.put.__code__
+    mutant = next(each for (name, *_), each in mutants.items() if name == "Drawer.put" and "-" in each.replacement)
+    batch, finding = judge(source, mutant, kept)
+    assert (finding.word, finding.kills[0].by) == ("killed", "invariant:coins_are_not_negative")
+    assert not batch.is_dirty
+    assert till.Drawer.put.__code__ is before
+
+
+def test_a_matrix_has_a_kill_of_each_trace(source: Source, mutants: Mutants, kept: list[Kept]) -> None:
+    mutant = next(each for (name, *_), each in mutants.items() if name == "Drawer.put" and "-" in each.replacement)
+    _, finding = judge(source, mutant, kept, matrix=True)
+    assert finding.replays == len(kept)
+    assert len({kill.trace for kill in finding.kills}) == len(finding.kills) >= 1
+
+
+def test_a_survivor_says_which_state_differs(source: Source, mutants: Mutants, kept: list[Kept]) -> None:
+    mutant = next(
+        each for (name, *_), each in mutants.items() if name == "Drawer.give_back" and each.replacement == "-="
+    )
+    _, finding = judge(source, mutant, kept)
+    assert finding.why_it_survived == "state differs"
+    assert finding.difference is not None
+    assert finding.difference.path == "drawer.given_back"
+
+
+def test_a_loop_without_end_is_a_timeout(source: Source, mutants: Mutants, kept: list[Kept]) -> None:
+    mutant = next(each for (name, *_), each in mutants.items() if name == "Drawer.close" and each.replacement == "+=")
+    _, finding = judge(source, mutant, kept)
+    assert finding.word == "timeout"
