@@ -9,30 +9,30 @@ from typing import Any
 import msgspec
 
 from ordeal._engine.formatting import counted, one_line
-from ordeal._engine.mutation.machines.evidence import Finding, KillTable
+from ordeal._engine.mutation.machines.evidence import KillTable
+from ordeal._engine.mutation.machines.relations import Suggestion
 from ordeal._engine.mutation.machines.running import MachineJudgement
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import WORDS, Score, Verdict, weakest_first
 from ordeal._report.mutation import difference, mutant_json, score_json, score_text
 
 _NAMES_MAX = 6
+_SUGGESTIONS_MAX = 8
 
 
 def machine_mutation_text(sources: Sequence[Source], judgement: MachineJudgement) -> str:
     """Return the whole report as text."""
     by_name = {source.shown: source for source in sources}
-    parts = [
-        _survivor(by_name[each.mutant.shown], each, judgement.findings[each.mutant.id])
-        for each in weakest_first(judgement.verdicts)
-    ]
+    parts = [_survivor(by_name[each.mutant.shown], each, judgement) for each in weakest_first(judgement.verdicts)]
     parts += _never_reached(judgement.verdicts)
+    parts += _suggestions(judgement)
     parts.append(_tables(judgement))
     parts.append(_summary(judgement))
     return "\n".join(part for part in parts if part)
 
 
-def _survivor(source: Source, verdict: Verdict, finding: Finding) -> str:
-    mutant = verdict.mutant
+def _survivor(source: Source, verdict: Verdict, judgement: MachineJudgement) -> str:
+    mutant, finding = verdict.mutant, judgement.findings[verdict.mutant.id]
     head = f"{mutant.shown}:{mutant.line}  {mutant.name or 'module'}  survived  {mutant.operator}  {mutant.id}"
     diff = "\n".join(f"  {line}" for line in difference(source, mutant).split("\n"))
     ran = f"{counted(finding.traces, 'trace')} ran this, and nothing failed"
@@ -44,7 +44,14 @@ def _survivor(source: Source, verdict: Verdict, finding: Finding) -> str:
             f"state differs at step {found.step} of trace {found.trace} ({found.rule}): "
             f"{found.path} {found.mutant}, was {found.original}"
         )
-    return f"{one_line(head)}\n{diff}\n  {one_line(why)}\n  {ran}\n"
+        ran = f"{ran}; {_readers(found.attribute, judgement)}"
+    return f"{one_line(head)}\n{diff}\n  {one_line(why)}\n  {one_line(ran)}\n"
+
+
+def _readers(attribute: str, judgement: MachineJudgement) -> str:
+    reads = [pair for machine in judgement.machines for pair in machine.reads.items()]
+    names = [name for name, attributes in reads if attribute in attributes]
+    return f"read by {', '.join(names)}" if names else f"no invariant reads {attribute}"
 
 
 def _never_reached(verdicts: Sequence[Verdict]) -> list[str]:
@@ -54,6 +61,28 @@ def _never_reached(verdicts: Sequence[Verdict]) -> list[str]:
         for (shown, name), number in found.items()
     ]
     return ["\n".join(lines) + "\n"] if lines else []
+
+
+def _suggestions(judgement: MachineJudgement) -> list[str]:
+    """Return what no invariant says, though it was so in all states: whether it must be so is for a person."""
+    shown: dict[tuple[str, ...], Suggestion] = {}
+    for each in judgement.suggestions:
+        shown.setdefault(each.survivors, each)
+    mutants = {each.mutant.id: each.mutant for each in judgement.verdicts}
+    lines = ["no invariant says this, and survivors break it. Is it so by chance, or is an invariant missing?"]
+    for each in list(shown.values())[:_SUGGESTIONS_MAX]:
+        relation, states = each.relation, counted(each.states, "state")
+        apart = relation.right and not any(
+            {relation.left, relation.right} <= set(names)
+            for machine in judgement.machines
+            for names in machine.reads.values()
+        )
+        lines.append(
+            f"  {relation.text}  held in {each.states} of {states}{', and no invariant reads both' if apart else ''}"
+        )
+        places = (mutants[name] for name in each.survivors)
+        lines.append(f"    broken by {_some([f'{place.name}:{place.line} {place.id}' for place in places])}")
+    return ["\n".join(map(one_line, lines)) + "\n"] if shown else []
 
 
 def _tables(judgement: MachineJudgement) -> str:
@@ -126,6 +155,7 @@ def machine_mutation_json(sources: Sequence[Source], judgement: MachineJudgement
         "judging_seconds": round(judgement.judging_seconds, 3),
         "interrupted": judgement.was_interrupted,
         "machines": msgspec.to_builtins(judgement.machines),
+        "suggestions": [{"text": each.relation.text, **msgspec.to_builtins(each)} for each in judgement.suggestions],
         "table": msgspec.to_builtins(judgement.table),
         "mutants": [_by_machines(by_name[each.mutant.shown], each, judgement) for each in judgement.verdicts],
     }

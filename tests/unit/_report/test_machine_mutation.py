@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ordeal._engine.mutation.machines.evidence import Difference, Finding, Kill, Machine
+from ordeal._engine.mutation.machines.relations import Relation, Suggestion
 from ordeal._engine.mutation.machines.running import MachineJudgement, verdict_of
 from ordeal._engine.mutation.mutants import mutants_of
 from ordeal._engine.mutation.operators import PRESETS
@@ -20,7 +21,8 @@ def judgement(source: Source) -> MachineJudgement:
         second.id: Finding(second.id, "survived", (), Difference(3, 5, "sell", "stock['a']", "5", "7"), 4, 4),
     }
     machine = Machine("t:M", 4, 80, 1, ("sell",), ("cut",), ("sound", "idle"), {"sound": ("stock",)}, ("mails",))
-    return MachineJudgement([verdict_of(each, findings[each.id]) for each in mutants], findings, [machine])
+    missing = Suggestion(Relation("at most", "stock", "shelf"), 80, (second.id,))
+    return MachineJudgement([verdict_of(each, findings[each.id]) for each in mutants], findings, [machine], [missing])
 
 
 def test_the_text_says_why_it_survived_and_what_kills_nothing(tmp_path: Path) -> None:
@@ -29,6 +31,8 @@ def test_the_text_says_why_it_survived_and_what_kills_nothing(tmp_path: Path) ->
     source = Source.of(path, "shop.py")
     text = machine_mutation_text([source], judgement(source))
     assert "  state differs at step 5 of trace 3 (sell): stock['a'] 7, was 5\n" in text
+    assert "4 traces ran this, and nothing failed; read by sound\n" in text
+    assert "  stock <= shelf  held in 80 of 80 states, and no invariant reads both\n    broken by allowed:2 " in text
     assert "sound          1        1  stock\n" in text
     assert "not read by any invariant: mails\n" in text
     assert "faults that had no part in any kill: cut\n" in text

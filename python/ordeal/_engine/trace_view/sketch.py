@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import hashlib
 from typing import Any
 
 from hypothesis.stateful import RuleBasedStateMachine
@@ -24,10 +25,15 @@ PARTS_MAX = 20_000
 
 
 def sketch(reader: StateReader, machine: RuleBasedStateMachine) -> int:
-    """Return a number that is equal for equal states, in processes that hash texts alike."""
+    """Return a number that is equal for equal states, in every process."""
     walk = _Sketch()
     bounded_call(lambda: reader.walk(walk, machine), lambda _: walk.stop())
-    return hash(tuple(walk.parts))
+    return _number(walk.parts)
+
+
+def _number(parts: list[Any]) -> int:
+    """Return the number of parts, all of which are plain: their text is exact."""
+    return int.from_bytes(hashlib.blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=7).digest())
 
 
 class _Sketch:
@@ -50,11 +56,10 @@ class _Sketch:
         kind, parts = type(value), self.parts
         if len(parts) >= PARTS_MAX:
             return
-        if kind is str or kind is bytes:
-            parts += (kind.__name__, value)
+        if kind is int:
+            parts.append((hex(value),))  # a decimal one has a limit of digits
         elif kind in PLAIN:
-            # Not the number itself: hash(-1) is hash(-2), and 1 equals True.
-            parts.append(hex(value) if kind is int else repr(value))
+            parts.append(value)
         elif issubclass(kind, enum.Enum):
             parts += (kind.__name__, value._name_)
         elif depth >= DEPTH_MAX:
@@ -105,7 +110,7 @@ class _Sketch:
 def _alone(value: Any) -> int:
     walk = _Sketch()
     walk.visit("", value, DEPTH_MAX - 1)
-    return hash(tuple(walk.parts))
+    return _number(walk.parts)
 
 
 _SLOTS: dict[type[Any], tuple[str, ...] | None] = {}

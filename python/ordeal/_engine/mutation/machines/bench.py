@@ -17,6 +17,7 @@ from ordeal._engine.execution.driver import Outcome, Status
 from ordeal._engine.execution.machine import MachineFactory, make_driver
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.mutation.machines.evidence import Difference, Kill
+from ordeal._engine.mutation.machines.relations import Numbers, numbers_of
 from ordeal._engine.trace_view.sketch import sketch
 from ordeal._engine.trace_view.values import StateReader
 from ordeal._hypothesis import GlobalRandoms, Rule, holds, is_initializing, skip_types
@@ -90,6 +91,10 @@ class Bench:
         watch = _Watch(self._reader.read, step)
         self._execute(tape, watch)
         return watch.found[step] if step < len(watch.found) else ("none", {})
+
+    def show_numbers(self, tape: _native.Tape, take: Callable[[dict[str, Numbers]], None]) -> None:
+        """Replay a tape, and show ``take`` the numbers of each state."""
+        self._execute(tape, _Watch(lambda machine: take(numbers_of(self._reader, machine))))
 
     def _execute(self, tape: _native.Tape, observer: Any) -> Outcome:
         self._randoms.reseed()

@@ -15,14 +15,15 @@ import msgspec
 from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.mutation.forks import Ended, Job, Message, Say, run_jobs
 from ordeal._engine.mutation.machines import traces
-from ordeal._engine.mutation.machines.batch import Batch
+from ordeal._engine.mutation.machines.batch import COMPARED, Batch
 from ordeal._engine.mutation.machines.bench import Bench
 from ordeal._engine.mutation.machines.evidence import Finding, Machine, unread_of
 from ordeal._engine.mutation.machines.forced import raising_at_once
+from ordeal._engine.mutation.machines.relations import Numbers, Relation, holds, suggested
 from ordeal._engine.mutation.mutants import Mutant, compiled_unit
 from ordeal._engine.mutation.own_process import begun
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.swap import LiveFunctions, codes_in, real_path
+from ordeal._engine.mutation.swap import LiveFunctions, Swap, codes_in, real_path
 from ordeal._engine.mutation.verdicts import Word
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._native import monotonic
@@ -64,6 +65,9 @@ class Judge:
         self._kept: list[traces.Kept] = []
         self._benches: list[Bench] = []
         self._limits: list[float] = []
+        self._held: list[list[Relation]] = []
+        self._states: list[int] = []
+        self._differing: list[str] = []
         self._code_lines: dict[tuple[str, tuple[int, int]], set[int]] = {}
 
     def judge(self) -> None:
@@ -88,6 +92,7 @@ class Judge:
                 each for ended in run_jobs(map(self._job, waiting), self._order.workers) for each in self._take(ended)
             ]
             waiting = left
+        self._suggest([mutant for mutant in reached if mutant.id in set(self._differing)])
 
     # The traces
 
@@ -105,7 +110,7 @@ class Judge:
             each["trace"]: (Trace.from_json(each["trace"].encode()), each["failed"]) for each in said if "trace" in each
         }
         tapes, of_tape = [], []
-        for trace, failed in loaded:
+        for trace, failed in loaded.values():
             tape = traces.tape_without_failure(trace, bench, failed=failed)
             if tape is not None:
                 tapes.append(tape)
@@ -120,6 +125,8 @@ class Judge:
             kept = traces.Kept(len(self._kept) + 1, number, of_tape[at], tapes[at], lines, each["seconds"], sketches)
             self._kept.append(kept)
         self._limits.append(max(RULE_SECONDS, 4 * max(each["seconds"] for each in good)))
+        self._held.append([msgspec.convert(each, Relation) for each in last["held"]])
+        self._states.append(last["states"])
         definition = bench.driver.definition
         reads = {name: tuple(found) for name, found in last["reads"].items()}
         machine = Machine(
@@ -208,6 +215,8 @@ class Judge:
         done = [each["finding"] for each in ended.said if "finding" in each]
         for each in done:
             self._say({"finding": each})
+            if each["difference"]:
+                self._differing.append(each["id"])
         rest = mutants[len(done) :]
         if not rest:
             return
@@ -231,6 +240,41 @@ class Judge:
         if rest[1:]:
             yield rest[1:]
 
+    # What no invariant says
+
+    def _suggest(self, survivors: list[Mutant]) -> None:
+        """Say which relations held in all states of the original, and not in those of survivors."""
+        for number in range(len(self._benches)):
+            parts = [survivors[at : at + BATCH] for at in range(0, len(survivors), BATCH)] if self._held[number] else []
+            jobs = [
+                Job(lambda say, part=part, number=number: self._break(number, part, say), 0, _MEASURING_SECONDS)  # type: ignore[misc]
+                for part in parts
+            ]
+            said = [each for ended in run_jobs(jobs, self._order.workers) for each in ended.said if "broken" in each]
+            order = {mutant.id: place for place, mutant in enumerate(survivors)}
+            said.sort(key=lambda each: order[each["id"]])
+            held = dict.fromkeys(self._held[number], self._states[number])
+            for suggestion in suggested(held, [(each["id"], each["broken"]) for each in said]):
+                self._say({"suggestion": msgspec.to_builtins(suggestion)})
+
+    def _break(self, machine: int, survivors: list[Mutant], say: Say) -> None:
+        bench, relations = self._bench(machine), self._held[machine]
+        for mutant in survivors:
+            broken: dict[int, None] = {}
+
+            def take(numbers: dict[str, Numbers], broken: dict[int, None] = broken) -> None:
+                for place, relation in enumerate(relations):
+                    if place not in broken and not holds(relation, numbers):
+                        broken[place] = None
+
+            kept = [each for each in self._covering(mutant) if each.machine == machine]
+            swap = Swap(self._live, self._sources[mutant.shown], mutant)
+            with bench.running():
+                for each in kept[:COMPARED]:
+                    bench.show_numbers(each.tape, take)
+            swap.undo()
+            say({"id": mutant.id, "broken": sorted(broken)})
+
     def _tell(self, finding: Finding) -> None:
         self._say({"finding": msgspec.to_builtins(finding)})
 
@@ -253,6 +297,8 @@ def main() -> None:
         say({"refused": [str(refused)]})
     except OrdealError as error:
         say({"refused": [str(error), *([error.hint] if error.hint else [])]})
+    except Exception as error:  # noqa: BLE001 - whoever asked must know why there is no answer
+        say({"refused": [f"the judge ended with {type(error).__name__}: {error}"[:300]]})
     say({"done": True, "seconds": monotonic() - began})
 
 

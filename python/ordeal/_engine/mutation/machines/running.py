@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from ordeal._engine.mutation.machines.evidence import Finding, KillTable, Machine, table_of
+from ordeal._engine.mutation.machines.relations import Suggestion
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.own_process import judging
 from ordeal._engine.mutation.running import NoVerdictError
@@ -42,6 +43,7 @@ class MachineJudgement:
     verdicts: list[Verdict] = field(default_factory=list)
     findings: dict[str, Finding] = field(default_factory=dict)
     machines: list[Machine] = field(default_factory=list)
+    suggestions: list[Suggestion] = field(default_factory=list)
     seconds: float = 0.0
     judging_seconds: float = 0.0
     was_interrupted: bool = False
@@ -81,7 +83,9 @@ def judge_with_machines(
                         progress(verdict)
         except KeyboardInterrupt:
             judgement.was_interrupted = True
-    findings = judgement.findings
+    # In the order of the mutants, whichever process was first with its own.
+    findings = {mutant.id: judgement.findings[mutant.id] for mutant in mutants if mutant.id in judgement.findings}
+    judgement.findings = findings
     judgement.verdicts = [
         verdict_of(mutant, findings[mutant.id]) if mutant.id in findings else Verdict(mutant, "not run")
         for mutant in mutants
@@ -128,6 +132,8 @@ def _take(message: dict[str, Any], judgement: MachineJudgement, by_id: dict[str,
     with suppress(msgspec.ValidationError):
         if "machine" in message:
             judgement.machines.append(msgspec.convert(message["machine"], Machine))
+        elif "suggestion" in message:
+            judgement.suggestions.append(msgspec.convert(message["suggestion"], Suggestion))
         elif "finding" in message:
             finding = msgspec.convert(message["finding"], Finding)
             if finding.id in by_id:

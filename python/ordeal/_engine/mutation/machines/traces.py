@@ -13,6 +13,7 @@ from ordeal._engine.mutation.forks import Say
 from ordeal._engine.mutation.line_coverage import LineCoverage
 from ordeal._engine.mutation.machines.bench import Bench, Step
 from ordeal._engine.mutation.machines.reads import reads_of
+from ordeal._engine.mutation.machines.relations import Held
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._native import monotonic
@@ -67,7 +68,7 @@ def tape_without_failure(trace: Trace, bench: Bench, *, failed: bool) -> _native
 
 
 def measured(bench: Bench, tapes: Sequence[_native.Tape], paths: set[str], say: Say) -> None:
-    """Say of each tape whether it runs twice alike, its lines and what it takes; then what the invariants read."""
+    """Say which tapes run twice alike, with their lines and times; then what the invariants read, and what held."""
     good: list[_native.Tape] = []
     coverage = LineCoverage(paths)
     with bench.running():
@@ -86,7 +87,11 @@ def measured(bench: Bench, tapes: Sequence[_native.Tape], paths: set[str], say: 
             seconds, steps = monotonic() - began, len(first) - 1
             say({"tape": number, "lines": lines, "seconds": seconds, "steps": steps, "sketches": first})
         reads, attributes = reads_of(bench, good)
-    say({"reads": reads, "attributes": attributes})
+        held = Held()
+        for tape in good:
+            bench.show_numbers(tape, held.take)
+    relations = [msgspec.to_builtins(relation) for relation in held.all()]
+    say({"reads": reads, "attributes": attributes, "held": relations, "states": held.states})
 
 
 def covering(kept: Iterable[Kept], lines: Lines) -> list[Kept]:

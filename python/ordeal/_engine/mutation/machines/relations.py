@@ -1,0 +1,181 @@
+"""Relations between numbers of a state, from a fixed grammar: what held in every state of the original.
+
+An attribute is a number, or a mapping of numbers. The relations are those of ``FORMS``; the size of a collection is an
+attribute of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import permutations
+from typing import Any
+
+import msgspec
+
+from ordeal._engine.trace_view.values import DEPTH_MAX, StateReader
+
+#: So many attributes are looked at, in the order of the state.
+ATTRIBUTES_MAX = 24
+_KEYS_MAX = 50
+
+Number = int | float
+#: The numbers of an attribute by key; a number alone has the key None.
+Numbers = dict[Any, Number]
+
+
+class Relation(msgspec.Struct, frozen=True):
+    """A relation between two attributes, or of one where ``right`` is empty."""
+
+    form: str
+    left: str
+    right: str = ""
+
+    @property
+    def text(self) -> str:
+        """The relation as people write it."""
+        return FORMS[self.form][0].format(left=self.left, right=self.right)
+
+
+def _each(compare: Callable[[Number, Number], bool]) -> Callable[[Numbers, Numbers], bool]:
+    def holds(left: Numbers, right: Numbers) -> bool:
+        return all(compare(number, right.get(key, 0)) for key, number in left.items())
+
+    return holds
+
+
+def _total(compare: Callable[[Number, Number], bool]) -> Callable[[Numbers, Numbers], bool]:
+    return lambda left, right: compare(sum(left.values()), sum(right.values()))
+
+
+#: Each form by name: its text, and whether it holds. The first has no second attribute.
+FORMS: dict[str, tuple[str, Callable[[Numbers, Numbers], bool]]] = {
+    "not negative": ("{left} >= 0", _each(lambda one, _: one >= 0)),
+    "at most": ("{left} <= {right}", _each(lambda one, other: one <= other)),
+    "equal": ("{left} == {right}", lambda left, right: left == right),
+    "sum at most": ("sum({left}) <= sum({right})", _total(lambda one, other: one <= other)),
+    "sum equal": ("sum({left}) == sum({right})", _total(lambda one, other: one == other)),
+}
+
+
+class Suggestion(msgspec.Struct, frozen=True):
+    """A relation that held in all ``states`` of the original, and not in those of some survivors."""
+
+    relation: Relation
+    states: int
+    survivors: tuple[str, ...]
+
+
+class Held:
+    """Which relations have held in all states that were shown."""
+
+    def __init__(self) -> None:
+        self.states = 0
+        self._left: dict[Relation, bool] = {}
+        self._known: dict[str, bool] = {}
+
+    def take(self, numbers: Mapping[str, Numbers]) -> None:
+        """Drop what does not hold in a state. ``numbers`` are those of each attribute."""
+        self.states += 1
+        for relation in _of(numbers, self._known):
+            self._left[relation] = False
+        self._known |= dict.fromkeys(numbers, True)
+        for relation, was_used in list(self._left.items()):
+            if not holds(relation, numbers):
+                del self._left[relation]
+            elif not was_used and _is_told(relation, numbers):
+                self._left[relation] = True
+
+    def all(self) -> list[Relation]:
+        """Return what held, and said something in some state: no number compared with none."""
+        found = [relation for relation, was_used in self._left.items() if was_used]
+        equal = {(each.left, each.right) for each in found if each.form == "equal"}
+        return [
+            each for each in found if each.form in ("equal", "not negative") or (each.left, each.right) not in equal
+        ]
+
+
+def _of(numbers: Mapping[str, Numbers], known: Mapping[str, bool]) -> Iterator[Relation]:
+    """Yield the relations of attributes that were not known before."""
+    names = list(numbers)
+    for name in names:
+        if name not in known:
+            yield Relation("not negative", name)
+    for left, right in permutations(names, 2):
+        if left in known and right in known:
+            continue
+        keyed = None not in numbers[left], None not in numbers[right]
+        for form in ("at most", "equal") if keyed[0] == keyed[1] else ():
+            if form == "at most" or left < right:
+                yield Relation(form, left, right)
+        for form in ("sum at most", "sum equal") if any(keyed) else ():
+            if form == "sum at most" or left < right:
+                yield Relation(form, left, right)
+
+
+def holds(relation: Relation, numbers: Mapping[str, Numbers]) -> bool:
+    """Return whether a relation holds in a state; where an attribute is not there, there is nothing to hold."""
+    left = numbers.get(relation.left)
+    right = numbers.get(relation.right) if relation.right else {}
+    return left is None or right is None or FORMS[relation.form][1](left, right)
+
+
+def _is_told(relation: Relation, numbers: Mapping[str, Numbers]) -> bool:
+    left, right = numbers.get(relation.left), numbers.get(relation.right)
+    return any((left or {}).values()) and (not relation.right or any((right or {}).values()))
+
+
+def numbers_of(reader: StateReader, machine: Any) -> dict[str, Numbers]:
+    """Return the numbers of each attribute of a machine."""
+    walk = _Numbers()
+    reader.walk(walk, machine)
+    return walk.found
+
+
+class _Numbers:
+    """Notes numbers, mappings of numbers, and the sizes of collections."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Numbers] = {}
+        self._seen: set[int] = set()
+
+    def visit(self, path: str, value: Any, depth: int) -> None:
+        """Note a value and what it holds."""
+        if len(self.found) >= ATTRIBUTES_MAX or path.startswith("bundle "):
+            return
+        kind = type(value)
+        if kind is int or kind is float:
+            self.found[path] = {None: value}
+        elif issubclass(kind, dict):
+            items = list(dict.items(value))
+            numbers = {key: item for key, item in items[:_KEYS_MAX] if type(item) in (int, float)}
+            if items and len(numbers) == min(len(items), _KEYS_MAX):
+                self.found[path] = numbers
+            elif issubclass(kind, Counter) and not items:
+                self.found[path] = {}
+        elif hasattr(value, "__dict__") and depth < DEPTH_MAX and id(value) not in self._seen:
+            self._seen.add(id(value))
+            self._fields(path, value, kind, depth)
+
+    def _fields(self, path: str, value: Any, kind: type[Any], depth: int) -> None:
+        if kind.__module__.partition(".")[0] in ("ordeal", "hypothesis", "builtins"):
+            return
+        found = object.__getattribute__(value, "__dict__")
+        for name, item in list(found.items()) if type(found) is dict else ():
+            self.visit(f"{path}.{name}", item, depth + 1)
+
+
+def suggested(held: Mapping[Relation, int], broken: Iterable[tuple[str, Iterable[int]]]) -> list[Suggestion]:
+    """Return the relations that survivors broke, those that most of them broke first.
+
+    ``held`` has the states of each; ``broken`` the number of each relation that a survivor broke.
+    """
+    relations = list(held)
+    survivors: dict[Relation, list[str]] = {}
+    for survivor, numbers in broken:
+        for number in numbers:
+            survivors.setdefault(relations[number], []).append(survivor)
+    found = [Suggestion(relation, held[relation], tuple(names)) for relation, names in survivors.items()]
+    order = list(FORMS)
+    # Of what the same survivors break, that which says most comes first: one that names keys before one of sums.
+    return sorted(found, key=lambda each: (-len(each.survivors), order.index(each.relation.form), each.relation.text))
