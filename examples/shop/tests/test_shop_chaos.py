@@ -142,6 +142,11 @@ class ShopChaos(ChaosTest):
             assert self.stock.reserved[sku] == self.units(sku, PROMISED), "promised units and open orders disagree"
 
     @invariant()
+    def promises_can_be_kept(self) -> None:
+        for sku in SKUS:
+            assert self.stock.reserved[sku] <= self.stock.on_hand[sku], "more units are promised than there are"
+
+    @invariant()
     def ledger_agrees_with_orders(self) -> None:
         sold = sum(order.cents for order in self.shop.orders.values() if order.status in SOLD)
         assert self.ledger.balance("cash") == sold, "the ledger and the orders disagree"
