@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import os
 import signal
 import sys
@@ -64,6 +65,9 @@ def run(given: Mapping[str, Any]) -> int:
     options = _effective(config, given, own)
     _refuse_flags(own, config, options, given["workers"])
     _check_entries(config, options)
+    if own.watch:
+        watching = importlib.import_module("ordeal.cli.watch.explore")
+        return int(watching.explore_and_watch(own, config, options))
     terminal.say(_header(own, config, options))
     session = _Session(own, config, options)
     with session.kept():

@@ -358,6 +358,12 @@ class ExploreFlags:
             SWITCH, "keep", flag=Flag("--prune-fixed-seeds", "", "Delete saved failures (seeds) that pass now")
         ).metadata,
     )
+    watch: bool = field(
+        default=False,
+        metadata=Option(
+            SWITCH, "once", flag=Flag("--watch", "", "After each save replay the seeds and explore again, until Ctrl-C")
+        ).metadata,
+    )
     generate_tests: str | None = field(
         default=None,
         metadata=Option(
@@ -457,7 +463,7 @@ _FLAGS = {
     "explore": {
         "Search": "config target_modules seed max_time max_runs patience workers isolate buggify_prob shrink "
         "confirm_fresh",
-        "Seeds": "known no_seeds prune_fixed_seeds",
+        "Seeds": "known no_seeds prune_fixed_seeds watch",
         "State": "save_state_to resume_from store",
         "Fleet": "on members image job_options on_interrupt project fleet_name",
         "Output": "verbose progress all generate_tests formats report_dir json",

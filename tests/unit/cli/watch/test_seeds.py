@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
-from ordeal.cli.watch import WarmProcess, Watch, is_watched
+from ordeal.cli.watch.seeds import WarmProcess, Watch, is_watched
 from ordeal.explore import Explorer
 
-from .conftest import PACKAGE_FOLDER, Run
+from ..conftest import PACKAGE_FOLDER, Run
 
 LIMITS = "LIMIT = 0\nENDS = False\n"
 MACHINES = """\

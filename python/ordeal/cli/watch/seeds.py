@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, override
 
 import msgspec
 
@@ -35,6 +35,8 @@ SECONDS_MAX = 120.0
 LINE_BYTES_MAX = 2**20
 #: A change is reported when there was no other for so long; editors write a file in several steps.
 QUIET_MILLISECONDS, WAIT_MILLISECONDS = 20, 400
+#: Without a change, a look at what goes on in between.
+LOOK_MILLISECONDS = 500
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -91,7 +93,7 @@ class WarmProcess:
     def _started(self, deadline: float) -> subprocess.Popen[bytes]:
         if self._process is None:
             self._rest = b""
-            start = "import sys; sys.path[:] = sys.argv[1:]; from ordeal.cli.warm_replay import main; main()"
+            start = "import sys; sys.path[:] = sys.argv[1:]; from ordeal.cli.watch.warm_replay import main; main()"
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-c", start, *sys.path],
                 stdin=subprocess.PIPE,
@@ -188,7 +190,8 @@ class Watch:
             each for each in self.groups.values() if each.belongs(changed) or before.get(each.name) is not each
         ]
         if concerned:
-            self._say(f"\n{', '.join(sorted({one_line(Path(file).name) for file in changed}))} changed")
+            if changed:
+                self._say(f"\n{', '.join(sorted({one_line(Path(file).name) for file in changed}))} changed")
             self._replay(concerned)
         return bool(concerned)
 
@@ -248,7 +251,45 @@ def is_watched(name: str) -> bool:
     return name.endswith((".py", ".toml")) or (Path(name).name.startswith("seed-") and ".json" in name)
 
 
-def watch_seeds(corpus: SeedCorpus, rule_timeout: float | None) -> int:
+class Between(Protocol):
+    """What goes on between two saves."""
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders in which a change may concern it, besides those of the seeds."""
+
+    def begin(self, watch: Watch, /) -> None:
+        """Begin, once all seeds have been replayed."""
+
+    def look(self, saved: Sequence[str], watch: Watch) -> bool:
+        """Take up what was saved, or look how it goes without that; return whether there are other folders now."""
+
+    def end(self) -> None:
+        """End."""
+
+
+class Waiting(Between):
+    """Nothing goes on."""
+
+    @property
+    @override
+    def folders(self) -> list[str]:
+        return []
+
+    @override
+    def begin(self, _watch: Watch, /) -> None:
+        terminal.say("Watching; Ctrl-C ends.")
+
+    @override
+    def look(self, saved: Sequence[str], watch: Watch) -> bool:
+        return bool(saved) and watch.changed(saved)
+
+    @override
+    def end(self) -> None:
+        pass
+
+
+def watch_seeds(corpus: SeedCorpus, rule_timeout: float | None, between: Between | None = None) -> int:
     """Replay all seeds, then those of what is saved, until Ctrl-C; return 1 when a seed failed in the end, else 0.
 
     Raises:
@@ -263,17 +304,19 @@ def watch_seeds(corpus: SeedCorpus, rule_timeout: float | None) -> int:
         try:
             watch = Watch(corpus, warm, terminal.say)
             watch.replay_all()
-            terminal.say("Watching; Ctrl-C ends.")
+            between = between or Waiting()
             with suppress(KeyboardInterrupt):
-                _follow(watch, changes)
+                between.begin(watch)
+                _follow(watch, between, changes)
+            between.end()
             return watch.exit_code
         finally:
             warm.close()
 
 
-def _follow(watch: Watch, changes: Callable[..., Iterator[set[tuple[Any, str]]]]) -> None:
+def _follow(watch: Watch, between: Between, changes: Callable[..., Iterator[set[tuple[Any, str]]]]) -> None:
     while True:
-        folders = watch.folders
+        folders = _folders(watch, between)
         found = changes(
             *folders,
             watch_filter=lambda _, name: is_watched(name),
@@ -281,8 +324,14 @@ def _follow(watch: Watch, changes: Callable[..., Iterator[set[tuple[Any, str]]]]
             debounce=WAIT_MILLISECONDS,
             recursive=False,
             raise_interrupt=True,
+            rust_timeout=LOOK_MILLISECONDS,
+            yield_on_timeout=True,
         )
         for batch in found:
-            watch.changed([name for _, name in batch])
-            if watch.folders != folders:
+            moved = between.look([name for _, name in batch], watch)
+            if moved and _folders(watch, between) != folders:
                 break
+
+
+def _folders(watch: Watch, between: Between) -> list[str]:
+    return sorted({*watch.folders, *between.folders})
