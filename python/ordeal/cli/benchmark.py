@@ -137,7 +137,15 @@ class _Trials:
         test = self._config.tests[0]
         unlimited = {"max_runs": None, "patience": 0, "verbose": False}
         options = exploration_options(
-            self._config, workers=workers, seed=seed, max_time=seconds, shrink=False, **unlimited
+            self._config,
+            workers=workers,
+            seed=seed,
+            max_time=seconds,
+            shrink=False,
+            # This machine is measured, whatever the settings say of others.
+            on=None,
+            store=None,
+            **unlimited,
         )
         options = options_of_entry(options, test)
         # Garbage of earlier trials is collected outside the measured time.

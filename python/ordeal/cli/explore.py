@@ -68,6 +68,8 @@ def run(given: Mapping[str, Any]) -> int:
     if own.watch:
         watching = importlib.import_module("ordeal.cli.watch.explore")
         return int(watching.explore_and_watch(own, config, options))
+    if own.dry_run:
+        return int(importlib.import_module("ordeal.cli.fleet.dry_run").print_jobs(config, options))
     terminal.say(_header(own, config, options))
     session = _Session(own, config, options)
     with session.kept():

@@ -372,6 +372,14 @@ class ExploreFlags:
             flag=Flag("--generate-tests", "PATH", "Write pytest functions"),
         ).metadata,
     )
+    dry_run: bool = field(
+        default=False,
+        metadata=Option(
+            SWITCH,
+            "start it",
+            flag=Flag("--dry-run", "", "Print the job that --on slurm or kubernetes would start; start nothing"),
+        ).metadata,
+    )
     all: bool = field(
         default=False,
         metadata=Option(
@@ -465,7 +473,7 @@ _FLAGS = {
         "confirm_fresh",
         "Seeds": "known no_seeds prune_fixed_seeds watch",
         "State": "save_state_to resume_from store",
-        "Fleet": "on members image job_options on_interrupt project fleet_name",
+        "Fleet": "on members image job_options on_interrupt project fleet_name dry_run",
         "Output": "verbose progress all generate_tests formats report_dir json",
     },
     "benchmark": {"Trials": "config max_workers time metric repeat seed", "Output": "simulate csv json"},

@@ -19,12 +19,14 @@ def main() -> int:
         missing = STORE_VARIABLE if task else TASK_VARIABLE
         terminal.say_error(f"{missing} is not set", "`ordeal explore --on ...` starts members")
         return WRONG_USE
-    attempt = os.environ.get("ORDEAL_FLEET_ATTEMPT", "") or os.environ.get("SLURM_RESTART_COUNT", "0")
+    attempt = os.environ.get("ORDEAL_FLEET_ATTEMPT", "")
     agent = Agent(
         Task.from_json(task),
         number_from(os.environ),
         store,
-        attempt=int(attempt) if attempt.isdecimal() else 1,
+        attempt=int(attempt) if attempt.isdecimal() else 0,
+        # A launcher that starts lost members again says so.
+        resumes=not attempt,
         say=sys.stderr.write,
     )
 

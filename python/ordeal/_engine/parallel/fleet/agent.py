@@ -18,11 +18,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 from ordeal._engine.formatting import one_line
-from ordeal._engine.parallel.fleet.board import LAUNCHER, Board, BoardError, Record, member_key, open_board, text_of
+from ordeal._engine.parallel.fleet.board import (
+    LAUNCHER,
+    Board,
+    BoardError,
+    Record,
+    member_key,
+    number_of,
+    open_board,
+    text_of,
+)
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, Task
 from ordeal._engine.version import version
 from ordeal.errors import WRONG_USE, OrdealError
@@ -35,7 +44,8 @@ BEAT_SECONDS = 1.0
 LEASE_SECONDS = 30.0
 #: How long the process that explores may take to report when it is to stop, then how long to end.
 STOP_SECONDS = 45.0
-#: How long past its time a member may shrink.
+#: What is counted over all attempts at a member.
+_PAST = ("runs", "steps")
 _LINE_SIZE_MAX = 2**16
 _LOG_CHARS = 1500
 #: Where the schedulers write which member this is.
@@ -51,11 +61,11 @@ class _Lease:
 
     def has_ended(self, record: Record | None) -> bool:
         """Return whether this member is to stop, from the launcher's record, which was read just now."""
-        if record is None:
-            return time.monotonic() - self.since > LEASE_SECONDS
-        state = text_of(record, "state")
+        state = "" if record is None else text_of(record, "state")
         if state in ("stopping", "ended"):
             return True
+        if record is None:
+            return time.monotonic() - self.since > LEASE_SECONDS
         if state == "left" or record.get("at") != self.seen:
             self.seen, self.since = record.get("at"), time.monotonic()
         return time.monotonic() - self.since > LEASE_SECONDS
@@ -65,12 +75,23 @@ class Agent:
     """One member of a fleet, in the process or thread that a launcher gave it."""
 
     def __init__(
-        self, task: Task, number: int, store: str, *, attempt: int = 1, say: Callable[[str], object] | None = None
+        self,
+        task: Task,
+        number: int,
+        store: str,
+        *,
+        attempt: int = 1,
+        resumes: bool = False,
+        say: Callable[[str], object] | None = None,
     ) -> None:
-        """``say`` writes what went wrong to the log of whoever started this member."""
+        """``say`` writes what went wrong to the log of whoever started this member.
+
+        With ``resumes``, a scheduler starts lost members again, so this looks for what the former attempt has done.
+        """
         self._task = task
         self._say = say or (lambda _text: None)
         self._number = number
+        self._resumes = resumes
         self._store = store
         self._lease = _Lease()
         self._stop_at = 0.0
@@ -83,6 +104,7 @@ class Agent:
             "attempt": attempt,
             "python": platform.python_version(),
             "job": os.environ.get("SLURM_JOB_ID", ""),
+            "since": time.time(),
         }
         self.stopped = False
 
@@ -97,6 +119,10 @@ class Agent:
             self._record |= {"state": "failed", "error": wrong[0], "hint": wrong[1]}
             self._tell()
             return WRONG_USE
+        if self._task.alone:
+            self._stand_in()
+        if self._resumes:
+            self._take_up()
         self._tell()
         with tempfile.TemporaryFile() as log:
             code = self._supervise(log)
@@ -110,6 +136,28 @@ class Agent:
                 break
             time.sleep(BEAT_SECONDS)
         return {"ended": 0, "failed": WRONG_USE}.get(str(self._record["state"]), 3)
+
+    def _stand_in(self) -> None:
+        """Write the record of a launcher, where people started the members, unless another member has."""
+        assert self._board is not None
+        record = {"state": "left", "on": "a job", "members": self._task.alone, "class": self._task.test_class}
+        with contextlib.suppress(BoardError):
+            if self._board.get(LAUNCHER) is None:
+                self._board.put(LAUNCHER, record)
+
+    def _take_up(self) -> None:
+        """Go on where a former attempt at this member ended: with the time that is left, and its runs counted."""
+        assert self._board is not None
+        try:
+            former = self._board.get(member_key(self._number))
+        except BoardError:
+            return
+        if former is None:
+            return
+        since = min(number_of(former, "since"), time.time())
+        self._record |= {"since": since, "restarts": number_of(former, "restarts") + 1}
+        self._record |= {f"past_{each}": number_of(former, f"past_{each}") + number_of(former, each) for each in _PAST}
+        self._task = replace(self._task, seconds=max(1.0, self._task.seconds - (time.time() - since)))
 
     def _unfit(self) -> tuple[str, str] | None:
         python = ".".join(platform.python_version_tuple()[:2])

@@ -39,6 +39,8 @@ QUEUE_SECONDS = 24 * 3600.0
 _WORTH_SECONDS = 3.0
 _NOTES_MAX = 10
 _DONE = ("ended", "failed")
+#: Why a member ended that was told to, by this launcher or by somebody else.
+_STOPPED = "interrupted"
 
 
 @dataclass(slots=True)
@@ -164,12 +166,17 @@ class Fleet:
             gone = [number for number in self._attempts if number not in running and states[number] not in _DONE]
             for number in gone:
                 self._replace(number)
-            waited_for = {number for number in running if not (plan.on_batch and states[number] in _DONE)}
+            waited_for = {number for number in running if not (plan.on_batch and self._is_done(number))}
             if not waited_for and (plan.on_batch or not self._launcher.running()):
                 return
             self._tell()
             time.sleep(POLL_SECONDS)
         self._note("The members took longer than they may, and were stopped.")
+
+    def _is_done(self, number: int) -> bool:
+        """Return whether a member has ended by itself; a scheduler that ended it may start it again."""
+        record = self._record(number)
+        return text_of(record, "state") in _DONE and text_of(record, "stopped") != _STOPPED
 
     def _is_told_to_stop(self) -> bool:
         """Return whether `ordeal fleet stop` has written over the launcher's record."""
@@ -220,7 +227,11 @@ class Fleet:
 
     def _sum(self, name: str, place: int) -> int:
         past = sum(attempt[place] for attempts in self._past.values() for attempt in attempts)
-        current = sum(int(number_of(self._record(number), name)) for number in self._attempts if self._attempts[number])
+        current = sum(
+            int(number_of(self._record(number), name) + number_of(self._record(number), f"past_{name}"))
+            for number in self._attempts
+            if self._attempts[number]
+        )
         return past + current
 
     def _tell(self) -> None:
@@ -259,6 +270,13 @@ class Fleet:
                 f"none of {counted(outcome.members, 'member')} reached the store",
                 hint="see that the members can reach it, and that ordeal is installed where they run",
             )
+        for number in self._attempts:
+            record = self._record(number)
+            if restarts := int(number_of(record, "restarts")):
+                times = "once" if restarts == 1 else f"{restarts} times"
+                self._note(f"Member {number} was started again by the scheduler, {times}.")
+            if text_of(record, "stopped") == _STOPPED and not outcome.interrupted:
+                self._note(f"Member {number} was stopped by something else; what it had found was kept.")
         for number, record in failed.items():
             self._note(f"Member {number} could not explore: {text_of(record, 'error')}.")
         return outcome

@@ -7,6 +7,7 @@ import dataclasses
 import json
 import shutil
 import time
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -40,7 +41,7 @@ def _given(plan: FleetPlan) -> dict[str, str]:
 
 
 def manifest_of(plan: FleetPlan, task: Task) -> str:
-    """Return the job as JSON, which kubectl takes like YAML. An address with a password is that of a secret.
+    """Return the job as YAML. An address with a password is that of a secret.
 
     Raises:
         ConfigError: there is a job option that is not known, or the pods cannot reach the store.
@@ -89,7 +90,20 @@ def manifest_of(plan: FleetPlan, task: Task) -> str:
             "template": {"metadata": {"labels": metadata["labels"]}, "spec": pod},
         },
     }
-    return json.dumps(job, indent=2) + "\n"
+    return "\n".join(_yaml(job)) + "\n"
+
+
+def _yaml(value: Any) -> Iterator[str]:
+    """Yield the lines of a mapping or a list. Texts are quoted as in JSON, which YAML reads alike."""
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+        name = f"{key}:" if isinstance(value, dict) else "-"
+        if not isinstance(each, dict | list):
+            yield f"{name} {json.dumps(each)}"
+        elif isinstance(value, dict):
+            yield name
+            yield from (f"  {line}" for line in _yaml(each))
+        else:
+            yield from (f"{'  ' if number else '- '}{line}" for number, line in enumerate(_yaml(each)))
 
 
 class KubernetesLauncher(Launcher):

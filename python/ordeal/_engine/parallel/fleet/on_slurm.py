@@ -27,7 +27,7 @@ def launcher(plan: FleetPlan) -> SlurmLauncher:
 
 def script_of(plan: FleetPlan, task: Task) -> str:
     """Return the script of the array job. The address of the store comes from the environment of `sbatch`."""
-    minutes = int(plan.task.seconds // 60) + 4
+    minutes = int(task.seconds // 60) + 4
     given = dict(option.partition("=")[::2] for option in plan.options.job_options)
     options = {
         "job-name": task.fleet,
@@ -90,15 +90,12 @@ class SlurmLauncher(Launcher):
     def running(self) -> set[int]:
         if self._job and time.monotonic() - self._asked_at >= POLL_SECONDS:
             self._asked_at = time.monotonic()
-            try:
-                answer = self._call("squeue", "--noheader", "--array", f"--jobs={self._job}", "--format=%K %T")
-            except FleetError as error:
-                # A job that ended a while ago is unknown; a controller that is away may come back.
-                if "Invalid job id" in error.message:
-                    self._running = set()
-                return self._running
-            rows = [line.split() for line in answer.splitlines()]
-            self._running = {int(row[0]) for row in rows if len(row) == 2 and row[0].isdecimal()}
+            # All jobs of this user: one that ended a while ago is not listed, which is no error. While the controller is
+            # away, what it said last holds.
+            with contextlib.suppress(FleetError):
+                listed = ("squeue", "--noheader", "--array", f"--user={os.getuid()}", "--format=%F %K")
+                rows = [line.split() for line in self._call(*listed).splitlines()]
+                self._running = {int(row[1]) for row in rows if row[0] == self._job and row[1].isdecimal()}
         return self._running
 
     def close(self, *, leave: bool) -> None:

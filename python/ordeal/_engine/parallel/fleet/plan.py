@@ -31,7 +31,10 @@ def _told() -> set[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What every member of a fleet is told. ``init`` and ``run`` are options of the Explorer that JSON can hold."""
+    """What every member of a fleet is told. ``init`` and ``run`` are options of the Explorer that JSON can hold.
+
+    ``alone`` is how many members there are without a launcher, else 0.
+    """
 
     fleet: str
     test_class: str
@@ -40,6 +43,7 @@ class Task:
     init: dict[str, Any] = field(default_factory=dict)
     run: dict[str, Any] = field(default_factory=dict)
     ordeal: str = field(default_factory=version)
+    alone: int = 0
     python: str = field(default_factory=lambda: ".".join(platform.python_version_tuple()[:2]))
 
     def to_json(self) -> str:
@@ -128,7 +132,7 @@ def _init(options: ExplorationOptions, kind: str, members: int) -> dict[str, Any
     if kind == "local" and not workers:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         workers = max(1, cores // members)
-    return {name: getattr(options, name) for name in _told()} | {"workers": workers or int(kind != "slurm")}
+    return {name: getattr(options, name) for name in sorted(_told())} | {"workers": workers or int(kind != "slurm")}
 
 
 def _run(run: Mapping[str, Any], members: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ A server may answer slowly and a network file system not at all, and neither may
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import subprocess
@@ -53,8 +54,10 @@ def read_failures(url: str, test_classes: Sequence[str], folder: Path, *, projec
     try:
         answer, _ = process.communicate(json.dumps(given).encode(), timeout=seconds)
     except subprocess.TimeoutExpired:
-        # Not waited for: it may hang in a file system that is gone.
         process.kill()
+        # It may hang in a file system that is gone, and then it is not waited for.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=1.0)
         hint = "see that this machine can reach it"
         raise StoreError(f"the store did not answer within {seconds:g} s", hint=hint) from None
     return _checked(answer)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import yaml
+
 from ordeal._engine.parallel.fleet.on_kubernetes import manifest_of
 from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
 from ordeal.config.fleet_options import FleetConfig
@@ -14,4 +16,7 @@ def test_the_job_holds_no_password() -> None:
     text = manifest_of(plan, task)
     assert "sesame" not in text
     assert "night" in text
-    assert ("--array=0-3" if plan.on == "slurm" else '"completions": 4') in text
+    assert yaml.safe_load(text)["spec"]["completions"] == 4
+    (container,) = yaml.safe_load(text)["spec"]["template"]["spec"]["containers"]
+    told = {each["name"]: each.get("value") for each in container["env"]}
+    assert Task.from_json(told["ORDEAL_FLEET_TASK"]) == task

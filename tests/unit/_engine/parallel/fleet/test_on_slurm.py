@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from ordeal._engine.parallel.fleet.on_slurm import script_of
+from pathlib import Path
+
+import pytest
+
+from ordeal._engine.parallel.fleet.on_slurm import SlurmLauncher, script_of
 from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
 from ordeal.config.fleet_options import FleetConfig
 
@@ -14,4 +18,28 @@ def test_the_job_holds_no_password() -> None:
     text = script_of(plan, task)
     assert "sesame" not in text
     assert "night" in text
-    assert ("--array=0-3" if plan.on == "slurm" else '"completions": 4') in text
+    assert "--array=0-3" in text
+
+
+def test_a_task_that_the_queue_no_longer_lists_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Another job of the user, and then a controller that is away.
+    answers = {"sbatch": "echo '7;cluster'", "squeue": "cat queue 2> /dev/null", "scancel": ":"}
+    for name, script in answers.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ordeal._engine.parallel.fleet.on_slurm.POLL_SECONDS", 0.0)
+    task = Task(fleet="night", test_class="m:A", seconds=60.0, path=())
+    members = SlurmLauncher(FleetPlan(task=task, on="slurm", members=3, store="dir://s", options=FleetConfig()))
+    queue = tmp_path / "queue"
+    queue.write_text("")
+    members.open()
+    for number in range(3):
+        members.start(task, number, 1)
+    queue.write_text("6 0\n7 1\n7 2\n")
+    assert members.running() == {1, 2}
+    queue.unlink()
+    assert members.running() == {1, 2}
+    queue.write_text("6 0\n")
+    assert members.running() == set()
