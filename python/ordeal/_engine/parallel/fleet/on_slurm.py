@@ -90,8 +90,8 @@ class SlurmLauncher(Launcher):
     def running(self) -> set[int]:
         if self._job and time.monotonic() - self._asked_at >= POLL_SECONDS:
             self._asked_at = time.monotonic()
-            # All jobs of this user: one that ended a while ago is not listed, which is no error. While the controller is
-            # away, what it said last holds.
+            # All jobs of this user: one that ended a while ago is not listed, which is no error. While the controller
+            # is away, what it said last holds.
             with contextlib.suppress(FleetError):
                 listed = ("squeue", "--noheader", "--array", f"--user={os.getuid()}", "--format=%F %K")
                 rows = [line.split() for line in self._call(*listed).splitlines()]
