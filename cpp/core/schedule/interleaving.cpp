@@ -12,7 +12,7 @@ constexpr std::uint64_t kWakeEdge = 0x9E3779B97F4A7C15ULL;
 constexpr std::uint64_t kTriple = 0xC2B2AE3D27D4EB4FULL;
 constexpr std::uint64_t kStrike = 0x165667B19E3779F9ULL;
 // Counts up to here are told apart, and larger ones only by their powers of two.
-constexpr std::uint64_t kExactCounts = 16;
+constexpr std::uint64_t kExactCounts = 32;
 // How many features one run has at most: what it does later is more of the same.
 constexpr std::size_t kFeaturesMax = std::size_t{1} << 14U;
 // Up to how many are searched one by one, which is quicker than a table.
@@ -26,9 +26,12 @@ std::uint64_t bucket(std::uint64_t count) noexcept {
 
 void Interleaving::step(std::uint64_t actor, std::uint64_t step) {
   const std::uint64_t at = mix64(actor + bucket(step));
+  if (at != at_) {
+    add(FeatureLevel::kReach, at);
+  }
   if (actor != actor_) {
-    add(mix64(at_ ^ kWakeEdge) + at);
-    add(mix64(mix64(before_ ^ kTriple) + actor_) + at);
+    add(FeatureLevel::kOrder, mix64(at_ ^ kWakeEdge) + at);
+    add(FeatureLevel::kOrder, mix64(mix64(before_ ^ kTriple) + actor_) + at);
     before_ = actor_;
     actor_ = actor;
   }
@@ -36,10 +39,11 @@ void Interleaving::step(std::uint64_t actor, std::uint64_t step) {
 }
 
 void Interleaving::struck(std::uint64_t place, std::uint32_t occurrence, std::uint32_t value) {
-  add(mix64(mix64(place ^ kStrike) + bucket(occurrence)) + bucket(value));
+  add(FeatureLevel::kStrike, mix64(mix64(place ^ kStrike) + bucket(occurrence)) + bucket(value));
 }
 
-void Interleaving::add(std::uint64_t feature) {
+void Interleaving::add(FeatureLevel level, std::uint64_t hash) {
+  const std::uint64_t feature = (hash << 2U) | static_cast<std::uint64_t>(level);
   if (known_.empty()) {
     if (std::ranges::find(features_, feature) != features_.end()) {
       return;

@@ -10,6 +10,14 @@
 
 namespace ordeal {
 
+// What a feature says, from what takes the most to bring about.
+enum class FeatureLevel : std::uint8_t {
+  kReach,   // someone came as far as this step of theirs
+  kOrder,   // whose step followed on whose
+  kStrike,  // what was decided at a place
+};
+inline constexpr std::size_t kFeatureLevels = 3;
+
 // The features of one run. Thread-compatible.
 class Interleaving {
  public:
@@ -22,8 +30,10 @@ class Interleaving {
   // In the order in which they came up, each once.
   [[nodiscard]] const std::vector<std::uint64_t>& features() const noexcept { return features_; }
 
+  static FeatureLevel level_of(std::uint64_t feature) noexcept { return static_cast<FeatureLevel>(feature & 3U); }
+
  private:
-  void add(std::uint64_t feature);
+  void add(FeatureLevel level, std::uint64_t hash);
 
   std::uint64_t actor_ = 0;   // who ran last
   std::uint64_t at_ = 0;      // and which of its steps, as a bucket

@@ -6,18 +6,23 @@
 namespace ordeal {
 namespace {
 
-// How many runs are drawn before any is changed, and how many are kept to be changed.
+// How many runs are drawn before any other, how many before any is changed, and how many are kept to be changed. A bug
+// that shows in a few drawn runs is not to be found later because of what steers.
 constexpr std::uint64_t kDrawnFirst = 4;
-constexpr std::size_t kRunsKeptMax = 512;
+constexpr std::uint64_t kUnsteeredFirst = 20;
+constexpr std::array<std::size_t, kFeatureLevels> kRunsKeptMax{256, 128, 128};
 // Runs with more decisions are not kept, as what each of them needs would hardly be found.
 constexpr std::size_t kDecisionsMax = 4096;
 constexpr std::size_t kFeaturesKept = 12;
 constexpr std::size_t kHitsMax = std::size_t{1} << 20U;
-// The smallest share of runs that a policy gets, and how fast what it brought once is forgotten.
-constexpr double kPolicyShareMin = 0.12;
+// The smallest share that a policy gets of the runs of the best, and how fast what it brought once is forgotten.
+constexpr std::array<double, kSchedulePolicies> kPolicyShareMin{0.35, 0.15, 0.12, 0.12};
 constexpr double kPolicyForget = 0.98;
 constexpr double kWordRange = 4294967296.0;
 constexpr double kSparseRateMax = 0.5;
+// How often the run to change is one of a level, where runs of all levels are kept. Whoever came farther than any
+// before brings more than an order of steps that was new, of which there are many.
+constexpr std::array<std::uint64_t, kFeatureLevels> kLevelShares{4, 2, 1};
 // Between how many runs the one to change is chosen.
 constexpr int kParentCandidates = 3;
 
@@ -67,8 +72,8 @@ SchedulePolicy SchedulePlanner::choose(Rng& rng) const {
   for (std::size_t i = 0; i < kSchedulePolicies; ++i) {
     const auto policy = static_cast<SchedulePolicy>(i);
     const bool needs_parent = policy == SchedulePolicy::kFollow || policy == SchedulePolicy::kChange;
-    const bool is_usable = ((policies_ >> i) & 1U) != 0 && !(needs_parent && kept_.empty());
-    weights[i] = is_usable ? std::max(weights[i], kPolicyShareMin * best) : 0;
+    const bool is_usable = ((policies_ >> i) & 1U) != 0 && !(needs_parent && (runs_ <= kUnsteeredFirst || kept() == 0));
+    weights[i] = is_usable ? std::max(weights[i], kPolicyShareMin[i] * best) : 0;
     total += weights[i];
   }
   double drawn = static_cast<double>(rng.below(std::uint64_t{1} << 32U)) / kWordRange * total;
@@ -111,17 +116,36 @@ std::uint64_t SchedulePlanner::worth(const Kept& kept) const {
   return rarest + kept.chosen;
 }
 
+std::size_t SchedulePlanner::kept() const noexcept {
+  std::size_t kept = 0;
+  for (const auto& of_level : kept_) {
+    kept += of_level.size();
+  }
+  return kept;
+}
+
 // Of a few, the one whose features are the rarest and that was changed the least.
 SchedulePlanner::Kept& SchedulePlanner::parent(Rng& rng) {
-  std::size_t best = rng.below(kept_.size());
+  std::uint64_t shares = 0;
+  for (std::size_t level = 0; level < kFeatureLevels; ++level) {
+    shares += kept_[level].empty() ? 0 : kLevelShares[level];
+  }
+  std::uint64_t drawn = rng.below(shares);
+  std::size_t level = 0;
+  while (kept_[level].empty() || drawn >= kLevelShares[level]) {
+    drawn -= kept_[level].empty() ? 0 : kLevelShares[level];
+    ++level;
+  }
+  std::vector<Kept>& kept = kept_[level];
+  std::size_t best = rng.below(kept.size());
   for (int i = 1; i < kParentCandidates; ++i) {
-    const std::size_t other = rng.below(kept_.size());
-    if (worth(kept_[other]) < worth(kept_[best])) {
+    const std::size_t other = rng.below(kept.size());
+    if (worth(kept[other]) < worth(kept[best])) {
       best = other;
     }
   }
-  ++kept_[best].chosen;
-  return kept_[best];
+  ++kept[best].chosen;
+  return kept[best];
 }
 
 // What a run needs to have got far is mostly what it decided last: late moments are more likely.
@@ -187,19 +211,21 @@ void SchedulePlanner::tell(const Schedule& schedule) {
   if (fresh.empty() || schedule.decisions().size() > kDecisionsMax) {
     return;
   }
-  if (kept_.size() == kRunsKeptMax) {
+  const FeatureLevel level = Interleaving::level_of(*std::ranges::min_element(fresh, {}, &Interleaving::level_of));
+  std::erase_if(fresh, [level](std::uint64_t feature) { return Interleaving::level_of(feature) != level; });
+  std::vector<Kept>& kept = kept_[static_cast<std::size_t>(level)];
+  if (kept.size() == kRunsKeptMax[static_cast<std::size_t>(level)]) {
     // The one that was changed the most, or is the most usual.
-    const auto worst = std::ranges::max_element(kept_, {}, [this](const Kept& kept) { return worth(kept); });
-    kept_.erase(worst);
+    kept.erase(std::ranges::max_element(kept, {}, [this](const Kept& each) { return worth(each); }));
   }
   if (fresh.size() > kFeaturesKept) {  // those that came up last took the most to reach
     fresh.erase(fresh.begin(), fresh.end() - static_cast<std::ptrdiff_t>(kFeaturesKept));
   }
-  kept_.push_back({.decisions = {schedule.decisions().begin(), schedule.decisions().end()},
-                   .moments = {schedule.moments().begin(), schedule.moments().end()},
-                   .features = std::move(fresh),
-                   .made = schedule.made(),
-                   .chance = plan_.chance});
+  kept.push_back({.decisions = {schedule.decisions().begin(), schedule.decisions().end()},
+                  .moments = {schedule.moments().begin(), schedule.moments().end()},
+                  .features = std::move(fresh),
+                  .made = schedule.made(),
+                  .chance = plan_.chance});
 }
 
 }  // namespace ordeal

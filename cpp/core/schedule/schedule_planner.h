@@ -49,14 +49,14 @@ class SchedulePlanner {
   void tell(const Schedule& schedule);
 
   // How many runs are kept, and how many features are known.
-  [[nodiscard]] std::size_t kept() const noexcept { return kept_.size(); }
+  [[nodiscard]] std::size_t kept() const noexcept;
   [[nodiscard]] std::size_t known() const noexcept { return hits_.size(); }
 
  private:
   struct Kept {
     std::vector<Decision> decisions;
     std::vector<std::uint64_t> moments;   // before each decision, how many were made
-    std::vector<std::uint64_t> features;  // those that were new, or some of them
+    std::vector<std::uint64_t> features;  // those that were new, or some of them; all of one level
     std::uint64_t made = 0;
     std::uint64_t chance = 0;
     std::uint64_t chosen = 0;
@@ -73,8 +73,8 @@ class SchedulePlanner {
   unsigned policies_;
   std::vector<double> horizon_;  // of each kind, how many decisions that are open a run makes
   SchedulePlan plan_;
-  std::vector<Kept> kept_;
-  tsl::robin_map<std::uint64_t, std::uint32_t> hits_;  // of each feature, how many runs had it
+  std::array<std::vector<Kept>, kFeatureLevels> kept_;  // by the level of what was new in them
+  tsl::robin_map<std::uint64_t, std::uint32_t> hits_;   // of each feature, how many runs had it
   std::array<double, kSchedulePolicies> gains_{};
   std::array<double, kSchedulePolicies> costs_{};
   std::uint64_t runs_ = 0;

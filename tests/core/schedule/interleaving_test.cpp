@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <vector>
@@ -24,7 +25,22 @@ TEST(Interleaving, DependsOnTheOrderOfSteps) {
   EXPECT_NE(features({1, 2, 1, 2}), features({1, 1, 2, 2}));
 }
 
-TEST(Interleaving, StepsOfOneActorAreNoFeature) { EXPECT_EQ(features({1, 1, 1}), features({1})); }
+TEST(Interleaving, TellsHowFarSomeoneCame) {
+  const auto near = features({1});
+  const auto far = features({1, 1});
+  ASSERT_EQ(far.size(), near.size() + 1);
+  EXPECT_EQ(Interleaving::level_of(far.back()), FeatureLevel::kReach);
+}
+
+TEST(Interleaving, WhoComesNoFartherBringsAnOrderAtMost) {
+  const auto known = features({1, 2});
+  for (const std::uint64_t feature : features({2, 1})) {
+    if (Interleaving::level_of(feature) == FeatureLevel::kReach) {
+      EXPECT_NE(std::ranges::find(known, feature), known.end());
+    }
+  }
+  EXPECT_NE(known, features({2, 1}));
+}
 
 TEST(Interleaving, HasEachFeatureOnce) {
   std::vector<std::uint64_t> actors;

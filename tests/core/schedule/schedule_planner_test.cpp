@@ -60,6 +60,19 @@ TEST(SchedulePlanner, SeedZeroDoesNothing) {
   }
 }
 
+// So a bug that shows in a few drawn runs is not found later.
+TEST(SchedulePlanner, TheFirstRunsFollowNoEarlierOne) {
+  SchedulePlanner planner(kKinds, kAll);
+  for (std::uint64_t run = 0; run < 20; ++run) {
+    const SchedulePlan& plan = planner.next(run);
+    EXPECT_TRUE(plan.fixed.empty());
+    EXPECT_TRUE(run >= 4 || plan.policy == SchedulePolicy::kDrawn);
+    Schedule schedule = plan.schedule();
+    stages(schedule, 9);
+    planner.tell(schedule);
+  }
+}
+
 TEST(SchedulePlanner, ItsSeedsDecideAll) {
   SchedulePlanner one(kKinds, kAll);
   SchedulePlanner other(kKinds, kAll);

@@ -62,7 +62,7 @@ def test_a_failure_needs_one_crash() -> None:
             await asyncio.sleep(0.1)
 
     with pytest.raises(OSError, match=r".") as caught:
-        simulate.explore(main, faults=[simulate.crash(), simulate.skew(), simulate.pause()])
+        simulate.explore(main, faults=[simulate.crash(), simulate.skew(), simulate.pause()], policy="random")
     (note,) = caught.value.__notes__
     assert "Needed: 1 crash, of " in note
     assert "db: crash after " in note
