@@ -10,7 +10,7 @@ import types
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from ordeal._engine.mutation.chimp_sites import sites
 from ordeal._engine.mutation.operators import OPERATORS, Change
@@ -201,6 +201,7 @@ def _compiled(text: bytes, source: Source, flags: int) -> types.CodeType:
     return code
 
 
+@lru_cache(maxsize=64)
 def _imported_names(source: Source) -> list[str]:
     found: dict[str, None] = {}
     waiting: list[ast.AST] = [source.tree]

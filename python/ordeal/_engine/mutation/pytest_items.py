@@ -14,10 +14,6 @@ import pytest
 OnFailure = Callable[[int, str], None]
 
 
-class _Noticed(BaseException):
-    """A test has failed: what is left of it is not run. Neither the test nor pytest may take it for a failure."""
-
-
 class FailureWatch:
     """A plugin that sees failures before pytest writes a report of them, which takes most of the time of one."""
 
@@ -26,17 +22,21 @@ class FailureWatch:
         self.reports: list[Any] = []
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
-        """Tell of an exception that is a failure: neither a skip nor an expected one."""
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> pytest.TestReport | None:
+        """Tell of an exception that is a failure, neither a skip nor an expected one, and make its report empty.
+
+        To raise from here instead would have pluggy warn, which takes long, and fails where warnings are errors.
+        """
         # unittest keeps what a test raised until its plugin asks for it, which comes after us.
         kept = getattr(item, "_excinfo", None)
         excinfo = call.excinfo if call.excinfo is not None or not kept else kept[0]
         if self.on_failure is None or excinfo is None:
-            return
-        if isinstance(excinfo.value, _Noticed):
-            raise excinfo.value
-        if not isinstance(excinfo.value, pytest.skip.Exception | SkipTest | pytest.xfail.Exception):
-            self.on_failure(excinfo.typename)
+            return None
+        if isinstance(excinfo.value, pytest.skip.Exception | SkipTest | pytest.xfail.Exception):
+            return None
+        self.on_failure(excinfo.typename)
+        vars(item).pop("_excinfo", None)
+        return pytest.TestReport(item.nodeid, item.location, {}, "failed", "", call.when)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -91,26 +91,16 @@ class Items:
         Whatever happens, no fixture is left over, so that this process can go on.
         """
         found: list[tuple[int, str]] = []
-
-        def notice(number: int, kind: str) -> None:
-            found.append((number, kind))
-            raise _Noticed
-
-        try:
-            self.run_until_failure(numbers, notice)
-        except _Noticed:
-            self._clean_up(self.all[found[0][0]])
-        return found[0] if found else None
-
-    def _clean_up(self, item: Any) -> None:
-        self._watch.on_failure = None
-        with suppress(Exception):
-            item.session._setupstate.teardown_exact(None)
-        if getattr(item, "_excinfo", None):
-            item._excinfo = None
-        # As pytest leaves an item that has run, and expects one that runs again.
-        item._request = False
-        item.funcargs = None
+        for at, number in enumerate(numbers):
+            self._watch.reports.clear()
+            self._watch.on_failure = lambda kind, number=number: found.append((number, kind))
+            self._run(numbers, at)
+            if found:
+                self._watch.on_failure = None
+                with suppress(Exception):
+                    self.all[number].session._setupstate.teardown_exact(None)
+                return found[0]
+        return None
 
     def _run(self, numbers: Sequence[int], at: int) -> None:
         item = self.all[numbers[at]]

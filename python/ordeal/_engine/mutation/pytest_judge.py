@@ -249,8 +249,11 @@ def _quiet_hypothesis() -> None:
 
 def _collect_in_fork(order: dict[str, Any], sources: list[Source], say: Say) -> None:
     """Judge in memory, in a fork: this process stays one that has imported nothing of the program."""
+    before = sum(os.times()[:4])
 
     def keep(message: dict[str, Any]) -> None:
+        if "baseline" in message:
+            message["cpu"] = before + sum(os.times()[:4])
         if "left" in message:
             Path(order["left"]).write_text(json.dumps(message), "utf-8")
         else:

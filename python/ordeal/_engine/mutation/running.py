@@ -36,6 +36,7 @@ class Judgement:
         names: all tests that pytest collected.
         flaky: tests that did not pass twice, and judge nothing.
         seconds: how long all took, and ``cpu_seconds`` of all processes.
+        baseline_seconds: the part of both before the first mutant.
     """
 
     verdicts: list[Verdict] = field(default_factory=list)
@@ -44,6 +45,8 @@ class Judgement:
     flaky: list[str] = field(default_factory=list)
     seconds: float = 0.0
     cpu_seconds: float = 0.0
+    baseline_seconds: float = 0.0
+    baseline_cpu_seconds: float = 0.0
     was_interrupted: bool = False
 
 
@@ -80,6 +83,8 @@ def judge_with_pytest(
         try:
             with judging(_JUDGE, path, folder) as messages:
                 for message in messages:
+                    if "baseline" in message:
+                        judgement.baseline_seconds = monotonic() - began
                     verdict = _take(message, judgement, by_id)
                     if verdict is not None:
                         found[verdict.mutant.id] = verdict
@@ -105,6 +110,7 @@ def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant
     if "baseline" in message:
         judgement.tests, judgement.flaky = int(message["baseline"]), [str(each) for each in message["flaky"]]
         judgement.names = [str(each) for each in message["names"]]
+        judgement.baseline_cpu_seconds = float(message["cpu"])
     if message.get("verdict") in WORDS and message.get("id") in by_id:
         return Verdict(
             by_id[message["id"]],

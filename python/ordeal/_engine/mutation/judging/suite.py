@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import gc
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -59,6 +60,9 @@ class Suite:
         if not len(self.items):
             raise Refused("no tests were collected")
         self.live = LiveFunctions(set(self._paths.values()))
+        # A collection in a fork would write to all pages of what is there now, and so copy them.
+        gc.collect()
+        gc.freeze()
         self.turns = Turns(self.live)
         numbers = list(range(len(self.items)))
         first = next(run_jobs([Job(lambda tell: self._run_covered(numbers, tell), 0, _BASELINE_SECONDS)], 1))

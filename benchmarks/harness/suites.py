@@ -1,0 +1,86 @@
+"""Released packages with their tests, from their sdists, to be mutated."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.peers import PEERS, PeerError, folder_with
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A package: what pip finds it by, its code and its tests in the sdist, and what the tests need beside it."""
+
+    name: str
+    version: str
+    code: str
+    tests: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+    @property
+    def arguments(self) -> list[str]:
+        """What pytest is given. An editable install of ordeal makes it warn, which some suites take for an error."""
+        return [*self.tests, "-W", "ignore::pytest.PytestAssertRewriteWarning", *self.options]
+
+    def folder(self) -> Path:
+        """Return the unpacked sdist. It is downloaded once.
+
+        Raises:
+            PeerError: it cannot be downloaded.
+        """
+        folder = PEERS / "sdists" / f"{self.name}-{self.version}"
+        if not (folder / "unpacked").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            command = [*(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:")]
+            command += ["--dest", str(folder), f"{self.name}=={self.version}"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            archives = list(folder.glob("*.tar.gz"))
+            if not archives:
+                raise PeerError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no sdist")
+            with tarfile.open(archives[0]) as archive:
+                archive.extractall(folder / "unpacked", filter="data")
+        return next((folder / "unpacked").iterdir())
+
+    def path(self) -> list[str]:
+        """Return the folders that its tests are run with on the path."""
+        folder = self.folder()
+        code = folder / self.code
+        home = code.parent if code.is_dir() or code.suffix == ".py" else folder
+        libraries = [str(folder_with(f"{self.name}-needs", *self.needs))] if self.needs else []
+        return [str(home), *([str(folder)] if home != folder else []), *libraries]
+
+
+_NO_OPTIONS = ("-o", "addopts=")
+SUITES = (
+    Suite("cachetools", "8.0.0", "src/cachetools", ("tests",)),
+    Suite("toolz", "1.2.0", "toolz", ("toolz/tests",)),
+    Suite("inflection", "0.5.1", "inflection", ("test_inflection.py",)),
+    Suite("semver", "3.1.1", "src/semver", ("tests",), options=_NO_OPTIONS),
+    Suite("parse", "1.22.4", "parse", ("tests",), options=_NO_OPTIONS),
+    Suite("python-slugify", "9.2.0", "slugify", ("tests",), ("text-unidecode==1.3",)),
+    # Its tests leave files open, which pytest takes for errors of tests that come later.
+    Suite("tinydb", "4.9.0", "tinydb", ("tests",), ("pyyaml",), (*_NO_OPTIONS, "-o", "filterwarnings=")),
+    Suite("isodate", "0.7.2", "src/isodate", ("tests",)),
+    Suite("schedule", "1.2.2", "schedule", ("test_schedule.py",), ("pytz",)),
+    Suite("iniconfig", "2.3.1", "src/iniconfig", ("testing",)),
+    Suite("pluggy", "1.7.0", "src/pluggy", ("testing",), ("pytest-benchmark", "py-cpuinfo")),
+)
+
+
+def suite_named(name: str) -> Suite:
+    """Return the package of a name.
+
+    Raises:
+        PeerError: there is none.
+    """
+    for suite in SUITES:
+        if suite.name == name:
+            return suite
+    raise PeerError(f"{name} is none of {', '.join(each.name for each in SUITES)}")
