@@ -11,7 +11,7 @@ import msgspec.structs
 from ordeal import _native
 from ordeal._engine.execution.settings import Tally
 from ordeal._engine.isolation.channel import ChannelError
-from ordeal._engine.parallel.messages import EarlierProcesses, Report, empty_report
+from ordeal._engine.parallel.messages import EarlierProcesses, Properties, Report, empty_report
 from ordeal._engine.properties.tracker import Tallies, tallies_of
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.trace_builder import Provenance
@@ -264,11 +264,15 @@ class MergedProgress:
         """Return the number of checkpoints that all workers hold now."""
         return sum(report.checkpoints for report in self._running.values())
 
-    def absorb_properties(self, watch: PropertyWatch) -> None:
-        """Have ``watch`` count the properties that the runs observed."""
-        for report in self._reports():
+    def absorb_properties(self, watch: PropertyWatch, number_of: Callable[[int, int], int]) -> None:
+        """Have ``watch`` count what the runs observed of properties. ``number_of`` numbers the runs of a worker."""
+        seen = [self._resumed.properties]
+        for worker, earlier in sorted(self._earlier.items()):
+            seen.append(_numbered(earlier.report, worker, -earlier.runs, number_of))
+        seen += [_numbered(report, worker, 0, number_of) for worker, report in sorted(self._running.items())]
+        for properties in seen:
             try:
-                watch.absorb(report.properties)
+                watch.absorb(properties)
             except PropertyError as error:
                 self._note_uncounted(error)
 
@@ -279,6 +283,22 @@ class MergedProgress:
         ended = [self._earlier[worker].report for worker in sorted(self._earlier)]
         resumed = [self._resumed] if self._resumed.tally else []
         return [*resumed, *ended, *(self._running[worker] for worker in sorted(self._running))]
+
+
+def _numbered(report: Report, worker: int, begins: int, number_of: Callable[[int, int], int]) -> Properties:
+    """Return the properties of a report with the runs of a worker numbered among those of all.
+
+    Its run 1 is the first after the processes that the worker had before, or after ``begins`` more of its runs.
+    """
+    return {
+        part: [
+            row | {"first_run": max(1, number_of(worker, run + begins))}
+            if isinstance(run := row.get("first_run"), int)
+            else row
+            for row in rows
+        ]
+        for part, rows in report.properties.items()
+    }
 
 
 def _kind_of(reports: Sequence[Report]) -> SnapshotKind:

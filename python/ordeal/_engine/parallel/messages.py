@@ -18,6 +18,10 @@ UPDATE, FOUND, PART, DONE, ERROR, FAILED = "news", "found", "part", "done", "err
 FROM_OTHERS = "given"
 
 
+#: A snapshot of a tracker of properties.
+Properties = dict[str, list[dict[str, str | int | float | bool | None]]]
+
+
 class Report(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A worker's progress since its start. ``counts`` says for each bucket how many runs failed in it."""
 
@@ -29,7 +33,7 @@ class Report(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     swarm: dict[str, int]
     run_kinds: dict[str, dict[str, int]]
     counts: dict[str, int]
-    properties: dict[str, list[dict[str, str | int | float | bool | None]]]
+    properties: Properties
     lines: dict[str, list[int]]
     discovery: tuple[int, int, float, float, float] | None
     faults: dict[str, list[int]] = {}

@@ -126,7 +126,7 @@ class Supervisor:
             self._close()
             self._folder.restore()
         with watch.recording():
-            self._merged.absorb_properties(watch)
+            self._merged.absorb_properties(watch, self._pool.number_of)
         return make_result(
             self._settings,
             self._targets,

@@ -27,7 +27,8 @@ class Tally:
     """What was seen of one property, or of one property in one cell.
 
     ``distance`` is the smallest one seen, for a property that compares numbers: see ``PropertyTracker.distances``.
-    ``details`` belong to the first failure.
+    ``details`` belong to the first failure. ``first_run`` is the run of an exploration in which a ``sometimes`` was
+    true, or a ``reachable`` was reached, for the first time.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Tally:
     failures: int = 0
     distance: float | None = None
     details: str = ""
+    first_run: int | None = None
 
     def passed(self) -> bool:
         """Whether there is enough evidence, and none against the property."""
@@ -58,14 +60,17 @@ class Tally:
     def describe(self) -> str:
         """Summarise what was seen in a few words."""
         hits = f"{self.hits} hit" if self.hits == 1 else f"{self.hits} hits"
+        first = "" if self.first_run is None else f", first in run {self.first_run}"
         if self.type == "reachable":
-            return hits if self.hits else "never reached"
+            return f"{hits}{first}" if self.hits else "never reached"
         if self.type == "unreachable":
             return f"reached, {hits}" if self.hits else "never reached"
         if not self.hits:
             return "never checked"
         if self.type == "sometimes":
-            return f"true in {self.passes} of {hits}" if self.passes else f"never true in {hits}{self._nearest()}"
+            return (
+                f"true in {self.passes} of {hits}{first}" if self.passes else f"never true in {hits}{self._nearest()}"
+            )
         return f"{self.failures} of {hits} failed" if self.failures else hits
 
     def _nearest(self) -> str:
@@ -97,6 +102,8 @@ class Tally:
         self.details = self.details or other.details
         if other.distance is not None:
             self.come_near(other.distance)
+        if other.first_run is not None:
+            self.first_run = other.first_run if self.first_run is None else min(self.first_run, other.first_run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +111,8 @@ class PropertyResult:
     """The result of one property. ``passes`` and ``failures`` add up to ``hits``.
 
     ``status`` is PASS or FAIL. ``evidence_status`` is NOT EXERCISED for a declared property that was never seen, and
-    ``status`` otherwise. ``details`` belong to the first failure, as text.
+    ``status`` otherwise. ``details`` belong to the first failure, as text. ``first_run`` is the run of an exploration
+    that first saw a ``sometimes`` true or reached a ``reachable``.
     """
 
     name: str
@@ -116,6 +124,7 @@ class PropertyResult:
     evidence_status: Status
     summary: str
     details: str
+    first_run: int | None = None
 
     @classmethod
     def of(cls, tally: Tally) -> PropertyResult:
@@ -131,6 +140,7 @@ class PropertyResult:
             evidence_status=status if tally.hits else "NOT EXERCISED",
             summary=f"{tally.name} ({tally.type}: {tally.describe()})",
             details=tally.details,
+            first_run=tally.first_run,
         )
 
 
@@ -234,6 +244,8 @@ class PropertyTracker:
         self._enabled = enabled
         self._active = enabled.on  # the flag is for the fast paths; reading it takes longer than everything else here
         self._tallies = Tallies()
+        #: The run of an exploration that goes on.
+        self.run: int | None = None
         #: The properties that came nearer since the names were last taken: by a rung of the numbers they compare, or
         #: because a ``sometimes`` was true for the first time.
         self.nearer: dict[str, None] = {}
@@ -299,6 +311,8 @@ class PropertyTracker:
                 self._counted.add(name)
                 self._counts.add(name, PROPERTY_TYPES.index(kind))
             tally.count(passed, not passed)
+            if became_true:
+                tally.first_run = self.run
             came_near = distance is not None and tally.come_near(distance)
             if became_true or came_near:
                 self.nearer[name] = None
@@ -403,6 +417,8 @@ class PropertyTracker:
                 became_true = tally.passes > 0 and before.is_yet_to_become_true
                 distance, tally.distance = tally.distance, None
                 before.add(tally)
+                if became_true and before.first_run is None:
+                    before.first_run = self.run
                 came_near = distance is not None and before.come_near(distance)
                 if became_true or came_near:
                     self.nearer[tally.name] = None
@@ -455,6 +471,7 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "failures": int,
     "distance": (int, float, type(None)),
     "details": str,
+    "first_run": (int, type(None)),
 }
 assert set(_FIELDS) == {each.name for each in fields(Tally)}
 

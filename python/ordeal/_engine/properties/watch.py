@@ -31,6 +31,7 @@ class PropertyWatch:
                 yield
             finally:
                 self.results, self.cells = tracker.results, tracker.cells
+                tracker.run = None
                 tracker.take_nearer()
 
     @contextmanager
@@ -41,6 +42,10 @@ class PropertyWatch:
             yield
         finally:
             tracker.active = False
+
+    def number_run(self, run: int) -> None:
+        """Say which run begins, for what it is the first to see."""
+        tracker.run = run
 
     def begin_run(self) -> None:
         """Forget what came nearer in a step that did not end well: no run can continue from there."""
@@ -67,6 +72,7 @@ class PropertyWatch:
         """Count from zero in a fork."""
         tracker.reset()
         tracker.take_nearer()
+        tracker.run = None  # the process that absorbs it knows
         tracker.active = True
 
     def take_snapshot(self) -> Snapshot:

@@ -120,6 +120,7 @@ class ReportedProperty(msgspec.Struct, kw_only=True):
     evidence_status: Status
     summary: str
     details: str
+    first_run: int | None = None
 
 
 class Cell(msgspec.Struct, kw_only=True):

@@ -224,6 +224,7 @@ class Search:
         if self.monitoring.monitor is not None:
             self.monitoring.begin_run(spec.run_id, self.progress)
         self._learning.begin_run()
+        self.watch.number_run(spec.run_id)
         self.faults.begin_run()
         self.randoms.reseed()
         snapshot = self.checkpoints.copy_of(spec.checkpoint)

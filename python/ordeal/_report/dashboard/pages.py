@@ -165,7 +165,7 @@ def _class_values(view: ClassView, number: int, result: Mapping[str, Any] | None
         "found_more": max(0, len(view.found) - ROWS_MAX),
         "chart": coverage_chart(view.points, view.marks, f"coverage-{number}"),
         "rules": {} if result is None else rule_heat(result["rules"]),
-        "properties": [] if result is None else property_rows(result["properties"]),
+        "properties": [] if result is None else property_rows(result["properties"], view.points),
         "seeds": view.seeds[:ROWS_MAX],
         "notes": view.notes[:ROWS_MAX],
     }

@@ -143,7 +143,7 @@ def _class_values(
         "gaps": [{"place": f"{row['file']}:{row['line']}", "code": row["code"]} for row in gaps[:ROWS_MAX]],
         "missed": missed[:ROWS_MAX],
         "gaps_title": f"Not reached: {_gaps_text(result)}",
-        "properties": property_rows(result["properties"]),
+        "properties": property_rows(result["properties"], points),
         "rules": rule_heat(result.get("rules", [])),
         "heat": _heat(result["reliability_cells"]),
         "faults": result["faults"][:ROWS_MAX],
@@ -212,13 +212,20 @@ def _gaps_text(result: Mapping[str, Any]) -> str:
     return f"{counted(lines, 'line')}, {counted(len(behavior['coverage_gaps']), 'branch', 'branches')}"
 
 
-def property_rows(properties: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows of the table of properties."""
+def property_rows(properties: Sequence[Mapping[str, Any]], points: Sequence[Point]) -> list[dict[str, Any]]:
+    """Return the rows of the table of properties. The ``points`` of the curve say about when a run was made."""
     return [
-        {**row, "status": status, "kind": _STATUS_KINDS[status]}
+        {**row, "status": status, "kind": _STATUS_KINDS[status], "first": _first_text(row.get("first_run"), points)}
         for row in sorted(properties, key=lambda row: _PROPERTY_ORDER.index(_status_of(row)))[:ROWS_MAX]
         for status in [_status_of(row)]
     ]
+
+
+def _first_text(run: int | None, points: Sequence[Point]) -> str:
+    if run is None:
+        return ""
+    after = next((point for point in points if point.runs >= run), None)
+    return f"run {run:,}" if after is None else f"run {run:,}, within {after.seconds:.2g} s"
 
 
 def _status_of(row: Mapping[str, Any]) -> str:

@@ -203,3 +203,32 @@ def test_a_checkpoint_that_is_worth_more_is_never_outdone() -> None:
     assert watch.superseded(["x"], 0) == []
     assert watch.superseded(["x"], 2) == []
     assert watch.superseded([], 3) == []
+
+
+class Counting(ChaosTest):
+    """Sees something in its third step at the earliest."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps = 0
+
+    @rule()
+    def go(self) -> None:
+        self.steps += 1
+        sometimes(self.steps > 2, "three steps")
+        sometimes(self.steps < 0, "nothing")
+        always(self.steps, "counts")
+
+
+@pytest.mark.parametrize(("workers", "isolate"), [(1, False), (1, True), (2, True)])
+def test_it_is_told_which_run_saw_something_first(workers: int, isolate: bool) -> None:
+    result = Explorer(Counting, seed=5, workers=workers, isolate=isolate).run(max_runs=40)
+    first = {row.name: row.first_run for row in result.properties}
+    assert (first["nothing"], first["counts"]) == (None, None)
+    run = first["three steps"]
+    assert run is not None
+    assert 1 <= run <= 40
+    assert f", first in run {run})" in result.summary()
+    if workers == 1 and run > 1:
+        earlier = Explorer(Counting, seed=5, workers=1, isolate=False).run(max_runs=run - 1)
+        assert {row.name: row.passes for row in earlier.properties}["three steps"] == 0
