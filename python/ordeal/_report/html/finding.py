@@ -213,12 +213,25 @@ def _passing_text(view: TraceView) -> str:
 def lane_table(events: Sequence[LaneEvent]) -> dict[str, Any]:
     """Return a column for each lane and a row for each event, in order; empty without events.
 
-    Of many lanes, those with the first events have columns.
+    What leads from one lane to another is an arrow from the event to the column of the other. Of many lanes, those with
+    the first events have columns.
     """
     names = list(dict.fromkeys(name for event in events for name in (event.lane, event.to) if name))[:LANES_MAX]
-    texts = {event: f"{event.text} \u2192 {event.to}" if event.to else event.text for event in events}
-    rows = [[texts[event] if name == event.lane else "" for name in names] for event in events if event.lane in names]
+    rows = [_lane_row(event, names) for event in events if event.lane in names]
     return {"names": names, "rows": rows} if rows else {}
+
+
+def _lane_row(event: LaneEvent, names: Sequence[str]) -> list[dict[str, str]]:
+    begins = names.index(event.lane)
+    ends = names.index(event.to) if event.to in names else begins
+    first, last = min(begins, ends), max(begins, ends)
+    row = [{"text": "", "kind": "through" if first < at < last else ""} for at in range(len(names))]
+    text = f"{event.text} \u2192 {event.to}" if event.to else event.text
+    direction = "" if begins == ends else "right" if ends > begins else "left"
+    row[begins] = {"text": text, "kind": f"happened {direction}".strip()}
+    if direction:
+        row[ends] = {"text": "\u25b6" if direction == "right" else "\u25c0", "kind": f"arrived {direction}"}
+    return row
 
 
 # -- steps ------------------------------------------------------------------------------------------------------------

@@ -23,9 +23,10 @@ def test_the_published_schema_is_that_of_the_type(name: str) -> None:
     assert published == schemas()[name]
 
 
-def test_reports_are_as_the_schema_says() -> None:
+@pytest.mark.parametrize("seeds", [range(40), pytest.param(range(40, 1000), marks=pytest.mark.nightly)], ids=str)
+def test_reports_are_as_the_schema_says(seeds: range) -> None:
     validator = jsonschema.Draft202012Validator(schemas()["report"])
-    for seed in range(40):
+    for seed in seeds:
         document = json.loads(json.dumps(make_document(seed)))
         validator.validate(document)
         converted = msgspec.to_builtins(msgspec.convert(document, ReportDocument))

@@ -108,6 +108,20 @@ def test_a_step_is_shown_beside_the_passing_run() -> None:
 
 def test_lanes_are_columns_and_events_are_rows_in_order() -> None:
     events = [LaneEvent("a", "sends", "b"), LaneEvent("b", "wakes up")]
-    assert lane_table(events) == {"names": ["a", "b"], "rows": [["sends \u2192 b", ""], ["", "wakes up"]]}
+    table = lane_table(events)
+    assert table["names"] == ["a", "b"]
+    assert [[cell["text"] for cell in row] for row in table["rows"]] == [["sends \u2192 b", "\u25b6"], ["", "wakes up"]]
     assert lane_table([]) == {}
+
+
+def test_an_arrow_leads_from_lane_to_lane() -> None:
+    events = [
+        LaneEvent("a", "runs"),
+        LaneEvent("b", "runs"),
+        LaneEvent("c", "answers", "a"),
+        LaneEvent("a", "asks", "c"),
+    ]
+    back, there = lane_table(events)["rows"][2:]
+    assert [cell["kind"] for cell in back] == ["arrived left", "through", "happened left"]
+    assert [cell["kind"] for cell in there] == ["happened right", "through", "arrived right"]
     assert len(lane_table([LaneEvent(str(number), "runs") for number in range(50)])["names"]) == 12
