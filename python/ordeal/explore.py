@@ -19,9 +19,9 @@ from ordeal._engine.execution.settings import Progress, Settings, ShrinkListener
 from ordeal._engine.isolation.live_threads import program_threads, threads_text
 from ordeal._engine.isolation.memory_limit import MEBIBYTE, limited_memory
 from ordeal._engine.parallel.background_compaction import StoreOptions, spool_folder
-from ordeal._engine.parallel.fleet.fleet import Fleet
-from ordeal._engine.parallel.fleet.home import edges_in, pull
-from ordeal._engine.parallel.fleet.plan import make_plan
+from ordeal._engine.parallel.fleet.fleet import Fleet, FleetOutcome
+from ordeal._engine.parallel.fleet.home import BACK_SECONDS, edges_in, pull, when_back
+from ordeal._engine.parallel.fleet.plan import FleetPlan, make_plan
 from ordeal._engine.parallel.fleet.summary import fleet_result
 from ordeal._engine.parallel.supervisor import Supervisor, can_supervise, usable_cores
 from ordeal._engine.parallel.sync import Sharing
@@ -32,7 +32,7 @@ from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.buggify import DEFAULT_PROBABILITY
 from ordeal.config.arguments import checked_arguments
 from ordeal.config.options import DEFAULT_SWARM_POLICY, ExplorationOptions, values_of
-from ordeal.errors import ConfigError, MachineError
+from ordeal.errors import ConfigError, MachineError, StoreError
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
 from ordeal.store import namespace_of
 from ordeal.swarm.weights import distribution_of
@@ -240,18 +240,30 @@ class Explorer:
     def _explored_by_fleet(self, given: dict[str, Any], progress: Progress | None) -> ExplorationResult:
         """Have a fleet explore, and confirm here what it found."""
         plan = make_plan(class_path(self.test_class, self._driver.definition.cls), self.options, given)
-        namespace = namespace_of(self._driver.definition.cls, self.targets, instrumentation=self.options.coverage)
+        namespace = self._namespace()
         outcome = Fleet(plan, progress).run()
         with TemporaryDirectory(prefix="ordeal-fleet-") as folder:
             corpus = SeedCorpus(self.options.corpus_dir or folder)
-            _, wrong = pull(plan.store, namespace, plan.task.test_class, corpus)
-            edges = edges_in(plan.store, namespace)
+            wrong, edges = self._brought_home(plan, namespace, corpus, outcome)
             values = values_of(self.options) | dict.fromkeys(("on", "store", "image", "fleet_name"))
             names = inspect.signature(Explorer).parameters.keys() - {"test_class"}
             here = {name: values[name] for name in names} | {"workers": 1, "isolate": True, "corpus_dir": corpus.folder}
             # The seeds are what counts; a search runs at least once.
             result = Explorer(self.test_class, **here).run(**given | {"max_runs": 1}, shrink_progress=None)
         return fleet_result(result, outcome, edges, wrong, kept=self.options.corpus_dir is not None)
+
+    def _brought_home(
+        self, plan: FleetPlan, namespace: str, corpus: SeedCorpus, outcome: FleetOutcome
+    ) -> tuple[list[str], int]:
+        """Save what members found, and return what was refused, and how many edges they reached."""
+        try:
+            _, wrong = when_back(lambda: pull(plan.store, namespace, plan.task.test_class, corpus), BACK_SECONDS)
+            return wrong, when_back(lambda: edges_in(plan.store, namespace), BACK_SECONDS)
+        except StoreError as error:
+            outcome.notes.append(
+                f"What members found is still in the store: {error.message}. `ordeal seeds pull` takes it home."
+            )
+            return [], 0
 
     def _explored_here(self, settings: Settings, threads: list[str]) -> ExplorationResult:
         """Explore in this process, because ``threads`` would not survive in forked ones.
@@ -291,9 +303,12 @@ class Explorer:
         options = self.options
         if options.store is None:
             return None
+        return StoreOptions(options.store, self._namespace(), spool_folder())
+
+    def _namespace(self) -> str:
+        """Return the namespace of a store in which this exploration shares: the same code, explored in the same way."""
         cls = self._driver.definition.cls
-        namespace = namespace_of(cls, self.targets, instrumentation=options.coverage)
-        return StoreOptions(options.store, namespace, spool_folder())
+        return namespace_of(cls, self.targets, instrumentation=self.options.coverage)
 
     def exhaustive(
         self,

@@ -16,6 +16,7 @@ from ordeal._engine.parallel.messages import ERROR, Broken, pack_keys, unpack_ke
 from ordeal._engine.triage.messages import pack, unpack
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError, StoreError
+from ordeal.result.notes import NoteKind
 from ordeal.store import Entry, FailureReport, Incoming, Outgoing, Store, open_store
 
 #: How often the store is synchronised, in seconds, and how often all members together do so in a second. Each member
@@ -232,7 +233,7 @@ class StoreClient:
 
     def _note_pause(self, paused: str) -> None:
         if paused and not self._paused:
-            self._merged.note(f"The store was away for a while: {paused}.")
+            self._merged.note(f"The store was away for a while: {paused}.", NoteKind.STORE_AWAY)
         self._paused = paused
 
 

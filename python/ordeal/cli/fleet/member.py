@@ -5,6 +5,7 @@ Neither the command line nor the environment holds the address of the store, whi
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -14,11 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._engine.execution.class_path import load_class, trust
+from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.formatting import describe_error, one_line
+from ordeal._engine.parallel.background_compaction import spool_folder
+from ordeal._engine.parallel.fleet.home import BACK_SECONDS, publish_left, when_back
 from ordeal._engine.parallel.fleet.plan import Task
 from ordeal.errors import WRONG_USE, OrdealError
 from ordeal.explore import Explorer
-from ordeal.result import ExplorationResult, ProgressSnapshot
+from ordeal.result import ExplorationResult, NoteKind, ProgressSnapshot
+from ordeal.result.notes import has_kind
+from ordeal.store import namespace_of
 
 TELL_SECONDS = 0.5
 
@@ -92,8 +98,15 @@ def _explored(task: Task, store: str, teller: _Teller) -> ExplorationResult:
         os.chdir(folder)
     sys.path.insert(0, str(Path.cwd()))
     trust(task.test_class)
-    explorer = Explorer(load_class(task.test_class), **task.init, isolate=True, store=store)
-    return explorer.run(**task.run, max_time=task.seconds, progress=teller.progress)
+    machine = load_class(task.test_class)
+    explorer = Explorer(machine, **task.init, isolate=True, store=store)
+    result = explorer.run(**task.run, max_time=task.seconds, progress=teller.progress)
+    if has_kind(result.notes, NoteKind.STORE_AWAY):
+        cls = make_driver(machine, None).definition.cls
+        namespace = namespace_of(cls, explorer.targets, instrumentation=explorer.options.coverage)
+        with contextlib.suppress(OrdealError):
+            when_back(lambda: publish_left(store, namespace, spool_folder()), BACK_SECONDS)
+    return result
 
 
 if __name__ == "__main__":

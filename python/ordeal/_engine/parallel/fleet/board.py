@@ -129,6 +129,8 @@ class RedisBoard(Board):
             password=unquote(parts.password) if parts.password else None,
             socket_timeout=TIMEOUT_SECONDS,
             socket_connect_timeout=TIMEOUT_SECONDS,
+            # Whoever asks does so again by himself, and must notice in time that the server is away.
+            retry=importlib.import_module("redis.retry").Retry(importlib.import_module("redis.backoff").NoBackoff(), 0),
         )
 
     def put(self, key: str, record: Mapping[str, Any]) -> None:
@@ -137,7 +139,9 @@ class RedisBoard(Board):
         pipeline.expire(self._key, KEPT_SECONDS)
         if key == LAUNCHER:
             pipeline.zadd("ordeal:fleets", {self._fleet: time.time()})
-        self._asked(pipeline.execute)
+        answers = self._asked(lambda: pipeline.execute(raise_on_error=False))
+        for answer in answers:
+            self._asked(lambda answer=answer: _checked(answer))
 
     def get(self, key: str) -> Record | None:
         data = self._asked(lambda: self._client.hget(self._key, key))
@@ -159,6 +163,12 @@ class RedisBoard(Board):
             return ask()
         except self._failed as error:
             raise BoardError(f"{self._place}: {one_line(str(error), limit=200)}") from error
+
+
+def _checked(answer: object) -> object:
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
 def _encoded(record: Mapping[str, Any]) -> bytes:

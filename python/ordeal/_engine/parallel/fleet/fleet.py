@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import time
@@ -25,6 +26,8 @@ from ordeal.result import ProgressSnapshot
 from ordeal.store.open import shown_address
 
 POLL_SECONDS = 0.25
+#: How long after its own record a launcher looks whether another one has the name.
+CLAIM_SECONDS = 0.3
 #: How often the launcher says that it is there.
 BEAT_SECONDS = 2.0
 #: A record that is older is of a launcher that is gone, or of a member that is lost.
@@ -77,6 +80,7 @@ class Fleet:
         self._records: dict[str, Record] = {}
         self._past: dict[int, list[tuple[int, int]]] = {}
         self._away_since = 0.0
+        self._is_other = False
 
     def run(self) -> FleetOutcome:
         """Start all members, and return when the last has ended, or with Ctrl-C.
@@ -93,6 +97,7 @@ class Fleet:
         leave = False
         try:
             self._say("running", must=True)
+            self._check_claim()
             for number in self._attempts:
                 self._start(number)
             self._wait()
@@ -100,10 +105,11 @@ class Fleet:
             self._outcome.interrupted = True
             leave = self._outcome.left = plan.options.on_interrupt == "leave"
         finally:
-            self._say("left" if leave else "stopping")
+            if not self._is_other:
+                self._say("left" if leave else "stopping")
             self._launcher.close(leave=leave)
             self._look()
-            if not leave:
+            if not leave and not self._is_other:
                 self._say("ended")
         return self._summed_up()
 
@@ -121,6 +127,19 @@ class Fleet:
                 raise FleetError(
                     f"the fleet `{name}` runs already, started on {text_of(record, 'host') or 'another machine'}",
                     hint="write another `--fleet-name`, or stop it with `ordeal fleet stop URL --name " + name + "`",
+                )
+
+    def _check_claim(self) -> None:
+        """Refuse a name that another launcher took at the same moment: the one that wrote last has it."""
+        assert self._board is not None
+        time.sleep(CLAIM_SECONDS)
+        with contextlib.suppress(BoardError):
+            record = self._board.get(LAUNCHER) or {}
+            if (text_of(record, "host"), number_of(record, "pid")) != (socket.gethostname(), os.getpid()):
+                self._is_other = True
+                raise FleetError(
+                    f"the fleet `{self._plan.task.fleet}` was started twice at the same moment",
+                    hint="write another `--fleet-name` for one of them",
                 )
 
     def _say(self, state: str, *, must: bool = False) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import time
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.storage.trace_file import Trace
 from ordeal.errors import OrdealError, StoreError
-from ordeal.store import FailureReport, open_store
+from ordeal.store import FailureReport, Store, open_store
 from ordeal.store.open import open_readers, shown_address
+
+#: How long to wait for a store that is away when a member or a fleet ends, in seconds.
+BACK_SECONDS = 45.0
 
 TRACE_BYTES_MAX = 2**20
 FAILURES_MAX = 1000
@@ -24,11 +28,9 @@ def pull(url: str, namespace: str, test_class: str, corpus: SeedCorpus) -> tuple
     Raises:
         StoreError: the store cannot be reached.
     """
-    store = open_store(url, namespace)
-    try:
+    with open_store(url, namespace) as store:
         reports = store.failures()
-    finally:
-        store.close()
+        _check(store, url)
     return _saved(reports, {test_class}, corpus)
 
 
@@ -42,12 +44,16 @@ def pull_all(url: str, test_classes: Collection[str], corpus: SeedCorpus) -> tup
     for store in open_readers(url):
         try:
             reports += store.failures()
-            if store.trouble:
-                hint = "see that this machine can reach it"
-                raise StoreError(f"the store {shown_address(url)} cannot be read: {store.trouble}", hint=hint)
+            _check(store, url)
         finally:
             store.close()
     return _saved(reports, test_classes, corpus)
+
+
+def _check(store: Store, url: str) -> None:
+    if store.trouble:
+        hint = "see that this machine can reach it"
+        raise StoreError(f"the store {shown_address(url)} cannot be read: {store.trouble}", hint=hint)
 
 
 def _saved(
@@ -70,14 +76,39 @@ def _saved(
     return list(dict.fromkeys(saved)), list(dict.fromkeys(wrong))
 
 
+def when_back[T](action: Callable[[], T], seconds: float) -> T:
+    """Return what ``action`` returns, tried again for so long while the store is away.
+
+    Raises:
+        StoreError: the store is still away.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return action()
+        except StoreError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(1.0)
+
+
+def publish_left(url: str, namespace: str, folder: Path) -> None:
+    """Publish what a member that has ended could not, because the store was away.
+
+    Raises:
+        StoreError: the store is still away. The next member that starts on this machine publishes it.
+    """
+    with open_store(url, namespace, folder=folder) as store:
+        store.join()
+
+
 def edges_in(url: str, namespace: str) -> int:
     """Return how many edges the members of ``namespace`` have reached.
 
     Raises:
         StoreError: the store cannot be reached.
     """
-    store = open_store(url, namespace)
-    try:
-        return len(store.edges())
-    finally:
-        store.close()
+    with open_store(url, namespace) as store:
+        edges = len(store.edges())
+        _check(store, url)
+        return edges

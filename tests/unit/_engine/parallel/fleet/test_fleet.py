@@ -63,3 +63,18 @@ def test_two_fleets_have_two_names(tmp_path: Path) -> None:
     open_board(f"dir://{tmp_path}", "f").put("launcher", {"state": "running", "host": "elsewhere"})
     with pytest.raises(FleetError, match="runs already, started on elsewhere"):
         Fleet(plan_in(tmp_path), launcher=Scripted(f"dir://{tmp_path}")).run()
+
+
+def test_of_two_fleets_that_take_a_name_at_once_the_later_one_has_it(tmp_path: Path) -> None:
+    board = open_board(f"dir://{tmp_path}", "f")
+
+    class Late(Scripted):
+        def open(self) -> None:
+            self.board = board
+
+    launcher = Late(f"dir://{tmp_path}")
+    fleet = Fleet(plan_in(tmp_path), launcher=launcher)
+    fleet._say = lambda _state, *, must=False: board.put("launcher", {"state": "running", "host": "elsewhere"})  # type: ignore[method-assign]
+    with pytest.raises(FleetError, match="at the same moment"):
+        fleet.run()
+    assert launcher.closed

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ordeal._engine.parallel.fleet.home import edges_in, pull
+import pytest
+
+from ordeal._engine.parallel.fleet.home import edges_in, pull, when_back
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
+from ordeal.errors import StoreError
 from ordeal.store import Entry, FailureReport, Outgoing, open_store
 
 
@@ -25,3 +28,19 @@ def test_each_failure_is_a_seed_and_others_are_refused(tmp_path: Path) -> None:
     assert [Trace.load(path).test_class for path in saved] == ["m:A"]
     assert len(wrong) == 2
     assert edges_in(url, "names") == 2
+
+
+def test_a_store_that_comes_back_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[StoreError | int] = [StoreError("away"), 7]
+    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+
+    def ask() -> int:
+        answer = answers.pop(0)
+        if isinstance(answer, StoreError):
+            raise answer
+        return answer
+
+    assert when_back(ask, 30.0) == 7
+    answers.append(StoreError("away for good"))
+    with pytest.raises(StoreError, match="for good"):
+        when_back(ask, 0.0)
