@@ -65,7 +65,9 @@ def test_two_fleets_have_two_names(tmp_path: Path) -> None:
         Fleet(plan_in(tmp_path), launcher=Scripted(f"dir://{tmp_path}")).run()
 
 
-def test_of_two_fleets_that_take_a_name_at_once_the_later_one_has_it(tmp_path: Path) -> None:
+def test_of_two_fleets_that_take_a_name_at_once_the_later_one_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     board = open_board(f"dir://{tmp_path}", "f")
 
     class Late(Scripted):
@@ -74,7 +76,8 @@ def test_of_two_fleets_that_take_a_name_at_once_the_later_one_has_it(tmp_path: P
 
     launcher = Late(f"dir://{tmp_path}")
     fleet = Fleet(plan_in(tmp_path), launcher=launcher)
-    fleet._say = lambda _state, *, must=False: board.put("launcher", {"state": "running", "host": "elsewhere"})  # type: ignore[method-assign]
+    written = {"state": "running", "host": "elsewhere"}
+    monkeypatch.setattr(fleet, "_say", lambda _state, **_options: board.put("launcher", written))
     with pytest.raises(FleetError, match="at the same moment"):
         fleet.run()
     assert launcher.closed
