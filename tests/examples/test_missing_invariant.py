@@ -32,8 +32,9 @@ def test_each_command_of_the_page_prints_what_the_page_shows(tmp_path: Path) -> 
             )
             assert done.returncode == 0, done.stderr
             printed = done.stdout.splitlines()
+            survives = [line.split()[-1] for line in printed if "  survived  " in line]
+            assert ("1e4ffe8c87dd" in survives) == ("before.toml" in words)
         elif "@invariant" in text:
             assert text in (folder / "tests" / "test_shop_chaos.py").read_text("utf-8")
         else:
             assert [line for line in text.splitlines() if line not in printed] == []
-    assert not any("1e4ffe8c87dd" in line for line in printed)

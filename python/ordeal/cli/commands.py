@@ -240,7 +240,7 @@ def init(**given: Any) -> int:
     "tests fail without a mutant, or there are none. 130 when interrupted.",
     **_SETTINGS,
 )
-@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path())
+@click.argument("paths", nargs=-1, metavar="[kill ID] [PATH]...", type=click.Path())
 @click.option(
     "--tests", metavar="ARGUMENTS", multiple=True, help="What pytest is given, for example tests/unit; repeatable"
 )
@@ -292,6 +292,18 @@ def init(**given: Any) -> int:
 @click.option("--shard", metavar="K/N", help="Only the K-th of N parts, to share the work between machines")
 @click.option("--list", "lists", is_flag=True, help="Print the mutants, and judge none")
 @click.option("--report-json", metavar="FILE", type=click.Path(), help="Write a report for the tools of Stryker")
+@click.option("--pin", is_flag=True, help="With kill: where nothing fails, write a test of the value that differs")
+@click.option(
+    "--kill-budget",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0),
+    default=20.0,
+    show_default=True,
+    help="With kill: how long to search",
+)
+@click.option(
+    "-o", "--output", metavar="FILE", type=click.Path(), help="With kill: where the test goes [default: stdout]"
+)
 @click.option("--json", is_flag=True, help="Print all verdicts as JSON")
 def mutate(**given: Any) -> int:
     """Break a program in many places, and say which breaks no test notices.
@@ -299,8 +311,10 @@ def mutate(**given: Any) -> int:
     PATH is a file or folder of the program [default: the packages in src or the current folder]. The tests are those
     that pytest finds; with `--with machines`, recorded runs of the machines in ordeal.toml judge instead. Nothing is
     written: the broken code is only in memory.
+
+    `kill ID` searches a run in which a machine of ordeal.toml notices a survivor, and writes it as a test.
     """
-    return _run("mutate", given)
+    return _run("mutation.kill" if given["paths"][:1] == ("kill",) else "mutate", given)
 
 
 @click.command(

@@ -33,8 +33,8 @@ _INTERRUPTED = 130
 def run(given: Mapping[str, Any]) -> int:
     """Judge the mutants. Return the exit code: 0, 1 when the score is below the threshold, 130 when interrupted."""
     folder = Path.cwd()
-    sources = [Source.of(path, _shown(path, folder)) for path in files_of(given["paths"], folder)]
-    operators = _operators(given)
+    sources = sources_of(given["paths"])
+    operators = operators_of(given)
     mutants = [mutant for source in sources for mutant in mutants_of(source, operators)]
     mutants = _chosen(mutants, sources, given, folder)
     if not mutants:
@@ -66,6 +66,12 @@ def run(given: Mapping[str, Any]) -> int:
     return _exit_code(judgement, given["threshold"])
 
 
+def sources_of(paths: Sequence[str]) -> list[Source]:
+    """Return the files that paths name."""
+    folder = Path.cwd()
+    return [Source.of(path, _shown(path, folder)) for path in files_of(paths, folder)]
+
+
 def _by_machines(
     given: Mapping[str, Any],
     sources: Sequence[Source],
@@ -74,7 +80,7 @@ def _by_machines(
     progress: Callable[[Verdict], None],
 ) -> int:
     """Judge mutants by machines, and print the report. Return the exit code."""
-    options = _machine_options(given, workers)
+    options = machine_options(given, workers)
     judgement = judge_with_machines(sources, mutants, options, folder=Path.cwd(), progress=progress)
     if given["json"]:
         terminal.write(json.dumps(machine_mutation_json(sources, judgement), indent=2) + "\n")
@@ -83,7 +89,7 @@ def _by_machines(
     return _exit_code(judgement, given["threshold"])
 
 
-def _machine_options(given: Mapping[str, Any], workers: int) -> MachineOptions:
+def machine_options(given: Mapping[str, Any], workers: int) -> MachineOptions:
     """Return how the machines of the configuration judge.
 
     Raises:
@@ -108,7 +114,8 @@ def _named(given: Mapping[str, Any]) -> str:
     return f"operators {given['operators']}" if given["operators"] else f"preset {given['preset']}"
 
 
-def _operators(given: Mapping[str, Any]) -> tuple[str, ...]:
+def operators_of(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the chosen operators."""
     if not given["operators"]:
         return (CHIMP,) if given["preset"] == CHIMP else PRESETS[given["preset"]]
     names = tuple(given["operators"].split(","))

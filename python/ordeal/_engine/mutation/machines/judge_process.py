@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -287,18 +288,25 @@ def _said(job: Job, problem: str) -> list[Message]:
     return ended.said
 
 
-def main() -> None:
-    """Judge the mutants of an order."""
-    order, say = begun()
-    began = monotonic()
+@contextmanager
+def answering(say: Say) -> Iterator[None]:
+    """Say why there is no verdict, where the block ends with an error."""
     try:
-        Judge(msgspec.json.decode(order, type=Order), say).judge()
+        yield
     except Refused as refused:
         say({"refused": [str(refused)]})
     except OrdealError as error:
         say({"refused": [str(error), *([error.hint] if error.hint else [])]})
     except Exception as error:  # noqa: BLE001 - whoever asked must know why there is no answer
         say({"refused": [f"the judge ended with {type(error).__name__}: {error}"[:300]]})
+
+
+def main() -> None:
+    """Judge the mutants of an order."""
+    order, say = begun()
+    began = monotonic()
+    with answering(say):
+        Judge(msgspec.json.decode(order, type=Order), say).judge()
     say({"done": True, "seconds": monotonic() - began})
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from ordeal._engine.mutation.machines.closing import Closed
 from ordeal._engine.mutation.machines.evidence import Finding, KillTable, Machine, table_of
 from ordeal._engine.mutation.machines.relations import Suggestion
 from ordeal._engine.mutation.mutants import Mutant
@@ -21,6 +22,7 @@ from ordeal._engine.mutation.verdicts import Verdict
 from ordeal._native import monotonic
 
 _JUDGE = "ordeal._engine.mutation.machines.judge_process"
+_KILLER = "ordeal._engine.mutation.machines.kill_process"
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,26 @@ def judge_with_machines(
     return judgement
 
 
+def close_with_machines(
+    source: Source, mutant: Mutant, options: MachineOptions, *, folder: Path, budget: float, pin: bool
+) -> Closed:
+    """Search a run in which a machine notices a mutant, at most ``budget`` seconds; else pin what it changes.
+
+    Raises:
+        NoVerdictError: no machine can be explored, or none runs the program.
+    """
+    with tempfile.TemporaryDirectory(prefix="ordeal-mutate-") as place:
+        path = Path(place, "order.json")
+        order = {"judging": _fields([source], [mutant], options), "budget": budget, "pin": pin}
+        path.write_bytes(msgspec.json.encode(order))
+        with judging(_KILLER, path, folder) as messages:
+            for message in messages:
+                _refuse(message)
+                if "closed" in message:
+                    return msgspec.convert(message["closed"], Closed)
+    raise NoVerdictError("the process that judges ended without an answer", hint="`ordeal explore` shows why")
+
+
 def verdict_of(mutant: Mutant, finding: Finding) -> Verdict:
     """Return a finding as the verdict that reports of all judges show."""
     kill = finding.kills[0] if finding.kills else None
@@ -110,25 +132,25 @@ def verdict_of(mutant: Mutant, finding: Finding) -> Verdict:
 
 
 def _order(sources: Sequence[Source], mutants: Sequence[Mutant], options: MachineOptions) -> bytes:
-    return msgspec.json.encode(
-        {
-            "sources": [(str(source.path), source.shown) for source in sources],
-            "mutants": mutants,
-            "machines": options.machines,
-            "targets": options.targets,
-            "runs": options.runs,
-            "seconds": options.seconds,
-            "seed": options.seed,
-            "workers": options.workers,
-            "matrix": options.matrix,
-        }
-    )
+    return msgspec.json.encode(_fields(sources, mutants, options))
+
+
+def _fields(sources: Sequence[Source], mutants: Sequence[Mutant], options: MachineOptions) -> dict[str, Any]:
+    return {
+        "sources": [(str(source.path), source.shown) for source in sources],
+        "mutants": mutants,
+        "machines": options.machines,
+        "targets": options.targets,
+        "runs": options.runs,
+        "seconds": options.seconds,
+        "seed": options.seed,
+        "workers": options.workers,
+        "matrix": options.matrix,
+    }
 
 
 def _take(message: dict[str, Any], judgement: MachineJudgement, by_id: dict[str, Mutant]) -> Verdict | None:
-    if "refused" in message:
-        why, *more = map(str, message["refused"])
-        raise NoVerdictError(why, hint=more[0] if more else None)
+    _refuse(message)
     with suppress(msgspec.ValidationError):
         if "machine" in message:
             judgement.machines.append(msgspec.convert(message["machine"], Machine))
@@ -140,3 +162,9 @@ def _take(message: dict[str, Any], judgement: MachineJudgement, by_id: dict[str,
                 judgement.findings[finding.id] = finding
                 return verdict_of(by_id[finding.id], finding)
     return None
+
+
+def _refuse(message: dict[str, Any]) -> None:
+    if "refused" in message:
+        why, *more = map(str, message["refused"])
+        raise NoVerdictError(why, hint=more[0] if more else None)

@@ -1,0 +1,1 @@
+"""The commands behind ``ordeal mutate`` that concern one mutant."""

@@ -1,0 +1,70 @@
+"""A survivor is closed by a test that fails on it alone, or its value of today is pinned."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+
+import pytest
+from tests.unit._engine.mutation.machines import till
+
+from ordeal._engine.mutation.machines.bench import Bench
+from ordeal._engine.mutation.machines.closing import Closing
+from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.swap import LiveFunctions, Swap, real_path
+from ordeal.explore import Explorer
+
+Mutants = dict[tuple[str, str, str], Mutant]
+
+
+@pytest.fixture(scope="module")
+def live() -> LiveFunctions:
+    gc.unfreeze()  # the tests freeze what is imported, and then nothing alive is found
+    return LiveFunctions({real_path(till.__file__)})
+
+
+def mutant_of(mutants: Mutants, name: str, replacement: str) -> Mutant:
+    return next(each for (owner, *_), each in mutants.items() if owner == name and each.replacement == replacement)
+
+
+def written(test: str) -> Callable[[], None]:
+    space: dict[str, Callable[[], None]] = {}
+    exec(test, space)
+    return next(each for name, each in space.items() if name.startswith("test_"))
+
+
+def test_a_search_ends_with_a_test_that_fails_on_the_mutant_alone(
+    live: LiveFunctions, source: Source, mutants: Mutants, bench: Bench
+) -> None:
+    mutant = mutant_of(mutants, "Drawer.put", "-=")
+    closed = Closing(live, source, mutant, till.Till, bench).search([till.__name__], 1, 10.0)
+    assert (closed.how, closed.steps, closed.failed, closed.passed) == ("killed", 1, 10, 10)
+    assert f"def test_kills_{mutant.id}()" in closed.test
+    assert "machine.pay(cents=1)" in closed.test
+    test = written(closed.test)
+    test()
+    swap = Swap(live, source, mutant)
+    with pytest.raises(AssertionError):
+        test()
+    swap.undo()
+
+
+def test_what_no_invariant_reads_is_pinned_for_a_person_to_check(
+    live: LiveFunctions, source: Source, mutants: Mutants, bench: Bench
+) -> None:
+    mutant = mutant_of(mutants, "Drawer.give_back", "-=")
+    explorer = Explorer(till.Till, target_modules=[till.__name__], workers=1, seed=1)
+    traces = explorer.run(max_runs=30, max_time=20, shrink=False, record_traces=True).traces
+    trace = max(traces, key=lambda each: len(each.steps))
+    closed = Closing(live, source, mutant, till.Till, bench).pinned(trace, len(trace.taken_steps()))
+    assert (closed.how, closed.steps, closed.failed, closed.passed) == ("pinned", 1, 10, 10)
+    assert "        # The value of today's code: check that it is right.\n" in closed.test
+    assert "assert machine.drawer.given_back == 1\n" in closed.test
+
+
+def test_what_nothing_notices_stays_open(live: LiveFunctions, source: Source, mutants: Mutants, bench: Bench) -> None:
+    mutant = mutant_of(mutants, "Drawer.give_back", "-=")
+    closed = Closing(live, source, mutant, till.Till, bench).search([till.__name__], 1, 0.05)
+    assert (closed.how, closed.test) == ("open", "")
+    assert closed.searched > 0

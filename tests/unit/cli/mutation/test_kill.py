@@ -1,0 +1,83 @@
+"""``ordeal mutate kill``: what is refused, and what is printed and written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ordeal._engine.mutation.machines.closing import Closed
+from ordeal.cli import main
+from ordeal.cli.mutation import kill
+
+PROGRAM = "def allowed(age):\n    return age >= 18\n"
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop.py").write_text(PROGRAM)
+    (tmp_path / "ordeal.toml").write_text('[[tests]]\nclass = "machine:Machine"\n')
+    return tmp_path
+
+
+def id_of(capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["mutate", "shop.py", "--list"]) == 0
+    return capsys.readouterr().out.split()[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "`kill` needs the id of a mutant"),
+        (["zzz", "shop.py"], "no mutant has the id `zzz`"),
+        (["", "shop.py"], "ids begin with ``"),
+        (["zzz", "shop.py", "-o", "shop.py"], "`shop.py` exists"),
+    ],
+)
+def test_wrong_use(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mutate", "kill", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("closed", "code", "said"),
+    [
+        (
+            Closed("killed", "AssertionError: no", "def test_it(): ...\n", 3, 10, 10, 400),
+            0,
+            (
+                "killed in 400 runs, in 3 steps: AssertionError: no\n"
+                "fails on the mutant 10 of 10 times, passes on the original 10 of 10\nwritten: tests/test_it.py\n"
+            ),
+        ),
+        (
+            Closed("pinned", "a is 1", "def test_it(): ...\n", 1, 10, 10, 400),
+            0,
+            (
+                "nothing failed in 400 runs\npinned, in 1 step: a is 1; is that right?\n"
+                "fails on the mutant 10 of 10 times, passes on the original 10 of 10\nwritten: tests/test_it.py\n"
+            ),
+        ),
+        (
+            Closed("open", "no run failed on the mutant alone", searched=800),
+            1,
+            (
+                "open in 800 runs: no run failed on the mutant alone\n"
+                "--pin writes a test of what differs today, where a state does\n"
+            ),
+        ),
+    ],
+)
+def test_what_became_of_it(
+    closed: Closed,
+    code: int,
+    said: str,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(kill, "close_with_machines", lambda *_, **__: closed)
+    assert main(["mutate", "kill", id_of(capsys), "shop.py", "-o", "tests/test_it.py"]) == code
+    assert capsys.readouterr().out == said
+    assert (project / "tests" / "test_it.py").exists() == (code == 0)
