@@ -18,6 +18,7 @@ import msgspec
 from ordeal import _native
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.export.generated_tests import generate_tests
+from ordeal._engine.formatting import one_line
 from ordeal._engine.mutation.machines.bench import Bench, State
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.source import Source
@@ -33,6 +34,7 @@ RUNS_A_SEARCH = 400
 SHRINK_SECONDS = 20.0
 #: So often a written test must fail on the mutant, and pass on the original, in turns.
 TIMES = 10
+_SHORT = 40
 _HEADER = '"""Written by `ordeal mutate kill`. Each test says which change of the program it notices."""\n'
 _HEAD = re.compile(r'def test_\w+\(\):\n( +)""".*?"""\n', re.DOTALL)
 _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*|\[('[^'\\]*'|-?\d+)\])*")
@@ -167,9 +169,9 @@ class Closing:
 
     def _named(self, test: str, verb: str) -> str:
         mutant = self._mutant
-        change = f"`{' '.join(mutant.original.split())}` -> `{' '.join(mutant.replacement.split())}`"
-        what = f"{mutant.name}, line {mutant.line} of {mutant.shown}: {change}".replace("\\", "").replace('"', "'")
-        text = f'def test_{verb}_{mutant.id}():\n    """{what[:90]}"""\n'
+        change = f"`{_short(mutant.original)}` -> `{_short(mutant.replacement)}`"
+        what = f"{mutant.name}, line {mutant.line} of {mutant.shown}: {change}"
+        text = f'def test_{verb}_{mutant.id}():\n    """{what}"""\n'
         return _HEADER + _HEAD.sub(lambda _: text, test.split("\n", 1)[1], count=1)
 
     def _verified(self, closed: Closed) -> Closed:
@@ -212,6 +214,12 @@ class _Again:
     def undo(self) -> None:
         """Take it back."""
         self._swap.undo()
+
+
+def _short(code: str) -> str:
+    """Return code as a part of a docstring."""
+    text = one_line(" ".join(code.split())).replace("\\", "").replace('"', "'")
+    return text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}..."
 
 
 def _passes(test: Callable[[], None]) -> bool:
