@@ -314,7 +314,7 @@ def mutate(**given: Any) -> int:
 
     `kill ID` searches a run in which a machine of ordeal.toml notices a survivor, and writes it as a test.
     """
-    return _run("mutation.kill" if given["paths"][:1] == ("kill",) else "mutate", given)
+    return _run("mutation.kill" if given["paths"][:1] == ("kill",) else "mutation.mutate", given)
 
 
 @click.command(

@@ -1,1 +1,1 @@
-"""The commands behind ``ordeal mutate`` that concern one mutant."""
+"""``ordeal mutate``, and its words that concern one mutant."""
