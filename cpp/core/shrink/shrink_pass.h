@@ -25,6 +25,11 @@ class ShrinkPass {
   //
   // A candidate that was proposed before is refused without a run.
   virtual SearchCoroutine<Tape> candidates(const FailingTape& current) = 0;
+
+  // Whether the latest candidate should run even if it was proposed before, for what it draws: if it does not fail, the
+  // pass then sees what ran.
+  [[nodiscard]] virtual bool looks() const noexcept { return false; }
+  virtual void saw(FailingTape /*ran*/) {}
 };
 
 // When a search gives up: after so many candidates in a row were refused. For searches with a candidate for each choice

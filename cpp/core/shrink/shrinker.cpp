@@ -8,6 +8,7 @@
 #include "core/shrink/shrink_merges.h"
 #include "core/shrink/shrink_references.h"
 #include "core/shrink/shrink_steps.h"
+#include "core/shrink/shrink_trades.h"
 #include "core/shrink/shrink_values.h"
 
 namespace ordeal {
@@ -34,6 +35,7 @@ std::vector<std::unique_ptr<ShrinkPass>> all_passes() {
   passes.push_back(std::make_unique<SortValues>());
   passes.push_back(std::make_unique<LowerBranches>());
   passes.push_back(std::make_unique<DeleteCounted>());
+  passes.push_back(std::make_unique<LowerAndMakeUp>());
   passes.push_back(std::make_unique<MergeSteps>());
   passes.push_back(std::make_unique<RemoveAndLower>());
   passes.push_back(std::make_unique<ShortenUses>());
@@ -67,10 +69,11 @@ std::optional<Tape> Shrinker::candidate() {
   return std::nullopt;
 }
 
-// A tape that was tried before would fail or pass as before.
+// A tape that was tried before would fail or pass as before, and only its draws are of interest.
 std::optional<Tape> Shrinker::untried_candidate() {
   while (auto found = search_->next()) {
-    if (tried_.insert(fingerprint_of(*found)).second) {
+    const bool is_new = tried_.insert(fingerprint_of(*found)).second;
+    if (is_new || looks()) {
       return found;
     }
   }
@@ -120,6 +123,9 @@ void Shrinker::refuse() { take_verdict(); }
 
 void Shrinker::refuse(const Tape& realized, const std::vector<Constraint>& constraints) {
   take_verdict();
+  if (looks()) {
+    passes_[pass_]->saw(FailingTape(realized, constraints));
+  }
   learn(realized, constraints);
 }
 

@@ -25,7 +25,7 @@ namespace ordeal {
 // same bucket, else refuse(…). The current tape was always seen to fail, so the loop may end at any time.
 //
 // It ends when no pass helps. What is accepted is always simpler than before (see rank_order), no tape is proposed
-// twice, and each pass proposes finitely many, so the end is always reached.
+// twice unless a pass looks at its draws, and each pass proposes finitely many, so the end is always reached.
 class Shrinker {
  public:
   explicit Shrinker(Tape failing);
@@ -39,8 +39,8 @@ class Shrinker {
   void refuse();
   // The realized tape is not proposed again either. Its constraints may be left out unless needs_constraints().
   void refuse(const Tape& realized, const std::vector<Constraint>& constraints = {});
-  // Whether the constraints of the current tape are not known yet.
-  [[nodiscard]] bool needs_constraints() const noexcept { return !knows_constraints_; }
+  // Whether the constraints of the current tape are not known yet, or those of the candidate are of interest.
+  [[nodiscard]] bool needs_constraints() const noexcept { return !knows_constraints_ || looks(); }
 
   [[nodiscard]] const Tape& current() const noexcept { return current_.tape; }
   [[nodiscard]] std::string_view phase() const noexcept;
@@ -50,6 +50,8 @@ class Shrinker {
   // The next untried candidate of the pass; nothing when the pass is finished.
   std::optional<Tape> untried_candidate();
   void next_pass();
+  // Whether the pass wants to see what the candidate draws.
+  [[nodiscard]] bool looks() const noexcept { return pass_ < passes_.size() && passes_[pass_]->looks(); }
   // Each candidate gets one verdict: accept() or refuse().
   void take_verdict();
   void learn(const Tape& ran, const std::vector<Constraint>& constraints);

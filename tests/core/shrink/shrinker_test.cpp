@@ -74,14 +74,19 @@ struct Shrunk {
   std::uint64_t candidates = 0;
 };
 
-// Asks until nothing is left. Each candidate must be new, and the current tape always one that failed, ever simpler.
+// Asks until nothing is left. Each candidate must be new, with one exception, and the current tape always one that
+// failed, ever simpler.
 Shrunk shrink(const Tape& failing, const Predicate& fails) {
   EXPECT_TRUE(fails(failing));
   Shrinker shrinker(failing);
   std::set<std::uint64_t> asked;
+  std::size_t again = 0;
   Tape last_accepted = failing;
   while (auto candidate = shrinker.candidate()) {
-    EXPECT_TRUE(asked.insert(candidate->hash()).second);
+    // One pass may look at a candidate again, for what it draws.
+    const bool is_new = asked.insert(candidate->hash()).second;
+    EXPECT_TRUE(is_new || shrinker.phase() == "trades");
+    again += is_new ? 0U : 1U;
     if (fails(*candidate)) {
       const bool is_simpler = rank_order(FailingTape(*candidate), FailingTape(last_accepted)) < 0;
       shrinker.accept(*candidate);
@@ -92,7 +97,7 @@ Shrunk shrink(const Tape& failing, const Predicate& fails) {
     EXPECT_EQ(shrinker.current(), last_accepted);
   }
   EXPECT_EQ(shrinker.phase(), "minimal");
-  EXPECT_EQ(shrinker.candidates(), asked.size());
+  EXPECT_EQ(shrinker.candidates(), asked.size() + again);
   return {shrinker.current(), shrinker.candidates()};
 }
 
@@ -348,7 +353,7 @@ TEST(Shrinker, NamesItsPhases) {
     }
   }
   EXPECT_EQ(phases, (std::vector<std::string>{"chunks", "faults", "steps", "arguments", "elements", "equals", "values",
-                                              "windows", "sums", "joins", "pairs"}));
+                                              "windows", "sums", "trades", "joins", "pairs"}));
   EXPECT_EQ(shrinker.phase(), "minimal");
 }
 
