@@ -8,7 +8,6 @@
 #include "core/shrink/shrink_merges.h"
 #include "core/shrink/shrink_references.h"
 #include "core/shrink/shrink_steps.h"
-#include "core/shrink/shrink_trades.h"
 #include "core/shrink/shrink_values.h"
 
 namespace ordeal {

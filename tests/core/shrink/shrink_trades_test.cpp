@@ -1,5 +1,5 @@
 // What a pass leaves that lowers a choice on which others depend, and raises those.
-#include "core/shrink/shrink_trades.h"
+#include "core/shrink/shrink_choices.h"
 
 #include <gtest/gtest.h>
 
