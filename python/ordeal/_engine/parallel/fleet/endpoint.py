@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from ordeal._engine.parallel.fleet.launcher import FleetError
 from ordeal.errors import ConfigError
 
-CONNECT_SECONDS = 5.0
+CONNECT_SECONDS = 4.0
+#: How long a cluster may take until it says its first bytes, and how many of them are looked at.
+GREET_SECONDS = 4.0
+GREETING_SIZE = 8
 
 
 def host_and_port(address: str, default: int) -> tuple[str, int]:
@@ -38,11 +42,18 @@ def listens(host: str, port: int, *, seconds: float = CONNECT_SECONDS) -> str:
     return ""
 
 
-def must_listen(kind: str, host: str, port: int, hint: str) -> None:
-    """Check that somebody listens.
+def must_greet(kind: str, host: str, port: int, hint: str, is_greeting: Callable[[bytes], bool]) -> None:
+    """Check that somebody listens and begins as a cluster does, which speaks first. Its library may wait for minutes.
 
     Raises:
         FleetError: nobody does.
     """
-    if why := listens(host, port):
+    try:
+        with socket.create_connection((host, port), timeout=CONNECT_SECONDS) as connection:
+            connection.settimeout(GREET_SECONDS)
+            greeting = connection.recv(GREETING_SIZE, socket.MSG_WAITALL)
+            why = "" if is_greeting(greeting) else "something else listens there"
+    except OSError as error:
+        why = error.strerror or str(error) or type(error).__name__
+    if why:
         raise FleetError(f"no {kind} cluster answers at {host}:{port}: {why}", hint=hint)

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from ordeal._engine.formatting import one_line
-from ordeal._engine.parallel.fleet.endpoint import host_and_port, listens, must_listen
+from ordeal._engine.parallel.fleet.endpoint import GREETING_SIZE, host_and_port, listens, must_greet
 from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher
 from ordeal._engine.parallel.fleet.on_ray import AWAY_SECONDS_MAX, run_member
 from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
@@ -25,6 +25,11 @@ def launcher(plan: FleetPlan) -> DaskLauncher:
         ConfigError: Dask is not installed.
     """
     return DaskLauncher(plan)
+
+
+def _is_greeting(data: bytes) -> bool:
+    """Return whether these may be the first bytes of a scheduler: the length of what follows."""
+    return len(data) == GREETING_SIZE and 0 < int.from_bytes(data, "little") < 2**20
 
 
 class DaskLauncher(Launcher):
@@ -47,7 +52,7 @@ class DaskLauncher(Launcher):
 
     def open(self) -> None:
         hint = "start one with `dask scheduler` and `dask worker HOST:8786` on each node, or name another address"
-        must_listen("Dask", self._host, self._port, hint)
+        must_greet("Dask", self._host, self._port, hint, _is_greeting)
         try:
             self._connect()
             workers = self._client.scheduler_info(n_workers=-1)["workers"]

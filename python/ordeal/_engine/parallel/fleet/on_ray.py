@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._engine.formatting import one_line
-from ordeal._engine.parallel.fleet.endpoint import host_and_port, listens, must_listen
+from ordeal._engine.parallel.fleet.endpoint import host_and_port, listens, must_greet
 from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher
 from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
 from ordeal.errors import ConfigError
@@ -52,6 +52,11 @@ def run_member(task: str, number: int, attempt: int, store: str) -> int:
     return code
 
 
+def _is_greeting(data: bytes) -> bool:
+    """Return whether these may be the first bytes of a head: a frame of HTTP/2 with settings."""
+    return data[3:4] == b"\x04"
+
+
 class RayLauncher(Launcher):
     """Speaks to the head of a cluster through Ray's client."""
 
@@ -72,7 +77,7 @@ class RayLauncher(Launcher):
 
     def open(self) -> None:
         hint = f"start one with `ray start --head --ray-client-server-port={PORT}`, or name another address"
-        must_listen("Ray", self._host, self._port, hint)
+        must_greet("Ray", self._host, self._port, hint, _is_greeting)
         try:
             self._connect()
         except Exception as error:
