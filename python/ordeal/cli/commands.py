@@ -117,7 +117,7 @@ def chimp(**given: Any) -> int:
     --tests takes the command, of several words if need be, and --exclude patterns of files to leave alone.
     All happens in a copy of the current folder.
     """
-    return _run("chimp", given)
+    return _run("mutation.chimp", given)
 
 
 @click.command(
@@ -304,15 +304,21 @@ def init(**given: Any) -> int:
 @click.option(
     "-o", "--output", metavar="FILE", type=click.Path(), help="With kill: where the test goes [default: stdout]"
 )
+@click.option("--no-cache", is_flag=True, help="Judge again although nothing has changed since the last run")
+@click.option("--rerun", is_flag=True, help="Only mutants that nothing noticed in the last run")
+@click.option("--reason", metavar="TEXT", help="With `accept ID`: why no test needs to notice it")
 @click.option("--json", is_flag=True, help="Print all verdicts as JSON")
 def mutate(**given: Any) -> int:
     """Break a program in many places, and say which breaks no test notices.
 
     PATH is a file or folder of the program [default: the packages in src or the current folder]. The tests are those
-    that pytest finds; with `--with machines`, recorded runs of the machines in ordeal.toml judge instead. Nothing is
-    written: the broken code is only in memory.
+    that pytest finds; with `--with machines`, recorded runs of the machines in ordeal.toml judge instead. The program
+    is not written: the broken code is only in memory.
 
-    `kill ID` searches a run in which a machine of ordeal.toml notices a survivor, and writes it as a test.
+    Of the last run, kept in .ordeal/mutate, `ordeal mutate show ID` prints a mutant, `apply ID` writes it into the
+    program, `accept ID` notes that no test needs to notice it, and `report FORMAT` writes a report: html, junit, sarif,
+    github, badge or json. `kill ID` searches a run in which a machine of ordeal.toml notices a survivor, and writes it
+    as a test.
     """
     return _run("mutation.kill" if given["paths"][:1] == ("kill",) else "mutation.mutate", given)
 

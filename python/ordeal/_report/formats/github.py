@@ -45,7 +45,7 @@ def _errors(document: Mapping[str, Any]) -> Iterator[str]:
     yield from map(_error, shown)
     if len(shown) < len(findings):
         more = len(findings) - len(shown)
-        yield _command("error", {"title": "ordeal"}, f"and {counted(more, 'more finding')}: see the report")
+        yield annotation("error", {"title": "ordeal"}, f"and {counted(more, 'more finding')}: see the report")
 
 
 def _error(finding: Finding) -> str:
@@ -53,14 +53,14 @@ def _error(finding: Finding) -> str:
     place = {} if at is None else {"file": _from_workspace(str(at["file"])), "line": str(at["line"])}
     told = [*details(finding), replay(finding)][:_MESSAGE_LINES_MAX]
     message = "\n".join([headline(finding), *filter(None, told)])
-    return _command("error", {**place, "title": f"ordeal {id_of(finding)}".strip()}, message)
+    return annotation("error", {**place, "title": f"ordeal {id_of(finding)}".strip()}, message)
 
 
 def _warnings(document: Mapping[str, Any]) -> Iterator[str]:
     for result in results_of(document)[:ERRORS_MAX]:
         if result.get("inconclusive") and not result.get("failures"):
             message = f"{line(result['test_class'])}: {line(result['inconclusive'].get('reason', ''))}"
-            yield _command("warning", {"title": "ordeal: inconclusive"}, message)
+            yield annotation("warning", {"title": "ordeal: inconclusive"}, message)
 
 
 def _from_workspace(path: str) -> str:
@@ -72,7 +72,8 @@ def _from_workspace(path: str) -> str:
     return path
 
 
-def _command(kind: str, properties: Mapping[str, str], message: str) -> str:
+def annotation(kind: str, properties: Mapping[str, str], message: str) -> str:
+    """Return one annotation, such that no part of it is taken for another."""
     words = ",".join(f"{name}={_property(line(value))}" for name, value in properties.items())
     return f"::{kind} {words}::{_data(message)}"
 

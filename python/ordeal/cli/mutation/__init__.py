@@ -1,1 +1,1 @@
-"""``ordeal mutate``, and its words that concern one mutant."""
+"""``ordeal mutate`` and ``ordeal chimp``: judging mutants, and what can be done with single ones."""

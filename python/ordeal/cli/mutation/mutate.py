@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._engine.formatting import counted, one_line
+from ordeal._engine.mutation import saved
+from ordeal._engine.mutation.accepted import accepted
 from ordeal._engine.mutation.machines.running import MachineJudgement, MachineOptions, judge_with_machines
 from ordeal._engine.mutation.mutants import CHIMP, Mutant, mutants_of
 from ordeal._engine.mutation.operators import OPERATORS, PRESETS
@@ -24,6 +26,7 @@ from ordeal._report.machine_mutation import machine_mutation_json, machine_mutat
 from ordeal._report.mutation import mutation_json, mutation_text
 from ordeal._report.stryker import stryker_json
 from ordeal.cli import terminal
+from ordeal.cli.mutation import last
 from ordeal.config import load_config_for
 from ordeal.errors import ConfigError
 
@@ -32,6 +35,8 @@ _INTERRUPTED = 130
 
 def run(given: Mapping[str, Any]) -> int:
     """Judge the mutants. Return the exit code: 0, 1 when the score is below the threshold, 130 when interrupted."""
+    if last.verb_of(given["paths"]):
+        return last.run(given)
     folder = Path.cwd()
     sources = sources_of(given["paths"])
     operators = operators_of(given)
@@ -42,6 +47,12 @@ def run(given: Mapping[str, Any]) -> int:
             terminal.say("no mutants in the lines that changed")
             return 0
         raise NoVerdictError("there is nothing to mutate", hint="name other files, or another `--preset`")
+    accepted_here = accepted(sources, mutants, folder)
+    mutants = [each for each in mutants if each.id not in accepted_here]
+    if accepted_here:
+        terminal.say(f"{counted(len(accepted_here), 'mutant')} accepted, with reasons, and not judged")
+    if not mutants:
+        raise NoVerdictError("each mutant is accepted, so there is none to judge", hint="name other files")
     if given["lists"]:
         for each in mutants:
             terminal.write(one_line(f"{each.id}  {each.shown}:{each.line}  {each.name or 'module'}  {each.operator}"))
@@ -52,7 +63,32 @@ def run(given: Mapping[str, Any]) -> int:
     progress = _Progress(len(mutants))
     if given["with"] == "machines":
         return _by_machines(given, sources, mutants, workers, progress.take)
+    judgement = _by_tests(given, sources, mutants, workers, progress.take)
+    _write(given, sources, judgement)
+    return _exit_code(judgement, given["threshold"])
+
+
+def _by_tests(
+    given: Mapping[str, Any],
+    sources: Sequence[Source],
+    mutants: Sequence[Mutant],
+    workers: int,
+    progress: Callable[[Verdict], None],
+) -> Judgement:
+    """Judge mutants by the tests of pytest, or say again what they said when all was as it is now."""
+    folder = Path.cwd()
     arguments = [part for each in given["tests"] for part in shlex.split(each)]
+    key = saved.key_of(folder, mutants, {"tests": arguments})
+    known = None if given["no_cache"] else saved.still_true(saved.load(folder), key, mutants)
+    if known is not None:
+        terminal.say("nothing has changed since the last run, whose verdicts stand; --no-cache judges again")
+        return known
+    keeper = saved.Keeper(folder)
+
+    def take(verdict: Verdict) -> None:
+        keeper.take(verdict)
+        progress(verdict)
+
     judgement = judge_with_pytest(
         sources,
         mutants,
@@ -60,10 +96,10 @@ def run(given: Mapping[str, Any]) -> int:
         folder=folder,
         workers=workers,
         isolation=given["isolation"],
-        progress=progress.take,
+        progress=take,
     )
-    _write(given, sources, judgement)
-    return _exit_code(judgement, given["threshold"])
+    saved.save(folder, key, judgement)
+    return judgement
 
 
 def sources_of(paths: Sequence[str]) -> list[Source]:
@@ -145,6 +181,9 @@ def _shown(path: Path, folder: Path) -> str:
 
 
 def _chosen(mutants: list[Mutant], sources: Sequence[Source], given: Mapping[str, Any], folder: Path) -> list[Mutant]:
+    if given["rerun"]:
+        still_open = last.survivors(saved.load(folder))
+        mutants = [mutant for mutant in mutants if mutant.id in still_open]
     if given["mutant"]:
         mutants = [mutant for mutant in mutants if mutant.id.startswith(given["mutant"])]
     if given["since"]:

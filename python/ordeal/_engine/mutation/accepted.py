@@ -1,0 +1,103 @@
+"""Mutants that somebody has accepted, with the reason: by a comment in the program, or in a file beside it.
+
+``# ordeal: no-mutate reason`` at the end of a line is for the mutants of that line; of a line that begins a block, as
+``def`` and ``if`` do, for those of the whole block. ``no-mutate[arithmetic,negate] reason`` is for these operators.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+import tokenize
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.operators import OPERATORS
+from ordeal._engine.mutation.source import Source
+from ordeal.errors import ConfigError
+
+ACCEPTED_FILE = "ordeal-accepted.toml"
+_COMMENT = re.compile(r"#\s*ordeal:\s*no[- ]mutate\s*(?:\[([^\]]*)\])?\s*(?:--|:)?\s*(.*)")
+
+
+def accepted(sources: Sequence[Source], mutants: Sequence[Mutant], folder: Path) -> dict[str, str]:
+    """Return the reasons by the ids of the mutants that are accepted.
+
+    Raises:
+        ConfigError: a reason is missing, or an operator is unknown.
+    """
+    found = _of_file(folder / ACCEPTED_FILE)
+    silenced = {source.shown: list(_silenced(source)) for source in sources}
+    for mutant in mutants:
+        for first, last, operators, reason in silenced[mutant.shown]:
+            if first <= mutant.line <= last and (not operators or mutant.operator in operators):
+                found.setdefault(mutant.id, reason)
+    ids = {mutant.id for mutant in mutants}
+    return {each: reason for each, reason in found.items() if each in ids}
+
+
+def accept(mutant: Mutant, reason: str, folder: Path) -> Path:
+    """Write that a mutant is accepted, and why. Return the file."""
+    path = folder / ACCEPTED_FILE
+    _of_file(path)
+    where = f"{mutant.shown}:{mutant.line} {mutant.name} {mutant.operator}"
+    entry = f"[[accepted]]\nid = {json.dumps(mutant.id)}\nreason = {_quoted(reason)}\nwhere = {_quoted(where)}\n"
+    try:
+        before = path.read_text("utf-8") + "\n" if path.exists() else ""
+        path.write_text(before + entry, "utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path.name} cannot be written: {error.strerror}", hint="check who may write it") from None
+    return path
+
+
+def _quoted(text: str) -> str:
+    return json.dumps("".join(each if each.isprintable() else " " for each in text), ensure_ascii=False)
+
+
+def _of_file(path: Path) -> dict[str, str]:
+    try:
+        entries = tomllib.loads(path.read_text("utf-8")).get("accepted", [])
+        found = {str(each["id"]): str(each["reason"]).strip() for each in entries}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(
+            f"{path.name} cannot be read: {error}", hint="each [[accepted]] needs an id and a reason"
+        ) from None
+    for each, reason in found.items():
+        if not reason:
+            raise ConfigError(f"{path.name} gives no reason for {each}", hint='write reason = "..."')
+    return found
+
+
+def _silenced(source: Source) -> list[tuple[int, int, set[str], str]]:
+    if b"ordeal:" not in source.text:
+        return []
+    found = []
+    blocks = {
+        node.lineno: node.end_lineno or node.lineno
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.stmt) and (getattr(node, "body", None) or getattr(node, "cases", None))
+    }
+    for token in tokenize.tokenize(io.BytesIO(source.text).readline):
+        match = _COMMENT.match(token.string) if token.type == tokenize.COMMENT else None
+        if match:
+            line = token.start[0]
+            names = {each.strip() for each in (match[1] or "").split(",") if each.strip()}
+            unknown = sorted(names - OPERATORS.keys())
+            if unknown:
+                raise ConfigError(
+                    f"{source.shown}:{line} names `{unknown[0]}`, which is no operator",
+                    hint=f"there are {', '.join(OPERATORS)}",
+                )
+            if not match[2].strip():
+                raise ConfigError(
+                    f"{source.shown}:{line} gives no reason",
+                    hint="write why no test needs to notice, such as `# ordeal: no-mutate only a faster way`",
+                )
+            found.append((line, blocks.get(line, line), names, match[2].strip()))
+    return found

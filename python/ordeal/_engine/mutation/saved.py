@@ -1,0 +1,172 @@
+"""What became of the mutants the last time, kept in ``.ordeal/mutate``: to be shown, and to be used while it holds."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.running import Judgement
+from ordeal._engine.mutation.verdicts import Verdict, Word
+from ordeal._engine.storage.trace_file import write_atomically
+from ordeal._native import monotonic
+from ordeal.errors import ConfigError
+
+_FILE = Path(".ordeal", "mutate", "last.json")
+_SKIPPED = {".git", ".hg", ".ordeal", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache", "__pycache__"}
+_FILES_MAX, _BYTES_MAX = 20_000, 1 << 28
+_SAVE_SECONDS = 1.0
+#: What may differ the next time although nothing changed.
+_NOT_KEPT = ("timeout", "memory", "crash", "not run")
+
+
+class _Kept(msgspec.Struct):
+    mutant: Mutant
+    word: Word
+    killer: str = ""
+    tests: int = 0
+    route: str = ""
+    note: str = ""
+    nearest: str = ""
+    covering: tuple[int, ...] = ()
+
+
+class Saved(msgspec.Struct):
+    """A saved judgement. ``key`` stands for all that it came of; empty while the run goes on."""
+
+    key: str
+    tests: int
+    names: list[str]
+    flaky: list[str]
+    kept: list[_Kept]
+
+    def verdicts(self) -> list[Verdict]:
+        """Return what became of the mutants."""
+        return [self._verdict(each) for each in self.kept]
+
+    def _verdict(self, kept: _Kept) -> Verdict:
+        covering = tuple(self.names[each] for each in kept.covering if 0 <= each < len(self.names))
+        fields = {each.name: getattr(kept, each.name) for each in dataclasses.fields(Verdict)}
+        return Verdict(**{**fields, "covering": covering})
+
+    def one(self, start: str) -> Verdict:
+        """Return the verdict on the mutant whose id begins so.
+
+        Raises:
+            ConfigError: there is none, or there are several.
+        """
+        found = [each for each in self.verdicts() if each.mutant.id.startswith(start)]
+        if len(found) != 1:
+            what = "no mutant of the last run begins with" if not found else f"{len(found)} mutants begin with"
+            raise ConfigError(f"{what} `{start}`", hint="an id stands at the end of the first line of a survivor")
+        return found[0]
+
+
+def save(folder: Path, key: str, judgement: Judgement) -> None:
+    """Keep a judgement. A folder that cannot be written keeps none."""
+    numbers = {name: number for number, name in enumerate(judgement.names)}
+    kept = [
+        _Kept(
+            *(each.mutant, each.word, each.killer, each.tests, each.route, each.note, each.nearest),
+            tuple(numbers[name] for name in each.covering if name in numbers),
+        )
+        for each in judgement.verdicts
+    ]
+    saved = Saved(key, judgement.tests, judgement.names, judgement.flaky, kept)
+    with suppress(OSError):
+        path = folder / _FILE
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.with_name(".gitignore").write_text("*\n", "utf-8")
+        write_atomically(path, msgspec.json.encode(saved))
+
+
+class Keeper:
+    """Keeps the verdicts of a run that goes on, once a second, so that they are there if it is killed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._verdicts = folder, list[Verdict]()
+        self._next = monotonic() + _SAVE_SECONDS
+
+    def take(self, verdict: Verdict) -> None:
+        """Keep one more. What is kept so far never counts as the whole: there is no key."""
+        self._verdicts.append(verdict)
+        if monotonic() >= self._next:
+            save(self._folder, "", Judgement(self._verdicts))
+            self._next = monotonic() + _SAVE_SECONDS
+
+
+def load(folder: Path) -> Saved | None:
+    """Return what was saved last; None if there is nothing, or nothing that can be read."""
+    try:
+        return msgspec.json.decode((folder / _FILE).read_bytes(), type=Saved)
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
+        return None
+
+
+def still_true(saved: Saved | None, key: str, mutants: Sequence[Mutant]) -> Judgement | None:
+    """Return the saved judgement if it came of the same files, tests, options and distributions; else None.
+
+    One with a test that did not pass each time, or with a verdict that a busy machine may change, is not used again.
+    """
+    if saved is None or not key or saved.key != key or saved.flaky:
+        return None
+    if any(each.word in _NOT_KEPT for each in saved.kept) or [each.mutant for each in saved.kept] != list(mutants):
+        return None
+    return Judgement(saved.verdicts(), saved.tests, saved.names, saved.flaky)
+
+
+def key_of(folder: Path, mutants: Sequence[Mutant], options: Mapping[str, Any]) -> str:
+    """Return a digest of all that verdicts come of; empty where it is too much to read."""
+    digest = hashlib.sha256()
+    settings = {
+        name: value for name, value in os.environ.items() if name.startswith(("PYTEST", "PYTHON", "HYPOTHESIS"))
+    }
+    digest.update(json.dumps([options, platform.python_build(), platform.platform(), settings]).encode())
+    roots = [folder, *map(Path, filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))]
+    for each in metadata.distributions():
+        digest.update(f"{each.name} {each.version}\n".encode())
+        origin = each.read_text("direct_url.json")
+        with suppress(ValueError, AttributeError, TypeError):
+            found = json.loads(origin or "{}")
+            if each.name != "ordeal" and found.get("dir_info", {}).get("editable"):
+                roots.append(Path(unquote(urlsplit(found["url"]).path)))
+    for mutant in mutants:
+        digest.update(mutant.id.encode())
+    left_files, left_bytes = _FILES_MAX, _BYTES_MAX
+    for path in _files(roots):
+        try:
+            data = path.read_bytes()
+        except OSError:
+            data = b"unreadable"
+        left_files, left_bytes = left_files - 1, left_bytes - len(data)
+        if left_files < 0 or left_bytes < 0:
+            return ""
+        digest.update(f"{path}\0{len(data)}\0".encode(errors="surrogateescape") + data)
+    return digest.hexdigest()
+
+
+def _files(roots: Sequence[Path]) -> Iterator[Path]:
+    done: list[Path] = []
+    for root in sorted({each.resolve() for each in roots}):
+        if any(root.is_relative_to(each) for each in done):
+            continue
+        done.append(root)
+        for place, folders, names in os.walk(root):
+            folders[:] = sorted(
+                each for each in folders if each not in _SKIPPED and not Path(place, each, "pyvenv.cfg").exists()
+            )
+            for name in sorted(names):
+                path = Path(place, name)
+                if path.is_file() and not name.endswith(".pyc"):
+                    yield path

@@ -1,0 +1,193 @@
+"""What mutation testing found, for other programs: JUnit, SARIF, annotations of GitHub, a badge, and a page."""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from ordeal._engine.formatting import counted, one_line
+from ordeal._engine.mutation.running import Judgement
+from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.verdicts import DETECTED, WORDS, Score, Verdict, weakest_first
+from ordeal._engine.version import version
+from ordeal._report.formats.document import contained
+from ordeal._report.formats.github import annotation
+from ordeal._report.formats.sarif import SCHEMA
+from ordeal._report.html.page import TEMPLATES
+from ordeal._report.mutation import difference, score_text
+from ordeal._report.stryker import stryker_json
+
+#: GitHub shows ten of a kind for each step; the last one counts the rest.
+_ANNOTATIONS_MAX = 10
+_GOOD, _FAIR = 80, 60
+
+
+def mutation_junit(sources: Sequence[Source], judgement: Judgement) -> str:
+    """Return JUnit's XML: a suite for each file, in which what no test noticed fails."""
+    junit = importlib.import_module("junitparser")
+    by_name = {source.shown: source for source in sources}
+    report = junit.JUnitXml("ordeal mutate")
+    for shown, source in by_name.items():
+        suite = junit.TestSuite(shown)
+        for verdict in judgement.verdicts:
+            mutant = verdict.mutant
+            if mutant.shown == shown:
+                name = one_line(f"{mutant.id} {mutant.line} {mutant.name or 'module'} {mutant.operator}")
+                case = junit.TestCase(name, classname=shown, time=0)
+                if verdict.word == "not run":
+                    case.result = [junit.Skipped(one_line(verdict.note) or "not run")]
+                elif verdict.word not in DETECTED:
+                    failure = junit.Failure(_told(verdict), verdict.word)
+                    failure.text = contained(difference(source, mutant))
+                    case.result = [failure]
+                suite.add_testcase(case)
+        suite.update_statistics()
+        report.add_testsuite(suite)
+    report.update_statistics()
+    text: str = report.tostring().decode("utf-8")
+    return text
+
+
+def _told(verdict: Verdict) -> str:
+    if verdict.word == "uncovered":
+        return f"no test runs this: {verdict.mutant.operator}"
+    nearest = f"; nearest: {verdict.nearest}" if verdict.nearest else ""
+    return one_line(f"{counted(verdict.tests, 'test')} passed with this: {verdict.mutant.operator}{nearest}")
+
+
+def _open(judgement: Judgement) -> list[Verdict]:
+    """Return one verdict for each line where nothing noticed, survivors before what no test runs."""
+    seen: dict[tuple[str, int], Verdict] = {}
+    uncovered = [each for each in judgement.verdicts if each.word == "uncovered"]
+    for each in [*weakest_first(judgement.verdicts), *uncovered]:
+        seen.setdefault((each.mutant.shown, each.mutant.line), each)
+    return list(seen.values())
+
+
+def mutation_sarif(sources: Sequence[Source], judgement: Judgement) -> dict[str, Any]:
+    """Return SARIF 2.1.0: a warning for each line where nothing noticed."""
+    by_name = {source.shown: source for source in sources}
+    shown = _open(judgement)
+    rules = sorted({each.mutant.operator for each in shown})
+    return {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "ordeal",
+                        "version": version(),
+                        "rules": [
+                            {"id": each, "shortDescription": {"text": f"No test notices: {each}"}} for each in rules
+                        ],
+                    }
+                },
+                "results": [_sarif_result(by_name[each.mutant.shown], each) for each in shown],
+            }
+        ],
+    }
+
+
+def _sarif_result(source: Source, verdict: Verdict) -> dict[str, Any]:
+    mutant = verdict.mutant
+    return {
+        "ruleId": mutant.operator,
+        "level": "warning",
+        "message": {"text": f"{_told(verdict)}\n{difference(source, mutant)}"},
+        "partialFingerprints": {"ordealMutant/v1": mutant.id},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": quote(mutant.shown)},
+                    "region": {"startLine": mutant.line},
+                }
+            }
+        ],
+    }
+
+
+def mutation_annotations(sources: Sequence[Source], judgement: Judgement) -> str:
+    """Return the lines that GitHub Actions shows beside the code, one for each line where nothing noticed."""
+    by_name = {source.shown: source for source in sources}
+    found = _open(judgement)
+    shown = found if len(found) <= _ANNOTATIONS_MAX else found[: _ANNOTATIONS_MAX - 1]
+    lines = []
+    for each in shown:
+        mutant = each.mutant
+        place = {"file": mutant.shown, "line": str(mutant.line), "title": f"ordeal mutate {mutant.id}"}
+        lines.append(annotation("warning", place, f"{_told(each)}\n{difference(by_name[mutant.shown], mutant)}"))
+    if len(shown) < len(found):
+        more = f"and {counted(len(found) - len(shown), 'more line')} where no test notices a change: see the report"
+        lines.append(annotation("warning", {"title": "ordeal mutate"}, more))
+    return "".join(f"{each}\n" for each in lines)
+
+
+def mutation_badge(_sources: Sequence[Source], judgement: Judgement) -> dict[str, Any]:
+    """Return what shields.io makes a badge of."""
+    percent = Score.of(judgement.verdicts).percent
+    color = "lightgrey" if percent is None else "green" if percent >= _GOOD else "yellow" if percent >= _FAIR else "red"
+    return {
+        "schemaVersion": 1,
+        "label": "mutation score",
+        "message": "none" if percent is None else f"{percent} %",
+        "color": color,
+    }
+
+
+def mutation_page(sources: Sequence[Source], judgement: Judgement) -> str:
+    """Return a page that needs nothing beside it: the score, and each line where nothing noticed, with its diff."""
+    jinja = importlib.import_module("jinja2")
+    environment = jinja.Environment(
+        loader=jinja.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja.StrictUndefined,
+    )
+    score, counts = Score.of(judgement.verdicts), Counter(each.word for each in judgement.verdicts)
+    style = importlib.import_module("markupsafe").Markup((TEMPLATES / "style.css").read_text("utf-8"))
+    page: str = environment.get_template("mutation.html").render(
+        style=style,
+        version=version(),
+        verdict=score_text(score).strip(),
+        figures=[(word, counts[word]) for word in WORDS if counts[word]],
+        files=[_file(source, judgement) for source in sources],
+    )
+    return page.strip() + "\n"
+
+
+def _file(source: Source, judgement: Judgement) -> dict[str, Any]:
+    verdicts = [each for each in judgement.verdicts if each.mutant.shown == source.shown]
+    score = Score.of(verdicts)
+    return {
+        "name": one_line(source.shown),
+        "score": "no score" if score.percent is None else f"{score.percent} %",
+        "noticed": f"{score.detected}/{score.judged}",
+        "open": [
+            {
+                "id": each.mutant.id,
+                "word": each.word,
+                "line": each.mutant.line,
+                "name": one_line(each.mutant.name or "module"),
+                "told": _told(each),
+                "diff": difference(source, each.mutant).split("\n"),
+            }
+            for each in sorted(verdicts, key=lambda each: each.mutant.line)
+            if each.word in ("survived", "uncovered")
+        ],
+    }
+
+
+#: The formats, each with the name of its file and what makes it.
+FORMATS: dict[str, tuple[str, Callable[[Sequence[Source], Judgement], Any]]] = {
+    "html": ("mutation.html", mutation_page),
+    "junit": ("junit.xml", mutation_junit),
+    "sarif": ("mutation.sarif", mutation_sarif),
+    "github": ("annotations.txt", mutation_annotations),
+    "badge": ("badge.json", mutation_badge),
+    "json": ("mutation.json", stryker_json),
+}

@@ -1,0 +1,141 @@
+"""``ordeal mutate show``, ``apply``, ``accept`` and ``report``: what can be done with the mutants of the last run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ordeal._engine.formatting import one_line
+from ordeal._engine.mutation.accepted import accept
+from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.running import Judgement
+from ordeal._engine.mutation.saved import Saved, load
+from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.verdicts import Verdict
+from ordeal._report.mutation import difference, survivor_text
+from ordeal._report.mutation_files import FORMATS
+from ordeal.cli import terminal
+from ordeal.errors import ConfigError
+
+
+def verb_of(paths: Sequence[str]) -> str:
+    """Return the verb that stands where a path may stand; empty if none does, or if it is a path."""
+    return paths[0] if paths and paths[0] in VERBS and not Path(paths[0]).exists() else ""
+
+
+def run(given: Mapping[str, Any]) -> int:
+    """Do what the verb says. Return 0."""
+    verb, *words = given["paths"]
+    saved = load(Path.cwd())
+    if saved is None:
+        raise ConfigError(f"there is no run to {verb} from", hint="`ordeal mutate` judges, and keeps what it found")
+    if len(words) != 1:
+        what = f"one of {', '.join(FORMATS)}" if verb == "report" else "the id of a mutant"
+        raise ConfigError(f"`{verb}` needs one word", hint=f"write {what} after it")
+    return VERBS[verb](saved, words[0], given)
+
+
+def _show(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
+    verdict = saved.one(word)
+    source, mutant = _source_of(verdict.mutant), verdict.mutant
+    if verdict.word == "survived":
+        terminal.write(survivor_text(source, verdict))
+    else:
+        where = f"{mutant.shown}:{mutant.line}  {mutant.name or 'module'}"
+        diff = "".join(f"  {each}\n" for each in difference(source, mutant).split("\n"))
+        terminal.write(one_line(f"{where}  {verdict.word}  {mutant.operator}  {mutant.id}") + f"\n{diff}")
+    for what, told in (("noticed by", verdict.killer), ("note", verdict.note)):
+        if told:
+            terminal.write(f"  {what}: {one_line(told)}\n")
+    for name in verdict.covering if verdict.word == "survived" else ():
+        terminal.write(f"  runs it: {one_line(name)}\n")
+    return 0
+
+
+def _apply(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
+    mutant = saved.one(word).mutant
+    source = _source_of(mutant)
+    _refuse_uncommitted(source)
+    try:
+        mark = source.path.read_bytes().removesuffix(source.text)
+        source.path.write_bytes(mark + mutant.applied(source.text))
+    except OSError as error:
+        raise ConfigError(f"{mutant.shown} cannot be written: {error.strerror}", hint="check who may") from None
+    terminal.write(
+        one_line(f"{mutant.shown} holds mutant {mutant.id} now; `git checkout {mutant.shown}` takes it back")
+    )
+    terminal.write("\n")
+    return 0
+
+
+def _refuse_uncommitted(source: Source) -> None:
+    hint = "commit it first, so that the mutant can be taken back"
+    try:
+        done = subprocess.run(
+            ["git", "status", "--porcelain", "--ignored", "--", str(source.path.resolve())],
+            cwd=source.path.resolve().parent,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise ConfigError("git is not installed, so the change could not be taken back") from None
+    if done.returncode or done.stdout.strip():
+        raise ConfigError(f"{source.shown} differs from what git holds", hint=hint)
+
+
+def _accept(saved: Saved, word: str, given: Mapping[str, Any]) -> int:
+    mutant = saved.one(word).mutant
+    reason = (given["reason"] or "").strip()
+    if not reason:
+        raise ConfigError("a mutant is accepted with a reason", hint=f'add --reason "..." to `accept {mutant.id}`')
+    path = accept(mutant, reason, Path.cwd())
+    terminal.write(one_line(f"accepted {mutant.id} in {path.name}") + "\n")
+    return 0
+
+
+def _report(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
+    if word not in FORMATS:
+        raise ConfigError(f"`{word}` is no format", hint=f"there are {', '.join(FORMATS)}")
+    judgement = Judgement(saved.verdicts(), saved.tests, saved.names, saved.flaky)
+    shown = dict.fromkeys(each.mutant.shown for each in judgement.verdicts)
+    by_name = {verdict.mutant.shown: _source_of(verdict.mutant) for verdict in judgement.verdicts}
+    name, make = FORMATS[word]
+    path = Path(".ordeal", "mutate", name)
+    text = make([by_name[each] for each in shown], judgement)
+    try:
+        path.write_text(text if isinstance(text, str) else json.dumps(text, indent=2) + "\n", "utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}", hint="check who may write it") from None
+    if word == "github":
+        terminal.write(str(text))
+    else:
+        terminal.write(f"{path}\n")
+    return 0
+
+
+def _source_of(mutant: Mutant) -> Source:
+    source = Source.of(Path(mutant.shown), mutant.shown)
+    if source.text[mutant.start : mutant.end].decode("utf-8", "replace") != mutant.original:
+        raise ConfigError(f"{mutant.shown} has changed since the last run", hint="run `ordeal mutate` again")
+    return source
+
+
+def survivors(saved: Saved | None) -> set[str]:
+    """Return the ids of what nothing noticed the last time."""
+    return {each.mutant.id for each in saved.verdicts() if _is_open(each)} if saved is not None else set()
+
+
+def _is_open(verdict: Verdict) -> bool:
+    return verdict.word in ("survived", "uncovered", "not run")
+
+
+VERBS: dict[str, Callable[[Saved, str, Mapping[str, Any]], int]] = {
+    "show": _show,
+    "apply": _apply,
+    "accept": _accept,
+    "report": _report,
+}

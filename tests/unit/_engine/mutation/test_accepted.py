@@ -1,0 +1,54 @@
+"""Mutants that are accepted: by a comment, for its line, its block or an operator, and by a file; never silently."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ordeal._engine.mutation.accepted import ACCEPTED_FILE, accept, accepted
+from ordeal._engine.mutation.mutants import mutants_of
+from ordeal._engine.mutation.operators import PRESETS
+from ordeal._engine.mutation.source import Source
+from ordeal.errors import ConfigError
+
+
+def sourced(text: str) -> Source:
+    return Source(Path("shop.py"), "shop.py", text.encode())
+
+
+def found(text: str, folder: Path) -> set[tuple[int, str, str]]:
+    source = sourced(text)
+    mutants = mutants_of(source, PRESETS["standard"])
+    reasons = accepted([source], mutants, folder)
+    return {(each.line, each.operator, reasons[each.id]) for each in mutants if each.id in reasons}
+
+
+def test_a_comment_is_for_its_line_its_block_or_an_operator(tmp_path: Path) -> None:
+    line = "def f(x):\n    x = x + 1  # ordeal: no-mutate[arithmetic] same either way\n    return x * 2\n"
+    assert found(line, tmp_path) == {(2, "arithmetic", "same either way")}
+    block = "def f(x):  # ordeal: no mutate -- only a hint\n    return x\n\ndef g(x):\n    return x\n"
+    assert found(block, tmp_path) == {(2, "return_none", "only a hint")}
+    text = "def f(x):\n    return '# ordeal: no-mutate reason' + x\n"
+    assert found(text, tmp_path) == set()
+
+
+@pytest.mark.parametrize("comment", ["no-mutate", "no-mutate[arithmetic]", "no-mutate[plus] a reason"])
+def test_no_reason_and_an_unknown_operator_are_refused(tmp_path: Path, comment: str) -> None:
+    with pytest.raises(ConfigError, match=r"shop\.py:2"):
+        found(f"def f(x):\n    return x + 1  # ordeal: {comment}\n", tmp_path)
+
+
+def test_an_accepted_mutant_is_found_again_after_its_line_has_moved(tmp_path: Path) -> None:
+    before = sourced("def f(x):\n    return x + 1\n")
+    mutant = mutants_of(before, ["arithmetic"])[0]
+    accept(mutant, 'the "unit"\nis free', tmp_path)
+    accept(mutant, "twice", tmp_path)
+    assert found("\n\n\ndef f(x):\n    return x + 1\n", tmp_path) == {(5, "arithmetic", "twice")}
+
+
+@pytest.mark.parametrize("text", ["accepted = 3", "[[accepted]]\nid = 'a'", "[[accepted]]\nid='a'\nreason=' '", "[["])
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, text: str) -> None:
+    Path(tmp_path, ACCEPTED_FILE).write_text(text, "utf-8")
+    with pytest.raises(ConfigError):
+        accepted([], [], tmp_path)

@@ -1,0 +1,78 @@
+"""A saved judgement stands while nothing that it came of has changed, and no longer."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.running import Judgement
+from ordeal._engine.mutation.saved import Keeper, key_of, load, save, still_true
+from ordeal._engine.mutation.verdicts import Verdict
+from ordeal.errors import ConfigError
+
+MUTANT = Mutant("abc", "shop.py", "f", "negate", 2, (2, 2), 0, 1, "x", "y", (1, 2))
+
+
+def judged(word: str = "survived") -> Judgement:
+    verdict = Verdict(MUTANT, word, "", 1, "swap", "", "test_it", ("test_it",))  # type: ignore[arg-type]
+    return Judgement([verdict], 1, ["test_it"])
+
+
+def test_it_comes_back_as_it_was_saved(tmp_path: Path) -> None:
+    save(tmp_path, "key", judged())
+    found = still_true(load(tmp_path), "key", [MUTANT])
+    assert found is not None
+    assert (found.verdicts, found.tests, found.names) == (judged().verdicts, 1, ["test_it"])
+
+
+@pytest.mark.parametrize("word", ["timeout", "memory", "crash", "not run"])
+def test_what_a_busy_machine_may_change_is_judged_again(tmp_path: Path, word: str) -> None:
+    save(tmp_path, "key", judged(word))
+    assert still_true(load(tmp_path), "key", [MUTANT]) is None
+
+
+def test_other_mutants_another_key_and_a_flaky_test_are_judged_again(tmp_path: Path) -> None:
+    save(tmp_path, "key", judged())
+    assert still_true(load(tmp_path), "key", []) is None
+    assert still_true(load(tmp_path), "other", [MUTANT]) is None
+    save(tmp_path, "key", dataclasses.replace(judged(), flaky=["test_it"]))
+    assert still_true(load(tmp_path), "key", [MUTANT]) is None
+    save(tmp_path, "", judged())
+    assert still_true(load(tmp_path), "", [MUTANT]) is None
+
+
+def test_the_key_is_of_each_file_the_options_and_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    Path(tmp_path, "data.csv").write_text("1", "utf-8")
+    first = key_of(tmp_path, [MUTANT], {"tests": []})
+    assert first == key_of(tmp_path, [MUTANT], {"tests": []})
+    keys = {first, key_of(tmp_path, [MUTANT], {"tests": ["-x"]})}
+    Path(tmp_path, "data.csv").write_text("2", "utf-8")
+    keys.add(key_of(tmp_path, [MUTANT], {"tests": []}))
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-x")
+    keys.add(key_of(tmp_path, [MUTANT], {"tests": []}))
+    assert len(keys) == 4
+
+
+def test_what_is_found_so_far_is_kept_and_never_counts_as_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ordeal._engine.mutation.saved._SAVE_SECONDS", 0.0)
+    Keeper(tmp_path).take(judged().verdicts[0])
+    saved = load(tmp_path)
+    assert saved is not None
+    assert saved.one("a").mutant == MUTANT
+    with pytest.raises(ConfigError):
+        saved.one("b")
+    assert still_true(saved, "", [MUTANT]) is None
+
+
+def test_a_broken_file_is_none(tmp_path: Path) -> None:
+    save(tmp_path, "key", judged())
+    Path(tmp_path, ".ordeal/mutate/last.json").write_bytes(b"{" * 100)
+    assert load(tmp_path) is None

@@ -1,0 +1,36 @@
+"""Reports of mutation testing for other programs hold what no test noticed, once for each line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ordeal._engine.mutation.mutants import mutants_of
+from ordeal._engine.mutation.running import Judgement
+from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.verdicts import Verdict
+from ordeal._report.mutation_files import FORMATS, mutation_annotations, mutation_badge, mutation_junit, mutation_page
+
+
+def judged(lines: int) -> tuple[list[Source], Judgement]:
+    text = "".join(f"def f{each}(a, b):\n    return a < b\n" for each in range(lines))
+    source = Source(Path("a b.py"), "a b.py", text.encode())
+    mutants = mutants_of(source, ["comparison"])
+    return [source], Judgement([Verdict(mutant, "survived", tests=1) for mutant in mutants], 1, ["test_<it>"])
+
+
+def test_github_shows_nine_lines_and_counts_the_rest() -> None:
+    told = mutation_annotations(*judged(14)).splitlines()
+    assert len(told) == 10
+    assert told[0].startswith("::warning file=a b.py,line=2,title=ordeal mutate ")
+    assert told[-1].endswith("and 5 more lines where no test notices a change: see the report")
+
+
+def test_text_of_the_program_is_no_markup() -> None:
+    assert "return a &lt; b" in mutation_page(*judged(1))
+    assert "return a &lt; b" in mutation_junit(*judged(1))
+
+
+def test_each_format_is_made_of_no_mutants_too() -> None:
+    nothing = judged(0)
+    assert all(make(*nothing) is not None for _, make in FORMATS.values())
+    assert mutation_badge(*nothing)["message"] == "none"

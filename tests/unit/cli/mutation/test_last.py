@@ -1,0 +1,93 @@
+"""``ordeal mutate show``, ``apply``, ``accept`` and ``report``, with mutants that a run has kept."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from ordeal._engine.mutation.mutants import mutants_of
+from ordeal._engine.mutation.running import Judgement
+from ordeal._engine.mutation.saved import save
+from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.verdicts import Verdict
+
+Run = Callable[..., tuple[int, str, str]]
+TEXT = "def allowed(age):\n    return age >= 18\n"
+
+
+@pytest.fixture(autouse=True)
+def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.chdir(tmp_path)
+    Path("shop.py").write_text(TEXT)
+    mutants = mutants_of(Source.of(Path("shop.py"), "shop.py"), ["comparison", "return_none"])
+    words = ("killed", "survived", "uncovered")
+    verdicts = [Verdict(mutant, word, "", 1) for mutant, word in zip(mutants, words, strict=True)]  # type: ignore[arg-type]
+    save(tmp_path, "key", Judgement(verdicts, 1, ["test_it"]))
+    return [mutant.id for mutant in mutants]
+
+
+def git(*words: str) -> None:
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True, capture_output=True)
+
+
+def test_one_is_shown_by_the_beginning_of_its_id(run: Run, ids: list[str]) -> None:
+    code, out, _ = run("mutate", "show", ids[1][:8])
+    assert code == 0
+    assert out.startswith("shop.py:2  allowed  survived  comparison  ")
+    assert "  -     return age >= 18\n  +     return age > 18\n" in out
+
+
+def test_one_is_applied_only_where_git_can_take_it_back(run: Run, ids: list[str]) -> None:
+    assert run("mutate", "apply", ids[1])[0] == 2
+    git("init", "-q")
+    git("add", "shop.py")
+    assert run("mutate", "apply", ids[1])[0] == 2
+    git("commit", "-qm", "first")
+    assert Path("shop.py").read_text() == TEXT
+    assert run("mutate", "apply", ids[1])[0] == 0
+    assert Path("shop.py").read_text() == TEXT.replace(">=", ">")
+    code, _, err = run("mutate", "apply", ids[1])
+    assert (code, "has changed since the last run" in err) == (2, True)
+
+
+def test_one_is_accepted_with_a_reason_and_then_not_listed(run: Run, ids: list[str]) -> None:
+    code, _, err = run("mutate", "accept", ids[1])
+    assert (code, "--reason" in err) == (2, True)
+    assert run("mutate", "accept", ids[1], "--reason", "18 is a guess")[0] == 0
+    assert "18 is a guess" in Path("ordeal-accepted.toml").read_text()
+    assert ids[1] not in run("mutate", "shop.py", "--list")[1]
+
+
+@pytest.mark.parametrize("words", [["show"], ["show", "zz"], ["report", "pdf"], ["accept", "a", "b"]])
+def test_wrong_words_are_told(run: Run, words: list[str]) -> None:
+    code, _, err = run("mutate", *words)
+    assert (code, err.startswith("error: ")) == (2, True)
+
+
+def test_without_a_run_there_is_nothing_to_show(run: Run) -> None:
+    Path(".ordeal/mutate/last.json").unlink()
+    assert run("mutate", "show", "a")[0] == 2
+
+
+def test_reports_are_written_from_what_was_kept(run: Run, ids: list[str]) -> None:
+    folder = Path(".ordeal/mutate")
+    for each in ("html", "junit", "sarif", "badge", "json"):
+        assert run("mutate", "report", each)[0] == 0
+    page = folder.joinpath("mutation.html").read_text("utf-8")
+    assert "score 1/3 (33.3 %)" in page
+    assert "&gt;= 18" in page
+    assert "src=" not in page
+    suite = ElementTree.fromstring(folder.joinpath("junit.xml").read_text("utf-8"))[0]
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "2")
+    found = json.loads(folder.joinpath("mutation.sarif").read_text("utf-8"))["runs"][0]["results"]
+    # Of a line, one is shown: others mostly share its fate.
+    assert [each["partialFingerprints"]["ordealMutant/v1"] for each in found] == [ids[1]]
+    assert json.loads(folder.joinpath("badge.json").read_text("utf-8"))["message"] == "33.3 %"
+    assert run("mutate", "report", "github")[1].startswith(
+        f"::warning file=shop.py,line=2,title=ordeal mutate {ids[1]}::"
+    )
