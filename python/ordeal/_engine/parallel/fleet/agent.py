@@ -152,8 +152,8 @@ class Agent:
             former = self._board.get(member_key(self._number))
         except BoardError:
             return
-        if former is None:
-            return
+        if former is None or number_of(former, "attempt") != self._record["attempt"]:
+            return  # the launcher has started this attempt, and knows how much time is left
         since = min(number_of(former, "since"), time.time())
         self._record |= {"since": since, "restarts": number_of(former, "restarts") + 1}
         self._record |= {f"past_{each}": number_of(former, f"past_{each}") + number_of(former, each) for each in _PAST}

@@ -32,6 +32,12 @@ def _is_greeting(data: bytes) -> bool:
     return len(data) == GREETING_SIZE and 0 < int.from_bytes(data, "little") < 2**20
 
 
+def run_beside(task: str, number: int, attempt: int, store: str) -> int:
+    """Run one member; this is what Dask calls. It leaves its thread to others: a lost member must find a place."""
+    importlib.import_module("distributed").secede()
+    return run_member(task, number, attempt, store)
+
+
 class DaskLauncher(Launcher):
     """Speaks to the scheduler of a cluster."""
 
@@ -81,7 +87,7 @@ class DaskLauncher(Launcher):
         with contextlib.suppress(Exception):
             workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
             self._members[number] = self._client.submit(
-                run_member,
+                run_beside,
                 task.to_json(),
                 number,
                 attempt,

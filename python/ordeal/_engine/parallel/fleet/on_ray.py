@@ -48,7 +48,8 @@ def launcher(plan: FleetPlan) -> RayLauncher:
 def run_member(task: str, number: int, attempt: int, store: str) -> int:
     """Run one member; this is what Ray calls."""
     agent = importlib.import_module("ordeal._engine.parallel.fleet.agent")
-    code: int = agent.Agent(Task.from_json(task), number, store, attempt=attempt).run()
+    # A cluster may run a task again by itself when a node is lost.
+    code: int = agent.Agent(Task.from_json(task), number, store, attempt=attempt, resumes=True).run()
     return code
 
 

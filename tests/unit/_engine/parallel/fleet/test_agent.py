@@ -25,6 +25,21 @@ def test_another_version_is_refused(change: dict[str, str], said: str, tmp_path:
     assert text_of(record, "hint")
 
 
+def test_a_member_that_the_cluster_runs_again_goes_on_where_it_was(tmp_path: Path) -> None:
+    store = f"dir://{tmp_path}"
+    board = open_board(store, "f")
+    board.put("member-000001", {"attempt": 1, "state": "running", "runs": 5, "steps": 9, "since": 1.0})
+    Agent(TASK, 1, store, resumes=True).run()
+    found = board.get("member-000001")
+    assert found is not None
+    assert {name: found[name] for name in ("restarts", "past_runs", "past_steps", "since")} == {
+        "restarts": 1,
+        "past_runs": 5,
+        "past_steps": 9,
+        "since": 1.0,
+    }
+
+
 def test_the_lease_ends_with_the_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
     lease = agent._Lease()
     assert not lease.has_ended({"state": "running", "at": 1.0})
