@@ -234,7 +234,7 @@ SearchCoroutine<Tape> sort_steps(const FailingTape& current) {
 // ---------------------------------------------------------------------------------------------------------------------
 // Trades
 
-constexpr std::array<std::size_t, 4> kLongerBy{1, 2, 4, 8};
+constexpr std::array<std::size_t, 4> kLongerBy{8, 4, 2, 1};
 // An integer without a bound that is raised goes this far.
 constexpr std::uint64_t kFar = 1U << 16U;
 
@@ -293,8 +293,8 @@ std::vector<Choice> raised_of(const FailingTape& ran, std::size_t index) {
   } else if (now.kind == ChoiceKind::kInteger && !now.is_big() && constraint.low != Constraint::kAny) {
     higher.push_back(farthest(constraint));
   } else if (now.kind == ChoiceKind::kString || now.kind == ChoiceKind::kBytes) {
-    for (auto by = kLongerBy.rbegin(); by != kLongerBy.rend(); ++by) {
-      higher.push_back(longer(now, constraint, *by));
+    for (const std::size_t by : kLongerBy) {
+      higher.push_back(longer(now, constraint, by));
     }
   }
   std::erase(higher, now);

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "core/shrink/shrink_pass.h"
 
@@ -74,7 +73,7 @@ class LowerAndMakeUp final : public ShrinkPass {
   [[nodiscard]] std::string_view name() const noexcept override { return "trades"; }
   SearchCoroutine<Tape> candidates(const FailingTape& current) override;
   [[nodiscard]] bool looks() const noexcept override { return looks_; }
-  void saw(FailingTape ran) override { seen_ = std::move(ran); }
+  void saw(const FailingTape& ran) override { seen_ = ran; }
 
  private:
   SearchCoroutine<Tape> candidates_of_argument(const FailingTape& current, std::size_t argument, std::size_t& left);

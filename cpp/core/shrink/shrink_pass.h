@@ -29,7 +29,7 @@ class ShrinkPass {
   // Whether the latest candidate should run even if it was proposed before, for what it draws: if it does not fail, the
   // pass then sees what ran.
   [[nodiscard]] virtual bool looks() const noexcept { return false; }
-  virtual void saw(FailingTape /*ran*/) {}
+  virtual void saw(const FailingTape& /*ran*/) {}
 };
 
 // When a search gives up: after so many candidates in a row were refused. For searches with a candidate for each choice
