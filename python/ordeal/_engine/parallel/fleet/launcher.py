@@ -9,10 +9,10 @@ import signal
 import subprocess
 import sys
 import time
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, Task
-from ordeal.errors import OrdealError
+from ordeal.errors import ConfigError, OrdealError
 
 AGENT_MODULE = "ordeal.cli.fleet.agent"
 #: How long members may take to end by themselves.
@@ -55,6 +55,19 @@ def launcher_for(plan: FleetPlan) -> Launcher:
         return LocalLauncher(plan)
     module = importlib.import_module(f"ordeal._engine.parallel.fleet.on_{plan.kind}")
     return cast("Launcher", module.launcher(plan))
+
+
+def library(name: str, kind: str) -> Any:
+    """Return the library of a cluster, which is loaded only for those who ask for it.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        message = f"`--on {kind}://` needs the Python package `{name}`: {error}"
+        raise ConfigError(message, hint=f"install it with `pip install {name}`") from error
 
 
 class LocalLauncher(Launcher):

@@ -9,10 +9,9 @@ from typing import Any
 
 from ordeal._engine.formatting import one_line
 from ordeal._engine.parallel.fleet.endpoint import GREETING_SIZE, host_and_port, listens, must_greet
-from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher
+from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher, library
 from ordeal._engine.parallel.fleet.on_ray import AWAY_SECONDS_MAX, run_member
 from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
-from ordeal.errors import ConfigError
 
 PORT = 8786
 TIMEOUT_SECONDS = 8
@@ -46,11 +45,7 @@ class DaskLauncher(Launcher):
     def __init__(self, plan: FleetPlan) -> None:
         self._plan = plan
         self._host, self._port = host_and_port(plan.on, PORT)
-        try:
-            self._dask: Any = importlib.import_module("distributed")
-        except ImportError as error:
-            message = f"`--on dask://` needs the Python package `distributed`: {error}"
-            raise ConfigError(message, hint="install it with `pip install distributed`") from error
+        self._dask = library("distributed", "dask")
         self._client: Any = None
         self._members: dict[int, Any] = {}
         self._numbers: set[int] = set()

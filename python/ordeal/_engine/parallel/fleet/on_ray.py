@@ -12,7 +12,7 @@ from typing import Any
 
 from ordeal._engine.formatting import one_line
 from ordeal._engine.parallel.fleet.endpoint import host_and_port, listens, must_greet
-from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher
+from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher, library
 from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
 from ordeal.errors import ConfigError
 
@@ -66,11 +66,7 @@ class RayLauncher(Launcher):
     def __init__(self, plan: FleetPlan) -> None:
         self._plan = plan
         self._host, self._port = host_and_port(plan.on, PORT)
-        try:
-            self._ray: Any = importlib.import_module("ray")
-        except ImportError as error:
-            message = f"`--on ray://` needs the Python package `ray`: {error}"
-            raise ConfigError(message, hint="install it with `pip install ray`") from error
+        self._ray = library("ray", "ray")
         self._project = _project(plan.options.project)
         self._members: dict[int, Any] = {}
         self._numbers: set[int] = set()
