@@ -27,8 +27,6 @@ _FILE = Path(".ordeal", "mutate", "last.json")
 _SKIPPED = {".git", ".hg", ".ordeal", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache", "__pycache__"}
 _FILES_MAX, _BYTES_MAX = 20_000, 1 << 28
 _SAVE_SECONDS = 1.0
-#: What may differ the next time although nothing changed.
-_NOT_KEPT = ("timeout", "memory", "crash", "not run")
 
 
 class _Kept(msgspec.Struct):
@@ -121,9 +119,14 @@ def still_true(saved: Saved | None, key: str, mutants: Sequence[Mutant]) -> Judg
     """
     if saved is None or not key or saved.key != key or saved.flaky:
         return None
-    if any(each.word in _NOT_KEPT for each in saved.kept) or [each.mutant for each in saved.kept] != list(mutants):
+    if any(map(_may_differ, saved.kept)) or [each.mutant for each in saved.kept] != list(mutants):
         return None
     return Judgement(saved.verdicts(), saved.tests, saved.names, saved.flaky)
+
+
+def _may_differ(kept: _Kept) -> bool:
+    """Return whether a busy machine may have made a verdict. A limit of turns, unlike one of time, leaves a note."""
+    return kept.word in ("memory", "crash") or (kept.word in ("timeout", "not run") and not kept.note)
 
 
 def key_of(folder: Path, mutants: Sequence[Mutant], options: Mapping[str, Any]) -> str:

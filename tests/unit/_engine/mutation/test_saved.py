@@ -16,8 +16,8 @@ from ordeal.errors import ConfigError
 MUTANT = Mutant("abc", "shop.py", "f", "negate", 2, (2, 2), 0, 1, "x", "y", (1, 2))
 
 
-def judged(word: str = "survived") -> Judgement:
-    verdict = Verdict(MUTANT, word, "", 1, "swap", "", "test_it", ("test_it",))  # type: ignore[arg-type]
+def judged(word: str = "survived", note: str = "") -> Judgement:
+    verdict = Verdict(MUTANT, word, "", 1, "swap", note, "test_it", ("test_it",))  # type: ignore[arg-type]
     return Judgement([verdict], 1, ["test_it"])
 
 
@@ -32,6 +32,11 @@ def test_it_comes_back_as_it_was_saved(tmp_path: Path) -> None:
 def test_what_a_busy_machine_may_change_is_judged_again(tmp_path: Path, word: str) -> None:
     save(tmp_path, "key", judged(word))
     assert still_true(load(tmp_path), "key", [MUTANT]) is None
+
+
+def test_a_limit_of_turns_is_the_same_each_time(tmp_path: Path) -> None:
+    save(tmp_path, "key", judged("timeout", "loop limit"))
+    assert still_true(load(tmp_path), "key", [MUTANT]) is not None
 
 
 def test_other_mutants_another_key_and_a_flaky_test_are_judged_again(tmp_path: Path) -> None:
