@@ -167,6 +167,7 @@ def _file(source: Source, judgement: Judgement) -> dict[str, Any]:
         "name": one_line(source.shown),
         "score": "no score" if score.percent is None else f"{score.percent} %",
         "noticed": f"{score.detected}/{score.judged}",
+        "not_run": sorted(Counter(one_line(each.note) for each in verdicts if each.word == "not run").items()),
         "open": [
             {
                 "id": each.mutant.id,
