@@ -5,9 +5,20 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from ordeal._engine.properties.tracker import PROPERTY_TYPES, PropertyResult, Tally
 from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
 from ordeal._report.exploration import json_document
-from ordeal.result import ExplorationResult, Failure, KnownFailure, RuleUse, SeedOutcome, SeedStatus, UnderFault
+from ordeal.result import (
+    Discovery,
+    ExplorationResult,
+    Failure,
+    FaultUse,
+    KnownFailure,
+    RuleUse,
+    SeedOutcome,
+    SeedStatus,
+    UnderFault,
+)
 from ordeal.result.inconclusive import Inconclusive
 from ordeal.result.place import CodeLine, FailurePlace, PlaceKind
 
@@ -76,6 +87,15 @@ def _failure(rng: random.Random) -> Failure:
     )
 
 
+def _properties(rng: random.Random) -> list[PropertyResult]:
+    names = {_text(rng) or "empty" for _ in range(rng.randint(0, 3))}
+    tallies = [Tally(name, rng.choice(PROPERTY_TYPES), details=_text(rng)) for name in sorted(names)]
+    for tally in tallies:
+        tally.count(rng.randint(0, 3), rng.randint(0, 3))
+        tally.first_run = rng.choice([None, 7])
+    return [PropertyResult.of(tally) for tally in tallies]
+
+
 def _rules(rng: random.Random) -> list[RuleUse]:
     faults = [None, *(_text(rng) for _ in range(rng.randint(0, 2)))]
     return [
@@ -108,6 +128,9 @@ def _result(rng: random.Random, failures_max: int) -> ExplorationResult:
         missed_lines={"shop.py": [4]},
         covered_lines={"shop.py": [1, 2, 3, 9]},
         rules=_rules(rng),
+        faults=[FaultUse(_text(rng), 3, rng.randint(0, 2), 0)] * rng.randint(0, 2),
+        properties=_properties(rng),
+        discovery=Discovery(what="edges", runs=9, seen=3, next_run=0.1, next_run_max=0.5, total=rng.random() * 9),
         notes=(_text(rng),),
         known=[KnownFailure(_text(rng), _text(rng), "ValueError", _text(rng), 2)],
         inconclusive=Inconclusive(_text(rng), _text(rng)) if rng.random() < 0.2 else None,
