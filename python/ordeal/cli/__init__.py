@@ -104,6 +104,10 @@ def _search_current_folder_first() -> None:
         raise ConfigError("the current folder no longer exists", hint="change to another folder") from None
     if sys.path[:1] != [folder]:
         sys.path.insert(0, folder)
+    # So is a package in `src` that is not installed. Last, as what is installed is what is used.
+    sources = Path(folder, "src")
+    if sources.is_dir() and Path(folder, "pyproject.toml").exists() and str(sources) not in sys.path:
+        sys.path.append(str(sources))
 
 
 def _wrong_use(error: click.ClickException) -> tuple[str, str]:

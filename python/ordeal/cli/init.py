@@ -6,6 +6,7 @@ import difflib
 import importlib.util
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -171,5 +172,12 @@ def _outcome(result: Mapping[str, Any], chosen: FoundClass, package: FoundPackag
         replay = f"ordeal replay -v {id_of(result['failures'][0])}"
         yield f"  {replay}    shows what happened: a bug, or an answer to wrong arguments?"
     yield f"  ordeal explore    searches longer. What must always hold is for you to say, in {file}"
-    if importlib.util.find_spec(package.name.partition(".")[0]) is None:
-        yield f"  pip install -e .    `{package.name}` is not installed: so far it is found in {package.root}"
+    if not _is_installed(package):
+        yield f"  pip install -e .    lets pytest find `{package.name}`, which is not installed"
+
+
+def _is_installed(package: FoundPackage) -> bool:
+    """Whether others than ``ordeal`` find the package as well, which looks in ``src``."""
+    name = package.name.partition(".")[0]
+    in_sources = package.root.name == "src" and name not in metadata.packages_distributions()
+    return not in_sources and importlib.util.find_spec(name) is not None

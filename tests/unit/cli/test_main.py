@@ -137,6 +137,18 @@ def test_current_folder_is_searched_first(run: Run, tmp_path: Path, monkeypatch:
     assert sys.path.count(str(tmp_path)) == 1
 
 
+def test_a_package_in_src_is_found_last(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("src").mkdir()
+    run("--help")
+    assert str(tmp_path / "src") not in sys.path  # it may be anything without a project
+    Path("pyproject.toml").touch()
+    run("--help")
+    run("--help")
+    assert sys.path[-1] == str(tmp_path / "src")
+    assert sys.path.count(str(tmp_path / "src")) == 1
+
+
 def test_every_command_in_the_table_exists() -> None:
     context = cli._ordeal.make_context("ordeal", ["--help"], resilient_parsing=True)
     for name in cli._ordeal.list_commands(context):
