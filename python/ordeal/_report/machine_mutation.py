@@ -25,6 +25,7 @@ def machine_mutation_text(sources: Sequence[Source], judgement: MachineJudgement
     by_name = {source.shown: source for source in sources}
     parts = [_survivor(by_name[each.mutant.shown], each, judgement) for each in weakest_first(judgement.verdicts)]
     parts += _never_reached(judgement.verdicts)
+    parts += _not_run(judgement.verdicts)
     parts += _suggestions(judgement)
     parts.append(_tables(judgement))
     parts.append(_summary(judgement))
@@ -63,6 +64,16 @@ def _never_reached(verdicts: Sequence[Verdict]) -> list[str]:
     return ["\n".join(lines) + "\n"] if lines else []
 
 
+def _not_run(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return why there is no verdict of some mutants, and where they are."""
+    found: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        if verdict.word == "not run" and verdict.note:
+            found.setdefault(verdict.note, []).append(f"{verdict.mutant.shown}:{verdict.mutant.line}")
+    lines = [one_line(f"NOT RUN  {_some(list(dict.fromkeys(places)))}: {note}") for note, places in found.items()]
+    return ["\n".join(lines) + "\n"] if lines else []
+
+
 def _suggestions(judgement: MachineJudgement) -> list[str]:
     """Return what no invariant says, though it was so in all states: whether it must be so is for a person."""
     shown: dict[tuple[str, ...], Suggestion] = {}
@@ -90,6 +101,8 @@ def _tables(judgement: MachineJudgement) -> str:
     reads = {name: found for machine in judgement.machines for name, found in machine.reads.items()}
     width = max((len(name) for name in table.invariants), default=0)
     lines = [f"{'invariant':<{max(width, 9)}}  kills  only it  reads"]
+    if not table.invariants:
+        lines = ["no machine has an invariant: only what rules assert or raise notices a mutant"]
     for name, row in sorted(table.invariants.items(), key=lambda each: (-each[1].kills, each[0])):
         lines.append(f"{name:<{max(width, 9)}}  {row.kills:>5}  {row.only_it:>7}  {_some(reads.get(name, ()))}")
     lines += _counts("rule", table.rules)

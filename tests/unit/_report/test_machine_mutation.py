@@ -50,3 +50,16 @@ def test_the_values_name_the_killer_and_the_difference(tmp_path: Path) -> None:
     assert (killed["killer"], killed["kills"][0]["invariants"]) == ("invariant:sound", ("sound",))
     assert survived["difference"]["path"] == "stock['a']"
     assert document["table"]["invariants"]["sound"] == {"kills": 1, "only_it": 1}
+
+
+def test_a_machine_without_invariants_and_mutants_without_verdict_are_explained(tmp_path: Path) -> None:
+    path = tmp_path / "shop.py"
+    path.write_text("LIMIT = 3 + 4\n")
+    source = Source.of(path, "shop.py")
+    (mutant,) = mutants_of(source, ["arithmetic"])
+    finding = Finding(mutant.id, "not run", note="at import")
+    machine = Machine("t:M", 4, 80, 0, ("sell",), (), (), {}, ())
+    text = machine_mutation_text(
+        [source], MachineJudgement([verdict_of(mutant, finding)], {mutant.id: finding}, [machine])
+    )
+    assert text.startswith("NOT RUN  shop.py:1: at import\n\nno machine has an invariant: only what rules assert")

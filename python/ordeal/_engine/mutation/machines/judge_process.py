@@ -80,7 +80,7 @@ class Judge:
         reached: list[Mutant] = []
         for mutant in self._order.mutants:
             if mutant.function is None:
-                self._tell(Finding(mutant.id, "not run", note="it runs at import, where no machine sees it"))
+                self._tell(Finding(mutant.id, "not run", note="at import, unseen by machines; --with tests judges it"))
             elif not self._covering(mutant):
                 self._tell(Finding(mutant.id, "uncovered"))
             else:
