@@ -82,7 +82,12 @@ def test_completion_prints_a_script(run: Run, shell: str) -> None:
         (["--bogus"], "no option named `--bogus`", "`ordeal --help` lists the options"),
         (["explore", "--sed", "3"], "no option named `--sed`", "did you mean `--seed`?"),
         (["explore", "--zzz"], "no option named `--zzz`", "`ordeal explore --help` lists the options"),
-        (["seeds", "here"], "got unexpected extra argument (here)", "`ordeal seeds --help` lists the options"),
+        (["seeds", "here"], "`ordeal seeds here` is no command", "write `ordeal seeds pull URL`"),
+        (
+            ["seeds", "pull", "a"],
+            "`a` is neither the URL of a store nor a class",
+            "write `ordeal seeds pull redis://HOST/0 tests.test_shop:ShopChaos`",
+        ),
         (["explore", "-w"], "option '-w' requires an argument", "`ordeal COMMAND --help` lists the options"),
     ],
 )

@@ -51,6 +51,13 @@ def pull(words: Sequence[str], config: OrdealConfig | None, corpus: SeedCorpus, 
 
 def _named(words: Sequence[str], config: OrdealConfig | None) -> tuple[str, list[str]]:
     has_url = bool(words) and "://" in words[0]
+    for word in words[has_url:]:
+        if ":" not in word:
+            kind = "a class" if has_url else "the URL of a store nor a class"
+            raise ConfigError(
+                f"`{word}` is {'not' if has_url else 'neither'} {kind}",
+                hint="write `ordeal seeds pull redis://HOST/0 tests.test_shop:ShopChaos`",
+            )
     settings = config.fleet.store if config else None
     url = words[0] if has_url else os.environ.get(STORE_VARIABLE) or settings
     if not url:
