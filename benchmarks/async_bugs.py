@@ -33,7 +33,7 @@ _APART = 1_000_000
 
 @dataclass(frozen=True)
 class Bug:
-    """A bug, and the releases with and without it, each with what it needs."""
+    """A bug, and the releases with and without it, each with what it needs; no release is without some."""
 
     name: str
     buggy: tuple[str, ...]
@@ -41,9 +41,13 @@ class Bug:
 
 
 _TIMEOUT = "async-timeout==4.0.3"
+_ANYIO_NEEDS = ("idna==3.11", "sniffio==1.3.1", "typing_extensions==4.15.0")
+_HTTPCORE_NEEDS = ("h11==0.14.0", "certifi==2025.8.3", "anyio==4.13.0", *_ANYIO_NEEDS)
 BUGS = (
     Bug("alru_clear", ("async-lru==2.0.3",), ("async-lru==2.0.4",)),
     Bug("aiojobs_limit", ("aiojobs==1.0.0", _TIMEOUT), ("aiojobs==1.1.0", _TIMEOUT)),
+    Bug("anyio_condition", ("anyio==4.12.1", *_ANYIO_NEEDS), ("anyio==4.13.0", *_ANYIO_NEEDS)),
+    Bug("httpcore_pool", ("httpcore==1.0.9", *_HTTPCORE_NEEDS), ()),
     Bug("redis_cancel", ("redis==4.5.1", _TIMEOUT), ("redis==4.5.4", _TIMEOUT)),
     Bug("redis_pipeline", ("redis==4.5.1", _TIMEOUT), ("redis==4.5.5", _TIMEOUT)),
     Bug("redis_pool", ("redis==4.5.3", _TIMEOUT), ("redis==4.5.5", _TIMEOUT)),
@@ -54,12 +58,11 @@ BUGS = (
 def search(name: str, seeds: int, runs: int) -> list[dict[str, Any]]:
     """Search with several seeds in this process."""
     program = importlib.import_module(f"concurrency.{name}")
+    faults = getattr(program, "FAULTS", [simulate.cancel()])
     found = []
     for seed in range(seeds):
         began = time.process_time()
-        report = simulate.explore(
-            program.main, runs=runs, seed=1 + seed * _APART, faults=[simulate.cancel()], check=False
-        )
+        report = simulate.explore(program.main, runs=runs, seed=1 + seed * _APART, faults=faults, check=False)
         failure = report.failure
         found.append(
             {
@@ -88,21 +91,28 @@ def asked(bug: Bug, requirements: tuple[str, ...], seeds: int, runs: int) -> lis
     return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
 
 
+def of_repaired(clean: dict[str, Any] | None, runs: int) -> str:
+    """What the search of the repaired release came to."""
+    if clean is None:
+        return "there is none"
+    return f"none in {runs:,} runs" if clean["run"] is None else f"{clean['error']}: {clean['message']:.60}"
+
+
 def row(bug: Bug, seeds: int, clean_runs: int) -> tuple[str, ...]:
     """Search for one bug, and in the repaired release."""
     results = asked(bug, bug.buggy, seeds, RUNS)
     hits = [each for each in results if each["run"] is not None]
-    clean = asked(bug, bug.repaired, 1, clean_runs)[0]
+    clean = asked(bug, bug.repaired, 1, clean_runs)[0] if bug.repaired else None
     if not hits:
         return bug.name, bug.buggy[0], f"0 of {seeds}", "", "", "", ""
     return (
         bug.name,
-        f"{bug.buggy[0]}, repaired in {bug.repaired[0].partition('==')[2]}",
+        f"{bug.buggy[0]}, " + (f"repaired in {bug.repaired[0].partition('==')[2]}" if bug.repaired else "the newest"),
         f"{len(hits)} of {seeds}",
         f"{statistics.median(each['run'] for each in hits):.0f}",
         f"{statistics.median(each['seconds'] for each in hits):.2f} s",
         ", ".join(sorted({f"{each['error']} ({each['decisions']})" for each in hits})),
-        f"none in {clean_runs:,} runs" if clean["run"] is None else f"{clean['error']}: {clean['message']:.60}",
+        of_repaired(clean, clean_runs),
     )
 
 

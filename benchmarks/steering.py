@@ -90,7 +90,8 @@ def main() -> None:
     exploring.SHRINK_RUNS_MAX = 0  # only when a bug is found is asked here
     if options.library:
         program = importlib.import_module(f"concurrency.{options.library}")
-        print(json.dumps(runs_of(program.main, [simulate.cancel()], options.seeds, options.runs)))
+        faults = getattr(program, "FAULTS", [simulate.cancel()])
+        print(json.dumps(runs_of(program.main, faults, options.seeds, options.runs)))
         return
     groups: dict[str, dict[str, Runs]] = {
         "ten deep programs": {each.__name__: runs_of(each, DEEP[each], options.seeds, options.runs) for each in DEEP},

@@ -1,0 +1,69 @@
+"""Runs until each planted mistake of the simulated examples is found, and how many runs without one stay green.
+
+usage: python benchmarks/ablation_hunt.py [--seeds N] [--seconds S]
+
+Of each program in `examples/` that has an `ablations.toml`, one thing is left out at a time, and each search may take
+200 runs. The intact program is searched for some seconds.
+"""
+
+import argparse
+import importlib
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+from harness.report import command, host, table
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+RUNS = 200
+#: How many runs of an intact program are searched between two looks at the clock.
+_AT_ONCE = 500
+#: How far the seeds of two searches are apart.
+_APART = 1_000_000
+
+
+def searched(ablations: Any, name: str, seeds: int) -> tuple[str, ...]:
+    """Search for one mistake with several seeds."""
+    reports = [ablations.search(name, RUNS, seed * _APART) for seed in range(seeds)]
+    runs = [report.failure.run for report in reports if report.failure is not None]
+    needed = [len(report.failure.decisions) for report in reports if report.failure is not None]
+    return (
+        f"{ablations.folder.name}: {name}",
+        f"{len(runs)} of {seeds}",
+        f"{sorted(runs)[len(runs) // 2]}" if runs else "",
+        f"{max(runs)}" if runs else "",
+        f"{sorted(needed)[len(needed) // 2]}" if runs else "",
+    )
+
+
+def intact(ablations: Any, seconds: float) -> tuple[str, ...]:
+    """Search the intact program for that many seconds of processor time."""
+    begin, runs, found = time.process_time(), 0, 0
+    while time.process_time() < begin + seconds and not found:
+        report = ablations.search(None, _AT_ONCE, 1 + runs * _APART)
+        runs += report.runs
+        found += report.failure is not None
+    return f"**{ablations.folder.name}, intact**", f"{found} in {runs:,} runs", "", "", ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=180)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    sys.path.insert(0, str(EXAMPLES))
+    program = importlib.import_module("ablations")
+    rows = []
+    for path in sorted(EXAMPLES.glob("*/ablations.toml")):
+        ablations = program.Ablations(path.parent)
+        rows += [searched(ablations, name, options.seeds) for name in ablations.left_out]
+        rows.append(intact(ablations, options.seconds))
+    header = ("what is left out", "found with seeds", "median run", "latest run", "decisions needed (median)")
+    print(host(), command(), table(header, rows), sep="\n\n")
+
+
+if __name__ == "__main__":
+    main()
