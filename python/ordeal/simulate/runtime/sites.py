@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import sysconfig
+import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -29,7 +30,7 @@ class Site:
     """A place in the source."""
 
     name: str
-    """The function and the text of the line, without its number: edits elsewhere do not change it."""
+    """The function and the text of the line, without number and comment: edits elsewhere do not change it."""
     where: str
     """The file and the line, for people."""
 
@@ -110,9 +111,20 @@ def site_in(code: CodeType, instruction: int) -> Site:
 def _read_site(code: CodeType, instruction: int) -> Site:
     line, *_ = next(islice(code.co_positions(), max(instruction, 0) // 2, None), (None,))
     number = line or code.co_firstlineno
-    text = untrusted.source_line(code.co_filename, number)[:_LINE_CHARS_MAX]
+    text = _without_comment(untrusted.source_line(code.co_filename, number))[:_LINE_CHARS_MAX]
     name = code.co_qualname.rpartition("<locals>.")[2][: untrusted.NAME_CHARS_MAX]
     return Site(f"{name}: {text}" if text else name, f"{_short(code.co_filename)}:{number}")
+
+
+def _without_comment(line: str) -> str:
+    """Return a line of code without the comment at its end, which may change when nothing else does."""
+    try:
+        for token in tokenize.generate_tokens(iter([line]).__next__):
+            if token.type == tokenize.COMMENT:
+                return line[: token.start[1]].rstrip()
+    except (tokenize.TokenError, SyntaxError):
+        pass  # the statement goes on in the next line
+    return line
 
 
 @cache
