@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/base/check.h"
 #include "core/base/rng.h"
 
 namespace ordeal {
@@ -43,6 +44,7 @@ void Interleaving::struck(std::uint64_t place, std::uint32_t occurrence, std::ui
 }
 
 void Interleaving::add(FeatureLevel level, std::uint64_t hash) {
+  ORDEAL_DCHECK(features_.size() <= kFeaturesMax, "a run has " << features_.size() << " features");
   const std::uint64_t feature = (hash << 2U) | static_cast<std::uint64_t>(level);
   if (known_.empty()) {
     if (std::ranges::find(features_, feature) != features_.end()) {

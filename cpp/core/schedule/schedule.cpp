@@ -16,6 +16,7 @@ constexpr unsigned kWord = 32;
 constexpr std::uint64_t kEvenly = 16;
 constexpr std::uint64_t kOftenest = 3ULL << (kWord - 2);
 
+// The same for the same label in every run and every process: what a decision is drawn and overridden by.
 std::uint64_t label_hash(std::uint64_t place, std::uint32_t occurrence) noexcept {
   return mix64(place + (occurrence * kGolden));
 }
@@ -27,6 +28,7 @@ ScheduleRates draw_schedule_rates(std::uint64_t key, std::size_t kinds) {
   if (key == 0) {
     return rates;
   }
+  // Each kind has a stream of its own, so that a new kind changes the rates of no other.
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     Rng rng = Rng::stream(key, "schedule rates", kind);
     if (rng.chance(0.5)) {
@@ -69,16 +71,19 @@ std::uint32_t Schedule::settle(const DecisionLabel& label, std::uint64_t label_h
                                std::uint32_t value) {
   ORDEAL_CHECK(bound > 0, "a decision of kind " << label.kind << " has no value");
   if (!overrides_.empty()) {
+    // A value from another run, where there may have been more to choose from, is nothing special here.
     if (const auto found = overrides_.find(label_hash); found != overrides_.end()) {
       value = found->second < bound ? found->second : 0;
     }
   }
+  ORDEAL_CHECK(value < bound, "a decision of kind " << label.kind << " is " << value << " of " << bound);
   if (value != 0 || keeps_all_) {
     decisions_.push_back({.label = label, .bound = bound, .value = value});
     moments_.push_back(made_);
   }
   ++made_;
   if (label.kind < rates_.size()) {
+    // What has one value alone was not open, and would make a kind look more frequent than it is.
     made_of_kinds_[label.kind] += bound > 1 ? 1U : 0U;
     struck_of_kinds_[label.kind] += value != 0 ? 1U : 0U;
   }
@@ -97,6 +102,7 @@ std::uint32_t Schedule::drawn(std::uint32_t kind, std::uint64_t label, std::uint
   if (static_cast<std::uint32_t>(first) >= rates_[kind]) {
     return 0;
   }
+  // The upper and the lower half of one hash decide apart: whether it is the mildest value, and which other one it is.
   const std::uint64_t second = mix64(first);
   if (bound == 2 || (second & 1U) != 0) {
     return 1;

@@ -46,7 +46,9 @@ ScheduleRates draw_schedule_rates(std::uint64_t key, std::size_t kinds);
 // The key of the run with this seed; 0 for seed 0 alone.
 std::uint64_t schedule_key(std::uint64_t seed);
 
-// The decisions of one run. Thread-compatible.
+// The decisions of one run, which are asked for one after another while it goes on. A decision costs a few hashes and
+// two look-ups; what is kept is bounded by how many decisions are not 0, and by the places where any is made.
+// Thread-compatible.
 class Schedule {
  public:
   Schedule(std::uint64_t key, ScheduleRates rates)

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/check.h"
+
 namespace ordeal {
 namespace {
 
@@ -76,6 +78,7 @@ SchedulePolicy SchedulePlanner::choose(Rng& rng) const {
     weights[i] = is_usable ? std::max(weights[i], kPolicyShareMin[i] * best) : 0;
     total += weights[i];
   }
+  // One draw over the sum of the weights; what rounding leaves over is a drawn run, which is always possible.
   double drawn = static_cast<double>(rng.below(std::uint64_t{1} << 32U)) / kWordRange * total;
   for (std::size_t i = 0; i < kSchedulePolicies; ++i) {
     if (weights[i] > 0 && drawn < weights[i]) {
@@ -95,7 +98,7 @@ void SchedulePlanner::plan_sparse(Rng& rng, std::uint64_t wanted) {
       open.push_back(kind);
     }
   }
-  if (open.empty()) {
+  if (open.empty()) {  // nothing to decide so far: the run is the plain one
     return;
   }
   const std::uint64_t kinds = 1 + rng.below(2);
@@ -107,6 +110,7 @@ void SchedulePlanner::plan_sparse(Rng& rng, std::uint64_t wanted) {
   }
 }
 
+// A run is as rare as its rarest feature: many share the usual ones. Each time it is chosen counts as one run more.
 std::uint64_t SchedulePlanner::worth(const Kept& kept) const {
   std::uint64_t rarest = std::numeric_limits<std::uint32_t>::max();
   for (const std::uint64_t feature : kept.features) {
@@ -130,6 +134,7 @@ SchedulePlanner::Kept& SchedulePlanner::parent(Rng& rng) {
   for (std::size_t level = 0; level < kFeatureLevels; ++level) {
     shares += kept_[level].empty() ? 0 : kLevelShares[level];
   }
+  ORDEAL_CHECK(shares > 0, "no run is kept to plan another after");
   std::uint64_t drawn = rng.below(shares);
   std::size_t level = 0;
   while (kept_[level].empty() || drawn >= kLevelShares[level]) {
@@ -151,6 +156,7 @@ SchedulePlanner::Kept& SchedulePlanner::parent(Rng& rng) {
 // What a run needs to have got far is mostly what it decided last: late moments are more likely.
 void SchedulePlanner::plan_follow(Rng& rng, std::uint64_t seed) {
   const Kept& from = parent(rng);
+  ORDEAL_CHECK(from.moments.size() == from.decisions.size(), "a kept run has decisions without a moment");
   plan_.drawn_from = std::max(rng.below(from.made + 1), rng.below(from.made + 1));
   plan_.chance = from.chance;
   for (std::size_t i = 0; i < from.decisions.size() && from.moments[i] < plan_.drawn_from; ++i) {
@@ -163,6 +169,8 @@ void SchedulePlanner::plan_follow(Rng& rng, std::uint64_t seed) {
   }
 }
 
+// Mostly one decision less or another, as most changes of several at once lose what the run had reached. Now and then
+// half of another run is put in, and a few new decisions in any case.
 void SchedulePlanner::plan_change(Rng& rng) {
   const Kept& from = parent(rng);
   plan_.chance = from.chance;
@@ -187,8 +195,11 @@ void SchedulePlanner::plan_change(Rng& rng) {
 }
 
 void SchedulePlanner::tell(const Schedule& schedule) {
+  ORDEAL_CHECK(schedule.moments().size() == schedule.decisions().size(), "a run has decisions without a moment");
+  ORDEAL_CHECK(schedule.key() == plan_.key, "told of another run than the one that was planned");
   std::vector<std::uint64_t> fresh;
   for (const std::uint64_t feature : schedule.features()) {
+    // Once the table is full, features that are not in it no longer count.
     if (hits_.size() == kHitsMax && !hits_.contains(feature)) {
       continue;
     }
@@ -206,12 +217,15 @@ void SchedulePlanner::tell(const Schedule& schedule) {
   const auto made = schedule.made_of_kinds();
   for (std::size_t kind = 0; kind < std::min(kinds_, made.size()); ++kind) {
     const auto seen = static_cast<double>(made[kind]);
+    // A moving average over about eight runs: how long runs are changes with what the search follows.
     horizon_[kind] = horizon_[kind] == 0 ? seen : horizon_[kind] + ((seen - horizon_[kind]) / 8);
   }
   if (fresh.empty() || schedule.decisions().size() > kDecisionsMax) {
     return;
   }
+  // A run is kept for the best that it did: features of lesser levels come with every new way to get there.
   const FeatureLevel level = Interleaving::level_of(*std::ranges::min_element(fresh, {}, &Interleaving::level_of));
+  ORDEAL_CHECK(level <= FeatureLevel::kStrike, "a feature of no level");
   std::erase_if(fresh, [level](std::uint64_t feature) { return Interleaving::level_of(feature) != level; });
   std::vector<Kept>& kept = kept_[static_cast<std::size_t>(level)];
   if (kept.size() == kRunsKeptMax[static_cast<std::size_t>(level)]) {

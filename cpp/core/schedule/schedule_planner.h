@@ -1,5 +1,9 @@
 // Plans the schedules of a search: which run is drawn afresh, and which changes what an earlier one decided. Runs that
 // did things in a new order are kept; a bandit learns which way of planning brings such orders.
+//
+// The idea is that of coverage-guided fuzzing (AFL's corpus) with features of interleavings in place of edges: novelty
+// is what is kept, and rare features are followed most (AFLFast). The plan of a run follows from its seed and from what
+// `tell` was told before, and from nothing else: told the same, two planners plan the same.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -35,7 +39,9 @@ struct SchedulePlan {
   [[nodiscard]] Schedule schedule() const;
 };
 
-// Thread-compatible.
+// next(), run it, tell(): in turns. Planning costs as much as the longest kept run has decisions; telling, as much as
+// the run has features, and for a run that is kept a pass over the kept ones of its level. Memory is bounded: by the
+// runs kept of each level, their decisions, and the features that are counted. Thread-compatible.
 class SchedulePlanner {
  public:
   // `policies` is a set of bits, one for each policy that may be used. The first runs are drawn in any case.
@@ -63,7 +69,9 @@ class SchedulePlanner {
   };
 
   SchedulePolicy choose(Rng& rng) const;
+  // Precondition: some run is kept.
   Kept& parent(Rng& rng);
+  // Less is better: how many runs had the rarest feature of it, and how often it was chosen.
   [[nodiscard]] std::uint64_t worth(const Kept& kept) const;
   void plan_sparse(Rng& rng, std::uint64_t wanted);
   void plan_follow(Rng& rng, std::uint64_t seed);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/base/check.h"
+
 namespace ordeal {
 namespace {
 
@@ -53,6 +55,8 @@ std::optional<std::vector<Decision>> ScheduleShrinker::next() {
 // above the refused one is tried.
 void ScheduleShrinker::tell(bool still_fails) {
   asked_ = false;
+  ORDEAL_CHECK(candidate_.size() <= needed_.size(), "a candidate has more decisions than the run that it simplifies");
+  ORDEAL_CHECK(phase_ != Phase::kValues || at_ < needed_.size(), "no decision is being lowered");
   if (still_fails) {
     needed_ = candidate_;
     changed_ = true;

@@ -1,5 +1,8 @@
 // Finds out which of the decisions of a failing run it needs, and how mild they may be. It asks, and never runs
 // anything.
+//
+// The halving of what is left out at a time is that of delta debugging (Zeller and Hildebrandt, TSE 2002). It ends:
+// each accepted candidate has fewer decisions or a lower value, and each round without one is the last.
 #pragma once
 
 #include <cstddef>
