@@ -62,6 +62,8 @@ def world(*, clients: int = 3, settle: float = 60.0, faults: Any = ()) -> Any:
 class WorldLoop(MachineLoop):
     """The loop of one machine with a world. Not thread-safe, and not copied: coroutines cannot be."""
 
+    _has_main = False
+
     def __init__(
         self, settings: MachineWorld, *, awaited: Collection[CodeType], converged: Callable[[], object] | None
     ) -> None:
@@ -118,23 +120,12 @@ class WorldLoop(MachineLoop):
     def _busy(self) -> int:
         return sum(not task.done() for task in self._operations)
 
-    def _watched(self, run: Callable[[], Any]) -> Any:
-        loop: SimulationLoop = self._loop
-        loop.begin_main(has_main=False)
-        try:
-            with node_files(), Surroundings().around(loop):
-                result = run()
-            failure = self._failed_operation() or failure_of(loop)
-        except BaseException:
-            self._has_failed = True
-            raise
-        finally:
-            loop.escaped = loop.blocked = None
-            loop.unhandled.clear()
-        if failure is not None:
-            self._has_failed = True
-            raise failure
-        return result
+    def _watched[Result](self, run: Callable[[], Result]) -> Result:
+        with node_files():
+            return super()._watched(run)
+
+    def _failure(self) -> BaseException | None:
+        return self._failed_operation() or super()._failure()
 
     def _failed_operation(self) -> BaseException | None:
         ended = [task for task in self._operations if task.done()]

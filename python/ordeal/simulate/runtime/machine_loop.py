@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from ordeal._engine.isolation.rule_timeout import RuleLoop
@@ -57,6 +58,9 @@ class MachineLoop(RuleLoop):
     A copied machine gets a new loop, whose time begins anew.
     """
 
+    #: Whether a coroutine is waited for to its end, and is the main task meanwhile.
+    _has_main = True
+
     def __init__(self, settings: RunSettings) -> None:
         super().__init__()
         self._settings = settings
@@ -75,12 +79,16 @@ class MachineLoop(RuleLoop):
     def run[Result](self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         """Run ``coroutine`` in simulated time, and return its result or raise its error, or that of another task."""
         self.open()
+        return self._watched(partial(super().run, coroutine))
+
+    def _watched[Result](self, run: Callable[[], Result]) -> Result:
+        """Call what lets the loop go on, and raise what failed meanwhile."""
         loop = self._loop
-        loop.begin_main()
+        loop.begin_main(has_main=self._has_main)
         try:
             with Surroundings().around(loop):
-                result = super().run(coroutine)
-            failure = failure_of(loop)
+                result = run()
+            failure = self._failure()
         except BaseException:
             self._has_failed = True
             raise
@@ -91,6 +99,9 @@ class MachineLoop(RuleLoop):
             self._has_failed = True
             raise failure
         return result
+
+    def _failure(self) -> BaseException | None:
+        return failure_of(self._loop)
 
     def close(self) -> None:
         """Cancel what still runs on the loop, disturb nothing any more, and close it."""
