@@ -105,6 +105,8 @@ class SeedItem(pytest.Item):
     fixturenames: ClassVar[list[str]] = []
     #: Read by the plugin of the session seed.
     says_how_to_replay: ClassVar[bool] = True
+    #: Read by mutation testing: one that fails is an open failure, and no reason to judge nothing.
+    is_saved_seed: ClassVar[bool] = True
 
     def __init__(self, *, replays: SeedReplays, project: Project, **fields: Any) -> None:
         super().__init__(**fields)

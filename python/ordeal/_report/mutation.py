@@ -55,7 +55,7 @@ def mutation_text(sources: Sequence[Source], judgement: Judgement) -> str:
     parts.append(f"{counted(len(judgement.verdicts), 'mutant')}  {words}  {judgement.seconds:.1f} s\n")
     if judgement.flaky:
         names = ", ".join(judgement.flaky)
-        parts.append(f"left out, for they do not pass each time: {one_line(names)}\n")
+        parts.append(f"left out, as they do not pass each time without a mutant: {one_line(names)}\n")
     parts.append(score_text(Score.of(judgement.verdicts)))
     return "\n".join(parts[:-1]) + parts[-1] if len(parts) > 1 else parts[0]
 

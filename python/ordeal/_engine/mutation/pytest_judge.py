@@ -10,10 +10,11 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -120,12 +121,12 @@ def _judge(order: dict[str, Any], say: Say, sources: list[Source]) -> None:
     coverage.start()
     plugin = JudgePlugin(order, say, sources, coverage)
     try:
-        _silent_pytest(_pytest_arguments(order), [plugin, plugin.watch])
+        _silent_pytest(_pytest_arguments(order), [plugin, plugin.watch], order["tests"])
     except Refused as refused:
         say({"refused": [str(each) for each in refused.args]})
 
 
-def _silent_pytest(arguments: list[str], plugins: list[Any]) -> Any:
+def _silent_pytest(arguments: list[str], plugins: list[Any], tests: Sequence[str] = ()) -> Any:
     class Through:
         """Lets what the plugins raise reach us: pytest would print it, and end with a code."""
 
@@ -143,7 +144,8 @@ def _silent_pytest(arguments: list[str], plugins: list[Any]) -> Any:
     if Through.raised is not None:
         raise Through.raised
     if code not in (0, 5):
-        raise Refused(f"pytest ends with code {int(code)} before any test: `python -m pytest` says why")
+        given = shlex.join(["python", "-m", "pytest", *tests])
+        raise Refused(f"pytest ends with code {int(code)} before any test: `{given}` says why")
     return code
 
 

@@ -34,7 +34,7 @@ class Judgement:
     Attributes:
         tests: how many tests passed without a mutant, and may notice one.
         names: all tests that pytest collected.
-        flaky: tests that did not pass twice, and judge nothing.
+        flaky: tests that did not pass twice, and saved failures that still fail; they judge nothing.
         seconds: how long all took, and ``cpu_seconds`` of all processes.
         baseline_seconds: the part of both before the first mutant.
     """

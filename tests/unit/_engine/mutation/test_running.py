@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from textwrap import dedent
 
@@ -11,6 +12,7 @@ from ordeal._engine.mutation.mutants import mutants_of
 from ordeal._engine.mutation.running import Judgement, NoVerdictError, judge_with_pytest
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import Word
+from ordeal.explore import Explorer
 
 PROGRAM = """
     import functools
@@ -92,6 +94,27 @@ def test_each_kind_of_function_has_its_true_verdict(tmp_path: Path) -> None:
     assert judgement.tests == 8
     assert judgement.flaky == []
     assert sorted(each.name for each in tmp_path.iterdir()) == ["shop.py", "test_shop.py"]
+
+
+OPEN_FAILURE = """
+    from ordeal import ChaosTest, rule
+
+    class OpenFailure(ChaosTest):
+        @rule()
+        def fail(self): assert False
+"""
+
+
+@pytest.mark.slow
+def test_a_saved_failure_that_still_fails_judges_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "open_failure.py").write_text(dedent(OPEN_FAILURE))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    machine = importlib.import_module("open_failure").OpenFailure
+    (seed,) = Explorer(machine, corpus_dir=tmp_path / ".ordeal/seeds").run(max_runs=5).failures
+    tests = "from shop import f\ndef test_it(): assert f(1) == 2\n"
+    found, judgement = judged(tmp_path, "def f(a):\n    return a + 1\n", tests, "arithmetic")
+    assert found == {"f arithmetic": ("killed", "swap")}
+    assert [name.rpartition("::")[2] for name in judgement.flaky] == [Path(str(seed.seed_path)).stem]
 
 
 @pytest.mark.slow

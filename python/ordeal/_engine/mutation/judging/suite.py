@@ -70,7 +70,9 @@ class Suite:
         for message in first.said:
             if "test" in message:
                 self._learn(message)
-                if message["outcome"] == "failed":
+                if message["outcome"] == "failed" and getattr(self.items.all[message["test"]], "is_saved_seed", False):
+                    self.flaky.append(self.names[message["test"]])
+                elif message["outcome"] == "failed":
                     failed.append((self.names[message["test"]], message["why"]))
         if failed:
             raise Refused(f"the tests fail without any mutant: {failed[0][0]}", failed[0][1], len(failed))
