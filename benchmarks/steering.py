@@ -31,8 +31,6 @@ from ordeal.simulate.runtime import exploring
 SINGLE = ("random", "sparse")
 POLICIES = ("auto", *SINGLE)
 ROOT = Path(__file__).parents[1]
-#: How far the seeds of two searches are apart.
-_APART = 1_000_000
 
 type Runs = dict[str, list[int]]
 
@@ -41,8 +39,7 @@ def runs_of(main: Callable[..., Coroutine[Any, Any, Any]], faults: Any, seeds: i
     """How many runs each policy needs with each seed; the limit where it finds nothing."""
 
     def needed(policy: str, seed: int) -> int:
-        first = 1 + seed * _APART
-        report = simulate.explore(main, runs=limit, seed=first, faults=faults, policy=policy, check=False)
+        report = simulate.explore(main, runs=limit, seed=1 + seed, faults=faults, policy=policy, check=False)
         return limit if report.failure is None else report.failure.run
 
     return {policy: [needed(policy, seed) for seed in range(seeds)] for policy in POLICIES}

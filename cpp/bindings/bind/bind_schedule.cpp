@@ -131,6 +131,7 @@ void bind_schedule(py::module_& m) {
         return Schedule(key, draw_schedule_rates(key, kinds));
       },
       py::arg("seed"), py::arg("kinds"));
+  m.def("schedule_run_seed", &schedule_run_seed, py::arg("seed"), py::arg("number"));
   // The same in every process, unlike Python's hash().
   m.def("stable_hash", [](const std::string& text) { return hash_bytes(text); }, py::arg("text"));
 }

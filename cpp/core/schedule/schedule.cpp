@@ -38,6 +38,10 @@ ScheduleRates draw_schedule_rates(std::uint64_t key, std::size_t kinds) {
   return rates;
 }
 
+std::uint64_t schedule_run_seed(std::uint64_t seed, std::uint64_t number) {
+  return seed == 0 ? number : std::max(Rng::stream(seed, "schedule run", number).next(), std::uint64_t{1});
+}
+
 std::uint64_t schedule_key(std::uint64_t seed) {
   return seed == 0 ? 0 : std::max(Rng::stream(seed, "schedule").next(), std::uint64_t{1});
 }

@@ -43,6 +43,10 @@ using ScheduleRates = std::vector<std::uint32_t>;
 // and others a storm, and what hides the bug of another kind is left out of half of them. All are 0 for key 0.
 ScheduleRates draw_schedule_rates(std::uint64_t key, std::size_t kinds);
 
+// The seed of run `number`, from 0, of the search with this seed. The search with seed 0 counts up: 0, 1, 2. Two other
+// searches have no run in common, however close their seeds are.
+std::uint64_t schedule_run_seed(std::uint64_t seed, std::uint64_t number);
+
 // The key of the run with this seed; 0 for seed 0 alone.
 std::uint64_t schedule_key(std::uint64_t seed);
 

@@ -26,6 +26,18 @@ TEST(ScheduleKey, IsZeroForSeedZeroAlone) {
   EXPECT_EQ(schedule_key(7), schedule_key(7));
 }
 
+TEST(ScheduleRunSeed, CountsUpForSeedZeroAndRepeatsNoRunForOthers) {
+  std::set<std::uint64_t> seeds;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    for (std::uint64_t number = 0; number < 100; ++number) {
+      const std::uint64_t of_run = schedule_run_seed(seed, number);
+      EXPECT_EQ(of_run, schedule_run_seed(seed, number));
+      EXPECT_TRUE(seed != 0 || of_run == number);
+      EXPECT_TRUE(seeds.insert(of_run).second) << "run " << number << " of seed " << seed;
+    }
+  }
+}
+
 TEST(Schedule, KeyZeroDoesNothing) {
   Schedule schedule(0, draw_schedule_rates(0, 4));
   for (std::uint32_t kind = 0; kind < 4; ++kind) {

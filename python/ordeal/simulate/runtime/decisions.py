@@ -118,6 +118,11 @@ def from_labels(table: Mapping[str, int]) -> Iterator[Decided]:
         yield Decided.from_label(label, value)
 
 
+def run_seeds(seed: int, runs: int) -> Iterator[int]:
+    """Yield the seeds of the runs of a search: 0, 1, 2 and so on for seed 0, else those of this search alone."""
+    return (_native.schedule_run_seed(seed, number) for number in range(runs))
+
+
 def drawn_schedule(seed: int) -> _native.Schedule:
     """Return a schedule whose decisions follow from ``seed``; all are 0 for seed 0."""
     return _native.drawn_schedule(seed, len(KINDS))

@@ -25,6 +25,7 @@ from ordeal.simulate.runtime.decisions import (
     fixed_schedule,
     from_labels,
     planner,
+    run_seeds,
 )
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S
 from ordeal.simulate.runtime.node_faults import NODE_FAULTS
@@ -105,16 +106,17 @@ def explore(
 ) -> Report:
     """Run a coroutine function under many schedules, and raise the first failure with what it needs.
 
-    The first run, with seed 0, is the plain one. Runs that did things in a new order are followed and changed. A
-    failure is repeated, and then shrunk to the decisions without which it does not happen. The error that is raised is
-    that of the program, with a note.
+    The first run is the plain one, unless ``seed`` says otherwise. Runs that did things in a new order are followed and
+    changed. A failure is repeated, and then shrunk to the decisions without which it does not happen. The error that is
+    raised is that of the program, with a note.
 
     Args:
         main: an ``async def`` function without arguments, or with one, ``world``: a world of nodes. Each run calls it
             again.
-        runs: how many schedules to try: the seeds from ``seed`` on.
+        runs: how many schedules to try.
         seconds: when to end even if runs are left; None for never.
-        seed: the seed of the first run.
+        seed: what the search draws follows from it. With another one it has other runs; only with 0 is the first one
+            the plain run.
         faults: a list such as ``[cancel(), stall(), crash()]``.
         cancel: ``"each"`` tries one run for every place and time where a task that ``faults`` strikes may be cancelled,
             in place of random runs.
@@ -134,7 +136,7 @@ def explore(
     """
     main, settings = checked_main(main), run_settings(faults, allow, time_limit)
     checked_number("runs", runs, 1, RUNS_MAX)
-    checked_number("seed", seed, 0, SEED_MAX - RUNS_MAX)
+    checked_number("seed", seed, 0, SEED_MAX)
     if seconds is not None:
         checked_seconds("seconds", seconds)
     check_cancel(cancel, settings)
@@ -197,11 +199,11 @@ class ScheduleSearch:
                 stacklevel=3,
             )
 
-    def try_seeds(self, first: int, runs: int, seconds: float | None, policy: str = "auto") -> None:
-        """Run with one seed after another, or what ``policy`` makes of it, until a run fails."""
+    def try_seeds(self, search_seed: int, runs: int, seconds: float | None, policy: str = "auto") -> None:
+        """Run with the seeds of one search, or what ``policy`` makes of it, until a run fails."""
         plans = planner(policy)
         end = None if seconds is None else _native.monotonic() + seconds
-        for seed in range(first, first + runs):
+        for seed in run_seeds(search_seed, runs):
             schedule = plans.next(seed)
             try:
                 outcome = self._run(schedule, chance=plans.chance)
@@ -217,15 +219,15 @@ class ScheduleSearch:
             if end is not None and _native.monotonic() > end:
                 return
 
-    def try_any_order(self, first: int, runs: int, seconds: float | None, *, is_strict: bool) -> None:
-        """Run with one seed after another, in orders of callbacks that asyncio rules out too.
+    def try_any_order(self, search_seed: int, runs: int, seconds: float | None, *, is_strict: bool) -> None:
+        """Run with the seeds of one search, in orders of callbacks that asyncio rules out too.
 
         What such a run finds is sought in legal ones next to it, and otherwise only marked, unless ``is_strict``.
         """
         end = None if seconds is None else _native.monotonic() + seconds
         legal, any_order = self._settings, replace(self._settings, is_in_any_order=True)
         known = set[str]()
-        for seed in range(first, first + runs):
+        for seed in run_seeds(search_seed, runs):
             self._settings = any_order
             outcome = self._run(drawn_schedule(seed), chance=seed)
             if outcome.error is not None and outcome.bucket not in known:

@@ -17,7 +17,7 @@ from typing import Any
 
 from ordeal.simulate.arguments import checked_number
 from ordeal.simulate.errors import NotDeterministic, SimulationError
-from ordeal.simulate.runtime.decisions import SEED_MAX, drawn_schedule
+from ordeal.simulate.runtime.decisions import SEED_MAX, drawn_schedule, run_seeds
 from ordeal.simulate.runtime.running import Main, RunSettings, checked_main, in_world, run_once, run_settings
 from ordeal.simulate.runtime.scheduled_faults import fault_of_text, fault_text
 from ordeal.simulate.runtime.surroundings import Surroundings
@@ -47,7 +47,7 @@ def check(main: Main, *, runs: int = RUNS, seed: int = 0, faults: Any = ()) -> N
     Args:
         main: an ``async def`` function of a module, or a test made by ``simulate.test``.
         runs: how many seeds to run.
-        seed: the first of them.
+        seed: that of the search whose first runs they are.
         faults: a list such as ``[cancel(), stall(), crash()]``.
 
     Raises:
@@ -56,7 +56,7 @@ def check(main: Main, *, runs: int = RUNS, seed: int = 0, faults: Any = ()) -> N
     """
     settings = run_settings(faults, (), 1.0)
     checked_number("runs", runs, 1, RUNS_MAX)
-    checked_number("seed", seed, 0, SEED_MAX - RUNS_MAX)
+    checked_number("seed", seed, 0, SEED_MAX)
     job = {
         **_place_of(main),
         "runs": runs,
@@ -83,7 +83,7 @@ def _place_of(main: Any) -> dict[str, str]:
 
 
 def _differences(first: Logs, second: Logs, seed: int) -> Iterator[str]:
-    for number, (one, other) in enumerate(zip(first, second, strict=True), seed):
+    for number, one, other in zip(run_seeds(seed, len(first)), first, second, strict=True):
         pairs = enumerate(zip([*one, "its end"], [*other, "its end"], strict=False))
         for index, (here, there) in pairs:
             if here != there:
@@ -121,7 +121,7 @@ def run_job() -> None:
     surroundings = Surroundings()
     logs: Logs = []
     with surroundings.entered():
-        for seed in range(job["seed"], job["seed"] + job["runs"]):
+        for seed in run_seeds(job["seed"], job["runs"]):
             log: list[str] = []
             outcome = run_once(
                 main, drawn_schedule(seed), settings, surroundings, chance=seed, log=functools.partial(_note, log)

@@ -12,6 +12,7 @@ from ordeal._engine.storage.trace_file import Trace
 from ordeal.errors import TraceError
 from ordeal.simulate.arguments import checked_number
 from ordeal.simulate.errors import SimulationError
+from ordeal.simulate.runtime.decisions import SEED_MAX
 from ordeal.simulate.runtime.exploring import (
     RUNS_MAX,
     ScheduleSearch,
@@ -208,7 +209,7 @@ def simulated_test(
     Args:
         function: the test.
         runs: how many schedules to try.
-        seed: the seed of the first run.
+        seed: what the search draws follows from it; only with 0 is the first run the plain one.
         faults: a list such as ``[cancel(), stall(), crash()]``.
         cancel: ``"each"`` tries every cancellation that the plain run could have had, in place of random runs.
         allow: what the runs may do though no simulation controls it, such as ``["time.sleep"]``.
@@ -223,7 +224,7 @@ def simulated_test(
     """
     settings = run_settings(faults, allow, time_limit)
     checked_number("runs", runs, 1, RUNS_MAX)
-    checked_number("seed", seed, 0, RUNS_MAX)
+    checked_number("seed", seed, 0, SEED_MAX)
     check_cancel(cancel, settings)
     check_order(order, cancel)
     check_policy(policy)

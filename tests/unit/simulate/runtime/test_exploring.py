@@ -130,6 +130,18 @@ def test_runs_follow_those_that_got_far() -> None:
     assert simulate.explore(_lock_of_five_turns, runs=found.run, policy="random").failure is None
 
 
+def test_searches_with_two_seeds_have_no_run_in_common() -> None:
+    drawn = list[float]()
+
+    async def main() -> None:
+        drawn.append(random.random())
+        await asyncio.gather(asyncio.sleep(1), asyncio.sleep(1))
+
+    for seed in (0, 1, 2, 2**64 - 1):
+        simulate.explore(main, runs=50, seed=seed, policy="random", check=False)
+    assert len(set(drawn)) == 200
+
+
 def test_without_steering_a_seed_repeats_a_failure() -> None:
     found = failure_of(_ten_sleepers, policy="random")
     assert not found.is_steered
