@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext, redirect_stdout
+from contextlib import ExitStack, closing, contextmanager, redirect_stdout
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -220,11 +220,12 @@ class _Session:
             terminal.say(closing_line(self._results, self.exit_code()))
 
     def _tell_of_plain(self) -> None:
-        """Tell a person at a terminal how a failure becomes a bug report."""
+        """Tell a person at a terminal how a failure becomes a bug report, or shorter where Ctrl-C left it long."""
         failures = [failure for result in self._results for failure in result.failures if failure.bucket]
         if failures and terminal.is_terminal() and self._can_be_looked_up():
-            command = f"ordeal replay {failures[0].id} --plain bug.py"
-            terminal.say(f"\nhint: `{command}` writes a program without ordeal, for a bug report")
+            long = [failure for failure in failures if not failure.shrunk and self._interrupted]
+            what = "--shrink` makes its trace shorter" if long else "--plain bug.py` writes a bug report without ordeal"
+            terminal.say(f"\nhint: `ordeal replay {(long or failures)[0].id} {what}")
 
     def _json(self) -> str:
         return json_report(self._results, self._shown_options())
@@ -313,7 +314,10 @@ class _Session:
         view = progress_view(self._flags.progress, test.class_path, options)
         watchers = Watchers(self._run_writer, view)
         # Output of the program under test belongs on stderr; on stdout it would end up inside the report.
-        with redirect_stdout(sys.stderr), closing(view) if view else nullcontext():
+        shown = [closing(view), view.telling_of_interrupts()] if view else []
+        with redirect_stdout(sys.stderr), ExitStack() as stack:
+            for each in shown:
+                stack.enter_context(each)
             return make_explorer(test, options).run(
                 **given_arguments("run", options), progress=watchers.progress, shrink_progress=watchers.shrinking
             )

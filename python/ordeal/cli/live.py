@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from math import ceil
+from types import FrameType
+from typing import Any
 
-from rich.console import Console, Group
-from rich.live import Live
+from rich.cells import cell_len
+from rich.console import Console
 from rich.progress_bar import ProgressBar
-from rich.table import Table
 from rich.text import Text
 
 from ordeal._engine.formatting import counted, one_line
@@ -21,7 +26,13 @@ INTERVAL_SECONDS = 0.2
 #: Below this probability of something new, more time is unlikely to help.
 SATURATED = 0.001
 FOUND_MAX = 50
+#: What is said when Ctrl-C is pressed, and how wide the bar may be.
+STOPPING = "stopping: the report follows (Ctrl-C again ends at once)"
+BAR_MIN, BAR_MAX = 8, 60
 _ID_CHARS = 6
+_HIDE_CURSOR, _SHOW_CURSOR, _CLEAR_BELOW = "\x1b[?25l", "\x1b[?25h", "\x1b[J"
+#: For a terminal that knows no other characters: one for one, so that a line keeps its length.
+_IN_ASCII = str.maketrans({"\u2717": "x", "\u2264": "<", "\u2026": "."})
 
 
 class LiveView:
@@ -30,18 +41,8 @@ class LiveView:
     def __init__(self, test_class: str, options: ExplorationOptions) -> None:
         self._name = one_line(test_class.rpartition(":")[2], limit=40)
         self._options = options
-        self._console = Console(
-            file=terminal.error_stream(), force_terminal=True, highlight=False, emoji=False, soft_wrap=False
-        )
-        self._live = Live(
-            console=self._console,
-            auto_refresh=False,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-            vertical_overflow="crop",
-        )
-        self._open = False
+        self._region = _Region()
+        self._stopping = False
         self._due = 0.0
         self._told = 0
         self._edges = 0
@@ -51,56 +52,139 @@ class LiveView:
         """Show ``snapshot`` when it is time, and what was found at once."""
         if snapshot.unique_edges != self._edges:
             self._edges, self._edges_at = snapshot.unique_edges, snapshot.elapsed
-        if len(snapshot.found) > self._told:
-            self._tell(snapshot.found[self._told :])
-            self._told = len(snapshot.found)
-            self._due = 0.0
-        if snapshot.total_runs and snapshot.elapsed >= self._due:
+        told = self._lines_of(snapshot.found[self._told :])
+        self._told = len(snapshot.found)
+        if told or (snapshot.total_runs and snapshot.elapsed >= self._due):
             self._due = snapshot.elapsed + INTERVAL_SECONDS
-            self._draw(Group(self._head(snapshot), figures(snapshot, snapshot.elapsed - self._edges_at)))
+            width = self._region.width
+            self._region.draw(
+                [self._head(snapshot, width), figures(snapshot, snapshot.elapsed - self._edges_at, width)], above=told
+            )
 
     def shrinking(self, snapshot: ShrinkSnapshot) -> None:
         """Show ``snapshot`` when it is time."""
         if snapshot.elapsed >= self._due:
             self._due = snapshot.elapsed + INTERVAL_SECONDS
-            self._draw(Text(shrink_progress_line(snapshot).strip(), no_wrap=True, overflow="ellipsis"))
+            self._region.draw([Text(shrink_progress_line(snapshot).strip())])
+
+    @contextmanager
+    def telling_of_interrupts(self) -> Iterator[None]:
+        """Answer the first Ctrl-C of the block at once: workers take a moment to end."""
+        before, process = signal.getsignal(signal.SIGINT), os.getpid()
+        if not callable(before):
+            yield
+            return
+
+        def tell(number: int, frame: FrameType | None) -> Any:
+            # Workers are forked from here, and get the signal too.
+            if not self._stopping and os.getpid() == process:
+                self._stopping = True
+                self._region.add(STOPPING)
+            return before(number, frame)
+
+        signal.signal(signal.SIGINT, tell)
+        try:
+            yield
+        finally:
+            # The program under test may have set its own.
+            if signal.getsignal(signal.SIGINT) is tell:
+                signal.signal(signal.SIGINT, before)
 
     def close(self) -> None:
         """Clear what is drawn. The failures above it stay."""
-        if self._open:
-            self._live.stop()
-            self._open = False
+        self._region.clear()
 
-    def _draw(self, shown: Group | Text) -> None:
-        if not self._open:
-            self._live.start()
-            self._open = True
-        self._live.update(shown, refresh=True)
-
-    def _tell(self, found: tuple[FoundFailure, ...]) -> None:
+    def _lines_of(self, found: tuple[FoundFailure, ...]) -> list[Text]:
+        lines = []
         for number, each in enumerate(found, start=self._told + 1):
-            if number > FOUND_MAX:
-                self._console.print(Text(f"... and more than {FOUND_MAX} failures in all", style="red"))
-                return
-            self._console.print(failure_line(each, self._console.width), overflow="ignore", crop=True)
+            if number == FOUND_MAX + 1:
+                lines.append(Text(f"... and more than {FOUND_MAX} failures in all", style="red"))
+            if number <= FOUND_MAX:
+                lines.append(failure_line(each, self._region.width))
+        return lines
 
-    def _head(self, snapshot: ProgressSnapshot) -> Table:
+    def _head(self, snapshot: ProgressSnapshot, width: int) -> Text:
         limit = self._options.max_time
         total = clock(limit) if limit < 1e7 else "no limit"
         workers = self._options.workers or os.cpu_count() or 1
-        row = Table.grid(padding=(0, 2))
-        row.add_column(no_wrap=True)
-        row.add_column(no_wrap=True)
-        row.add_column(ratio=1, min_width=8)
-        row.add_column(no_wrap=True)
-        row.expand = True
-        row.add_row(
-            Text(self._name, style="bold"),
-            f"{clock(snapshot.elapsed)} / {total}",
-            ProgressBar(total=max(limit, 1e-9), completed=min(snapshot.elapsed, limit)),
-            f"{counted(workers, 'worker')}  {snapshot.runs_per_second:,.0f} runs/s  Ctrl-C stops",
-        )
-        return row
+        time = f"{clock(snapshot.elapsed)} / {total}"
+        speed = f"{snapshot.runs_per_second:,.0f} runs/s"
+        name = Text(self._name, style="bold")
+        name.truncate(width // 3, overflow="ellipsis")
+        parts = [(time, 0), (counted(workers, "worker"), 3), (speed, 2), ("Ctrl-C stops", 1)]
+        rest = _fitting(parts, width - name.cell_len - 2)
+        line = Text.assemble(name, "  ", time, "  ")
+        after = "  ".join(rest[1:])
+        room = width - line.cell_len - len(after) - 2
+        if room >= BAR_MIN and limit < 1e7:
+            bar = ProgressBar(total=max(limit, 1e-9), completed=min(snapshot.elapsed, limit), width=min(room, BAR_MAX))
+            line.append_text(self._region.rendered(bar)).append("  ")
+        return line.append(after)
+
+
+class _Region:
+    """The last lines of a terminal, drawn anew in place, also where it has become narrower and breaks them."""
+
+    def __init__(self) -> None:
+        self._file = terminal.error_stream()
+        self._console = Console(file=self._file, force_terminal=True, highlight=False, emoji=False, soft_wrap=True)
+        self._lengths: list[int] = []
+
+    @property
+    def width(self) -> int:
+        """The columns to write to; the last one stays free, as a terminal may break a line that fills it."""
+        return max(20, self._console.width - 1)
+
+    def draw(self, lines: Sequence[Text], above: Sequence[Text] = ()) -> None:
+        """Replace what is drawn by ``lines``, with ``above`` before them, which stays."""
+        for line in (*lines, *above):
+            line.truncate(self.width, overflow="ellipsis")
+            if self._console.options.ascii_only:
+                line.plain = line.plain.translate(_IN_ASCII).encode("ascii", "replace").decode()
+        with self._console.capture() as captured:
+            self._console.print(Text("\n").join([*above, *lines]), end="")
+        start = "" if self._lengths else _HIDE_CURSOR
+        self._write(start + self._to_its_start() + captured.get())
+        self._lengths = [line.cell_len for line in lines]
+
+    def add(self, text: str) -> None:
+        """Write one more line below, from a handler of a signal too, which may interrupt any of these methods."""
+        with suppress(OSError, ValueError):
+            os.write(self._file.fileno(), f"\r\n{text}".encode("ascii", "replace"))
+        self._lengths = [*self._lengths, len(text)]
+
+    def clear(self) -> None:
+        """Delete what is drawn."""
+        if self._lengths:
+            self._write(self._to_its_start() + _SHOW_CURSOR)
+            self._lengths = []
+
+    def rendered(self, bar: ProgressBar) -> Text:
+        """Return ``bar`` as it looks on this terminal."""
+        text = Text()
+        for segment in self._console.render(bar):
+            text.append(segment.text, segment.style)
+        text.pad_right(max(0, (bar.width or 0) - text.cell_len))
+        return text
+
+    def _to_its_start(self) -> str:
+        if not self._lengths:
+            return ""
+        columns = max(1, self._console.width)
+        rows = sum(max(1, ceil(length / columns)) for length in self._lengths)
+        return "\r" + (f"\x1b[{rows - 1}A" if rows > 1 else "") + _CLEAR_BELOW
+
+    def _write(self, text: str) -> None:
+        self._file.write(text)
+        self._file.flush()
+
+
+def _fitting(parts: Sequence[tuple[str, int]], width: int) -> list[str]:
+    """Return the texts of ``parts`` that fit side by side, in their order. Those with the highest number go first."""
+    kept = list(parts)
+    while len(kept) > 1 and sum(cell_len(text) + 2 for text, _ in kept) - 2 > width:
+        kept.remove(max(kept, key=lambda part: part[1]))
+    return [text for text, _ in kept]
 
 
 def failure_line(found: FoundFailure, width: int) -> Text:
@@ -115,22 +199,23 @@ def failure_line(found: FoundFailure, width: int) -> Text:
     return line
 
 
-def figures(snapshot: ProgressSnapshot, since_edge: float) -> Text:
-    """Return the figures of a search, with the answer to whether it may stop in colour: green where it may."""
-    parts = [f"edges {snapshot.unique_edges:,}"]
-    parts.append(f"runs {snapshot.total_runs:,}")
-    parts.append(f"checkpoints {snapshot.checkpoints:,}")
-    line = Text("  ".join(parts), no_wrap=True, overflow="ellipsis")
-    found = snapshot.failures
-    line.append(f"  findings {found:,}", style="bold red" if found else "")
+def figures(snapshot: ProgressSnapshot, since_edge: float, width: int) -> Text:
+    """Return the figures of a search that fit, with the answer to whether it may stop in colour: green where it may."""
+    found, chance = snapshot.failures, snapshot.next_run_max
+    parts = [
+        (f"edges {snapshot.unique_edges:,}", 2),
+        (f"runs {snapshot.total_runs:,}", 4),
+        (f"checkpoints {snapshot.checkpoints:,}", 5),
+        (f"findings {found:,}", 0),
+    ]
+    styles = {parts[-1][0]: "bold red" if found else ""}
     if snapshot.unique_edges:
-        line.append(f"  last new edge {since_edge:.0f} s ago")
-    chance = snapshot.next_run_max
+        parts.append((f"last new edge {since_edge:.0f} s ago", 3))
     if chance is not None:
-        colour = "green" if chance < SATURATED else "yellow" if chance < 10 * SATURATED else "default"
         may_stop = ", may stop" if chance < SATURATED else ""
-        line.append(f"  next new edge \u2264 {100 * chance:.2g}%{may_stop}", style=colour)
-    return line
+        parts.append((f"next new edge \u2264 {100 * chance:.2g}%{may_stop}", 1))
+        styles[parts[-1][0]] = "green" if may_stop else "yellow" if chance < 10 * SATURATED else "default"
+    return Text("  ").join(Text(text, style=styles.get(text, "")) for text in _fitting(parts, width))
 
 
 def clock(seconds: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from ordeal._engine.runs.writer import RunWriter
@@ -23,6 +24,9 @@ class View(Protocol):
 
     def shrinking(self, snapshot: ShrinkSnapshot) -> None:
         """Show ``snapshot`` when it is due."""
+
+    def telling_of_interrupts(self) -> AbstractContextManager[None]:
+        """Answer a Ctrl-C of the block at once, where people look."""
 
     def close(self) -> None:
         """Clear what was shown, as far as it can be cleared."""
@@ -102,6 +106,10 @@ class ProgressLine:
             self._line_open, self._length = True, len(line)
         else:
             terminal.say(line.rstrip())
+
+    def telling_of_interrupts(self) -> AbstractContextManager[None]:
+        """Say nothing: a log gets the lines of the report."""
+        return nullcontext()
 
     def close(self) -> None:
         """Clear the line that was being overwritten."""

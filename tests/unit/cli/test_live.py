@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 
 from ordeal.cli import terminal
-from ordeal.cli.live import FOUND_MAX, LiveView, clock, failure_line, figures
+from ordeal.cli.live import FOUND_MAX, STOPPING, LiveView, clock, failure_line, figures
 from ordeal.cli.progress import ProgressLine, progress_view
 from ordeal.config.options import ExplorationOptions
 from ordeal.result import FoundFailure, ProgressSnapshot, ShrinkSnapshot
@@ -54,6 +56,65 @@ def test_it_shows_how_far_it_is_and_the_figures(screen: io.StringIO) -> None:
     assert "edges 5  runs 1,000  checkpoints 7  findings 0  last new edge 42 s ago  next new edge ≤ 50%" in text
 
 
+@pytest.mark.parametrize("columns", [40, 60, 80, 100, 200])
+def test_a_narrow_terminal_gets_what_matters_most(
+    columns: int, screen: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    view = LiveView("tests.shop:ShopChaos", OPTIONS)
+    view(at(42.0, edges=12_345, next_run_max=0.0001, failures=(found(1, "y" * 300),)))
+    lines = plain(screen.getvalue()).replace("\r", "").split("\n")
+    assert max(map(len, lines)) < columns
+    assert "0:42 / 1:00" in lines[1]
+    assert ("checkpoints" in lines[2]) is (columns >= 120)
+    assert "findings 1" in lines[2]
+    assert "0.01%, may stop" in lines[2] or columns == 40
+
+
+def test_a_terminal_made_narrower_keeps_no_remains(screen: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS")
+    monkeypatch.setattr(os, "get_terminal_size", lambda _=0: os.terminal_size((100, 30)))
+    view = LiveView("tests.shop:ShopChaos", OPTIONS)
+    view(at(1.0))
+    monkeypatch.setattr(os, "get_terminal_size", lambda _=0: os.terminal_size((50, 30)))
+    view(at(2.0))
+    # Each of the two lines of up to 100 columns has become two rows.
+    assert "\r\x1b[3A\x1b[J" in screen.getvalue()
+
+
+def test_ctrl_c_is_answered_at_once_and_by_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading, newline="") as shown, os.fdopen(writing, "w") as written:
+        monkeypatch.setattr(terminal, "error_stream", lambda: written)
+        view = LiveView("tests.shop:ShopChaos", OPTIONS)
+        view(at(1.0))
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt), view.telling_of_interrupts():
+                signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        with view.telling_of_interrupts():
+            monkeypatch.setattr(os, "getpid", lambda: 1)
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+        view.close()
+        written.close()
+        text = shown.read()
+    assert text.count(STOPPING) == 1
+    assert text.endswith("\r\x1b[2A\x1b[J\x1b[?25h")
+
+
+def test_a_terminal_without_unicode_gets_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(terminal, "error_stream", lambda: stream)
+    monkeypatch.setenv("COLUMNS", "60")
+    view = LiveView("tests.shop:ShopChaos", OPTIONS)
+    view(at(30.0, next_run_max=0.25, failures=(found(1, "no ✓ here"),)))
+    written = stream.buffer.getvalue()
+    text = plain(written.decode("ascii"))
+    assert "x 000000 no ? here  4 steps" in text
+    assert "next new edge < 25%" in text
+
+
 def test_it_is_drawn_five_times_a_second_at_most(screen: io.StringIO) -> None:
     view = LiveView("tests.shop:ShopChaos", OPTIONS)
     for number in range(100):
@@ -83,9 +144,10 @@ def test_what_is_drawn_is_cleared_and_failures_stay(screen: io.StringIO) -> None
     view.shrinking(ShrinkSnapshot(2.0, 1, 2, 31, 8, 13))
     assert "shrinking failure 1 of 2: 31 -> 8 steps (13 tried)" in plain(screen.getvalue())
     view.close()
-    assert screen.getvalue().endswith("\x1b[1A\x1b[2K")
-    assert "\x1b[?25h" in screen.getvalue()
+    assert screen.getvalue().endswith("\r\x1b[J\x1b[?25h")
+    length = len(screen.getvalue())
     view.close()
+    assert len(screen.getvalue()) == length
 
 
 def test_nothing_is_shown_before_the_first_run(screen: io.StringIO) -> None:
@@ -107,14 +169,14 @@ def test_hostile_texts_stay_on_their_line(text: str, screen: io.StringIO) -> Non
 
 @pytest.mark.parametrize(("chance", "style"), [(0.0005, "green"), (0.005, "yellow"), (0.5, "default")])
 def test_whether_it_may_stop_has_a_colour(chance: float, style: str) -> None:
-    line = figures(at(1.0, next_run_max=chance), 0.0)
+    line = figures(at(1.0, next_run_max=chance), 0.0, 200)
     assert [str(span.style) for span in line.spans][-1] == style
     assert (", may stop" in line.plain) is (style == "green")
 
 
 def test_without_an_estimate_it_says_nothing_of_it() -> None:
-    assert "next new edge" not in figures(at(1.0, next_run_max=None), 0.0).plain
-    assert "last new edge" not in figures(at(1.0, edges=0), 0.0).plain
+    assert "next new edge" not in figures(at(1.0, next_run_max=None), 0.0, 200).plain
+    assert "last new edge" not in figures(at(1.0, edges=0), 0.0, 200).plain
 
 
 def test_a_line_fits_its_terminal() -> None:

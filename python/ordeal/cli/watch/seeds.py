@@ -211,6 +211,7 @@ class Watch:
         group.failing.clear()
         group.whole = True
         ended = True
+        unusable = 0
         for answer in self._warm.replay(group.seeds):
             if answer.files is not None:
                 group.files |= set(answer.files)
@@ -220,7 +221,12 @@ class Watch:
             group.whole &= answer.status != "class_unusable"
             if answer.fails:
                 group.failing.add(answer.seed)
-            self._say(answer.line)
+            # A class that cannot be loaded is said once, not for each of its seeds.
+            unusable += answer.status == "class_unusable"
+            if answer.status != "class_unusable" or unusable == 1:
+                self._say(answer.line)
+        if unusable > 1:
+            self._say(f"  NO CLASS    {counted(unusable - 1, 'more seed')} of {group.name}")
         if ended:
             # The one after the last that was told of ended the process, or took too long.
             group.whole = False
@@ -305,9 +311,13 @@ def watch_seeds(corpus: SeedCorpus, rule_timeout: float | None, between: Between
             watch = Watch(corpus, warm, terminal.say)
             watch.replay_all()
             between = between or Waiting()
-            with suppress(KeyboardInterrupt):
+            try:
                 between.begin(watch)
                 _follow(watch, between, changes)
+            except KeyboardInterrupt:
+                if terminal.is_terminal():
+                    # What follows begins below the ^C.
+                    terminal.say("")
             between.end()
             return watch.exit_code
         finally:

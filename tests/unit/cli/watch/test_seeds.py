@@ -94,12 +94,15 @@ def test_a_file_of_no_seed_replays_none(watch: Watch, told: list[str]) -> None:
     assert told == []
 
 
-def test_a_syntax_error_is_told_and_the_next_change_replays(watch: Watch, told: list[str]) -> None:
+def test_a_syntax_error_is_told_once_and_the_next_change_replays(watch: Watch, project: Path, told: list[str]) -> None:
+    (seed,) = project.glob(".ordeal/seeds/*/*.json")
+    seed.with_name("seed-000000000000.json").write_bytes(seed.read_bytes())
     told.clear()
     save(watch, "limits.py", "def (\n")
     assert "NO CLASS" in told[1]
     assert "SyntaxError" in told[1]
-    assert "not all could be replayed" in told[2]
+    assert told[2] == "  NO CLASS    1 more seed of Jar"
+    assert "not all could be replayed" in told[3]
     save(watch, "limits.py", LIMITS)
     assert "REGRESSION" in told[-2]
 
