@@ -241,16 +241,18 @@ class Explorer:
         """Have a fleet explore, and confirm here what it found."""
         plan = make_plan(class_path(self.test_class, self._driver.definition.cls), self.options, given)
         namespace = self._namespace()
-        outcome = Fleet(plan, progress).run()
         with TemporaryDirectory(prefix="ordeal-fleet-") as folder:
             corpus = SeedCorpus(self.options.corpus_dir or folder)
+            seeds = set(map(str, corpus.paths_of(plan.task.test_class)))
+            outcome = Fleet(plan, progress, corpus=corpus.folder).run()
             wrong, edges = self._brought_home(plan, namespace, corpus, outcome)
             values = values_of(self.options) | dict.fromkeys(("on", "store", "image", "fleet_name"))
             names = inspect.signature(Explorer).parameters.keys() - {"test_class"}
             here = {name: values[name] for name in names} | {"workers": 1, "isolate": True, "corpus_dir": corpus.folder}
             # The seeds are what counts; a search runs at least once.
             result = Explorer(self.test_class, **here).run(**given | {"max_runs": 1}, shrink_progress=None)
-        return fleet_result(result, outcome, edges, wrong, kept=self.options.corpus_dir is not None)
+        kept = self.options.corpus_dir is not None
+        return fleet_result(result, outcome, edges, wrong, kept=kept, seeds=seeds)
 
     def _brought_home(
         self, plan: FleetPlan, namespace: str, corpus: SeedCorpus, outcome: FleetOutcome

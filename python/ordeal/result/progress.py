@@ -22,8 +22,9 @@ class ShrinkSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class FoundFailure:
-    """A failure that was found, and failed again from a fresh machine. Its trace of ``steps`` steps is not shrunk yet.
+    """A failure that was found, and failed again from a fresh machine. Its trace has ``steps`` steps.
 
+    It is not shrunk yet, unless it comes from a fleet.
     ``error`` is its type and message on one line. ``id`` and ``bucket`` name it; shrinking may show that it is the same
     as another one, or several.
     """

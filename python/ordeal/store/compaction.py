@@ -77,8 +77,9 @@ class Distiller:
         elif isinstance(content, FailureReport):
             self._buckets.add(token, content)
         elif isinstance(content, Bucket):
+            trace, steps, shrunk = content.trace, content.steps, content.shrunk
             for member, count in content.counts.items():
-                self._buckets.add(member, FailureReport(content.bucket, content.trace, content.steps, count))
+                self._buckets.add(member, FailureReport(content.bucket, trace, steps, count, shrunk))
         elif not isinstance(content, Covers):
             self._edges |= content
 
@@ -112,8 +113,8 @@ class Distiller:
         rest = sorted(self._edges.difference(self._best))
         for begin in range(0, len(rest), _EDGES_PER_RECORD):
             yield framed(encode(frozenset(rest[begin : begin + _EDGES_PER_RECORD])))
-        for bucket, trace, steps, counts in self._buckets.parts():
-            yield framed(encode(Bucket(bucket, trace, steps, counts)))
+        for parts in self._buckets.parts():
+            yield framed(encode(Bucket(*parts)))
 
 
 @dataclass(slots=True)

@@ -19,19 +19,25 @@ class _Bucket:
 
     steps: int
     trace: bytes
+    shrunk: bool = False
     counts: dict[str, int] = field(default_factory=dict)
 
     def is_beaten_by(self, report: FailureReport) -> bool:
-        return bool(report.trace) and (not self.trace or _rank(report.steps, report.trace) < self.rank)
+        return bool(report.trace) and (
+            not self.trace or _rank(report.steps, report.trace, shrunk=report.shrunk) < self.rank
+        )
 
     @property
-    def rank(self) -> tuple[int, int, bytes]:
-        return _rank(self.steps, self.trace)
+    def rank(self) -> tuple[int, bool, int, bytes]:
+        return _rank(self.steps, self.trace, shrunk=self.shrunk)
 
 
-def _rank(steps: int, trace: bytes) -> tuple[int, int, bytes]:
-    """Return a rank, of which the lowest wins: the fewest steps; the rest only makes all members choose alike."""
-    return steps, len(trace), trace
+def _rank(steps: int, trace: bytes, *, shrunk: bool) -> tuple[int, bool, int, bytes]:
+    """Return a rank, of which the lowest wins: the fewest steps, then one that was shrunk.
+
+    The rest only makes all members choose alike.
+    """
+    return steps, not shrunk, len(trace), trace
 
 
 class FailureBuckets:
@@ -70,18 +76,18 @@ class FailureBuckets:
             if size > TRACES_SIZE_MAX:
                 raise RecordError(f"has a trace too many; all together may have {TRACES_SIZE_MAX} bytes")
             self._traces_size = size
-            known.steps, known.trace = report.steps, report.trace
+            known.steps, known.trace, known.shrunk = report.steps, report.trace, report.shrunk
         return True
 
     def report(self, bucket: str) -> FailureReport:
         """Return what is known about an existing bucket."""
         known = self._buckets[bucket]
-        return FailureReport(bucket, known.trace, known.steps, sum(known.counts.values()))
+        return FailureReport(bucket, known.trace, known.steps, sum(known.counts.values()), known.shrunk)
 
-    def parts(self) -> Iterator[tuple[str, bytes, int, dict[str, int]]]:
-        """Iterate over the name, trace, steps and counts by member of all buckets, by name."""
+    def parts(self) -> Iterator[tuple[str, bytes, int, dict[str, int], bool]]:
+        """Iterate over all buckets by name: name, trace, steps, counts by member, and whether the trace was shrunk."""
         for name, known in sorted(self._buckets.items()):
-            yield name, known.trace, known.steps, known.counts
+            yield name, known.trace, known.steps, known.counts, known.shrunk
 
     def __iter__(self) -> Iterator[FailureReport]:
         """Iterate over all reports, by name."""

@@ -29,14 +29,15 @@ class Entry:
 class FailureReport:
     """What is known about a failure bucket: its shortest trace, the number of its steps, and how often it was met.
 
-    ``trace`` is JSON, opaque to the store; it is empty if only the count is known. A member publishes its own total
-    count so far; a report from the store counts what all members have met.
+    ``trace`` is JSON, opaque to the store; it is empty if only the count is known, and ``shrunk`` says that nobody need
+    make it shorter. A member publishes its own total count so far; a report from the store counts what all have met.
     """
 
     bucket: str
     trace: bytes
     steps: int
     count: int
+    shrunk: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ class _FailureRecord(msgspec.Struct, tag="failure", array_like=True, frozen=True
     trace: bytes
     steps: _Count
     count: _Count
+    shrunk: bool = True
 
 
 class _CoversRecord(msgspec.Struct, tag="covers", array_like=True, frozen=True, forbid_unknown_fields=True):
@@ -56,6 +57,7 @@ class _BucketRecord(msgspec.Struct, tag="bucket", array_like=True, frozen=True, 
     trace: bytes
     steps: _Count
     counts: dict[_Name, _Count]
+    shrunk: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ class Bucket:
     trace: bytes
     steps: int
     counts: dict[str, int]
+    shrunk: bool = True
 
 
 #: What members write: an entry, separate edges, or a failure.
@@ -103,7 +106,7 @@ def encode(content: BaseContent) -> bytes:
     elif isinstance(content, Covers):
         record = _CoversRecord(content.shards, list(content.bases))
     elif isinstance(content, Bucket):
-        record = _BucketRecord(content.bucket, content.trace, content.steps, content.counts)
+        record = _BucketRecord(content.bucket, content.trace, content.steps, content.counts, content.shrunk)
     else:
         # Sorted, so that equal sets of edges give equal bytes.
         record = _EdgesRecord(_packed(sorted(content)))
@@ -138,11 +141,11 @@ def decode_of_base(data: bytes | memoryview) -> BaseContent:
     if isinstance(record, _EntryRecord):
         return Entry(record.tape, _unpacked(record.edges))
     if isinstance(record, _FailureRecord):
-        return FailureReport(record.bucket, record.trace, record.steps, record.count)
+        return FailureReport(record.bucket, record.trace, record.steps, record.count, record.shrunk)
     if isinstance(record, _CoversRecord):
         return Covers(record.shards, tuple(record.bases))
     if isinstance(record, _BucketRecord):
-        return Bucket(record.bucket, record.trace, record.steps, record.counts)
+        return Bucket(record.bucket, record.trace, record.steps, record.counts, record.shrunk)
     return frozenset(_unpacked(record.edges))
 
 
@@ -150,7 +153,7 @@ def _failure_record(report: FailureReport) -> _FailureRecord:
     for name in ("steps", "count"):
         if not 0 <= getattr(report, name) <= COUNT_MAX:
             raise RecordError(f"has {getattr(report, name)} as {name}; it must be from 0 to {COUNT_MAX}")
-    return _FailureRecord(bucket_text(report.bucket), report.trace, report.steps, report.count)
+    return _FailureRecord(bucket_text(report.bucket), report.trace, report.steps, report.count, report.shrunk)
 
 
 def _packed(edges: Collection[int]) -> bytes:

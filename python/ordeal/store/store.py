@@ -327,7 +327,7 @@ class Store:
         try:
             if isinstance(content, Bucket):
                 for token, count in content.counts.items():
-                    report = FailureReport(content.bucket, content.trace, content.steps, count)
+                    report = FailureReport(content.bucket, content.trace, content.steps, count, content.shrunk)
                     self._learn(ShardName(name.number, token), report)
             elif not isinstance(content, Covers):
                 self._learn(name, content)

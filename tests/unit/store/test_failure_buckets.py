@@ -12,7 +12,9 @@ from ordeal.store import FailureReport
 from ordeal.store.failure_buckets import FailureBuckets
 from ordeal.store.records import RecordError
 
-REPORTS = st.builds(FailureReport, st.sampled_from("ab"), st.binary(max_size=2), st.integers(0, 3), st.integers(0, 5))
+REPORTS = st.builds(
+    FailureReport, st.sampled_from("ab"), st.binary(max_size=2), st.integers(0, 3), st.integers(0, 5), st.booleans()
+)
 PARTS = st.lists(st.tuples(st.sampled_from("xyz"), REPORTS))
 
 
@@ -42,6 +44,8 @@ def test_counts_are_maxima_of_members_and_the_trace_is_the_shortest(parts: list[
         assert report.count == sum(highest.values())
         assert all(each.steps >= report.steps for _, each in mine if each.trace and report.trace)
         assert bool(report.trace) == any(each.trace for _, each in mine)
+        shortest = [each for _, each in mine if each.trace and each.steps == report.steps]
+        assert not report.trace or report.shrunk == any(each.shrunk for each in shortest)
 
 
 @given(PARTS)

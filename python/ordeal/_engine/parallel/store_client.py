@@ -71,6 +71,7 @@ class StoreClient:
         self._failures: dict[str, FailureReport] = {}
         self._leases: list[bool] = []
         self._traces: dict[str, bytes] = {}
+        self._shrunk: dict[str, bool] = {}
         self._paused = ""
         try:
             self.member = self._joined()
@@ -162,6 +163,11 @@ class StoreClient:
         """Return the shortest traces of ``bucket`` that others sent, as unchecked JSON: one of each failure in it."""
         return [self._traces[name] for name in sorted(self._traces) if whole_bucket(name) == bucket]
 
+    def is_shrunk(self, bucket: str) -> bool:
+        """Return whether others have said of all their traces of ``bucket`` that they are shrunk."""
+        said = [shrunk for name, shrunk in self._shrunk.items() if whole_bucket(name) == bucket]
+        return bool(said) and all(said)
+
     def leave(self) -> None:
         """Send what is left, and end."""
         deadline = monotonic() + LEAVE_SECONDS_MAX
@@ -190,7 +196,7 @@ class StoreClient:
         for tape, keys in entries:
             parts += (tape, pack_keys(keys))
         for report in failures:
-            parts += (report.bucket, report.trace, report.steps, report.count)
+            parts += (report.bucket, report.trace, report.steps, report.count, report.shrunk)
         self._waits = self._send(_SYNC, *parts)
         self._due = monotonic() + sync_seconds(self._members, self.member, self._exchanges)
         self._exchanges += 1
@@ -214,12 +220,12 @@ class StoreClient:
         edges, members, is_due, refused, refusal, paused, trace_count, *rest = values
         self._members = members if isinstance(members, int) else 1
         self._compaction.begin_if(bool(is_due))
-        if not isinstance(trace_count, int) or not 0 <= 2 * trace_count <= len(rest):
+        if not isinstance(trace_count, int) or not 0 <= 3 * trace_count <= len(rest):
             raise ChannelError(f"{trace_count!r} is not the number of traces")
-        traces, tapes = rest[: 2 * trace_count], rest[2 * trace_count :]
-        for bucket, trace in zip(traces[::2], traces[1::2], strict=True):
+        traces, tapes = rest[: 3 * trace_count], rest[3 * trace_count :]
+        for bucket, trace, shrunk in zip(traces[::3], traces[1::3], traces[2::3], strict=True):
             if isinstance(trace, bytes):
-                self._traces[str(bucket)] = trace
+                self._traces[str(bucket)], self._shrunk[str(bucket)] = trace, bool(shrunk)
         if refused:
             self._merged.note(f"{refused!r} records of the store were refused: {refusal!r}.")
         self._note_pause(str(paused))
@@ -342,13 +348,13 @@ def _outgoing(values: Sequence[Value]) -> Outgoing:
         for number in range(entry_count)
     ]
     rest = parts[2 * entry_count :]
-    failures = [FailureReport(*rest[4 * number : 4 * number + 4]) for number in range(failure_count)]  # type: ignore[arg-type]
+    failures = [FailureReport(*rest[5 * number : 5 * number + 5]) for number in range(failure_count)]  # type: ignore[arg-type]
     return Outgoing(tuple(entries), frozenset(unpack_keys(edges)), tuple(failures))
 
 
 def _answer(channel: Channel, incoming: Incoming, *, is_due: bool) -> None:
     tapes = (entry.tape for entry in incoming.entries)
     with_traces = [each for each in incoming.failures if 0 < len(each.trace) <= TRACE_BYTES_MAX][:TRACES_MAX]
-    traces = [value for each in with_traces for value in (each.bucket, each.trace)]
+    traces = [value for each in with_traces for value in (each.bucket, each.trace, each.shrunk)]
     facts = (incoming.members, is_due, incoming.refused, incoming.refusal, incoming.paused)
     channel.send(_UPDATE, pack_keys(incoming.edges), *facts, len(with_traces), *traces, *tapes)

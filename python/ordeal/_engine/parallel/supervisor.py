@@ -219,7 +219,7 @@ class Supervisor:
             if failure.trace is not None and not failure.flaky:
                 steps = len(failure.trace.taken_steps())
                 self._store_client.add_failure(
-                    FailureReport(failure.bucket, failure.trace.to_json(), steps, failure.count)
+                    FailureReport(failure.bucket, failure.trace.to_json(), steps, failure.count, failure.shrunk)
                 )
         self._store_client.leave()
 

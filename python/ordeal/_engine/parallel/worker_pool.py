@@ -57,6 +57,7 @@ from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.known import KnownFailures
 from ordeal._engine.triage.messages import unpack, unpack_finding
 from ordeal._engine.triage.setup import ReplaySetup
+from ordeal._engine.triage.triage import bare_failure
 from ordeal._engine.untrusted import type_name
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
@@ -421,8 +422,10 @@ class WorkerPool:
             worker.findings.setdefault(finding.bucket, finding)
         is_new = self._merged.add_finding(finding)
         if is_new and self.store_client is not None and self._known.entry_of(finding) is None:
-            # Known to all members at once; its trace follows when it is confirmed and shrunk.
-            self.store_client.add_failure(FailureReport(finding.bucket, b"", len(finding.tape), 1))
+            # Known to all members at once, and not lost with this one; a shorter trace follows.
+            trace = bare_failure(self._setup, finding).trace
+            data = b"" if trace is None else trace.to_json()
+            self.store_client.add_failure(FailureReport(finding.bucket, data, len(finding.tape), 1, shrunk=False))
 
     def _lost(self, worker: _PoolWorker, deadline: float, *, hung: bool) -> None:
         """Handle a process that ended in the middle of its work: note what it did last, and start another."""

@@ -80,14 +80,15 @@ def triage_finding(
     shrink: bool,
     seconds: float | None = None,
     shorter: _native.Tape | None = None,
+    is_shrunk: bool = False,
     family: Family | None = None,
 ) -> Job:
     """Confirm a finding if that is still due, shrink it, and record it.
 
     A process that may die before that records it first. Others may have a ``shorter`` tape, which counts only if it
-    always fails here in the same way. So do the steps of the first of its ``family``, which was shrunk already: they
-    are tried before its own if there are many siblings, so that these cost little, and otherwise after them. All that
-    may take ``seconds``, by default those set for shrinking.
+    always fails here in the same way; if that one ``is_shrunk``, it is not shrunk again. So do the steps of the first
+    of its ``family``, which was shrunk already: they are tried before its own if there are many siblings, so that
+    these cost little, and otherwise after them. All that may take ``seconds``, by default those set for shrinking.
     """
 
     def job(context: JobContext, send: Send) -> None:
@@ -105,7 +106,10 @@ def triage_finding(
             if context.own_process:
                 _write(context, writer, finding, send)
             if shorter is not None and not finding.flaky and _take_over(replayer, finding, shorter):
+                finding.shrunk = is_shrunk
                 _write(context, writer, finding, send)
+                if is_shrunk:
+                    return
             if shrink and not finding.flaky and family is not None and family.is_large:
                 _take_steps_of(family.first, replayer, finding, began + allowed, exchange=True)
             left = allowed - 2 * (monotonic() - began)

@@ -69,6 +69,9 @@ class Others(Protocol):
     def traces(self, bucket: str) -> list[bytes]:
         """Return their shortest traces of it, as unchecked JSON: one of each failure that they told apart there."""
 
+    def is_shrunk(self, bucket: str) -> bool:
+        """Return whether these traces are said to be shrunk."""
+
 
 class Listener(Protocol):
     """The exploration whose failures are triaged."""
@@ -95,6 +98,7 @@ class _FindingInTriage(msgspec.Struct):
     seconds: float  # its time limit
     family: Family | None = None  # if another member of it is shrunk first
     shorter: _native.Tape | None = None
+    is_shrunk: bool = False  # nobody need shrink it, unless the shorter tape shows nothing here
     failure: Failure | None = None
     is_minimal: bool = False
     compared: set[bytes] = msgspec.field(default_factory=set)  # the traces of others that were looked at
@@ -179,6 +183,9 @@ class Triage:
             if others is not None:
                 for each in waiting:
                     self._compare_with_others(each, others, lookalikes)
+                    if each.is_shrunk:
+                        each.shrink = shrink and each.shorter is not None
+                        continue
                     each.shrink = shrink and others.lease(each.finding.bucket)
                     if shrink and not each.shrink:
                         self._compare_with_others(each, others, None)  # they may have shrunk it by now
@@ -316,7 +323,14 @@ class Triage:
             if ending is JobEnd.LATE:
                 self._note_limit(each)
 
-        job = triage_finding(finding, shrink=shrink, seconds=each.seconds, shorter=each.shorter, family=each.family)
+        job = triage_finding(
+            finding,
+            shrink=shrink,
+            seconds=each.seconds,
+            shorter=each.shorter,
+            is_shrunk=each.is_shrunk,
+            family=each.family,
+        )
         # What is left of a hang takes its full limit once.
         last = LIMIT_TIMES * max(0.0, self._setup.driver.rule_timeout) if finding.is_timeout else 0.0
         return Task(job, self._forwarding(on_message), ended, seconds=each.seconds + last + SLACK_SECONDS)
@@ -342,6 +356,7 @@ class Triage:
         tapes = sorted(filter(None, map(self._tape_of, traces)), key=len)
         if tapes and len(tapes[0]) < len(each.shorter or finding.tape):
             each.shorter = tapes[0]
+        each.is_shrunk = bool(tapes) and others.is_shrunk(finding.bucket)
         if lookalikes is not None and tapes:
             for tape in (finding.tape, *tapes):
                 if tape is not each.shorter:

@@ -22,7 +22,7 @@ from ordeal._engine.parallel.fleet.home import BACK_SECONDS, publish_left, when_
 from ordeal._engine.parallel.fleet.plan import Task
 from ordeal.errors import WRONG_USE, OrdealError
 from ordeal.explore import Explorer
-from ordeal.result import ExplorationResult, NoteKind, ProgressSnapshot
+from ordeal.result import ExplorationResult, NoteKind, ProgressSnapshot, ShrinkSnapshot
 from ordeal.result.notes import has_kind
 from ordeal.store import namespace_of
 
@@ -60,6 +60,13 @@ class _Teller:
                 rate=snapshot.runs_per_second,
                 finding=one_line(snapshot.found[-1].error, limit=200) if snapshot.found else "",
             )
+
+    def shrinking(self, snapshot: ShrinkSnapshot) -> None:
+        """Tell how many candidates were tried, now and then."""
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + TELL_SECONDS
+            self.tell(candidates=snapshot.candidates)
 
 
 def main() -> int:
@@ -100,7 +107,7 @@ def _explored(task: Task, store: str, teller: _Teller) -> ExplorationResult:
     trust(task.test_class)
     machine = load_class(task.test_class)
     explorer = Explorer(machine, **task.init, isolate=True, store=store)
-    result = explorer.run(**task.run, max_time=task.seconds, progress=teller.progress)
+    result = explorer.run(**task.run, max_time=task.seconds, progress=teller.progress, shrink_progress=teller.shrinking)
     if has_kind(result.notes, NoteKind.STORE_AWAY):
         cls = make_driver(machine, None).definition.cls
         namespace = namespace_of(cls, explorer.targets, instrumentation=explorer.options.coverage)

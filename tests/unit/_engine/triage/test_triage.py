@@ -137,15 +137,19 @@ def told() -> Told:
 class OfOthers:
     """Others that have one trace of each bucket, or none, and leave the shrinking to this one or not."""
 
-    def __init__(self, trace: bytes | None, *, lease: bool = True) -> None:
+    def __init__(self, trace: bytes | None, *, lease: bool = True, shrunk: bool = False) -> None:
         self._trace = trace
         self._lease = lease
+        self._shrunk = shrunk
 
     def lease(self, bucket: str) -> bool:
         return self._lease
 
     def traces(self, bucket: str) -> list[bytes]:
         return [] if self._trace is None else [self._trace]
+
+    def is_shrunk(self, bucket: str) -> bool:
+        return self._shrunk
 
 
 def trace_of(steps: Steps) -> bytes:
@@ -340,6 +344,15 @@ class TestOthers:
         failure = self.judge(OfOthers(trace_of(SHORT), lease=False), told)
         assert failure.rule_log == ["add", "add"]
         assert (told.progress, told.notes) == ([], [])
+
+    def test_what_they_have_shrunk_is_not_shrunk_again(self, told: Told) -> None:
+        failure = self.judge(OfOthers(trace_of(SHORT), shrunk=True), told)
+        assert (failure.rule_log, failure.shrunk, told.progress) == (["add", "add"], True, [])
+
+    def test_what_they_have_shrunk_and_does_not_fail_here_is_shrunk_here(self, told: Told) -> None:
+        failure = self.judge(OfOthers(trace_of(["other"]), shrunk=True), told)
+        assert failure.shrunk
+        assert told.progress
 
     def test_what_they_leave_to_this_one_is_shrunk(self, told: Told) -> None:
         assert self.judge(OfOthers(None), told).shrunk

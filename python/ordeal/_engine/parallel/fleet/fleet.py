@@ -8,8 +8,10 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from ordeal._engine.formatting import counted, one_line
+from ordeal._engine.parallel.fleet.arrivals import Arrivals
 from ordeal._engine.parallel.fleet.board import (
     LAUNCHER,
     Board,
@@ -69,8 +71,12 @@ class Fleet:
         progress: Callable[[ProgressSnapshot], object] | None = None,
         *,
         launcher: Launcher | None = None,
+        corpus: Path | None = None,
     ) -> None:
+        """With ``corpus``, failures are confirmed here and saved in it while the fleet goes on."""
         self._plan = plan
+        self._corpus = corpus
+        self._arrivals: Arrivals | None = None
         self._progress = progress
         self._launcher = launcher or launcher_for(plan)
         self._board: Board | None = None
@@ -98,6 +104,8 @@ class Fleet:
         try:
             self._say("running", must=True)
             self._check_claim()
+            if self._corpus is not None:
+                self._arrivals = Arrivals(plan, self._corpus)
             for number in self._attempts:
                 self._start(number)
             self._wait()
@@ -108,6 +116,8 @@ class Fleet:
             if not self._is_other:
                 self._say("left" if leave else "stopping")
             self._launcher.close(leave=leave)
+            if self._arrivals is not None:
+                self._arrivals.close()
             self._look()
             if not leave and not self._is_other:
                 self._say("ended")
@@ -254,6 +264,8 @@ class Fleet:
         return past + current
 
     def _tell(self) -> None:
+        if self._arrivals is not None:
+            self._arrivals.look()
         if self._progress is None:
             return
         records = [self._record(number) for number in self._attempts]
@@ -265,6 +277,7 @@ class Fleet:
                 unique_edges=max((int(number_of(each, "edges")) for each in records), default=0),
                 checkpoints=0,
                 failures=max((int(number_of(each, "failures")) for each in records), default=0),
+                found=() if self._arrivals is None else self._arrivals.found,
                 runs_per_second=sum(number_of(each, "rate") for each in records if text_of(each, "state") == "running"),
             )
         )

@@ -31,7 +31,7 @@ def pull(url: str, namespace: str, test_class: str, corpus: SeedCorpus) -> tuple
     with open_store(url, namespace) as store:
         reports = store.failures()
         _check(store, url)
-    return _saved(reports, {test_class}, corpus)
+    return saved(reports, {test_class}, corpus)
 
 
 def pull_all(url: str, test_classes: Collection[str], corpus: SeedCorpus) -> tuple[list[Path], list[str]]:
@@ -47,7 +47,7 @@ def pull_all(url: str, test_classes: Collection[str], corpus: SeedCorpus) -> tup
             _check(store, url)
         finally:
             store.close()
-    return _saved(reports, test_classes, corpus)
+    return saved(reports, test_classes, corpus)
 
 
 def _check(store: Store, url: str) -> None:
@@ -56,10 +56,11 @@ def _check(store: Store, url: str) -> None:
         raise StoreError(f"the store {shown_address(url)} cannot be read: {store.trouble}", hint=hint)
 
 
-def _saved(
+def saved(
     reports: Iterable[FailureReport], test_classes: Collection[str], corpus: SeedCorpus
 ) -> tuple[list[Path], list[str]]:
-    saved, wrong = [], []
+    """Save the traces of reports, each checked first; return the files, and what is wrong."""
+    files, wrong = [], []
     for report in list(reports)[:FAILURES_MAX]:
         if not 0 < len(report.trace) <= TRACE_BYTES_MAX:
             continue
@@ -70,10 +71,10 @@ def _saved(
             elif trace.test_class not in test_classes:
                 wrong.append(f"a trace of another class was refused: {trace.test_class}")
             else:
-                saved.append(corpus.save(trace))
+                files.append(corpus.save(trace))
         except OrdealError as error:
             wrong.append(error.message)
-    return list(dict.fromkeys(saved)), list(dict.fromkeys(wrong))
+    return list(dict.fromkeys(files)), list(dict.fromkeys(wrong))
 
 
 def when_back[T](action: Callable[[], T], seconds: float) -> T:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 
 from ordeal._engine.formatting import counted
 from ordeal._engine.parallel.fleet.fleet import FleetOutcome
@@ -11,11 +12,18 @@ from ordeal.result.notes import Note
 
 
 def fleet_result(
-    result: ExplorationResult, outcome: FleetOutcome, edges: int, wrong: list[str], *, kept: bool
+    result: ExplorationResult,
+    outcome: FleetOutcome,
+    edges: int,
+    wrong: list[str],
+    *,
+    kept: bool,
+    seeds: Collection[str] = (),
 ) -> ExplorationResult:
     """Return ``result``, which confirmed the failures, with the figures of the fleet and ``edges`` of its store.
 
-    ``wrong`` is what was refused on the way. Without ``kept``, the seeds are gone by now, and nothing names them.
+    ``wrong`` is what was refused on the way, and ``seeds`` are the files that were there before. Without ``kept``, they
+    are gone by now, and nothing names them.
     """
     told = f"Explored by a fleet of {counted(outcome.members, 'member')}"
     told += f", of which {outcome.lost} {'was' if outcome.lost == 1 else 'were'} lost." if outcome.lost else "."
@@ -43,5 +51,6 @@ def fleet_result(
         run_kinds={},
         checkpoints=None,
         inconclusive=None,
+        seed_replays=[each for each in result.seed_replays if each.path in seeds],
         notes=(*result.notes, *map(Note, [told, *outcome.notes, *refused])),
     )

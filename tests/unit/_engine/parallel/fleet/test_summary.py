@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ordeal._engine.parallel.fleet.fleet import FleetOutcome
 from ordeal._engine.parallel.fleet.summary import fleet_result
-from ordeal.result import ExplorationResult
+from ordeal.result import ExplorationResult, SeedOutcome, SeedStatus
 
 
 def test_figures_are_those_of_the_members() -> None:
@@ -17,11 +17,13 @@ def test_figures_are_those_of_the_members() -> None:
         checkpoints_saved=0,
         duration_seconds=0.1,
         missed_lines={"m.py": [1]},
+        seed_replays=[SeedOutcome(name, name, SeedStatus.REPRODUCED, "") for name in ("known", "found now")],
     )
     outcome = FleetOutcome(members=3, seconds=9.0, runs=70, steps=80, lost=1, notes=["Member 1 was lost."])
-    result = fleet_result(here, outcome, 55, ["a trace"], kept=True)
+    result = fleet_result(here, outcome, 55, ["a trace"], kept=True, seeds={"known"})
     assert (result.total_runs, result.total_steps, result.unique_edges) == (70, 80, 55)
     assert result.missed_lines == {}
+    assert [each.path for each in result.seed_replays] == ["known"]
     assert list(result.notes) == [
         "Explored by a fleet of 3 members, of which 1 was lost.",
         "Member 1 was lost.",

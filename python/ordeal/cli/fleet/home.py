@@ -1,0 +1,119 @@
+"""The process that takes what a fleet finds home while the fleet goes on: confirms each failure here and shrinks it.
+
+It reads its orders from stdin, writes a line for each failure to stdout, and ends when stdin does. A launcher has
+threads of other libraries, which would not live on in the processes that replay.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+from ordeal._engine.execution.class_path import load_class, trust
+from ordeal._engine.execution.machine import MachineFactory, make_driver
+from ordeal._engine.formatting import describe_error
+from ordeal._engine.parallel.fleet.home import saved
+from ordeal._engine.parallel.fleet.plan import Task
+from ordeal._engine.seed_corpus.corpus import SeedCorpus
+from ordeal.errors import OrdealError
+from ordeal.explore import Explorer
+from ordeal.result import Failure
+from ordeal.store import FailureReport, Outgoing, Store, namespace_of, open_store
+
+LOOK_SECONDS = 0.5
+#: How long members leave the shrinking of a bucket to this process.
+LEASE_SECONDS = 60.0
+
+
+class _Home:
+    """What this process knows: the failures that it has looked at, by bucket."""
+
+    def __init__(self, task: Task, store: Store, machine: MachineFactory, corpus: SeedCorpus) -> None:
+        self._task = task
+        self._store = store
+        self._machine = machine
+        self._corpus = corpus
+        self._looked_at: set[str] = set()
+        self._told: set[str] = set()
+        self._has_joined = False
+
+    def take(self, stream: IO[str]) -> None:
+        """Confirm, shrink, save and publish what is new, and tell of it."""
+        reports = [each for each in self._store.failures() if each.trace and each.bucket not in self._looked_at]
+        for report in reports:
+            self._looked_at.add(report.bucket)
+            for failure in self._confirmed(report):
+                self._keep(failure)
+                if failure.bucket not in self._told:
+                    self._told.add(failure.bucket)
+                    stream.write(f"{json.dumps(_described(failure))}\n")
+                    stream.flush()
+
+    def _confirmed(self, report: FailureReport) -> list[Failure]:
+        self._join()
+        self._store.lease(report.bucket, LEASE_SECONDS)
+        with TemporaryDirectory(prefix="ordeal-home-") as folder:
+            if not saved([report], {self._task.test_class}, SeedCorpus(folder))[0]:
+                return []
+            here: dict[str, Any] = {**self._task.init, "workers": 1, "isolate": True, "corpus_dir": folder}
+            # The seed is what counts; a search runs at least once.
+            result = Explorer(self._machine, **here).run(**{**self._task.run, "max_runs": 1, "max_time": 1.0})
+        return [each for each in result.failures if each.trace is not None and not each.flaky]
+
+    def _join(self) -> None:
+        """Become a member when there is something to say: members number their random seeds."""
+        if not self._has_joined:
+            self._store.join()
+            self._has_joined = True
+
+    def _keep(self, failure: Failure) -> None:
+        assert failure.trace is not None
+        self._corpus.save(failure.trace)
+        # Members have counted it.
+        report = FailureReport(failure.bucket, failure.trace.to_json(), _steps(failure), 0, failure.shrunk)
+        self._store.sync(Outgoing(failures=(report,)), max_entries=0)
+
+
+def _described(failure: Failure) -> dict[str, object]:
+    error = describe_error(failure.error)
+    return {"id": failure.id, "bucket": failure.bucket, "error": error, "steps": _steps(failure)}
+
+
+def _steps(failure: Failure) -> int:
+    return 0 if failure.trace is None else len(failure.trace.taken_steps())
+
+
+def main() -> int:
+    """Take failures home until stdin ends."""
+    stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    # What the program under test prints is nothing that the launcher reads.
+    os.dup2(2, 1)
+    given = json.loads(sys.stdin.readline())
+    task = Task.from_json(given["task"])
+    folder = next((each for each in task.path if Path(each).is_dir()), None)
+    if folder is not None:
+        os.chdir(folder)
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        trust(task.test_class)
+        machine = load_class(task.test_class)
+        explorer = Explorer(machine, **task.init)
+        cls = make_driver(machine, None).definition.cls
+        namespace = namespace_of(cls, explorer.targets, instrumentation=explorer.options.coverage)
+        with open_store(given["store"], namespace) as store:
+            home = _Home(task, store, machine, SeedCorpus(given["corpus"]))
+            while not select.select([sys.stdin], [], [], LOOK_SECONDS)[0]:
+                home.take(stream)
+    except OrdealError:
+        # The launcher takes everything home at the end, and says then what is wrong.
+        return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
