@@ -25,8 +25,8 @@ class Suite:
 
     @property
     def arguments(self) -> list[str]:
-        """What pytest is given. An editable install of ordeal makes it warn, which some suites take for an error."""
-        return [*self.tests, "-W", "ignore::pytest.PytestAssertRewriteWarning", *self.options]
+        """What pytest is given."""
+        return [*self.tests, *self.options]
 
     def folder(self) -> Path:
         """Return the unpacked sdist. It is downloaded once.

@@ -23,6 +23,7 @@ import pytest
 
 from ordeal._engine.mutation.forks import Job, Say, run_jobs
 from ordeal._engine.mutation.judging.lanes import Lanes
+from ordeal._engine.mutation.judging.quiet_hypothesis import quieten
 from ordeal._engine.mutation.judging.suite import Refused, Suite
 from ordeal._engine.mutation.line_coverage import LineCoverage
 from ordeal._engine.mutation.mutants import Mutant
@@ -57,6 +58,7 @@ class JudgePlugin:
         others = [each.name for each in threading.enumerate() if each is not threading.main_thread()]
         if others:
             raise Refused(f"a thread runs once the tests are collected: {others[0]}")
+        quieten(session.items)
         suite = Suite(Items(session, self.watch), self._sources, imported, self._order["workers"])
         suite.begin(self._say)
         left = self._judge(suite)
@@ -98,6 +100,7 @@ class ImportPlugin:
         """Run until the first failure. A collection that fails is one."""
         if session.testsfailed:
             self._fail("", "collection")
+        quieten(session.items)
         items = Items(session, self.watch)
         names = items.names()
         items.run_until_failure(range(len(items)), lambda number, kind: self._fail(names[number], kind))
@@ -111,6 +114,9 @@ class ImportPlugin:
 
 def _pytest_arguments(order: dict[str, Any]) -> list[str]:
     found = ["-p", "no:cacheprovider", "-p", "no:randomly", "-q"]
+    # This process has imported ordeal, which pytest would rather have rewritten, as it has a plugin; and a project may
+    # take that warning for an error.
+    found += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     found += ["-n0"] if importlib.util.find_spec("xdist") else []
     found += ["--no-cov"] if importlib.util.find_spec("pytest_cov") else []
     return [*found, *order["tests"]]
@@ -234,21 +240,6 @@ def _judge_by_import(order: dict[str, Any], sources: list[Source], answer: dict[
             say({"verdict": "killed", "note": said.get("raised", "it ends the process"), **more})
 
 
-def _quiet_hypothesis() -> None:
-    """Let Hypothesis find the same in each process, at once, and write nothing."""
-    from hypothesis import HealthCheck, Phase, settings  # noqa: PLC0415 - only a process that judges needs it
-
-    settings.register_profile(
-        "ordeal mutate",
-        database=None,
-        deadline=None,
-        derandomize=True,
-        phases=(Phase.explicit, Phase.generate),
-        suppress_health_check=[*HealthCheck],
-    )
-    settings.load_profile("ordeal mutate")
-
-
 def _collect_in_fork(order: dict[str, Any], sources: list[Source], say: Say) -> None:
     """Judge in memory, in a fork: this process stays one that has imported nothing of the program."""
     before = sum(os.times()[:4])
@@ -279,7 +270,6 @@ def main() -> None:
     text, say = begun()
     order = json.loads(text)
     sys.argv = ["pytest"]
-    _quiet_hypothesis()
     sources = [Source.of(Path(path), shown) for path, shown in order["sources"]]
     _collect_in_fork(order, sources, say)
     left = Path(order["left"])
