@@ -23,7 +23,7 @@ from ordeal._engine.parallel.fleet.fleet import Fleet, FleetOutcome
 from ordeal._engine.parallel.fleet.home import BACK_SECONDS, edges_in, pull, when_back
 from ordeal._engine.parallel.fleet.plan import FleetPlan, make_plan
 from ordeal._engine.parallel.fleet.summary import fleet_result
-from ordeal._engine.parallel.supervisor import Supervisor, can_supervise, usable_cores
+from ordeal._engine.parallel.supervisor import can_supervise, explore_in_processes, usable_cores
 from ordeal._engine.parallel.sync import Sharing
 from ordeal._engine.parallel.worker_pool import WorkerOptions
 from ordeal._engine.search.bounded import BoundedSearch, Scope
@@ -235,7 +235,7 @@ class Explorer:
             memory=options.max_memory * MEBIBYTE,
             store_options=self._store_options(),
         )
-        return Supervisor(settings, self._driver, self.targets, worker_options).run()
+        return explore_in_processes(settings, self._driver, self.targets, worker_options)
 
     def _explored_by_fleet(self, given: dict[str, Any], progress: Progress | None) -> ExplorationResult:
         """Have a fleet explore, and confirm here what it found."""

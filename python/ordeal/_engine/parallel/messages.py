@@ -11,9 +11,9 @@ import msgspec
 from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal.result import SnapshotKind, StoppedReason
 
-#: How a message begins. From a worker: an update, a new finding, all that it knows, its end, an error that ends the
-#: exploration, and one after which another process replaces it.
-UPDATE, FOUND, PART, DONE, ERROR, FAILED = "news", "found", "part", "done", "error", "failed"
+#: How a message begins. From a worker: an update, a new finding, all that it knows, what it uses outside, its end, an
+#: error that ends the exploration, and one after which another process replaces it.
+UPDATE, FOUND, PART, USES, DONE, ERROR, FAILED = "news", "found", "part", "uses", "done", "error", "failed"
 #: From the supervisor: updates of others.
 FROM_OTHERS = "given"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -9,18 +10,21 @@ from contextlib import contextmanager
 from itertools import islice
 from unittest import SkipTest
 
+import msgspec.structs
+
 from ordeal import _native
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.settings import Settings
 from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.child import Limits
+from ordeal._engine.isolation.outside_use import UseKind
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.state import ParallelState
 from ordeal._engine.parallel.store_client import StoreClient
 from ordeal._engine.parallel.sync import Update
-from ordeal._engine.parallel.worker_pool import WorkerOptions, WorkerPool
+from ordeal._engine.parallel.worker_pool import WorkerOptions, WorkerPool, WorkersInTheWay
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.result_builder import make_result
 from ordeal._engine.triage.executors import OwnProcesses
@@ -47,6 +51,8 @@ GRACE_SECONDS = 0.8
 #: that may take.
 COUNT_SECONDS = 0.5
 COUNT_SHARE = 200
+#: The part of the time that one worker has at least when it explores in place of several.
+LEFT_SHARE = 0.5
 
 
 def usable_cores() -> int:
@@ -57,6 +63,32 @@ def usable_cores() -> int:
 def can_supervise() -> bool:
     """Return whether the system has the means to watch processes."""
     return sys.platform.startswith("linux") and hasattr(os, "pidfd_open")
+
+
+def explore_in_processes(
+    settings: Settings, driver: Driver, targets: list[Target], options: WorkerOptions
+) -> ExplorationResult:
+    """Explore with the workers of ``options``, or with one in the time that is left when they are in each other's way.
+
+    What was found before that goes: another worker may be the cause of it.
+    """
+    started = monotonic()
+    try:
+        return Supervisor(settings, driver, targets, options).run()
+    except WorkersInTheWay as met:
+        left = max(settings.max_time - (monotonic() - started), settings.max_time * LEFT_SHARE)
+        supervisor = Supervisor(
+            dataclasses.replace(settings, max_time=left),
+            driver,
+            targets,
+            msgspec.structs.replace(options, workers=1),
+        )
+        what = "writes the file" if met.use.kind is UseKind.WRITES else "listens at"
+        supervisor.note(
+            f"One worker explored: each {what} {met.use.name}, and several would be in each other's way. Give each "
+            "machine one of its own, such as a file in a tempfile.TemporaryDirectory(), to explore with all cores."
+        )
+        return supervisor.run()
 
 
 class Supervisor:

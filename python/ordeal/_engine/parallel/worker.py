@@ -20,6 +20,7 @@ from ordeal._engine.execution.machine import machine_names
 from ordeal._engine.execution.settings import Settings
 from ordeal._engine.formatting import describe_error
 from ordeal._engine.isolation.channel import Channel, ChannelError
+from ordeal._engine.isolation.outside_use import OutsideUse
 from ordeal._engine.parallel.messages import (
     DONE,
     ERROR,
@@ -28,6 +29,7 @@ from ordeal._engine.parallel.messages import (
     FROM_OTHERS,
     PART,
     UPDATE,
+    USES,
     Broken,
     Ended,
     Report,
@@ -150,7 +152,8 @@ class WorkerJob(msgspec.Struct, frozen=True):
     ``settings`` are the worker's own: its seed, its share of the runs, and the time that is left. ``edges``,
     ``entries`` and ``known`` were found before it began. It ``hurries`` to send entries while others want them. It
     writes what it sees to ``shared``, and when it ``listens``, it takes nothing in there as new. If it ``saves``, it
-    sends its part of a state from time to time, and first of all when no part was sent yet (``saves_first``).
+    sends its part of a state from time to time, and first of all when no part was sent yet (``saves_first``). If it is
+    not ``alone`` on this machine, it says what it uses that others may use as well.
     """
 
     settings: Settings
@@ -162,6 +165,7 @@ class WorkerJob(msgspec.Struct, frozen=True):
     shared: _native.SharedEdges
     listens: bool = False
     hurries: bool = False
+    alone: bool = True
     edges: Sequence[int] = ()
     entries: Sequence[_native.SharedEntry] = ()
     known: Sequence[Finding] = ()
@@ -206,6 +210,7 @@ class _Worker:
         self._save_due = 0.0 if job.saves_first else monotonic() + PERIOD_SECONDS
         self._unconfirmed: Finding | None = None
         self._alike: list[Finding] = []  # kept in the run that goes on
+        self._uses = OutsideUse()
         self._search.checkpoints.mark_copying = self._mark_copying
 
     def _mark_copying(self, copying: bool) -> None:
@@ -234,12 +239,16 @@ class _Worker:
             search.session_state.load_part(RESUMED, split_part(job.state), search.progress, search.monitoring.monitor)
         self._take(job.edges, job.entries)
         search.coverage.share(job.shared, listens=job.listens)
+        if not job.alone:
+            self._uses.start()
 
     def between_runs(self) -> StoppedReason | None:
         """See ``SearchListener``."""
         counters, number, tally = self._job.counters, self._job.number, self._search.tally
         counters.runs[number], counters.steps[number] = tally.runs + 1, tally.steps
         self._report_alike()
+        if uses := self._uses.take():
+            self._channel.send(USES, pack(uses))
         if counters.stop:
             return "interrupted"
         if self._job.schedule.is_due(tally.runs, self._has_entries):

@@ -19,6 +19,7 @@ from ordeal._engine.execution.settings import Settings
 from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal._engine.isolation.child import Child, wait_for
+from ordeal._engine.isolation.outside_use import Contention, Use, UseKind
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel.background_compaction import StoreOptions
 from ordeal._engine.parallel.known_coverage import KnownCoverage
@@ -31,6 +32,7 @@ from ordeal._engine.parallel.messages import (
     FROM_OTHERS,
     PART,
     UPDATE,
+    USES,
     Broken,
     Ended,
     Report,
@@ -106,6 +108,14 @@ class InitialCorpus(msgspec.Struct):
     findings: dict[str, Finding] = msgspec.field(default_factory=dict)
 
 
+class WorkersInTheWay(Exception):  # noqa: N818 - nothing went wrong: one worker explores instead
+    """Several workers write or listen at the same place. ``use`` says which."""
+
+    def __init__(self, use: Use) -> None:
+        super().__init__(use.name)
+        self.use = use
+
+
 class Losses:
     """The workers that were lost between two runs: why, and which rules the last run of each contained."""
 
@@ -179,6 +189,7 @@ class WorkerPool:
         self._folder = folder
         self._crashes = CrashReader(setup.driver)
         self._losses = Losses()
+        self._contention = Contention()
         self._workers = [_PoolWorker(number) for number in range(options.workers)]
         # If a number of runs ends the search, the result must not depend on the clock; members of a store do not wait.
         self._in_rounds = settings.max_runs is not None and options.store_options is None
@@ -210,7 +221,7 @@ class WorkerPool:
     def poll(self, seconds: float, deadline: float) -> None:
         """Handle the messages and ends of workers once, as soon as there is one, after ``seconds`` at the latest.
 
-        None is restarted after ``deadline``.
+        None is restarted after ``deadline``. Raises WorkersInTheWay when they cannot explore at the same time.
         """
         going = [worker for worker in self._workers if worker.over is None]
         wait_for([worker.child for worker in going if worker.child is not None], min(seconds, TICK_SECONDS))
@@ -315,6 +326,7 @@ class WorkerPool:
             entries=initial.entries + known.entries(self._merged.names),
             known=[msgspec.structs.replace(each, count=0) for each in (initial.findings | worker.findings).values()],
             state=state.parts[number],
+            alone=len(self._workers) == 1,
             saves=state.is_wanted,
             saves_first=takes_over,
         )
@@ -376,6 +388,8 @@ class WorkerPool:
             self._take_finding(worker, *values)
         elif kind == PART:
             self._state.keep(worker.number, *_bytes(values))
+        elif kind == USES:
+            self._take_uses(worker, *values)
         elif kind == DONE:
             ended, *update, part = values
             self._take_update(worker, update, last=True)
@@ -416,6 +430,15 @@ class WorkerPool:
         )
         finding.count = 0  # what the worker counts it tells in its reports
         self._found(worker, finding)
+
+    def _take_uses(self, worker: _PoolWorker, packed: Value) -> None:
+        for use in self._contention.add(worker.number, unpack(packed, list[Use])):
+            if use.kind is not UseKind.CONNECTS:
+                raise WorkersInTheWay(use)
+            self._merged.note(
+                f"Several workers are connected to {use.name}. If their machines share data there, they find failures "
+                "of each other's making: give each machine data of its own, or explore with one worker."
+            )
 
     def _found(self, worker: _PoolWorker, finding: Finding) -> None:
         if not finding.lookalike:

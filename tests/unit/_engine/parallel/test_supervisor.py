@@ -420,3 +420,31 @@ def test_a_progress_that_interrupts_whenever_it_is_called_ends_the_search_alone(
     result = Explorer(Quick, workers=2).run(max_time=60, shrink=False, progress=stop)
     assert result.stopped_reason == "interrupted"
     assert result.failures
+
+
+class Ledger(ChaosTest):
+    """Keeps its state in one file, the same for all machines."""
+
+    path: ClassVar[Path]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.path.write_text("")
+        self.lines = 0
+
+    @rule()
+    def add(self) -> None:
+        self.path.write_text(self.path.read_text() + "x")
+        self.lines += 1
+
+    @invariant()
+    def nothing_is_lost(self) -> None:
+        assert len(self.path.read_text()) == self.lines
+
+
+def test_workers_that_write_the_same_file_make_way_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Ledger, "path", tmp_path / "ledger", raising=False)
+    result = Explorer(Ledger, workers=2, checkpoint_kind="replay").run(max_runs=30, steps_per_run=20, **UNLIMITED)
+    assert result.failures == []
+    assert result.total_runs == 30
+    assert any("One worker explored" in note and str(tmp_path / "ledger") in note for note in result.notes)

@@ -1,0 +1,125 @@
+"""Notes what code of the user's uses outside of its process, and finds what two processes would fight over."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ordeal import _native
+
+#: Folders of tools that write there on their own, and of devices.
+_OWN_FOLDERS = frozenset({".ordeal", ".hypothesis", "__pycache__", ".pytest_cache"})
+_SYSTEM_FOLDERS = ("/dev/", "/proc/", "/sys/")
+#: How the name of an SQLite database begins that is no file, and what is in that of one that nobody writes.
+_NO_FILE = (":memory:", "file::memory:")
+_UNWRITTEN = ("mode=memory", "mode=ro", "immutable=1")
+#: A program that uses ever new files has none that it comes back to.
+_USES_MAX = 300
+#: How coarse the times of files are.
+_CLOCK_NS = 20_000_000
+
+
+class UseKind(StrEnum):
+    """How a process uses something that is there once for all processes."""
+
+    WRITES = "writes"  # a file, by its path
+    LISTENS = "listens"  # at an address
+    CONNECTS = "connects"  # to a server, by its address
+
+
+class Use(msgspec.Struct, frozen=True):
+    """One thing outside that a process uses. ``name`` is the same in each process that uses the same thing."""
+
+    kind: UseKind
+    name: str
+
+
+class OutsideUse:
+    """What the code of this process has used outside, in the order in which it is taken.
+
+    Noting starts with ``start`` and ends with the process: workers are forks that live for one exploration.
+    """
+
+    def __init__(self) -> None:
+        self._noted: set[tuple[str, Any]] = set()
+        self._taken: set[Use] = set()
+        self._folder = Path.cwd()
+        self._started_ns = time.time_ns()
+
+    def start(self) -> None:
+        """Note what is used from now on."""
+        _native.note_outside_use(self._noted)
+
+    def take(self) -> list[Use]:
+        """Return what was used since the last call, without what was returned before."""
+        if not self._noted:
+            return []
+        noted = list(self._noted)
+        self._noted.clear()
+        new = {use for kind, what in noted if (use := self._use(kind, what)) is not None} - self._taken
+        self._taken |= new
+        if len(self._taken) > _USES_MAX:
+            _native.note_outside_use(None)
+        return sorted(new, key=lambda use: (use.kind, use.name))
+
+    def _use(self, kind: str, what: str | bytes | tuple[Any, ...]) -> Use | None:
+        if kind in ("bind", "connect"):
+            address = _address(what, listens=kind == "bind")
+            use = UseKind.LISTENS if kind == "bind" else UseKind.CONNECTS
+            return None if address is None else Use(use, address)
+        path = os.fsdecode(what) if isinstance(what, str | bytes) else ""
+        if kind == "database":
+            if path.startswith(_NO_FILE) or any(part in path for part in _UNWRITTEN):
+                return None
+            path = path.removeprefix("file:").partition("?")[0]
+        whole = os.path.realpath(self._folder / path)
+        is_own = whole.startswith(_SYSTEM_FOLDERS) or not _OWN_FOLDERS.isdisjoint(Path(whole).parts)
+        if is_own or not path or (kind == "database" and not self._is_written(whole)):
+            return None
+        return Use(UseKind.WRITES, _writable(whole))
+
+    def _is_written(self, database: str) -> bool:
+        """Return whether a database was written since this was made, or is gone by now. Many are only read."""
+        changed = [_changed_ns(database + suffix) for suffix in ("", "-wal")]
+        return changed[0] is None or any(each is not None and each >= self._started_ns - _CLOCK_NS for each in changed)
+
+
+def _changed_ns(path: str) -> int | None:
+    try:
+        return Path(path).stat().st_mtime_ns
+    except OSError:
+        return None
+
+
+def _writable(text: str) -> str:
+    """Return the text without what no message can hold."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _address(what: object, *, listens: bool) -> str | None:
+    """Return an address as text, or None for one that no two processes can have, or that is no server's."""
+    if isinstance(what, str) and what and not what.startswith(("\0", *_SYSTEM_FOLDERS)):
+        return _writable(os.path.realpath(what))
+    if isinstance(what, tuple) and len(what) >= 2 and isinstance(what[0], str) and isinstance(what[1], int):
+        host, port = what[:2]
+        return None if listens and port == 0 else f"{_writable(host) or '*'}:{port}"
+    return None
+
+
+class Contention:
+    """Compares what several processes use. ``numbers`` identify them."""
+
+    def __init__(self) -> None:
+        self._users: dict[Use, int] = {}
+
+    def add(self, number: int, uses: Iterable[Use]) -> Iterator[Use]:
+        """Add what a process uses, and yield those of them that another one uses too."""
+        for use in uses:
+            if self._users.setdefault(use, number) != number:
+                yield use
