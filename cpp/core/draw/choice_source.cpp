@@ -286,7 +286,7 @@ bool ChoiceSource::boolean(double p) {
   if (is_live()) {
     const Choice* choice = suggested(ChoiceKind::kBoolean);
     const bool keep = choice != nullptr && p > 0 && p < 1 && !rng_.chance(kFreshChance);
-    value = keep ? choice->number != 0 : rng_.chance(p);
+    value = keep ? choice->number != 0 : rng_.chance(p < 1 ? p * (1 - simplest_prob_) : p);
   } else if (const Choice* choice = take_boolean(p)) {
     value = choice->number != 0;
     if ((value && p <= 0) || (!value && p >= 1)) {
@@ -341,6 +341,9 @@ std::int64_t ChoiceSource::live_integer(std::int64_t low, std::int64_t high, std
 
 // In a small range chance finds every value often enough; only draws from a large one reuse values.
 std::int64_t ChoiceSource::new_integer(std::int64_t low, std::int64_t high, std::int64_t simplest) {
+  if (simplifies()) {
+    return simplest;
+  }
   const bool is_large = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) > kUniformRange;
   if (is_large && reuses()) {
     if (const auto again = reused_integer(low, high)) {

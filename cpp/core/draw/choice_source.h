@@ -21,7 +21,6 @@ namespace ordeal {
 
 // Writes a tape that its owner (a Session or a Replay) keeps. Nothing else writes to it, so a journal misses nothing.
 // The owner says where steps begin; draws belong to the last step. Thread-compatible.
-// Live, a draw takes a value from the generator. Replaying, it takes the next recorded choice of the argument; where
 // Live, a draw takes a value from the generator. Replaying, it takes the next recorded choice of the argument. If none
 // fits (the code changed, or the tape was edited), it repairs it - a number out of bounds becomes the nearest bound,
 // everything else the simplest value - and counts a misalignment, so that every run continues and the caller can tell.
@@ -46,6 +45,12 @@ class ChoiceSource {
     ORDEAL_DCHECK(prob >= 0 && prob <= 1, "prob=" << prob);
     dictionary_ = prob > 0 ? &dictionary : nullptr;
     reuse_prob_ = prob;
+  }
+  // From here on, a live draw is the simplest with probability `prob`, unless an earlier one is changed: numbers are
+  // what they shrink towards, and collections short.
+  void simplify(double prob) noexcept {
+    ORDEAL_DCHECK(prob >= 0 && prob < 1, "prob=" << prob);
+    simplest_prob_ = prob;
   }
   void replay(const Tape& recorded, const TapeStep& step) noexcept;
 
@@ -121,6 +126,7 @@ class ChoiceSource {
   std::int64_t live_integer(std::int64_t low, std::int64_t high, std::int64_t simplest);
   std::int64_t new_integer(std::int64_t low, std::int64_t high, std::int64_t simplest);
   double live_real(const RealBounds& bounds);
+  bool simplifies() noexcept { return simplest_prob_ > 0 && rng_.chance(simplest_prob_); }
   bool reuses() noexcept { return dictionary_ != nullptr && rng_.chance(reuse_prob_); }
   std::optional<std::int64_t> reused_integer(std::int64_t low, std::int64_t high);
   const Choice* reused(ChoiceKind kind);
@@ -140,6 +146,7 @@ class ChoiceSource {
   const Tape* model_ = nullptr;  // the tape that live arguments begin with
   const Dictionary* dictionary_ = nullptr;
   double reuse_prob_ = 0.0;
+  double simplest_prob_ = 0.0;
   TapeStep step_{};
   std::span<const Choice> pending_;
   bool may_go_beyond_ = false;  // the recorded run may have ended while it drew this argument

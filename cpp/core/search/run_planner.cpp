@@ -11,6 +11,9 @@ namespace {
 
 // In a run that mutates from the steps that led to its checkpoint.
 constexpr double kMutateProb = 0.5;
+// How many of the choices of a simple run are the simplest, and of one of the simplest.
+constexpr double kSimpleProb = 0.5;
+constexpr double kSimplestProb = 0.8;
 // Runs of the simplest kinds come first under either policy: they find what is easy.
 constexpr std::uint64_t kPlainRuns = 16;
 // A run that should turn a comparison continues for a few steps: the effect comes soon.
@@ -18,6 +21,18 @@ constexpr std::uint32_t kStepsAfterMax = 8;
 
 constexpr std::uint32_t kBranches =
     bit(RunStart::kBranch) | bit(RunStart::kMutate) | bit(RunStart::kSplice) | bit(RunStart::kRepeat);
+
+constexpr double simplest_prob_of(RunSimplicity simplicity) noexcept {
+  switch (simplicity) {
+    case RunSimplicity::kSimple:
+      return kSimpleProb;
+    case RunSimplicity::kSimplest:
+      return kSimplestProb;
+    case RunSimplicity::kNone:
+      break;
+  }
+  return 0.0;
+}
 
 // The plan is that of a fresh run; only its steps are given.
 void follow(PlannedRun& run, Tape tape) {
@@ -49,6 +64,7 @@ void RunPlanner::plan(PlannedRun& run, Corpus& corpus, std::optional<Tape> solut
   run.rng = Rng::stream(options_.seed, "run", run.spec.run_id);
   run.follows_solution = solution.has_value();
   choose_kind(run, corpus);
+  run.simplest_prob = simplest_prob_of(run.kind.simplicity);
   run.spec.steps = draw_steps(run);
   choose_start(run, corpus);
   if (solution) {
@@ -100,6 +116,9 @@ RunKinds RunPlanner::allowed_kinds(std::uint64_t run_id, const Corpus& corpus, R
   }
   if (corpus.empty()) {
     allowed.starts = bit(RunStart::kFresh);
+  }
+  if (allows_simple_) {
+    allowed.simplicities = (1U << kRunSimplicities) - 1;
   }
   return allowed;
 }

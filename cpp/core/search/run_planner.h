@@ -41,6 +41,7 @@ struct PlannedRun {
   Tape prefix;
   MutatedSequence sequence;  // comes after the prefix
   double mutate_prob = 0.0;
+  double simplest_prob = 0.0;  // that a choice is the simplest, whatever else it could be
   SwarmConfiguration configuration;
   // By rule, how often it is proposed relative to the others, 0 if it is left out. Empty: all equally.
   std::vector<std::uint32_t> weights;
@@ -62,6 +63,8 @@ class RunPlanner {
   void plan(PlannedRun& run, Corpus& corpus, std::optional<Tape> solution);
   // Reports that run's novelty, its cost and its new edges. Once for each plan.
   void report(const PlannedRun& run, std::uint64_t reward, std::uint64_t cost, std::uint32_t new_edges);
+  // From now on, runs may draw simpler values than others, or may not. A search does not remember it.
+  void allow_simple(bool allowed) noexcept { allows_simple_ = allowed; }
 
   // Rules that touch files with uncovered branches, for the third layer of the swarm.
   void direct_swarm(const std::vector<bool>& rules) { swarm_.set_directed(rules); }
@@ -98,6 +101,7 @@ class RunPlanner {
   Rng schedule_;
   Swarm swarm_;
   RunSchedule runs_;
+  bool allows_simple_ = false;
 };
 
 }  // namespace ordeal

@@ -41,6 +41,7 @@ void RunState::begin(const Rng& values) {
   live_ = values;
   source_.live(live_);
   source_.reset_misaligned();
+  source_.simplify(planned_.simplest_prob);
   apply_configuration();
 }
 

@@ -113,6 +113,7 @@ void Session::end_run(double seconds) {
   run_.end();
   const std::size_t steps = tape().size() - std::min(tape().size(), run_.planned().prefix.size());
   const double slowness = times_.note(seconds, steps);
+  planner_.allow_simple(times_.matter());
   const RunTally tally = learning_.end_run(run_.planned(), slowness);
   const double cost = std::max(1.0, static_cast<double>(run_.cost()) * slowness);
   planner_.report(run_.planned(), tally.reward, static_cast<std::uint64_t>(cost), tally.edges);

@@ -27,6 +27,11 @@ constexpr std::array<BanditArm, kRunLengths> kLengths{{
     {.share = 250, .floor = 60},   // short
     {.share = 350, .floor = 100},  // long
 }};
+constexpr std::array<BanditArm, kRunSimplicities> kSimplicities{{
+    {.share = 200, .floor = 60},   // none
+    {.share = 400, .floor = 100},  // simple
+    {.share = 400, .floor = 80},   // simplest
+}};
 
 }  // namespace
 
@@ -60,17 +65,18 @@ RunSwarm kind_of(SwarmDistribution distribution) noexcept {
   return RunSwarm::kFull;
 }
 
-// Three small bandits instead of one over all combinations: each learns from every run.
-RunSchedule::RunSchedule() : starts_(kStarts), swarms_(kSwarms), lengths_(kLengths) {}
+// Small bandits instead of one over all combinations: each learns from every run.
+RunSchedule::RunSchedule() : starts_(kStarts), swarms_(kSwarms), lengths_(kLengths), simplicities_(kSimplicities) {}
 
 // In a fixed order, one draw each.
 RunKind RunSchedule::draw(Rng& rng, const RunKinds& allowed) const {
   return {.start = static_cast<RunStart>(starts_.draw(rng, allowed.starts)),
           .swarm = static_cast<RunSwarm>(swarms_.draw(rng, allowed.swarms)),
-          .length = static_cast<RunLength>(lengths_.draw(rng, allowed.lengths))};
+          .length = static_cast<RunLength>(lengths_.draw(rng, allowed.lengths)),
+          .simplicity = static_cast<RunSimplicity>(simplicities_.draw(rng, allowed.simplicities))};
 }
 
-// All three bandits learn from the same run: none of them knows which of the choices was the good one, and over many
+// All bandits learn from the same run: none of them knows which of the choices was the good one, and over many
 // runs those that are good with any of the others come out.
 void RunSchedule::report(RunKind kind, std::uint64_t reward, std::uint64_t cost) {
   const auto start = static_cast<std::size_t>(kind.start);
@@ -79,6 +85,7 @@ void RunSchedule::report(RunKind kind, std::uint64_t reward, std::uint64_t cost)
   starts_.report(start, reward, cost);
   swarms_.report(swarm, reward, cost);
   lengths_.report(length, reward, cost);
+  simplicities_.report(static_cast<std::size_t>(kind.simplicity), reward, cost);
   ++counts_.starts.at(start);
   ++counts_.swarms.at(swarm);
   ++counts_.lengths.at(length);

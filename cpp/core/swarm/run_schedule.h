@@ -1,7 +1,7 @@
 // Decides what kind of run comes next, from the reward and the cost of each kind so far.
 //
-// Start, configuration and length are learnt separately, as there are too many combinations for a search of some
-// hundred runs to try each.
+// Start, configuration, length and simplicity are learnt separately, as there are too many combinations for a search of
+// some hundred runs to try each.
 #pragma once
 
 #include <array>
@@ -48,10 +48,19 @@ enum class RunLength : std::uint8_t {
   kLong,   // from three quarters of the maximum
 };
 
+// How simple what it draws is. Only slow programs have runs that are not of the first kind: what takes their time is
+// mostly how large their values are.
+enum class RunSimplicity : std::uint8_t {
+  kNone,      // as drawn
+  kSimple,    // half of the choices are the simplest
+  kSimplest,  // most are
+};
+
 struct RunKind {
   RunStart start = RunStart::kFresh;
   RunSwarm swarm = RunSwarm::kFull;
   RunLength length = RunLength::kAny;
+  RunSimplicity simplicity = RunSimplicity::kNone;
 
   friend bool operator==(const RunKind&, const RunKind&) = default;
 };
@@ -59,12 +68,14 @@ struct RunKind {
 inline constexpr std::size_t kRunStarts = 6;
 inline constexpr std::size_t kRunSwarms = 6;
 inline constexpr std::size_t kRunLengths = 3;
+inline constexpr std::size_t kRunSimplicities = 3;
 
 // What can be drawn now: one bit for each enumerator.
 struct RunKinds {
   std::uint32_t starts = (1U << kRunStarts) - 1;
   std::uint32_t swarms = (1U << kRunSwarms) - 1;
   std::uint32_t lengths = (1U << kRunLengths) - 1;
+  std::uint32_t simplicities = 1U << static_cast<std::uint32_t>(RunSimplicity::kNone);
 };
 
 template <typename Enum>
@@ -94,12 +105,12 @@ struct RunScheduleState {
   friend bool operator==(const RunScheduleState&, const RunScheduleState&) = default;
 };
 
-// One bandit for each of the three. Thread-compatible.
+// One bandit for each of the four. Thread-compatible.
 class RunSchedule {
  public:
   RunSchedule();
 
-  // Draws from `rng` three times. Each field of `allowed` has a bit set.
+  // Draws from `rng` four times. Each field of `allowed` has a bit set.
   RunKind draw(Rng& rng, const RunKinds& allowed) const;
   // Reports a finished run of that kind. `reward` is its novelty, `cost` above 0 what it took, in a unit that is the
   // same for all runs and machines, so not time.
@@ -114,6 +125,7 @@ class RunSchedule {
   Bandit starts_;
   Bandit swarms_;
   Bandit lengths_;
+  Bandit simplicities_;  // not saved: what is slow depends on the machine
   RunCounts counts_;
 };
 

@@ -255,6 +255,20 @@ TEST(ChoiceSource, LiveDrawsKeepTheirBounds) {
   EXPECT_NO_THROW(live.source.integer(whole.min(), whole.max(), 0));
 }
 
+TEST(ChoiceSource, SimplifiedDrawsAreMoreOftenTheSimplest) {
+  Live live;
+  live.source.simplify(0.5);
+  int simplest = 0;
+  int goes_on = 0;
+  for (int i = 0; i < 1000; ++i) {
+    simplest += live.source.integer(1, 5, 3) == 3 ? 1 : 0;
+    goes_on += live.source.boolean(0.8) ? 1 : 0;
+    EXPECT_TRUE(live.source.boolean(1));
+  }
+  EXPECT_NEAR(simplest, 600, 60);
+  EXPECT_NEAR(goes_on, 400, 60);
+}
+
 TEST(ChoiceSource, BoundsThatAllowNothingBreakACheck) {
   Live live;
   EXPECT_THROW(live.source.integer(1, 0, 0), CheckFailure);

@@ -85,6 +85,31 @@ TEST(SessionSchedule, FastStepsDecideNothing) {
   EXPECT_EQ(deep_runs(20e-6, 200e-6), deep_runs(0, 0));
 }
 
+// Of the integers that 200 runs draw, which share are the simplest, where a step takes `seconds`.
+double simplest_share(double seconds) {
+  Searching bench(kPlain);
+  int zeros = 0;
+  int draws = 0;
+  for (int i = 0; i < 200; ++i) {
+    bench.session.begin_run();
+    std::size_t steps = 0;
+    while (bench.step()) {
+      ++steps;
+      zeros += bench.session.tape().choices().back().number == 0 ? 1 : 0;
+      ++draws;
+    }
+    bench.session.end_run(static_cast<double>(steps) * seconds);
+  }
+  return static_cast<double>(zeros) / draws;
+}
+
+TEST(SessionSchedule, SlowProgramsAreGivenSimpleValuesOften) {
+  EXPECT_LT(simplest_share(0), 0.1);
+  EXPECT_EQ(simplest_share(20e-6), simplest_share(0));
+  EXPECT_GT(simplest_share(0.010), 0.3);
+  EXPECT_LT(simplest_share(0.010), 0.8);
+}
+
 TEST(SessionSchedule, EveryKindOfRunHasItsShare) {
   Searching bench(kFaulty);
   bench.session.direct_swarm({true, false, false, true});

@@ -45,6 +45,17 @@ TEST(RunSchedule, OnlyWhatIsAllowedIsDrawn) {
   }
 }
 
+TEST(RunSchedule, RunsAreSimplerOnlyWhereThatIsAllowed) {
+  const RunSchedule schedule;
+  Rng rng(1);
+  std::uint32_t seen = 0;
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_EQ(schedule.draw(rng, {}).simplicity, RunSimplicity::kNone);
+    seen |= bit(schedule.draw(rng, {.simplicities = 7}).simplicity);
+  }
+  EXPECT_EQ(seen, 7U);
+}
+
 TEST(RunSchedule, KindsThatPayComeMoreOften) {
   RunSchedule schedule;
   const double before = share_of_start(schedule, RunStart::kSplice);
