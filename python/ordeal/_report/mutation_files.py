@@ -13,9 +13,9 @@ from ordeal._engine.mutation.running import Judgement
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import DETECTED, WORDS, Score, Verdict, weakest_first
 from ordeal._engine.version import version
-from ordeal._report.formats.document import contained
+from ordeal._report.formats.document import contained, junit_text
 from ordeal._report.formats.github import annotation
-from ordeal._report.formats.sarif import SCHEMA
+from ordeal._report.formats.sarif import RESULTS_MAX, SCHEMA
 from ordeal._report.html.page import TEMPLATES
 from ordeal._report.mutation import difference, score_text
 from ordeal._report.stryker import stryker_json
@@ -46,9 +46,7 @@ def mutation_junit(sources: Sequence[Source], judgement: Judgement) -> str:
                 suite.add_testcase(case)
         suite.update_statistics()
         report.add_testsuite(suite)
-    report.update_statistics()
-    text: str = report.tostring().decode("utf-8")
-    return text
+    return junit_text(report)
 
 
 def _told(verdict: Verdict) -> str:
@@ -70,7 +68,7 @@ def _open(judgement: Judgement) -> list[Verdict]:
 def mutation_sarif(sources: Sequence[Source], judgement: Judgement) -> dict[str, Any]:
     """Return SARIF 2.1.0: a warning for each line where nothing noticed."""
     by_name = {source.shown: source for source in sources}
-    shown = _open(judgement)
+    shown = _open(judgement)[:RESULTS_MAX]
     rules = sorted({each.mutant.operator for each in shown})
     return {
         "$schema": SCHEMA,

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
 
 from ordeal._engine.mutation.mutants import mutants_of
 from ordeal._engine.mutation.running import Judgement
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import Verdict
-from ordeal._report.mutation_files import FORMATS, mutation_annotations, mutation_badge, mutation_junit, mutation_page
+from ordeal._report.mutation_files import (
+    FORMATS,
+    mutation_annotations,
+    mutation_badge,
+    mutation_junit,
+    mutation_page,
+    mutation_sarif,
+)
+
+from .formats.test_formats import VALIDATORS, jenkins_faults
 
 
 def judged(lines: int) -> tuple[list[Source], Judgement]:
@@ -34,3 +46,9 @@ def test_each_format_is_made_of_no_mutants_too() -> None:
     nothing = judged(0)
     assert all(make(*nothing) is not None for _, make in FORMATS.values())
     assert mutation_badge(*nothing)["message"] == "none"
+
+
+@pytest.mark.parametrize("lines", [0, 14])
+def test_other_programs_can_read_the_reports(lines: int) -> None:
+    assert jenkins_faults(ET.fromstring(mutation_junit(*judged(lines)))) == []
+    VALIDATORS["sarif"].validate(mutation_sarif(*judged(lines)))
