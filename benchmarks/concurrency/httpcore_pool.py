@@ -4,10 +4,6 @@ import asyncio
 
 import httpcore
 
-from ordeal import simulate
-
-FAULTS = [simulate.cancel("ask")]  # not the tasks in which anyio connects
-
 
 async def answer(reader, writer):
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import gc
 import logging
 import math
 import sys
@@ -154,27 +155,36 @@ _BURIALS_MAX = 10
 
 
 def bury_all(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """End the coroutines of nodes whose run is over, as far as they have not ended; nothing of it is logged."""
+    """End the coroutines of nodes whose run is over, as far as they have not ended; nothing of it is told."""
     left = [task for task in tasks if not task.done()]
     if left:
-        before = logging.root.manager.disable
+        before, hook = logging.root.manager.disable, sys.unraisablehook
         logging.disable(sys.maxsize)
+        sys.unraisablehook = _tell_nobody
         try:
-            for task in left:
-                bury(task)
+            resisting = [task for task in left if not bury(task)]
+            if resisting:
+                # What they awaited as they were told to end is left in a cycle, and would complain when it is freed.
+                gc.collect(0)
         finally:
             logging.disable(before)
+            sys.unraisablehook = hook
 
 
-def bury(task: asyncio.Task[Any]) -> None:
-    """End the coroutine of a node that is gone, where nothing that it still does has an effect."""
+def _tell_nobody(unraisable: object) -> None:
+    del unraisable
+
+
+def bury(task: asyncio.Task[Any]) -> bool:
+    """End the coroutine of a node that is gone, where nothing that it does has an effect; return if it did at once."""
     task._log_destroy_pending = False  # type: ignore[attr-defined]
     coroutine: Any = task.get_coro()
-    for _ in range(_BURIALS_MAX):
+    for attempt in range(_BURIALS_MAX):
         try:
             task.get_context().run(coroutine.close)
         except KeyboardInterrupt:
             raise
         except BaseException:  # noqa: BLE001 - a machine without power reports nothing
             continue
-        return
+        return attempt == 0
+    return False

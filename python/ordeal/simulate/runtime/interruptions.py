@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ordeal.simulate.runtime.decisions import CANCEL, DecisionSource, name_key
-from ordeal.simulate.runtime.scheduled_faults import Cancel, SimulatedFault
+from ordeal.simulate.runtime.scheduled_faults import CLIENTS, Cancel, SimulatedFault
 from ordeal.simulate.runtime.sites import Site
-from ordeal.simulate.runtime.tasks import TaskRecord
+from ordeal.simulate.runtime.tasks import TaskRecord, is_shielded
 
 #: Where a task is cancelled, as values of a decision. The first takes half of the draws.
 IN_WINDOW, WHILE_WAITING, WHEN_IDLE = 1, 2, 3
@@ -39,13 +39,17 @@ class Interruptions:
         """Return whether a task with this name may be cancelled."""
         return bool(self._cancels) and any(fault.strikes(name, is_client=is_client) for fault in self._cancels)
 
+    def wants_clients(self) -> bool:
+        """Return whether it matters which tasks are clients."""
+        return any(fault.tasks == CLIENTS for fault in self._cancels)
+
     def aim_at_start(self, record: TaskRecord) -> None:
         """Decide whether a new task is cancelled before its first step."""
         self._decide(record, _START, IN_WINDOW + 1)
 
     def aim(self, record: TaskRecord) -> None:
         """Decide whether a task that was just suspended is cancelled during this wait, and when."""
-        if record.struck_at is not None or record.task.cancelling():
+        if record.struck_at is not None or record.task.cancelling() or self._is_spared(record):
             record.may_be_cancelled = False
             return
         aim = self._decide(record, record.site(), _AIMS)
@@ -78,11 +82,16 @@ class Interruptions:
 
     def _strike(self, record: TaskRecord) -> bool:
         record.aim = 0
-        if not record.is_living or record.task.done() or record.task.cancelling() or not record.task.cancel():
+        task = record.task
+        if not record.is_living or task.done() or task.cancelling() or self._is_spared(record) or not task.cancel():
             return False
         site = record.struck_at = self._sites[record]
         self.struck[site.name] = self.struck.get(site.name, 0) + 1
         return True
+
+    def _is_spared(self, record: TaskRecord) -> bool:
+        """Return whether a task is shielded, and nobody asked for it by name: who waits for it cannot cancel it."""
+        return is_shielded(record.task) and not self.strikes(record.name, is_client=False)
 
     def forget(self) -> None:
         """Drop what is known of the tasks of a run that has ended."""

@@ -33,7 +33,7 @@ from ordeal.simulate.runtime.endings import all_ended, forget_error, ignore
 from ordeal.simulate.runtime.interruptions import Interruptions
 from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, packet_latencies, stall_lengths
 from ordeal.simulate.runtime.signals import SignalLoop
-from ordeal.simulate.runtime.sites import calling_site
+from ordeal.simulate.runtime.sites import calling_site, is_made_by_library
 from ordeal.simulate.runtime.tasks import STEP_TYPE, SimulationTask, TaskRecord, base_name, stepped_task
 from ordeal.simulate.runtime.waits import wait_lines
 
@@ -205,6 +205,8 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         self._names[base] = number + 1
         is_main = self._main is None and self._has_main
         is_client = not is_main and life is None and asyncio.current_task(self) is self._main
+        if is_client and self.interruptions.wants_clients() and is_made_by_library(coroutine):
+            is_client = False
         name = base if given and not number else f"{base}#{number}"
         record = TaskRecord(task, name, is_client, not is_main and self.interruptions.strikes(name, is_client), life)
         if len(self.records) >= self._records_max:

@@ -15,6 +15,7 @@ from ordeal.simulate.runtime.node_faults import NODE_FAULTS, NodeFault
 #: How long a step takes at most unless a fault says otherwise, in seconds.
 JITTER_S = 0.01
 _HOUR_S = 3600.0
+CLIENTS, ALL = "clients", "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +25,9 @@ class Cancel:
     tasks: str
 
     def strikes(self, name: str, *, is_client: bool) -> bool:
-        """Return whether a task with this name may be cancelled. ``is_client`` says that the test itself made it."""
-        if self.tasks in ("clients", "all"):
-            return is_client or self.tasks == "all"
+        """Return whether a task with this name may be cancelled; ``is_client`` says that the test made it."""
+        if self.tasks in (CLIENTS, ALL):
+            return is_client or self.tasks == ALL
         return fnmatch.fnmatchcase(name, self.tasks) or fnmatch.fnmatchcase(name.rpartition("#")[0], self.tasks)
 
 
@@ -47,15 +48,16 @@ class Latency:
 SimulatedFault = Cancel | Stall | Latency | NodeFault
 
 
-def cancel(tasks: str = "clients") -> Cancel:
+def cancel(tasks: str = CLIENTS) -> Cancel:
     """Return a fault that cancels tasks where they wait, half of them between their wake-up and their turn.
 
     A task is cancelled once at most, and never the test itself.
 
     Args:
-        tasks: ``"clients"`` for the tasks that the test function itself makes, ``"all"`` for those too that they and
-            the libraries make, or a pattern of names such as ``"worker*"``. Without a name of its own, a task has that
-            of its coroutine function.
+        tasks: ``"clients"`` for the tasks that the test makes, without those that a library makes for itself when the
+            test calls it, and those behind ``asyncio.shield``: nobody has them to cancel. ``"all"`` for every task, or
+            a pattern of names such as ``"worker*"``. Without a name of its own, a task has that of its coroutine
+            function.
 
     Raises:
         SimulationError: ``tasks`` is not a text, or empty.

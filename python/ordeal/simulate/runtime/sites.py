@@ -19,6 +19,10 @@ from ordeal._engine import untrusted
 _STANDARD = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
 _INSTALLED = tuple(f"{sysconfig.get_path(name)}/" for name in ("purelib", "platlib"))
 _OWN = f"{Path(__file__).parent.parent.parent}/"
+_RUNTIME = f"{Path(__file__).parent}/"
+#: What makes tasks for whoever calls it, beside asyncio.
+_SPAWNER = "/anyio/_backends/_asyncio.py"
+_INSTALL_FOLDERS = frozenset(("site-packages", "dist-packages"))
 _ASYNCIO = f"{Path(asyncio.__file__).parent}/"
 _LINE_CHARS_MAX = 100
 #: The deepest chain of coroutines that is followed.
@@ -38,6 +42,7 @@ class Site:
 #: What is known of each code object, by its id: the hash of one takes as long as its bytes. Holds it, so that no other
 #: object gets its id.
 _is_program: dict[int, tuple[bool, CodeType]] = {}
+_is_installed: dict[int, tuple[bool, CodeType]] = {}
 _sites: dict[tuple[int, int], tuple[Site, CodeType]] = {}
 
 
@@ -54,6 +59,45 @@ def is_program(code: CodeType) -> bool:
 def is_own(code: CodeType) -> bool:
     """Return whether code belongs to ordeal."""
     return code.co_filename.startswith(_OWN)
+
+
+@cache
+def _has_metadata(folder: Path) -> bool:
+    return any(folder.glob("*.dist-info"))
+
+
+def is_installed(code: CodeType) -> bool:
+    """Return whether code belongs to a library: it lies where packages are installed, and not where one is written."""
+    known = _is_installed.get(id(code))
+    if known is None:
+        path = Path(code.co_filename)
+        installed = not _INSTALL_FOLDERS.isdisjoint(path.parts)
+        if not installed and path.is_absolute() and is_program(code):
+            # pip install --target makes any folder one of these.
+            folder = path.parent
+            while (folder / "__init__.py").is_file():
+                folder = folder.parent
+            installed = _has_metadata(folder)
+        known = _is_installed[id(code)] = installed, code
+    return known[0]
+
+
+def is_made_by_library(coroutine: Any) -> bool:
+    """Return whether the task that is being made for a coroutine is a library's own: both are a library's.
+
+    Not if the program makes it, with ``asyncio`` or a task group of anyio: then it is the program that has it.
+    """
+    code = getattr(coroutine, "cr_code", None)
+    if code is None or not is_installed(code):
+        return False
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code, frame = frame.f_code, frame.f_back
+        if is_own(code) and not code.co_filename.startswith(_RUNTIME):
+            return False
+        if is_program(code) and not code.co_filename.endswith(_SPAWNER):
+            return is_installed(code)
+    return False
 
 
 def is_asyncio(code: CodeType) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Coroutine
-from types import BuiltinMethodType, MethodType
+from types import BuiltinMethodType, CodeType, MethodType
 from typing import Any
 
 from ordeal import _native
@@ -14,6 +14,10 @@ from ordeal.simulate.runtime.decisions import name_key
 from ordeal.simulate.runtime.sites import Site, site_of
 
 _NAME_CHARS_MAX = 100
+#: The callback by which ``asyncio.shield`` watches a task.
+_SHIELD = {code.co_name: code for code in asyncio.shield.__code__.co_consts if isinstance(code, CodeType)}.get(
+    "_inner_done_callback"
+)
 
 
 class TaskRecord(_native.StepState):
@@ -97,6 +101,12 @@ class SimulationTask(asyncio.Task[Any]):
 
     def __hash__(self) -> int:
         return self.number
+
+
+def is_shielded(task: asyncio.Task[Any]) -> bool:
+    """Return whether the task is what ``asyncio.shield`` protects from the cancellation of whoever waits for it."""
+    callbacks: Any = getattr(task, "_callbacks", None)
+    return bool(callbacks) and any(getattr(each[0], "__code__", None) is _SHIELD for each in callbacks)
 
 
 def base_name(coroutine: Any, given: str | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _io
 import asyncio
+import contextlib
 import contextvars
 import datetime
 import gc
@@ -11,6 +12,7 @@ import io
 import logging
 import os
 import sqlite3
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -50,15 +52,23 @@ def test_a_crash_runs_no_clean_up_and_a_restart_runs_the_function_again() -> Non
     assert simulate.run(main) == ["begins", "begins"]
 
 
-def test_what_a_dead_coroutine_does_at_the_end_of_the_run_has_no_effect(tmp_path: Path) -> None:
-    path = tmp_path / "written"
+def test_what_a_dead_coroutine_does_at_the_end_of_the_run_has_no_effect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, complaints = tmp_path / "written", list[object]()
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+
+    async def close() -> None:
+        for _ in range(5):
+            with contextlib.suppress(GeneratorExit):
+                await asyncio.sleep(0)
 
     async def stubborn() -> None:
         try:
             await asyncio.sleep(3600)
         finally:
             path.write_text("x")
-            await asyncio.sleep(1)
+            await close()
 
     async def main(world: simulate.World) -> None:
         world.node("one", stubborn)
@@ -66,6 +76,7 @@ def test_what_a_dead_coroutine_does_at_the_end_of_the_run_has_no_effect(tmp_path
 
     simulate.run(main)
     assert not path.exists()
+    assert complaints == []
 
 
 def test_a_paused_node_stands_still_and_then_catches_up() -> None:
