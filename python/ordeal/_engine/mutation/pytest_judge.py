@@ -6,7 +6,6 @@ JSON, and ends when its parent does.
 
 from __future__ import annotations
 
-import importlib.machinery
 import importlib.util
 import json
 import os
@@ -22,15 +21,17 @@ from typing import Any
 import pytest
 
 from ordeal._engine.mutation.forks import Job, Say, run_jobs
+from ordeal._engine.mutation.interpreters import sitecustomize
+from ordeal._engine.mutation.interpreters.sitecustomize import real_path, serve
 from ordeal._engine.mutation.judging.lanes import Lanes
 from ordeal._engine.mutation.judging.quiet_hypothesis import quieten
 from ordeal._engine.mutation.judging.suite import Refused, Suite
+from ordeal._engine.mutation.judging.trials import offer
 from ordeal._engine.mutation.line_coverage import LineCoverage
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.own_process import begun
 from ordeal._engine.mutation.pytest_items import FailureWatch, Items
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.swap import real_path
 from ordeal._native import die_with
 
 _BASELINE_SECONDS = 600.0
@@ -59,7 +60,8 @@ class JudgePlugin:
         if others:
             raise Refused(f"a thread runs once the tests are collected: {others[0]}")
         quieten(session.items)
-        suite = Suite(Items(session, self.watch), self._sources, imported, self._order["workers"])
+        place = Path(self._order["left"]).parent
+        suite = Suite(Items(session, self.watch), self._sources, imported, self._order["workers"], place)
         suite.begin(self._say)
         left = self._judge(suite)
         cpu, wall = suite.seconds()
@@ -162,15 +164,9 @@ def _by_import(order: dict[str, Any], source: Source, mutant: Mutant | None, tes
     if mutant is not None and (reason := never_imported_anew(path, text)):
         say({"not run": reason})
         return
-    loader = importlib.machinery.SourceFileLoader
-    original = loader.get_code
-
-    def get_code(self: Any, fullname: str) -> Any:
-        if real_path(self.path) == path:
-            return compile(text, self.path, "exec", dont_inherit=True)
-        return original(self, fullname)
-
-    loader.get_code = get_code  # type: ignore[method-assign]
+    if mutant is not None:
+        offer(Path(order["left"]).parent / f"mutant-{mutant.id}", source, mutant)
+    serve(path, text)
     plugin = ImportPlugin(tests, say)
     pytest.main(_pytest_arguments(order), plugins=[plugin, plugin.watch])
     # Had the tests been collected, the plugin had ended the process.
@@ -270,6 +266,9 @@ def main() -> None:
     text, say = begun()
     order = json.loads(text)
     sys.argv = ["pytest"]
+    # The interpreters that tests start begin with a module of ours.
+    path = [str(Path(sitecustomize.__file__).parent), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))
     sources = [Source.of(Path(path), shown) for path, shown in order["sources"]]
     _collect_in_fork(order, sources, say)
     left = Path(order["left"])

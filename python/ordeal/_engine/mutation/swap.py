@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gc
-import os
 import types
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 
+from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.mutants import Mutant, compiled_unit, same_code
 from ordeal._engine.mutation.source import Source
 
@@ -16,12 +16,6 @@ Place = tuple[str, int]
 
 class NotSwappable(Exception):  # noqa: N818 - no mistake, but a property of a mutant
     """A mutant cannot be put into the live functions: they are not there, or hold other variables than it."""
-
-
-@cache
-def real_path(path: str) -> str:
-    """Return the file that a path names, whatever links lead to it."""
-    return os.path.realpath(path)
 
 
 def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:

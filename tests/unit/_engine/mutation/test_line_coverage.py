@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ordeal._engine.mutation.line_coverage import LineCoverage
@@ -24,3 +25,31 @@ def test_lines_are_counted_anew_after_each_take(tmp_path: Path) -> None:
         assert coverage.take() == set()
     finally:
         coverage.stop()
+
+
+def test_lines_of_a_fork_stay_while_it_lives(tmp_path: Path) -> None:
+    path, beside = str(tmp_path / "a.py"), tmp_path / "lines"
+    names: dict[str, object] = {}
+    exec(compile("def f(a):\n    return a\n", path, "exec"), names)
+    ends, end = os.pipe()
+    ran, says = os.pipe()
+    tester = os.fork()
+    if tester == 0:
+        # What watches forks can never be taken off again, so this is no process of the tests.
+        coverage = LineCoverage({path}, beside)
+        coverage.start()
+        child = os.fork()
+        if child == 0:
+            names["f"](1)  # type: ignore[operator]
+            os.write(says, b".")
+            os.read(ends, 1)
+            os._exit(0)
+        os.read(ran, 1)
+        found = [coverage.take(), coverage.take_beside(), coverage.take_beside()]
+        os.write(end, b".")
+        os.waitpid(child, 0)
+        found.append(coverage.take_beside())
+        os._exit(found != [set(), {(path, 1), (path, 2)}, {(path, 1), (path, 2)}, set()])
+    assert os.waitpid(tester, 0)[1] == 0
+    for each in (ends, end, ran, says):
+        os.close(each)

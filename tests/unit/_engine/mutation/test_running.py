@@ -47,10 +47,17 @@ PROGRAM = """
 
     def eats(n):
         return [0] * (10 ** n)
+
+    def elsewhere(a):
+        return a + 7
+
+    def forked(a):
+        return a + 8
 """
 TESTS = """
+    import multiprocessing, subprocess, sys
     import pytest
-    from shop import LIMIT, TABLE, cached, eats, loop, maker, unnoticed
+    from shop import LIMIT, TABLE, cached, eats, forked, loop, maker, unnoticed
     from shop import maker as other
 
     def test_limit(): assert LIMIT == 7
@@ -65,6 +72,10 @@ TESTS = """
     @pytest.mark.xfail
     def test_expected(): assert unnoticed(1) == 7
     def test_skipped(): pytest.skip("here")
+    def test_elsewhere():
+        subprocess.run([sys.executable, "-c", "import shop; assert shop.elsewhere(1) == 8"], check=True)
+    def test_forked():
+        with multiprocessing.get_context("fork").Pool(1) as pool: assert pool.apply(forked, [1]) == 9
 """
 
 
@@ -90,8 +101,10 @@ def test_each_kind_of_function_has_its_true_verdict(tmp_path: Path) -> None:
         "unseen arithmetic": ("uncovered", "none"),
         "maker.inner arithmetic": ("killed", "swap"),
         "eats arithmetic": ("killed", "swap"),
+        "elsewhere arithmetic": ("killed", "swap"),
+        "forked arithmetic": ("killed", "swap"),
     }
-    assert judgement.tests == 8
+    assert judgement.tests == 10
     assert judgement.flaky == []
     assert sorted(each.name for each in tmp_path.iterdir()) == ["shop.py", "test_shop.py"]
 

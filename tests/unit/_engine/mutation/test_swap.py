@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.mutants import mutants_of
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.swap import LiveFunctions, NotSwappable, Swap, real_path
+from ordeal._engine.mutation.swap import LiveFunctions, NotSwappable, Swap
 
 PROGRAM = """
     import functools

@@ -6,16 +6,18 @@ import ast
 import dataclasses
 import gc
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from ordeal._engine.mutation.forks import Job, Say, run_jobs
+from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.judging.trials import Trial, Turns, run_trials, run_unchanged
 from ordeal._engine.mutation.line_coverage import LineCoverage
 from ordeal._engine.mutation.mutants import Mutant, compiled_unit
 from ordeal._engine.mutation.operators import padded
 from ordeal._engine.mutation.pytest_items import Items
 from ordeal._engine.mutation.source import Function, Source
-from ordeal._engine.mutation.swap import LiveFunctions, codes_in, real_path
+from ordeal._engine.mutation.swap import LiveFunctions, codes_in
 
 _BASELINE_SECONDS = 600.0
 _FLAKY_MAX = 20
@@ -33,11 +35,11 @@ class Refused(Exception):  # noqa: N818 - it is an answer: no verdict is possibl
 class Suite:
     """The tests of a session that pass on the original, by number, with what each runs and takes."""
 
-    def __init__(self, items: Items, sources: Sequence[Source], imported: Lines, workers: int) -> None:
+    def __init__(self, items: Items, sources: Sequence[Source], imported: Lines, workers: int, place: Path) -> None:
         self.items, self.workers = items, workers
         self.sources = {source.shown: source for source in sources}
         self._paths = {source.shown: real_path(str(source.path)) for source in sources}
-        self._imported = imported
+        self._imported, self._place = imported, place
         self.names = items.names()
         self.flaky: list[str] = []
         self._passing: set[int] = set()
@@ -46,6 +48,7 @@ class Suite:
         self._cpu: dict[int, float] = {}
         self._wall: dict[int, float] = {}
         self._turns: dict[int, int] = {}
+        self._beside: set[int] = set()
         self._trusted: set[int] = set()
         self._code_lines: dict[Place, set[int]] = {}
 
@@ -87,20 +90,23 @@ class Suite:
         number = message["test"]
         if message["outcome"] == "passed":
             self._passing.add(number)
-            for path, line in message["lines"]:
+            if message["beside"]:
+                self._beside.add(number)
+            for path, line in {*map(tuple, message["lines"]), *map(tuple, message["beside"])}:
                 self._tests_by_line.setdefault((path, line), []).append(number)
             self._size[number] = len(message["lines"])
             self._cpu[number], self._wall[number] = message["cpu"], message["wall"]
             self._turns[number] = message["turns"]
 
     def _run_covered(self, numbers: list[int], say: Say) -> None:
-        coverage = LineCoverage(set(self._paths.values()))
+        coverage = LineCoverage(set(self._paths.values()), self._place / "lines")
         coverage.start()
         self.turns.start(0, say)
         before = 0
         for number, outcome, cpu, wall, why in self.items.each_outcome(numbers):
             found = {"test": number, "outcome": outcome, "cpu": cpu, "wall": wall, "why": why}
-            say({**found, "lines": sorted(coverage.take()), "turns": self.turns.count - before})
+            found |= {"lines": sorted(coverage.take()), "beside": sorted(coverage.take_beside())}
+            say({**found, "turns": self.turns.count - before})
             before = self.turns.count
         say({"done": True})
 
@@ -182,7 +188,8 @@ class Suite:
             assert killer is not None
             numbers = [killer, *(each for each in numbers if each != killer)]
         turns = _TURNS_FREE + _TURNS_FACTOR * sum(self._turns[number] for number in numbers)
-        return Trial(mutant, numbers, self._limits(numbers, factor)[0], turns)
+        served = self._place / f"mutant-{mutant.id}" if self._beside.intersection(numbers) else None
+        return Trial(mutant, numbers, self._limits(numbers, factor)[0], turns, served)
 
     def job(self, trials: Sequence[Trial], factor: float = 1.0) -> Job:
         """Return the job that judges mutants one after another."""

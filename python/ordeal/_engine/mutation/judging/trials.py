@@ -9,8 +9,10 @@ import types
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from ordeal._engine.mutation.forks import Say
+from ordeal._engine.mutation.interpreters.sitecustomize import MUTANT, real_path
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.pytest_items import Items
 from ordeal._engine.mutation.source import Source
@@ -22,12 +24,16 @@ _TOOLS = (3, 4, 5, 2)
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One mutant, the numbers of the tests to run, and the limits: seconds of CPU, turns of loops (0 for none)."""
+    """One mutant, the numbers of the tests to run, and the limits: seconds of CPU, turns of loops (0 for none).
+
+    Where a test starts interpreters, ``served`` is the file that they find the mutant in.
+    """
 
     mutant: Mutant
     numbers: list[int]
     cpu: float
     turns: int
+    served: Path | None = None
 
 
 class Turns:
@@ -76,6 +82,12 @@ def silence() -> None:
         os.dup2(nothing, each)
 
 
+def offer(path: Path, source: Source, mutant: Mutant) -> None:
+    """Let the interpreters that this process starts from now on meet a mutant."""
+    path.write_bytes(os.fsencode(real_path(str(source.path))) + b"\n" + mutant.applied(source.text))
+    os.environ[MUTANT] = str(path)
+
+
 def run_unchanged(items: Items, numbers: Sequence[int], say: Say) -> None:
     """Run tests on the original until one fails."""
     silence()
@@ -107,6 +119,8 @@ def run_trials(
         except Exception as error:  # noqa: BLE001 - a mistake of ours must not pass for a test that fails
             say({"not run": f"{type(error).__name__}: {error}"[:300]})
             continue
+        if trial.served is not None:
+            offer(trial.served, sources[trial.mutant.shown], trial.mutant)
         turns.watch(swap.codes())
         turns.start(trial.turns, say)
         if len(trials) == 1:
@@ -114,6 +128,7 @@ def run_trials(
             return
         failure = items.first_failure(trial.numbers)
         swap.undo()
+        os.environ.pop(MUTANT, None)
         if failure is None:
             say({"survived": len(trial.numbers)})
             continue

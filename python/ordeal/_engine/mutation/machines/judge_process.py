@@ -15,6 +15,7 @@ import msgspec
 
 from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.mutation.forks import Ended, Job, Message, Say, run_jobs
+from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines import traces
 from ordeal._engine.mutation.machines.batch import COMPARED, Batch
 from ordeal._engine.mutation.machines.bench import Bench
@@ -24,7 +25,7 @@ from ordeal._engine.mutation.machines.relations import Numbers, Relation, holds,
 from ordeal._engine.mutation.mutants import Mutant, compiled_unit
 from ordeal._engine.mutation.own_process import begun
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.swap import LiveFunctions, Swap, codes_in, real_path
+from ordeal._engine.mutation.swap import LiveFunctions, Swap, codes_in
 from ordeal._engine.mutation.verdicts import Word
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._native import monotonic

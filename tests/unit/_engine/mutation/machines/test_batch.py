@@ -9,13 +9,14 @@ import pytest
 from tests.unit._engine.mutation.machines import till
 
 from ordeal import _native
+from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines.batch import Batch
 from ordeal._engine.mutation.machines.bench import Bench
 from ordeal._engine.mutation.machines.evidence import Finding
 from ordeal._engine.mutation.machines.traces import Kept
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.swap import LiveFunctions, real_path
+from ordeal._engine.mutation.swap import LiveFunctions
 from ordeal._engine.storage.trace_file import Trace
 
 Mutants = dict[tuple[str, str, str], Mutant]

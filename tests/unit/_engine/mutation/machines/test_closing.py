@@ -8,11 +8,12 @@ from collections.abc import Callable
 import pytest
 from tests.unit._engine.mutation.machines import till
 
+from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines.bench import Bench
 from ordeal._engine.mutation.machines.closing import Closing
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.swap import LiveFunctions, Swap, real_path
+from ordeal._engine.mutation.swap import LiveFunctions, Swap
 from ordeal.explore import Explorer
 
 Mutants = dict[tuple[str, str, str], Mutant]

@@ -8,9 +8,9 @@ from typing import Any
 from tests.unit._engine.mutation.machines import till
 
 from ordeal import _native
+from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines.bench import Bench
 from ordeal._engine.mutation.machines.traces import cheapest_first, drawn, measured, tape_without_failure
-from ordeal._engine.mutation.swap import real_path
 from ordeal._engine.storage.trace_file import Trace
 
 

@@ -1,0 +1,1 @@
+"""What the interpreters that tests start begin with, as this folder is on their path."""

@@ -1,0 +1,107 @@
+"""Runs first in each interpreter that a judged test starts: it sees the mutant, and says which lines it runs.
+
+Whatever the interpreter is, this must neither fail nor print: it uses the standard library alone, and where Python has
+no ``sys.monitoring``, no lines are known. Judges import this module for the same two tasks in their own process.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType
+    from typing import Any
+
+#: Names of the environment: a file to append lines to, the files to watch in it, and the file that holds a mutant.
+LINES, WATCHED, MUTANT = "ORDEAL_MUTATE_LINES", "ORDEAL_MUTATE_WATCHED", "ORDEAL_MUTATE_MUTANT"
+TOOLS = (4, 3, 5, 2)
+
+_real: dict[str, str] = {}
+
+
+def real_path(path: str) -> str:
+    """Return the file that a path names, whatever links lead to it."""
+    found = _real.get(path)
+    if found is None:
+        found = _real[path] = os.path.realpath(path)
+    return found
+
+
+def serve(path: str, text: bytes) -> None:
+    """Let imports of a file meet another text."""
+    loader = importlib.machinery.SourceFileLoader
+    original = loader.get_code
+
+    def get_code(self: Any, fullname: str) -> Any:
+        if real_path(self.path) == path:
+            return compile(text, self.path, "exec", dont_inherit=True)
+        return original(self, fullname)
+
+    loader.get_code = get_code  # type: ignore[method-assign]
+
+
+def watch(tool: int, paths: set[str], found: Callable[[str, int], None]) -> None:
+    """Call ``found`` with the file and the number of each line of these files that runs, once until a restart.
+
+    Only the code of these files pays for it: another function costs one event when it first runs.
+    """
+    events = sys.monitoring.events
+    disable = sys.monitoring.DISABLE
+
+    def on_start(code: CodeType, _offset: int) -> Any:
+        if real_path(code.co_filename) in paths:
+            sys.monitoring.set_local_events(tool, code, events.LINE)
+            found(real_path(code.co_filename), code.co_firstlineno)
+        return disable
+
+    def on_line(code: CodeType, line: int) -> Any:
+        found(real_path(code.co_filename), line)
+        return disable
+
+    sys.monitoring.use_tool_id(tool, "ordeal mutate")
+    sys.monitoring.register_callback(tool, events.PY_START, on_start)
+    sys.monitoring.register_callback(tool, events.LINE, on_line)
+    sys.monitoring.set_events(tool, events.PY_START)
+
+
+def appending(path: str) -> Callable[[str, int], None]:
+    """Return what writes lines to a file at once: a process may end at any time, and several may write."""
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+    def found(name: str, line: int) -> None:
+        os.write(file, f"{os.getpid()} {line} {name}\n".encode(errors="surrogateescape"))
+
+    return found
+
+
+def _begin() -> None:
+    try:
+        if path := os.environ.get(MUTANT):
+            with open(path, "rb") as file:  # noqa: PTH123 - pathlib takes as long to import as all else here
+                name, _, text = file.read().partition(b"\n")
+            serve(os.fsdecode(name), text)
+        if (path := os.environ.get(LINES)) and hasattr(sys, "monitoring"):
+            tool = next(each for each in TOOLS if sys.monitoring.get_tool(each) is None)
+            watch(tool, set(os.environ[WATCHED].split("\n")), appending(path))
+    except Exception:  # noqa: BLE001 - the interpreter is a test's, which must not see us
+        pass
+
+
+def _go_on() -> None:
+    """Run the module of this name that the interpreter would have begun with."""
+    here = os.path.realpath(__file__).rpartition(os.sep)[0]
+    sys.path[:] = [each for each in sys.path if os.path.realpath(each) != here]
+    ours = sys.modules.pop("sitecustomize")
+    try:
+        __import__("sitecustomize")
+    except ModuleNotFoundError:
+        sys.modules["sitecustomize"] = ours
+
+
+if __name__ == "sitecustomize":
+    _begin()
+    _go_on()
