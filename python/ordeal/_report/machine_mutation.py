@@ -36,7 +36,8 @@ def _survivor(source: Source, verdict: Verdict, judgement: MachineJudgement) -> 
     mutant, finding = verdict.mutant, judgement.findings[verdict.mutant.id]
     head = f"{mutant.shown}:{mutant.line}  {mutant.name or 'module'}  survived  {mutant.operator}  {mutant.id}"
     diff = "\n".join(f"  {line}" for line in difference(source, mutant).split("\n"))
-    ran = f"{counted(finding.traces, 'trace')} ran this, and nothing failed"
+    of_all = f", of the {finding.traces} that do" if finding.replays < finding.traces else ""
+    ran = f"{counted(finding.replays, 'trace')} ran this{of_all}, and nothing failed"
     found = finding.difference
     if found is None:
         why = "no state differs from that of the original"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import CodeType, TracebackType
 from typing import Any
 
@@ -17,34 +18,55 @@ from ordeal._engine.execution.driver import Outcome, Status
 from ordeal._engine.execution.machine import MachineFactory, make_driver
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.mutation.machines.evidence import Difference, Kill
+from ordeal._engine.mutation.machines.lookout import Lookout, Step
 from ordeal._engine.mutation.machines.relations import Numbers, numbers_of
+from ordeal._engine.mutation.machines.turns import TurnLimit
 from ordeal._engine.trace_view.sketch import sketch
 from ordeal._engine.trace_view.values import StateReader
-from ordeal._hypothesis import GlobalRandoms, Rule, holds, is_initializing, skip_types
+from ordeal._hypothesis import GlobalRandoms, Invariant, Rule, holds, is_initializing, skip_types
 from ordeal.errors import OrdealError
 from ordeal.faults import Fault
 
 State = dict[str, str]
-#: The rule that led to a state, and the number that stands for it.
-Step = tuple[str, int]
 
 
 class Bench:
-    """A driver of one machine whose runs are watched at their end: what failed, and which invariants fail beside it."""
+    """A driver of one machine whose runs are watched at their end: what failed, and which invariants fail beside it.
 
-    def __init__(self, given: MachineFactory, folder: str, rule_timeout: float | None = None) -> None:
-        self.driver = make_driver(given, rule_timeout)
+    ``turns`` limits the loops of the program in ``run``, to so many times what a trace takes at most, ``turns_max``.
+    """
+
+    def __init__(
+        self,
+        given: MachineFactory,
+        folder: str,
+        rule_timeout: float | None = None,
+        turns: TurnLimit | None = None,
+        turns_max: int | None = None,
+    ) -> None:
+        plain = make_driver(given, rule_timeout)
+        self.definition = plain.definition
+        self._reader = StateReader(plain.definition.cls)
+        self._lookout = Lookout(lambda machine: sketch(self._reader, machine), self._disarmed)
+        looked = (*plain.definition.invariants, Invariant("(a look at the state)", self._lookout, (), True))
+        definition = dataclasses.replace(plain.definition, invariants=looked)
+        self.driver = type(plain)(definition, plain.factory, plain.faults, plain.rule_timeout)
         self.driver.isolated = True
         self.driver.buggify_prob = None
         self._folder = f"{folder.rstrip(os.sep)}{os.sep}"
         self._randoms = GlobalRandoms()
         self._make = self.driver.factory
-        self._reader = StateReader(self.driver.definition.cls)
-        self._codes = dict(_codes_of(self.driver.definition.rules, "rule"))
-        self._codes |= dict(_codes_of(self.driver.definition.initializers, "rule"))
-        self._codes |= dict(_codes_of(self.driver.definition.invariants, "invariant"))
+        self._turns, self._turns_max = turns, turns_max
+        self._codes = dict(_codes_of(self.definition.rules, "rule"))
+        self._codes |= dict(_codes_of(self.definition.initializers, "rule"))
+        self._codes |= dict(_codes_of(self.definition.invariants, "invariant"))
         self._noted: dict[str, Any] = {}
         self._hits: list[int] = []
+
+    def prepare(self) -> None:
+        """Do what need be done only once, without any step."""
+        with self._randoms.managed():
+            self._randoms.reseed()
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -52,58 +74,107 @@ class Bench:
         with self._randoms.managed(), self.driver.watchdog.watching():
             yield
 
-    def run(self, tape: _native.Tape, trace: int) -> Kill | None:
-        """Replay a tape. Return what it fails with, if it does."""
+    def run(self, tape: _native.Tape, trace: int, original: list[Step] | None = None, due: int = 0) -> Kill | None:
+        """Replay a tape. Return what it fails with, if it does.
+
+        With ``original``, the states after the steps with a bit in ``due`` are compared: see ``differs``.
+        """
         self._noted = {}
+        if original is not None:
+            self._lookout.compare(original, due)
         self.driver.factory = self._watched
+        if self._turns is not None:
+            self._turns.begin(self._turns_max)
         try:
             outcome = self._execute(tape, None)
         finally:
             self.driver.factory = self._make
+        if outcome.error is None and self._turns is not None and self._turns.is_over:
+            outcome = Outcome(Status.FAILED, outcome.steps, self._turns.error())
         if outcome.status is not Status.FAILED or outcome.error is None:
             return None
         return self._kill(outcome, trace)
+
+    @property
+    def is_turning(self) -> bool:
+        """Whether the last run was ended because its loops turned without end."""
+        return self._turns is not None and self._turns.is_over
+
+    def differs(self, original: list[Step]) -> bool:
+        """Return whether the last run, which compared and did not fail, led to another state, or to fewer."""
+        return self._lookout.other_at is not None or self._lookout.steps != len(original)
+
+    @property
+    def equal_until(self) -> int:
+        """The last step after which the last run compared and found no difference; -1 where there is none."""
+        return self._lookout.equal_at
 
     def passes(self, tape: _native.Tape) -> bool:
         """Return whether a tape runs to its end."""
         return self._execute(tape, None).status is Status.DONE
 
-    def sketches(self, tape: _native.Tape) -> list[Step] | None:
-        """Return the rule and a number for the state after each step; None when the run does not come to its end."""
-        watch = _Watch(lambda machine: sketch(self._reader, machine))
-        done = self._execute(tape, watch).status is Status.DONE
-        return watch.found if done else None
+    def repeats(self, tape: _native.Tape, original: list[Step]) -> bool:
+        """Return whether a tape leads to the same states once more."""
+        self._lookout.compare(original, -1)
+        done = self._execute(tape, None).status is Status.DONE
+        return done and not self.differs(original)
 
     def watched(self, tape: _native.Tape, observer: Any) -> bool:
         """Replay a tape while ``observer`` watches. Return whether it runs to its end."""
         return self._execute(tape, observer).status is Status.DONE
 
-    def first_other(self, tape: _native.Tape, original: list[Step]) -> int | None:
-        """Replay a tape, and return the first step whose rule or state is not that of the original."""
-        watch = _Comparison(lambda machine: sketch(self._reader, machine), original)
-        self._execute(tape, watch)
-        if watch.differs_at is None and len(watch.found) < len(original):
-            return len(watch.found)
-        return watch.differs_at
+    def sketches(self, tape: _native.Tape, watch: StepWatch | None = None) -> list[Step] | None:
+        """Return the rule and a number for the state after each step; None when the run does not come to its end."""
+        watch = watch or StepWatch()
+        self._lookout.collect()
+        if not self.watched(tape, watch) or len(watch.rules) != self._lookout.steps:
+            return None
+        return list(zip(watch.rules, self._lookout.numbers, strict=True))
 
-    def state_at(self, tape: _native.Tape, step: int) -> tuple[str, State]:
-        """Replay a tape, and return the rule that led to a step, and the state after it; ``none`` behind its end."""
-        watch = _Watch(self._reader.read, step)
-        self._execute(tape, watch)
-        return watch.found[step] if step < len(watch.found) else ("none", {})
+    def first_other(self, tape: _native.Tape, original: list[Step], due: int = -1) -> tuple[int, str, State] | None:
+        """Replay a tape. Return the first step whose rule or state is not that of the original, of those in ``due``.
 
-    def show_numbers(self, tape: _native.Tape, take: Callable[[dict[str, Numbers]], None]) -> None:
-        """Replay a tape, and show ``take`` the numbers of each state."""
-        self._execute(tape, _Watch(lambda machine: take(numbers_of(self._reader, machine))))
+        With it come the rule and the state; ``none`` where the replay ends before.
+        """
+        self._lookout.compare(original, due, self._reader.read)
+        replay = _native.Replay(tape)
+        self._execute(tape, None, replay)
+        step, shown = self._lookout.other_at, self._lookout.shown
+        if step is None:
+            if self._lookout.steps >= len(original):
+                return None
+            step, shown = self._lookout.steps, {}
+        rule = original[step][0] if step < len(original) else "none"
+        if replay.rejected or not shown:
+            rules = StepWatch()
+            self.watched(tape, rules)
+            rule = rules.rules[step] if step < len(rules.rules) else "none"
+        return step, rule, shown
 
-    def _execute(self, tape: _native.Tape, observer: Any) -> Outcome:
+    def state_at(self, tape: _native.Tape, step: int) -> State:
+        """Replay a tape, and return the state after a step; nothing behind its end."""
+        self._lookout.compare([], 1 << step, self._reader.read)
+        self._execute(tape, None)
+        return self._lookout.shown or {}
+
+    def show_numbers(self, tape: _native.Tape, take: Callable[[dict[str, Numbers]], None], due: int = -1) -> None:
+        """Replay a tape, and show ``take`` the numbers of each state after a step with a bit in ``due``."""
+        self._lookout.tell(lambda machine: take(numbers_of(self._reader, machine)), due)
+        self._execute(tape, None)
+
+    def _execute(self, tape: _native.Tape, observer: Any, replay: _native.Replay | None = None) -> Outcome:
         self._randoms.reseed()
         try:
-            return self.driver.execute(_native.Replay(tape), observer=observer)
+            return self.driver.execute(replay or _native.Replay(tape), observer=observer)
         except (InvalidDefinition, OrdealError) as error:
             return Outcome(Status.REJECTED, 0, error)
         except skip_types() as error:
             return Outcome(Status.REJECTED, 0, error)
+        finally:
+            self._lookout.rest()
+
+    def _disarmed(self) -> AbstractContextManager[None]:
+        return self.driver.watchdog.disarmed()
 
     # What fails
 
@@ -135,7 +206,7 @@ class Bench:
 
     def _broken(self, machine: RuleBasedStateMachine) -> Iterator[str]:
         first = is_initializing(machine)
-        for each in self.driver.definition.invariants:
+        for each in self.definition.invariants:
             if first and not each.check_during_init:
                 continue
             try:
@@ -207,71 +278,29 @@ def difference(trace: int, step: int, original: tuple[str, State], mutant: tuple
     return Difference(trace, step, rule, path, expected.get(path, "nothing"), state.get(path, "nothing"))
 
 
-class _Ends(BaseException):
-    """Ends a replay of which enough is known."""
+class StepWatch:
+    """An observer that notes which rule, or switch of a fault, led to each state."""
 
-
-class _Watch:
-    """An observer that looks at the machine before the first step and after each; or after one step only."""
-
-    def __init__(self, look: Callable[[RuleBasedStateMachine], Any], only: int | None = None) -> None:
-        self._look, self._only = look, only
-        self._machine: RuleBasedStateMachine | None = None
-        self._rule = "__init__"
-        self.found: list[tuple[str, Any]] = []
+    def __init__(self) -> None:
+        self.rules: list[str] = ["__init__"]
 
     def making(self, cls: type[RuleBasedStateMachine]) -> None:
         """Nothing is there yet."""
 
     def started(self, machine: RuleBasedStateMachine) -> None:
-        """Remember the machine."""
-        self._machine = machine
+        """No step has been made."""
 
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
-        """The state before a rule is that after the step before."""
+        """Note its name."""
         del initialize, values, resolved
-        self._read()
-        self._rule = rule.name
+        self.rules.append(rule.name)
 
     def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
         """The invariants are still to come."""
 
     def fault(self, fault: Fault, on: bool) -> None:
-        """The same for a switch."""
-        self._read()
-        self._rule = f"{'+' if on else '-'}{fault.name}"
+        """Note its name, and whether it went on."""
+        self.rules.append(f"{'+' if on else '-'}{fault.name}")
 
     def ending(self) -> None:
-        """The last state."""
-        self._read()
-
-    def _read(self) -> None:
-        if self._machine is None:
-            return
-        step = len(self.found)
-        self.take(self._rule, None if self._only not in (None, step) else self._look(self._machine))
-        if step == self._only and sys.exception() is None:
-            raise _Ends
-
-    def take(self, rule: str, state: Any) -> None:
-        """Keep a state."""
-        self.found.append((rule, state))
-
-
-class _Comparison(_Watch):
-    """Ends the run at the first state that is not that of the original."""
-
-    def __init__(self, look: Callable[[RuleBasedStateMachine], Any], original: list[Step]) -> None:
-        super().__init__(look)
-        self._original = original
-        self.differs_at: int | None = None
-
-    def take(self, rule: str, state: Any) -> None:
-        """Compare a state."""
-        step = len(self.found)
-        super().take(rule, state)
-        if self.differs_at is not None or (step < len(self._original) and self._original[step] == (rule, state)):
-            return
-        self.differs_at = step
-        if sys.exception() is None:
-            raise _Ends
+        """No step follows."""

@@ -165,7 +165,7 @@ class Closing:
         return self._verified(Closed("pinned", f"{path} is {value}", named, len(steps)))
 
     def _last_state(self, tape: _native.Tape) -> State:
-        return self._bench.state_at(tape, len(tape))[1]
+        return self._bench.state_at(tape, len(tape))
 
     def _named(self, test: str, verb: str) -> str:
         mutant = self._mutant

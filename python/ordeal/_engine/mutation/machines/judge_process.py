@@ -17,11 +17,13 @@ from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.mutation.forks import Ended, Job, Message, Say, run_jobs
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines import traces
-from ordeal._engine.mutation.machines.batch import COMPARED, Batch
+from ordeal._engine.mutation.machines.batch import PATIENCE, Batch
 from ordeal._engine.mutation.machines.bench import Bench
+from ordeal._engine.mutation.machines.choosing import JUDGING_MAX, Judging, covering
 from ordeal._engine.mutation.machines.evidence import Finding, Machine, unread_of
 from ordeal._engine.mutation.machines.forced import raising_at_once
 from ordeal._engine.mutation.machines.relations import Numbers, Relation, holds, suggested
+from ordeal._engine.mutation.machines.turns import TurnLimit
 from ordeal._engine.mutation.mutants import Mutant, compiled_unit
 from ordeal._engine.mutation.own_process import begun
 from ordeal._engine.mutation.source import Source
@@ -35,6 +37,8 @@ BATCH = 50
 #: What a rule may take in a replay: mutants that hang are judged so often that the usual limit takes too long.
 RULE_SECONDS = 0.2
 FORCED_MAX = 5
+#: So many traces of a survivor say which relations it breaks.
+SUGGESTING_MAX = 4
 _MEASURING_SECONDS = 300.0
 
 
@@ -71,13 +75,16 @@ class Judge:
         self._states: list[int] = []
         self._differing: list[str] = []
         self._code_lines: dict[tuple[str, tuple[int, int]], set[int]] = {}
+        self._judges: dict[tuple[str, frozenset[int]], list[Judging]] = {}
 
     def judge(self) -> None:
         """Say the verdict of each mutant."""
-        for number, path in enumerate(self._order.machines):
-            self._benches.append(Bench(load_class(path), self._folder))
-            self._prepare(number, path)
+        self._benches = [Bench(load_class(path), self._folder) for path in self._order.machines]
+        for bench in self._benches:
+            bench.prepare()  # each fork would need the time again
         self._live = LiveFunctions(self._paths)
+        for number, path in enumerate(self._order.machines):
+            self._prepare(number, path)
         reached: list[Mutant] = []
         for mutant in self._order.mutants:
             if mutant.function is None:
@@ -117,19 +124,19 @@ class Judge:
             if tape is not None:
                 tapes.append(tape)
                 of_tape.append(trace)
-        measuring = Job(lambda say: traces.measured(bench, tapes, self._paths, say), 0, _MEASURING_SECONDS)
+        measuring = Job(lambda say: traces.measured(bench, tapes, self._paths, self._live, say), 0, _MEASURING_SECONDS)
         *good, last = [*_said(measuring, f"{path} cannot be replayed"), {}][:-1] or [{}]
         if "reads" not in last or not good:
             raise Refused(f"no trace of {path} runs twice alike on the unchanged program")
         for each in traces.cheapest_first(good):
-            at, lines = each["tape"], {(file, line) for file, line in each["lines"]}
+            at, hits = each["tape"], {(file, line): hits for file, line, hits in each["lines"]}
             sketches = [(rule, state) for rule, state in each["sketches"]]
-            kept = traces.Kept(len(self._kept) + 1, number, of_tape[at], tapes[at], lines, each["seconds"], sketches)
-            self._kept.append(kept)
+            place = len(self._kept) + 1, number, of_tape[at], tapes[at], hits, each["seconds"], sketches
+            self._kept.append(traces.Kept(*place, each["turns"]))
         self._limits.append(max(RULE_SECONDS, 4 * max(each["seconds"] for each in good)))
         self._held.append([msgspec.convert(each, Relation) for each in last["held"]])
         self._states.append(last["states"])
-        definition = bench.driver.definition
+        definition = bench.definition
         reads = {name: tuple(found) for name, found in last["reads"].items()}
         machine = Machine(
             path,
@@ -147,10 +154,18 @@ class Judge:
 
     # The mutants
 
-    def _covering(self, mutant: Mutant) -> list[traces.Kept]:
+    def _covering(self, mutant: Mutant) -> list[Judging]:
+        """Return the traces that run a mutant's lines, those that judge it first."""
         source = self._sources[mutant.shown]
-        path = real_path(str(source.path))
-        return traces.covering(self._kept, {(path, line) for line in self._own_lines(source, mutant)})
+        lines = frozenset(self._own_lines(source, mutant))
+        key = mutant.shown, lines
+        if key not in self._judges:
+            path = real_path(str(source.path))
+            self._judges[key] = covering(self._kept, {(path, line) for line in lines})
+        return self._judges[key]
+
+    def _judging(self, mutant: Mutant) -> list[Judging]:
+        return self._covering(mutant)[: None if self._order.matrix else JUDGING_MAX]
 
     def _own_lines(self, source: Source, mutant: Mutant) -> set[int]:
         assert mutant.function is not None
@@ -184,29 +199,32 @@ class Judge:
     def _null(self, say: Say) -> None:
         failed = 0
         for number in range(len(self._benches)):
-            bench = self._bench(number)
+            bench = self._bench(number, PATIENCE)
             with bench.running():
                 of_machine = [each for each in self._kept if each.machine == number]
                 failed += sum(bench.run(each.tape, each.number) is not None for each in of_machine)
         say({"failed": failed})
 
     def _job(self, mutants: list[Mutant]) -> Job:
-        wall = 30.0 + sum(0.5 + 20 * sum(each.seconds for each in self._covering(mutant)) for mutant in mutants)
+        wall = 30.0 + sum(0.5 + 20 * sum(each.seconds for each, _ in self._judging(mutant)) for mutant in mutants)
         return Job(lambda say: self._judge_batch(mutants, say), 0, wall, mutants)
 
-    def _bench(self, machine: int, patience: int = 1) -> Bench:
+    def _bench(self, machine: int, patience: int = 1, turns: TurnLimit | None = None) -> Bench:
         given = load_class(self._order.machines[machine])
-        return Bench(given, self._folder, self._limits[machine] * patience)
+        limit = self._limits[machine] * patience
+        return Bench(given, self._folder, limit, turns, max(each.turns for each in self._kept))
 
     def _judge_batch(self, mutants: list[Mutant], say: Say) -> None:
         for each in (1, 2):
             os.dup2(os.open(os.devnull, os.O_WRONLY), each)
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
-        batch = Batch([self._bench(number) for number in range(len(self._benches))], self._bench, self._order.matrix)
+        turns = TurnLimit(self._live)
+        benches = [self._bench(number, turns=turns) for number in range(len(self._benches))]
+        batch = Batch(benches, self._bench, self._order.matrix, turns.watch)
         for mutant in mutants:
-            kept = self._covering(mutant)
-            signal.setitimer(signal.ITIMER_PROF, 2.0 + 50 * sum(each.seconds for each in kept))
-            finding = batch.finding(self._live, self._sources[mutant.shown], mutant, kept)
+            chosen, runs = self._judging(mutant), len(self._covering(mutant))
+            signal.setitimer(signal.ITIMER_PROF, 2.0 + 50 * sum(each.seconds for each, _ in chosen))
+            finding = batch.finding(self._live, self._sources[mutant.shown], mutant, chosen, runs)
             say({"finding": msgspec.to_builtins(finding)})
             if batch.is_dirty:
                 return
@@ -269,11 +287,11 @@ class Judge:
                     if place not in broken and not holds(relation, numbers):
                         broken[place] = None
 
-            kept = [each for each in self._covering(mutant) if each.machine == machine]
+            kept = [pair for pair in self._judging(mutant) if pair[0].machine == machine]
             swap = Swap(self._live, self._sources[mutant.shown], mutant)
             with bench.running():
-                for each in kept[:COMPARED]:
-                    bench.show_numbers(each.tape, take)
+                for each, hits in kept[:SUGGESTING_MAX]:
+                    bench.show_numbers(each.tape, take, hits | 1 << len(each.sketches) - 1)
             swap.undo()
             say({"id": mutant.id, "broken": sorted(broken)})
 

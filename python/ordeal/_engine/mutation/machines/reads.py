@@ -23,7 +23,7 @@ class ReadWatch:
     """An observer that evaluates the invariants once more after each nth step, and notes what they read."""
 
     def __init__(self, bench: Bench, each: int) -> None:
-        definition = bench.driver.definition
+        definition = bench.definition
         self._invariants = definition.invariants
         self._reader = StateReader(definition.cls)
         self._machine: RuleBasedStateMachine | None = None
@@ -104,7 +104,7 @@ def noting(types: set[type], note: Callable[[Any, str], object]) -> Iterator[Non
 
 def reads_of(bench: Bench, tapes: list[_native.Tape]) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
     """Return by invariant the attributes of the state that it reads, and all attributes, as runs of tapes show."""
-    reads: dict[str, dict[str, None]] = {each.name: {} for each in bench.driver.definition.invariants}
+    reads: dict[str, dict[str, None]] = {each.name: {} for each in bench.definition.invariants}
     attributes: dict[str, None] = {}
     each = 1 + sum(map(len, tapes)) // STATES_MAX
     for tape in tapes:

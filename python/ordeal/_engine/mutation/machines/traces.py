@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -10,10 +10,13 @@ import msgspec
 from ordeal import _native
 from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.mutation.forks import Say
-from ordeal._engine.mutation.line_coverage import LineCoverage
-from ordeal._engine.mutation.machines.bench import Bench, Step
+from ordeal._engine.mutation.machines.bench import Bench
+from ordeal._engine.mutation.machines.lookout import Step
 from ordeal._engine.mutation.machines.reads import reads_of
 from ordeal._engine.mutation.machines.relations import Held
+from ordeal._engine.mutation.machines.step_lines import StepLines
+from ordeal._engine.mutation.machines.turns import TurnLimit
+from ordeal._engine.mutation.swap import LiveFunctions
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._native import monotonic
@@ -27,15 +30,23 @@ Lines = set[tuple[str, int]]
 
 
 class Kept(msgspec.Struct):
-    """A trace that judges: its number in the order of what it takes, its tape, lines, seconds and states."""
+    """A trace that judges.
+
+    Attributes:
+        number: its place among all, those with the fewest steps first.
+        hits: the steps in which each line runs, as bits.
+        seconds, turns: what it takes on the original; the turns are those of ``TurnLimit``.
+        sketches: the rule and the number of the state after each step.
+    """
 
     number: int
     machine: int
     trace: Trace
     tape: _native.Tape
-    lines: Lines
+    hits: dict[tuple[str, int], int]
     seconds: float
     sketches: list[Step]
+    turns: int = 0
 
 
 def drawn(path: str, targets: Sequence[str], *, runs: int, seconds: float, seed: int, say: Say) -> None:
@@ -67,36 +78,33 @@ def tape_without_failure(trace: Trace, bench: Bench, *, failed: bool) -> _native
     return _native.Tape.from_steps(steps) if steps else None
 
 
-def measured(bench: Bench, tapes: Sequence[_native.Tape], paths: set[str], say: Say) -> None:
+def measured(bench: Bench, tapes: Sequence[_native.Tape], paths: set[str], live: LiveFunctions, say: Say) -> None:
     """Say which tapes run twice alike, with their lines and times; then what the invariants read, and what held."""
     good: list[_native.Tape] = []
-    coverage = LineCoverage(paths)
+    turns = TurnLimit(live)
     with bench.running():
         for number, tape in enumerate(tapes):
-            first = bench.sketches(tape)
-            if first is None or first != bench.sketches(tape):
+            watch = StepLines(paths)
+            watch.start()
+            first = bench.sketches(tape, watch)
+            watch.stop()
+            if first is None or not bench.repeats(tape, first):
                 continue
-            coverage.start()
-            passed = bench.passes(tape)
-            lines = sorted(coverage.take())
-            coverage.stop()
+            turns.begin(None)
             began = monotonic()
-            if not (bench.passes(tape) and passed):
+            if not bench.passes(tape):
                 continue
             good.append(tape)
-            seconds, steps = monotonic() - began, len(first) - 1
-            say({"tape": number, "lines": lines, "seconds": seconds, "steps": steps, "sketches": first})
+            lines = [[*line, hits] for line, hits in sorted(watch.hits.items())]
+            found = {"tape": number, "lines": lines, "seconds": monotonic() - began, "steps": len(first) - 1}
+            say({**found, "turns": turns.count, "sketches": first})
+        turns.end()
         reads, attributes = reads_of(bench, good)
         held = Held()
         for tape in good:
             bench.show_numbers(tape, held.take)
     relations = [msgspec.to_builtins(relation) for relation in held.all()]
     say({"reads": reads, "attributes": attributes, "held": relations, "states": held.states})
-
-
-def covering(kept: Iterable[Kept], lines: Lines) -> list[Kept]:
-    """Return the traces that run any of these lines."""
-    return [each for each in kept if lines & each.lines]
 
 
 def cheapest_first(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

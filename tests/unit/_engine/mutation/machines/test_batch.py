@@ -14,6 +14,7 @@ from ordeal._engine.mutation.machines.batch import Batch
 from ordeal._engine.mutation.machines.bench import Bench
 from ordeal._engine.mutation.machines.evidence import Finding
 from ordeal._engine.mutation.machines.traces import Kept
+from ordeal._engine.mutation.machines.turns import TurnLimit
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.swap import LiveFunctions
@@ -28,17 +29,23 @@ def kept(tapes: list[_native.Tape]) -> list[Kept]:
     bench = Bench(till.Till, str(Path.cwd()))
     with bench.running():
         return [
-            Kept(number, 0, trace, tape, set(), 0.001, bench.sketches(tape) or [])
+            Kept(number, 0, trace, tape, {}, 0.001, bench.sketches(tape) or [])
             for number, tape in enumerate(tapes[:4], start=1)
         ]
 
 
 def judge(source: Source, mutant: Mutant, kept: list[Kept], *, matrix: bool = False) -> tuple[Batch, Finding]:
     folder = str(Path(till.__file__).parent)
-    batch = Batch([Bench(till.Till, folder, 0.2)], lambda _, patience: Bench(till.Till, folder, 0.1 * patience), matrix)
     gc.unfreeze()  # the tests freeze what is imported, and then nothing alive is found
     live = LiveFunctions({real_path(till.__file__)})
-    return batch, batch.finding(live, source, mutant, kept)
+    turns = TurnLimit(live)
+    bench = Bench(till.Till, folder, 10.0, turns, 100)
+    batch = Batch([bench], lambda _, patience: Bench(till.Till, folder, 10.0 * patience), matrix, turns.watch)
+    try:
+        return batch, batch.finding(live, source, mutant, [(each, -1) for each in kept], 9)
+    finally:
+        batch.close()
+        turns.end()
 
 
 def test_a_killed_mutant_leaves_the_original(source: Source, mutants: Mutants, kept: list[Kept]) -> None:
@@ -70,4 +77,4 @@ def test_a_survivor_says_which_state_differs(source: Source, mutants: Mutants, k
 def test_a_loop_without_end_is_a_timeout(source: Source, mutants: Mutants, kept: list[Kept]) -> None:
     mutant = next(each for (name, *_), each in mutants.items() if name == "Drawer.close" and each.replacement == "+=")
     _, finding = judge(source, mutant, kept)
-    assert finding.word == "timeout"
+    assert (finding.word, finding.replays, finding.traces) == ("timeout", 1, 9)

@@ -83,12 +83,27 @@ def test_the_first_state_that_differs_is_found_though_nothing_fails(
     with bench.running():
         states = bench.sketches(tapes[0])
         assert states is not None
+        assert bench.repeats(tapes[0], states)
         with broken("give_back", keep, monkeypatch):
-            assert bench.run(tapes[0], 0) is None
-            step = bench.first_other(tapes[0], states)
-            assert step is not None
-            mutant = bench.state_at(tapes[0], step)
-        found = difference(7, step, bench.state_at(tapes[0], step), mutant)
+            assert bench.run(tapes[0], 0, states, -1) is None
+            assert bench.differs(states)
+            other = bench.first_other(tapes[0], states)
+            assert other is not None
+        step, rule, state = other
+        assert step == bench.equal_until + 1
+        found = difference(7, step, (states[step][0], bench.state_at(tapes[0], step)), (rule, state))
     assert (found.trace, found.rule, found.path) == (7, "give_back", "drawer.given_back")
     assert int(found.mutant) == -int(found.original) < 0
-    assert bench.state_at(tapes[0], step - 1)[1]["drawer.given_back"] == "0"
+    assert bench.state_at(tapes[0], step - 1)["drawer.given_back"] == "0"
+
+
+def test_a_run_with_fewer_steps_differs(
+    bench: Bench, tapes: list[_native.Tape], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with bench.running():
+        states = bench.sketches(tapes[0])
+        assert states is not None
+        with broken("put", lambda *_: pytest.skip("enough"), monkeypatch):
+            assert bench.run(tapes[0], 0, states, 0) is None
+            assert bench.differs(states)
+            assert bench.first_other(tapes[0], states) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import pytest
@@ -31,6 +32,10 @@ class _NoSwap:
 
     def __init__(self, *_: object) -> None:
         """Change nothing."""
+
+    def codes(self) -> tuple[CodeType, ...]:
+        """Return no code."""
+        return ()
 
     def undo(self) -> None:
         """Nothing was changed."""

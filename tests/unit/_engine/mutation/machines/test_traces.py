@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from ordeal import _native
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines.bench import Bench
 from ordeal._engine.mutation.machines.traces import cheapest_first, drawn, measured, tape_without_failure
+from ordeal._engine.mutation.swap import LiveFunctions
 from ordeal._engine.storage.trace_file import Trace
 
 
@@ -31,11 +33,16 @@ def test_drawn_traces_are_the_same_each_time_and_lose_the_step_that_fails(bench:
 def test_what_is_measured_names_lines_and_reads(bench: Bench, tapes: list[_native.Tape]) -> None:
     said: list[dict[str, Any]] = []
     path = real_path(till.__file__)
-    measured(bench, tapes[:2], {path}, said.append)
+    gc.unfreeze()  # the tests freeze what is imported, and then nothing alive is found
+    measured(bench, tapes[:2], {path}, LiveFunctions({path}), said.append)
     *found, last = said
     assert [each["tape"] for each in found] == [0, 1]
     line = next(n for n, text in enumerate(Path(path).read_text().split("\n"), 1) if "self.given_back += cents" in text)
-    assert (path, line) in found[0]["lines"]
+    hits = {(file, line): hits for file, line, hits in found[0]["lines"]}
+    given_back = [step for step, (rule, _) in enumerate(found[0]["sketches"]) if rule == "give_back"]
+    assert given_back
+    assert all((hits[path, line] >> step & 1) == (step in given_back) for step in range(found[0]["steps"] + 1))
+    assert found[0]["turns"] > len(given_back)
     assert "drawer.given_back" in last["attributes"]
 
 

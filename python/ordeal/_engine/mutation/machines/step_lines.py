@@ -1,0 +1,67 @@
+"""Which lines of some files run in each step of a replay, by the events of ``sys.monitoring``."""
+
+from __future__ import annotations
+
+import sys
+from types import CodeType
+from typing import Any
+
+from ordeal._engine.mutation.interpreters.sitecustomize import TOOLS, real_path
+from ordeal._engine.mutation.machines.bench import StepWatch
+from ordeal._hypothesis import Rule
+from ordeal.faults import Fault
+
+
+class StepLines(StepWatch):
+    """An observer that notes the lines from ``start`` to ``stop``; ``hits`` has the steps of each, as bits.
+
+    A step has few lines, so an event for each time that one runs costs less than to ask for all of them again.
+    """
+
+    def __init__(self, paths: set[str]) -> None:
+        super().__init__()
+        self._paths = paths
+        self._tool = next(each for each in TOOLS if sys.monitoring.get_tool(each) is None)
+        self._ran: set[tuple[CodeType, int]] = set()
+        self.hits: dict[tuple[str, int], int] = {}
+
+    def start(self) -> None:
+        """Begin."""
+        events = sys.monitoring.events
+        sys.monitoring.use_tool_id(self._tool, "ordeal mutate steps")
+        sys.monitoring.register_callback(self._tool, events.PY_START, self._on_start)
+        sys.monitoring.register_callback(self._tool, events.LINE, self._on_line)
+        sys.monitoring.set_events(self._tool, events.PY_START)
+        sys.monitoring.restart_events()
+
+    def stop(self) -> None:
+        """Note the lines of the last step, and of what tore the machine down; leave nothing behind."""
+        self._take()
+        sys.monitoring.set_events(self._tool, 0)
+        sys.monitoring.free_tool_id(self._tool)
+
+    def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
+        """Note the lines until here."""
+        self._take()
+        super().rule(rule, initialize, values, resolved)
+
+    def fault(self, fault: Fault, on: bool) -> None:
+        """The same for a switch."""
+        self._take()
+        super().fault(fault, on)
+
+    def _take(self) -> None:
+        ran, self._ran = self._ran, set()
+        step = 1 << len(self.rules) - 1
+        for code, line in ran:
+            place = real_path(code.co_filename), line
+            self.hits[place] = self.hits.get(place, 0) | step
+
+    def _on_start(self, code: CodeType, _offset: int) -> Any:
+        if real_path(code.co_filename) in self._paths:
+            sys.monitoring.set_local_events(self._tool, code, sys.monitoring.events.LINE)
+            self._ran.add((code, code.co_firstlineno))
+        return sys.monitoring.DISABLE
+
+    def _on_line(self, code: CodeType, line: int) -> None:
+        self._ran.add((code, line))
