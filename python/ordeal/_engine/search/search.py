@@ -30,6 +30,7 @@ from ordeal._engine.search.checkpoints import Checkpoints
 from ordeal._engine.search.dictionary import Dictionary
 from ordeal._engine.search.fault_uses import FaultUses
 from ordeal._engine.search.learning import Learning
+from ordeal._engine.search.leftovers import Leftovers
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals
 from ordeal._engine.search.rule_uses import RuleUses
@@ -111,6 +112,7 @@ class Search:
         self._edges_told = 0  # how many new edges of the run its failures were told with
         self._crash: Crash | None = None  # the same, if that process died before it could report
         self._listener: SearchListener | None = None
+        self._leftovers = Leftovers([target.name for target in targets], driver.definition.cls.__module__)
 
     def _make_checkpoints(self) -> Checkpoints:
         driver = self.driver
@@ -433,6 +435,11 @@ class Search:
         if verdict in (Verdict.UNFAITHFUL, Verdict.DROPPED):
             self.tally.unconfirmed += 1
         self._listener.checked(finding, verdict)
+        if finding.outside and (left := self._leftovers.described()):
+            self.tally.note(
+                f"Runs change what later runs do, by what they leave in {left}. Clear it where the machine begins, in "
+                "`__init__`: until then, only the first run of each process begins like the program does."
+            )
         if verdict is Verdict.UNFAITHFUL and self._crash is not None:
             run = f"A run of {self.driver.definition.cls.__name__} from a held state"
             self.tally.note(f"{run} {self._crash.how}, and none of the same steps from a fresh machine did.")

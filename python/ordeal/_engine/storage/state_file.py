@@ -77,6 +77,7 @@ class SavedFinding(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fie
     count: int
     flaky: bool
     lookalike: Literal["", "lacking", "new", "numbered"] = ""
+    outside: bool = False
 
 
 class SavedFile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

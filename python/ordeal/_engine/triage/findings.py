@@ -68,6 +68,7 @@ class Finding(msgspec.Struct):
     improved: bool = False  # shrinking improved on its seed
     joined: bool = False  # it turned out to be the same failure as another finding, which stands for both
     lookalike: Reason = ""  # why it was kept, if another finding stands for its bucket
+    outside: bool = False  # replays in its process went another way: something outside the machine had a part in it
 
     @property
     def needs_own_process(self) -> bool:
@@ -154,10 +155,13 @@ class Findings:
         seen = [replayed.bucket for replayed in replays]
         places = [place_of(bucket) for bucket in seen]
         steady = bool(seen[0]) and len(set(places)) == 1
+        # What earlier runs left outside the machine, such as a cache in a module, makes runs fail sooner or not at all.
+        # Only the run's own tape may then fail in a process where nothing ran before.
+        finding.outside = not from_copy and not (steady and len(replays[0].tape) >= len(finding.tape))
         if not steady and place_of(finding.bucket) not in places and from_copy:
             self._unfaithful[finding.bucket] = tries + 1
             return Verdict.UNFAITHFUL
-        if steady:
+        if steady and not finding.outside:
             # If all fresh machines show the same failure, it counts, even if the run showed another. If another step
             # breaks an invariant each time, that step is irrelevant.
             finding.bucket = seen[0] if len(set(seen)) == 1 else places[0]

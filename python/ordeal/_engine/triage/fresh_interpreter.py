@@ -43,8 +43,9 @@ REASONS = {
     ReplayStatus.NOT_REPRODUCED: f"did not fail in a fresh process: {LEFT_OVER}",
     ReplayStatus.FAILS_DIFFERENTLY: f"failed in another way in a fresh process: {LEFT_OVER}",
 }
-#: A failure that this process did not always show.
+#: A failure that this process did not always show, by whether a fresh process did.
 HIDDEN = "failed in a fresh process, but not each time in this one"
+UNSTEADY = f"did not fail each time, nor in a fresh process: threads or the time decide, or {LEFT_OVER}"
 
 # Finds ordeal where this process found it. Without -P the current folder would come first, and might contain modules
 # with names of the standard library.
@@ -182,7 +183,7 @@ def _flaky_reason(failure: Failure, status: ReplayStatus | None) -> str:
     if status is None:
         return ""
     if failure.flaky:
-        return HIDDEN if status is ReplayStatus.REPRODUCED else ""
+        return HIDDEN if status is ReplayStatus.REPRODUCED else UNSTEADY
     return REASONS.get(status, "")
 
 

@@ -95,15 +95,19 @@ def triage_finding(
         began = monotonic()
         allowed = context.setup.settings.max_shrink_time if seconds is None else seconds
         replayer = writer = context.replayer_of(finding)
+        is_pristine = finding.outside and context.own_process and not finding.needs_own_process
+        if is_pristine:
+            # No run has left anything in this process before the one that is written down.
+            writer = context.replayer
         if finding.is_timeout and context.own_process:
             # If each run takes as long as the limit of a rule, do not wait for another just to record it.
             writer = context.crash_replayer().trusting(finding.error, finding.bucket)
         if not finding.needs_own_process:
             context.isolate()
         with context.running():
-            if finding.needs_own_process and not finding.is_timeout:
+            if is_pristine or (finding.needs_own_process and not finding.is_timeout):
                 _confirm(replayer, finding)
-            if context.own_process:
+            if context.own_process and not is_pristine:
                 _write(context, writer, finding, send)
             if shorter is not None and not finding.flaky and _take_over(replayer, finding, shorter):
                 finding.shrunk = is_shrunk
@@ -118,7 +122,7 @@ def triage_finding(
                 finished = _shrink(context, replayer, finding, left, send)
                 if family is not None and not family.is_large:
                     _take_steps_of(family.first, replayer, finding, began + allowed, exchange=False)
-            elif context.own_process:
+            elif context.own_process and not is_pristine:
                 return
             _write(context, writer, finding, send, finished=finished)
 

@@ -40,6 +40,7 @@ class FindingRecords:
             count=finding.count,
             flaky=finding.flaky,
             lookalike=finding.lookalike,
+            outside=finding.outside,
         )
 
     def finding(self, saved: SavedFinding, tape: _native.Tape) -> Finding:
@@ -47,7 +48,7 @@ class FindingRecords:
         error = remote_error(saved.error_type, saved.error_message)
         finding = Finding(saved.bucket, tape, self.origin(saved.origin), error, saved.count, saved.flaky)
         finding.error_traceback = saved.traceback
-        finding.lookalike = saved.lookalike
+        finding.lookalike, finding.outside = saved.lookalike, saved.outside
         return finding
 
     def origin(self, saved: SavedOrigin) -> Provenance:

@@ -141,8 +141,9 @@ class JobContext:
             yield
 
     def replayer_of(self, finding: Finding) -> Replayer:
-        """Return the replayer for ``finding``, with a process for each run if runs end their process."""
-        return self.crash_replayer() if finding.needs_own_process else self.replayer
+        """Return the replayer for ``finding``, with a process for each run if runs end their process or change it."""
+        is_apart = finding.needs_own_process or (finding.outside and self.own_process)
+        return self.crash_replayer() if is_apart else self.replayer
 
     def crash_replayer(self) -> CrashReplayer:
         """Return a replayer with a process of its own for each tape."""

@@ -490,7 +490,9 @@ class _SeedReplays:
 def _is_comparable(pair: Judged, minimal: Container[int]) -> bool:
     """Return whether a failure is minimal, and runs near it show the same each time."""
     finding, failure = pair
-    return id(finding) in minimal and not (failure.flaky or finding.needs_own_process or finding.is_timeout)
+    return id(finding) in minimal and not (
+        failure.flaky or finding.outside or finding.needs_own_process or finding.is_timeout
+    )
 
 
 def _renamed(failure: Failure, bucket: str, count: int) -> Failure:

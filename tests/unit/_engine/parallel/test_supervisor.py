@@ -448,3 +448,24 @@ def test_workers_that_write_the_same_file_make_way_for_one(tmp_path: Path, monke
     assert result.failures == []
     assert result.total_runs == 30
     assert any("One worker explored" in note and str(tmp_path / "ledger") in note for note in result.notes)
+
+
+SEEN: set[int] = set()
+
+
+class Hoarder(ChaosTest):
+    """Fails at the fourth key, and keeps the keys in its module."""
+
+    @rule(key=st.integers(0, 50))
+    def see(self, key: int) -> None:
+        SEEN.add(key)
+        assert len(SEEN) < 4, "too many"
+
+
+def test_a_failure_is_shrunk_where_no_earlier_run_left_anything() -> None:
+    result = Explorer(Hoarder, workers=1, isolate=True).run(max_runs=20, steps_per_run=20, **UNLIMITED)
+    (failure,) = result.failures
+    assert not failure.flaky
+    assert failure.trace is not None
+    assert sorted(step.params["key"] for step in failure.trace.taken_steps()) == ["0", "1", "2", "3"]
+    assert any(f"{__name__}.SEEN (0 before the first run" in note for note in result.notes)

@@ -1,0 +1,79 @@
+"""Names what runs leave in the modules of the program: the next run begins with it, a fresh process does not."""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+
+#: What is counted: only of these exact types is it certain that to ask for their size runs no code of the user's.
+_CONTAINERS = (dict, list, set, deque, OrderedDict, defaultdict)
+_CACHE = type(lru_cache(lambda: None))
+#: How many modules are looked at, and how many names a note has.
+MODULES_MAX = 500
+NAMES_MAX = 3
+
+
+class Leftovers:
+    """The sizes of the containers in modules of the program, as they are when this is made.
+
+    ``targets`` are names of modules, which stand for those below them as well. Without any, these are the modules in
+    the working folder.
+    """
+
+    def __init__(self, targets: Iterable[str], machine: str) -> None:
+        self._targets = tuple(targets)
+        self._machine = machine
+        self._before = dict(self._sizes())
+
+    def described(self) -> str:
+        """Return what has grown since, such as ``shop._cache (0 entries before the first run, 7 now)``, or nothing."""
+        grown = [
+            f"{name} ({before} before the first run, {now} now)"
+            for name, now in self._sizes()
+            if now > (before := self._before.get(name, 0)) and name in self._before
+        ]
+        more = f" and {len(grown) - NAMES_MAX} more" if len(grown) > NAMES_MAX else ""
+        return ", ".join(grown[:NAMES_MAX]) + more
+
+    def _sizes(self) -> Iterator[tuple[str, int]]:
+        for module in self._modules():
+            for value in list(vars(module).values()):
+                if isinstance(value, type) and value.__module__ == module.__name__:
+                    yield from _sizes_in(f"{module.__name__}.{value.__qualname__}", dict(vars(value)))
+            yield from _sizes_in(module.__name__, dict(vars(module)))
+
+    def _modules(self) -> list[ModuleType]:
+        wanted = (*self._targets, self._machine)
+        modules = [each for each in list(sys.modules.values()) if type(each) is ModuleType]
+        if self._targets:
+            found = [each for each in modules if each.__name__.startswith(wanted) and _is_in(each.__name__, wanted)]
+        else:
+            found = [each for each in modules if each.__name__ == self._machine or _is_local(each)]
+        return found[:MODULES_MAX]
+
+
+def _sizes_in(owner: str, names: dict[str, object]) -> Iterator[tuple[str, int]]:
+    for name, value in names.items():
+        if name.startswith("__"):
+            continue
+        if type(value) in _CONTAINERS:
+            yield f"{owner}.{name}", len(value)  # type: ignore[arg-type]
+        elif type(value) is _CACHE:
+            yield f"{owner}.{name}", value.cache_info().currsize
+
+
+def _is_in(name: str, wanted: Iterable[str]) -> bool:
+    return any(name == each or name.startswith(f"{each}.") for each in wanted)
+
+
+def _is_local(module: ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    with suppress(OSError, ValueError, TypeError):
+        path = Path(file).resolve()  # type: ignore[arg-type]
+        return path.is_relative_to(Path.cwd()) and "site-packages" not in path.parts
+    return False
