@@ -7,9 +7,12 @@ import importlib.util
 import os
 import secrets
 import socket
+import subprocess
+import sys
+import threading
 import webbrowser
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +26,15 @@ from ordeal.errors import ConfigError
 LOOPBACK = "127.0.0.1"
 _NEEDS = ("starlette", "uvicorn")
 _TOKEN_BYTES = 24
+#: How long the pages may take to end with what they were served beside.
+_END_SECONDS = 5.0
+#: What serves beside a search: no option for it, as it waits for the end of its input.
+_BESIDE = {"runs": None, "store": None, "port": 0, "open": False, "beside": True}
 
 
 def run(given: Mapping[str, Any]) -> int:
     """Serve until Ctrl-C, and return the exit code."""
-    missing = [name for name in _NEEDS if importlib.util.find_spec(name) is None]
-    if missing:
-        hint = f"`pip install {' '.join(missing)}`"
-        raise ConfigError(f"`ordeal dashboard` needs the package `{missing[0]}`", hint=hint)
+    check_installed("ordeal dashboard")
     runs = Path(given["runs"] or RUNS_PATH)
     if given["runs"] is not None and not runs.is_dir():
         raise ConfigError(f"no folder of runs: {runs}", hint="`ordeal explore` makes .ordeal/runs")
@@ -46,8 +50,40 @@ def run(given: Mapping[str, Any]) -> int:
         terminal.say("Ctrl-C ends.")
         if given["open"]:
             webbrowser.open(address)
-        _serve(listening, runs.absolute(), token, store)
+        _serve(listening, runs.absolute(), token, store, beside=given.get("beside", False))
     return 0
+
+
+def check_installed(command: str) -> None:
+    """Raise ConfigError if a package is missing that ``command`` needs."""
+    missing = [name for name in _NEEDS if importlib.util.find_spec(name) is None]
+    if missing:
+        hint = f"`pip install {' '.join(missing)}`"
+        raise ConfigError(f"`{command}` needs the package `{missing[0]}`", hint=hint)
+
+
+@contextmanager
+def beside() -> Iterator[str]:
+    """Serve during the block, in a process of its own; its address is what is yielded, empty if it cannot serve.
+
+    It ends with this process, whatever ends that: then its input ends.
+    """
+    command = [sys.executable, "-c", f"from ordeal.cli.dashboard import run; run({_BESIDE})"]
+    # Ctrl-C ends the search, whose last page is to be seen until it has ended.
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        yield process.stdout.readline().decode().strip() if process.stdout else ""
+    finally:
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                stream.close()
+        try:
+            process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def _check_store(url: str) -> None:
@@ -66,7 +102,7 @@ def _listening(port: int) -> socket.socket:
         raise ConfigError(f"cannot listen on port {port}: {error.strerror or error}", hint=hint) from None
 
 
-def _serve(listening: socket.socket, runs: Path, token: str, store: str | None) -> None:
+def _serve(listening: socket.socket, runs: Path, token: str, store: str | None, *, beside: bool) -> None:
     uvicorn = importlib.import_module("uvicorn")
     server: Any = None
     app = make_app(
@@ -90,5 +126,13 @@ def _serve(listening: socket.socket, runs: Path, token: str, store: str | None) 
             timeout_graceful_shutdown=1,
         )
     )
+    if beside:
+        threading.Thread(target=_end_with_input, args=(server,), daemon=True).start()
     with suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
+
+
+def _end_with_input(server: Any) -> None:
+    while sys.stdin.read(1):
+        pass
+    server.should_exit = True

@@ -44,5 +44,7 @@ def run(given: Mapping[str, Any]) -> int:
 
 
 def _shown(check: Check) -> str:
+    if check.status == "ok":
+        return f"  ok: {check.name}{f': {check.message}' if check.message else ''}\n"
     text = f"  {check.status}: {check.message}\n"
     return f"{text}    hint: {check.hint}\n" if check.hint else text

@@ -70,13 +70,27 @@ def run(given: Mapping[str, Any]) -> int:
         return int(watching.explore_and_watch(own, config, options))
     if own.dry_run:
         return int(importlib.import_module("ordeal.cli.fleet.dry_run").print_jobs(config, options))
-    terminal.say(_header(own, config, options))
-    session = _Session(own, config, options)
-    with session.kept():
-        with termination_interrupts():
-            session.explore_all()
-        session.finish()
+    with _served(own.dashboard):
+        terminal.say(_header(own, config, options))
+        session = _Session(own, config, options)
+        with session.kept():
+            with termination_interrupts():
+                session.explore_all()
+            session.finish()
     return session.exit_code()
+
+
+@contextmanager
+def _served(wanted: bool) -> Iterator[None]:
+    """Serve the pages of runs during the block."""
+    if not wanted:
+        yield
+        return
+    dashboard = importlib.import_module("ordeal.cli.dashboard")
+    dashboard.check_installed("ordeal explore --dashboard")
+    with dashboard.beside() as address:
+        terminal.say(f"Dashboard, until this ends: {address}" if address else "note: the dashboard did not start")
+        yield
 
 
 @contextmanager

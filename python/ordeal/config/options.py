@@ -364,6 +364,12 @@ class ExploreFlags:
             SWITCH, "once", flag=Flag("--watch", "", "After each save replay the seeds and explore again, until Ctrl-C")
         ).metadata,
     )
+    dashboard: bool = field(
+        default=False,
+        metadata=Option(
+            SWITCH, "serve none", flag=Flag("--dashboard", "", "Serve pages of the runs meanwhile, and print where")
+        ).metadata,
+    )
     generate_tests: str | None = field(
         default=None,
         metadata=Option(
@@ -474,7 +480,7 @@ _FLAGS = {
         "Seeds": "known no_seeds prune_fixed_seeds watch",
         "State": "save_state_to resume_from store",
         "Fleet": "on members image job_options on_interrupt project fleet_name dry_run",
-        "Output": "verbose progress all generate_tests formats report_dir json",
+        "Output": "verbose progress dashboard all generate_tests formats report_dir json",
     },
     "benchmark": {"Trials": "config max_workers time metric repeat seed", "Output": "simulate csv json"},
 }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import time
 from typing import Any, ClassVar
 
 from hypothesis import assume
@@ -117,3 +119,44 @@ class Generating(Clean):
     def __init__(self) -> None:
         super().__init__()
         self.inner = {"numbers": (number for number in range(3))}
+
+
+class SlowInvariant(Clean):
+    @invariant()
+    def thorough(self) -> None:
+        assert sum(range(300_000))
+
+
+class HidesAnswers(Clean):
+    @rule()
+    def deliver(self) -> None:
+        with contextlib.suppress(KeyError):
+            raise KeyError("order")
+
+
+class ReadsTheClock(Clean):
+    @rule()
+    def stamp(self) -> None:
+        if time.time_ns() // 1000 % 2:
+            self.items.append(1)
+        else:
+            self.items.clear()
+
+
+class AsksTheSystem(Clean):
+    @rule()
+    def shuffle(self) -> None:
+        if os.urandom(1)[0] < 128:
+            self.items.append(2)
+        else:
+            self.items.clear()
+
+
+class OrderOfASet(Clean):
+    @rule()
+    def choose(self) -> None:
+        names = [f"name {number}" for number in range(50)]
+        if next(iter(set(names))) in names[:9]:
+            self.items.append(3)
+        else:
+            self.items.clear()

@@ -12,9 +12,13 @@ Status = Literal["ok", "warning", "error"]
 
 #: So few runs say nothing about a rule.
 RUNS_MIN = 50
+#: So many reach most of what can be reached.
+RUNS_LONG = 500
 _REJECTED_SHARE = 0.9
 _CALLS_MIN = 20
 _NAMED_MAX = 5
+#: What takes this share of the time, and so long each time, is worth a look.
+_SLOW_SHARE, _SLOW_SECONDS = 0.5, 0.001
 #: Exceptions that no program raises to say something.
 _MISTAKES = frozenset(
     {"AssertionError", "AttributeError", "NameError", "RecursionError", "TypeError", "UnboundLocalError"}
@@ -46,22 +50,23 @@ def checks_of(examined: Examined) -> Iterator[Check]:
         yield Check(
             "runs", "warning", one_line(result["inconclusive"]["reason"]), one_line(result["inconclusive"]["hint"])
         )
-    elif result["failures"] and runs < RUNS_MIN:
+    elif result["failures"] and runs < RUNS_MIN and result["stopped_reason"] != "time":
         yield Check("runs", "warning", f"only {counted(runs, 'run')} could be made", "see `ordeal explore`")
     else:
         yield Check("runs", "ok", f"{counted(runs, 'run')}, {counted(result['total_steps'], 'step')}")
     yield from _or_ok("target modules", _targets(result))
     yield from _or_ok("rules", _rules(examined["rules"], runs))
-    yield from _or_ok("swallowed exceptions", _swallowed(examined["rules"]))
-    yield from _or_ok("faults", _faults(result["faults"]))
+    yield from _or_ok("swallowed exceptions", _swallowed(examined["rules"], runs))
+    yield from _or_ok("faults", _faults(result["faults"], runs))
     yield from _or_ok("invariants", _invariants(examined["invariants"], examined["rules"]))
     yield from _or_ok("properties", _properties(result["properties"]))
     yield from _or_ok("copies", _copies(result, examined["copies"]))
+    yield _speed(examined)
 
 
 def _or_ok(name: str, found: Iterator[Check]) -> Iterator[Check]:
     told = list(found)
-    yield from told or [Check(name, "ok", "nothing to say")]
+    yield from told or [Check(name, "ok", "")]
 
 
 def _targets(result: Mapping[str, Any]) -> Iterator[Check]:
@@ -108,10 +113,11 @@ def _never_ran(name: str, rule: Mapping[str, Any], runs: int) -> Check:
     )
 
 
-def _swallowed(rules: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
+def _swallowed(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Check]:
     for rule in rules:
         for kind, count in rule["swallowed"].items():
-            always = count >= max(_CALLS_MIN, rule["starts"])
+            # What the program says no with may be all that it says until a search is deep.
+            always = runs >= RUNS_LONG and count >= max(_CALLS_MIN, rule["starts"])
             if kind in _MISTAKES or always:
                 message = (
                     f"rule `{one_line(rule['name'])}` swallows {one_line(kind)} in {count} of "
@@ -120,8 +126,8 @@ def _swallowed(rules: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
                 yield Check("swallowed exceptions", "warning", message, "catch only what the program may answer")
 
 
-def _faults(faults: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
-    for fault in faults:
+def _faults(faults: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Check]:
+    for fault in faults if runs >= RUNS_LONG else ():
         if fault["runs"] >= _NAMED_MAX and not fault["calls"]:
             message = (
                 f"the target of {one_line(fault['name'])} was never called while it was on, "
@@ -158,6 +164,24 @@ def _copies(result: Mapping[str, Any], copies: Sequence[Mapping[str, str]]) -> I
         )
         hint = "make it a function that opens it when it is needed, or give its class `__deepcopy__`"
         yield Check("copies", "warning", message, hint)
+
+
+def _speed(examined: Examined) -> Check:
+    """Say how fast it is, and what takes the time; a rule or invariant that takes most of it is worth a look."""
+    result = examined["result"]
+    seconds, runs = max(result["seconds"], 1e-9), result["total_runs"]
+    kinds = [("rule", each) for each in examined["rules"]] + [("invariant", each) for each in examined["invariants"]]
+    rate = f"{runs / seconds:,.0f} runs/s"
+    if not kinds:
+        return Check("speed", "ok", rate)
+    kind, slowest = max(kinds, key=lambda each: each[1]["seconds"])
+    share, each_call = slowest["seconds"] / seconds, slowest["seconds"] / max(1, slowest["starts"])
+    told = f"{kind} `{one_line(slowest['name'])}` takes {100 * share:.0f} % of the time"
+    if share >= _SLOW_SHARE and each_call >= _SLOW_SECONDS:
+        hint = "more runs find more: make it cheaper" + (", or check less often" if kind == "invariant" else "")
+        return Check("speed", "warning", f"{told}, {1000 * each_call:.1f} ms a call, at {rate}", hint)
+    rest = max(0.0, 1 - sum(use["seconds"] for _, use in kinds) / seconds)
+    return Check("speed", "ok", f"{rate}; {told}, and drawing, checking and tracing {100 * rest:.0f} %")
 
 
 def stability(runs: Sequence[Examined]) -> Iterator[Check]:

@@ -20,6 +20,7 @@ from typing import Any
 from hypothesis.errors import UnsatisfiedAssumption
 
 from ordeal._hypothesis import MachineDefinition
+from ordeal._native import monotonic
 
 _STATES_MAX = 200
 _DEPTH_MAX = 5
@@ -33,7 +34,7 @@ _OWN = frozenset({"bundles", "invariants", "name_counter", "names_counters", "na
 
 @dataclass(slots=True)
 class Uses:
-    """How often a rule, a precondition or an invariant ran, and how that ended."""
+    """How often a rule, a precondition or an invariant ran, how long that took in all, and how it ended."""
 
     name: str
     starts: int = 0
@@ -46,6 +47,8 @@ class Uses:
     opaque: bool = False
     source: str = ""
     pending: str = ""
+    seconds: float = 0.0
+    began: float = 0.0
 
 
 @dataclass(slots=True)
@@ -121,10 +124,12 @@ def _callbacks(known: dict[CodeType, Uses], counts: Counts) -> dict[int, Callabl
                 digest, opaque = state_digest(machine)
                 uses.states.add(digest)
                 uses.opaque |= opaque
+        uses.began = monotonic()
 
     def returned(code: CodeType, _offset: int, value: object) -> None:
         uses = known.get(code)
         if uses is not None:
+            uses.seconds += monotonic() - uses.began
             uses.returns += 1
             uses.true += value is True or (value is not None and value is not False)
             if uses.pending:
@@ -133,6 +138,7 @@ def _callbacks(known: dict[CodeType, Uses], counts: Counts) -> dict[int, Callabl
     def unwound(code: CodeType, _offset: int, error: BaseException) -> None:
         uses = known.get(code)
         if uses is not None:
+            uses.seconds += monotonic() - uses.began
             if isinstance(error, UnsatisfiedAssumption):
                 uses.rejected += 1
             else:

@@ -65,6 +65,8 @@ def _plain(result: ExplorationResult) -> dict[str, Any]:
     return {
         "total_runs": result.total_runs,
         "total_steps": result.total_steps,
+        "seconds": result.duration_seconds,
+        "stopped_reason": result.stopped_reason,
         "unique_edges": result.unique_edges,
         "failures": len(result.failures),
         "inconclusive": None if result.inconclusive is None else asdict(result.inconclusive),
@@ -87,6 +89,7 @@ def _uses(uses: Uses) -> dict[str, Any]:
         "swallowed": dict(uses.swallowed),
         "states": len(uses.states),
         "opaque": uses.opaque,
+        "seconds": uses.seconds,
     }
 
 

@@ -5,21 +5,26 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import msgspec
 
 from ordeal._engine.doctor.checks import Check, checks_of, stability
+from ordeal._engine.formatting import name_list, one_line
 from ordeal._engine.isolation.command import run_module
+from ordeal._engine.version import version
 from ordeal.config import OrdealConfig
 from ordeal.config.options import DEFAULT_PATH
 
 #: How long and how far a class is examined: with what follows, in about five seconds.
 SECONDS = 2.0
-RUNS = 500
+RUNS = 1000
 #: How far where it is compared with itself; a slow machine makes fewer runs.
 SHORT_RUNS = 60
 _SHORT_RUNS_MIN = 5
@@ -51,7 +56,7 @@ def examine(config: OrdealConfig, folder: Path) -> Iterator[Check]:
 
 def _short_runs(runs: int) -> int:
     """Return how many runs to compare, where ``runs`` fit into the time."""
-    return SHORT_RUNS if runs >= RUNS else max(_SHORT_RUNS_MIN, min(SHORT_RUNS, runs // _SHORT_SHARE))
+    return max(_SHORT_RUNS_MIN, min(SHORT_RUNS, runs // _SHORT_SHARE))
 
 
 def _of(subject: str, check: Check) -> Check:
@@ -106,3 +111,15 @@ def environment(config: OrdealConfig, folder: Path) -> Iterator[Check]:
             yield Check(name, "ok", f"{free >> 20} MiB free in {place}")
     if not Path(DEFAULT_PATH).exists() and not (folder / "pyproject.toml").exists():
         yield Check("project", "ok", "no ordeal.toml here")
+    yield Check("versions", "ok", _versions())
+
+
+def _versions() -> str:
+    """Return what runs here, with the plugins that pytest loads."""
+    python = ".".join(map(str, sys.version_info[:3]))
+    plugins = {each.dist.name for each in entry_points(group="pytest11") if each.dist is not None}
+    listed = name_list(sorted(map(one_line, plugins - {"ordeal", "hypothesis"})))
+    return one_line(
+        f"Python {python}, ordeal {version()}, Hypothesis {hypothesis.__version__}; pytest plugins: {listed}",
+        limit=500,
+    )

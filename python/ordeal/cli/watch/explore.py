@@ -106,6 +106,7 @@ def explore_and_watch(flags: ExploreFlags, config: OrdealConfig, options: Explor
     """
     against = {
         "--json": flags.json,
+        "--dashboard": flags.dashboard,
         "--no-seeds": flags.no_seeds,
         "--prune-fixed-seeds": flags.prune_fixed_seeds,
         "--resume": options.resume_from is not None,

@@ -12,6 +12,10 @@ from ordeal._engine.doctor.examine import examined
 MODULE = "unit.samples.ailing"
 
 
+#: Some reasons show only in many runs.
+RUNS = {"Raises": 200, "UncalledFault": 500, "HidesAnswers": 500, "SlowInvariant": 1}
+
+
 def warnings_of(name: str, *targets: str, runs: int = 60) -> list[Check]:
     order = {"class": f"{MODULE}:{name}", "targets": [MODULE, *targets], "seed": 42, "max_runs": runs, "max_time": 60}
     return [check for check in checks_of(examined(order)) if check.status != "ok"]
@@ -37,11 +41,13 @@ def test_a_clean_machine_is_told_nothing(name: str) -> None:
         ("OneState", "invariants", "invariant `holds` saw one state in "),
         ("NeverReached", "properties", "sometimes `crowded` was never true"),
         ("Swallows", "swallowed exceptions", "rule `broken` swallows AttributeError in "),
+        ("HidesAnswers", "swallowed exceptions", "rule `deliver` swallows KeyError in "),
+        ("SlowInvariant", "speed", "invariant `thorough` takes "),
         ("Generating", "copies", "states cannot be copied, so their steps are repeated: `self.inner['numbers']`: "),
     ],
 )
 def test_the_reason_is_named(name: str, check: str, message: str) -> None:
-    found = [each for each in warnings_of(name, runs=200 if name == "Raises" else 60) if each.name == check]
+    found = [each for each in warnings_of(name, runs=RUNS.get(name, 60)) if each.name == check]
     assert [each.message for each in found if each.message.startswith(message)], found
 
 

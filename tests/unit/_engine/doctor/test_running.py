@@ -26,6 +26,8 @@ def test_a_class_is_examined_once_at_length_and_three_times_shortly(
         result: dict[str, Any] = {
             "total_runs": fit,
             "total_steps": 9,
+            "seconds": 1.0,
+            "stopped_reason": "max_runs",
             "unique_edges": 3,
             "failures": 0,
             "inconclusive": None,
