@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.report import command, host
+
 ROOT = Path(__file__).parent.parent
 AILING = "unit.samples.ailing"
 
@@ -82,9 +84,9 @@ def told(case: Case) -> tuple[list[dict[str, str]], float]:
         settings.write_text(
             f'[explorer]\ntarget_modules = [{targets}]\n{case.settings}\n[[tests]]\nclass = "{case.path}"\n', "utf-8"
         )
-        command = [sys.executable, "-m", "ordeal", "doctor", "--config", str(settings), "--json"]
+        examine = [sys.executable, "-m", "ordeal", "doctor", "--config", str(settings), "--json"]
         began = time.monotonic()
-        done = subprocess.run(command, cwd=ROOT / case.folder, check=False, capture_output=True, text=True)
+        done = subprocess.run(examine, cwd=ROOT / case.folder, check=False, capture_output=True, text=True)
         seconds = time.monotonic() - began
     if not done.stdout:
         return [{"name": "no answer", "message": done.stderr.strip()}], seconds
@@ -93,6 +95,7 @@ def told(case: Case) -> tuple[list[dict[str, str]], float]:
 
 def main(names: list[str]) -> int:
     wrong, all_seconds = 0, []
+    print(f"{host()}\n`{command()}`\n")
     print("| machine | what it suffers from | s | what the doctor says |\n|---|---|---|---|")
     for case in (*PUZZLES, *CLEAN):
         if names and case.name not in names:

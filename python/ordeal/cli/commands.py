@@ -223,13 +223,17 @@ def fleet(**given: Any) -> int:
     show_default=True,
     help="Time of the first run",
 )
+@click.option("--class", "cls", metavar="CLASS", help="Take this class of the package")
+@click.option("-y", "--yes", is_flag=True, help="Take the most promising class without asking")
+@click.option("--ci", type=click.Choice(("github",)), help="Write a workflow that explores on each push and each night")
 @click.option("--dry-run", is_flag=True, help="Print what would be written, as a diff; write nothing")
 @click.option("--json", is_flag=True, help="Print the outcome as JSON")
 def init(**given: Any) -> int:
     """Write a first machine for a package, and run it.
 
     Reads the package, tries the methods of its classes in a process of its own, writes tests/test_ordeal_CLASS.py and
-    an entry in ordeal.toml, and explores it. Writes over no file. Without PACKAGE it takes that of the current folder.
+    an entry in ordeal.toml, and explores it. Writes over no file. Without PACKAGE it takes that of the current folder;
+    of several classes it asks on a terminal which one it is to be.
     """
     return _run("init", given)
 

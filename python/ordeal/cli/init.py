@@ -13,8 +13,15 @@ from typing import Any
 import msgspec
 
 from ordeal._engine.formatting import counted, one_line
-from ordeal._engine.scaffold.packages import FoundClass, FoundPackage, find_class, find_classes, find_package
-from ordeal._engine.scaffold.settings import Change, ignore_change, settings_change
+from ordeal._engine.scaffold.packages import (
+    FoundClass,
+    FoundPackage,
+    find_class,
+    find_class_by_name,
+    find_classes,
+    find_package,
+)
+from ordeal._engine.scaffold.settings import WORKFLOW, Change, ignore_change, settings_change, workflow_change
 from ordeal._engine.scaffold.trying import Tried, explore, try_classes
 from ordeal._engine.scaffold.writing import machine_name, snake, written
 from ordeal._report.formats.document import figures, headline, id_of, ranges
@@ -29,12 +36,18 @@ _LISTED_MAX = 10
 def run(given: Mapping[str, Any]) -> int:
     """Write a machine for a class of a package, and run it. Return the exit code: 0 if it ran."""
     folder = Path.cwd()
-    package, classes = _classes(given["target"], folder)
+    if given["ci"] and WORKFLOW.exists():
+        raise ConfigError(f"{WORKFLOW} is already there", hint="leave `--ci` out, or move the file")
+    package, classes = _classes(given["target"], given["cls"], folder)
     roots = [package.root]
     tried = try_classes([each.path for each in classes[:_TRIED_MAX]], roots)
     chosen, answer = _best(classes, tried)
     _list(package, classes, tried, chosen)
+    if len(classes) > 1 and not given["yes"] and not given["json"] and terminal.can_ask():
+        chosen, answer = _asked(classes[:_LISTED_MAX], tried, chosen, roots)
     changes = _changes(package, answer)
+    if given["ci"]:
+        changes.append(workflow_change())
     if given["dry_run"]:
         for change in changes:
             terminal.write(_diff(change))
@@ -48,11 +61,13 @@ def run(given: Mapping[str, Any]) -> int:
     return _first_run(given, package, chosen, answer, folder)
 
 
-def _classes(target: str | None, folder: Path) -> tuple[FoundPackage, list[FoundClass]]:
+def _classes(target: str | None, name: str | None, folder: Path) -> tuple[FoundPackage, list[FoundClass]]:
     if target is not None and ":" in target:
         package, found = find_class(target, folder)
         return package, [found]
     package = find_package(target, folder)
+    if name is not None:
+        return package, [find_class_by_name(package, name)]
     classes = find_classes(package)
     if not classes:
         raise ConfigError(
@@ -75,6 +90,24 @@ def _best(classes: Sequence[FoundClass], tried: Mapping[str, Tried]) -> tuple[Fo
     return max(working, key=lambda pair: _worth(*pair))
 
 
+def _asked(
+    classes: Sequence[FoundClass], tried: Mapping[str, Tried], best: FoundClass, roots: Sequence[Path]
+) -> tuple[FoundClass, Tried]:
+    """Ask which class it is to be; a wish for one that cannot be explored is answered with the reason."""
+    known = dict(tried)
+    while True:
+        number = terminal.ask_number("Which one?", 1, len(classes), default=classes.index(best) + 1)
+        found = classes[number - 1]
+        if found.path not in known:
+            known |= try_classes([found.path], roots)
+        answer = known[found.path]
+        if answer.working:
+            return found, answer
+        terminal.say(
+            f"{found.path} cannot be explored as it is: {one_line(answer.reason or 'no method could be called')}"
+        )
+
+
 def _worth(found: FoundClass, tried: Tried) -> float:
     changing = sum(name in found.changing for name in tried.working)
     share = len(tried.working) / max(1, len(tried.methods))
@@ -84,13 +117,14 @@ def _worth(found: FoundClass, tried: Tried) -> float:
 def _list(package: FoundPackage, classes: Sequence[FoundClass], tried: Mapping[str, Tried], chosen: FoundClass) -> None:
     modules, number = counted(len(package.files), "module"), counted(len(classes), "class", "classes")
     terminal.say(f"{package.name}: {modules}, {number} with state")
-    for each in classes[:_LISTED_MAX]:
+    for place, each in enumerate(classes[:_LISTED_MAX], start=1):
         told = each.reasons()
         if each.path in tried and tried[each.path].reason:
             told += f"; {one_line(tried[each.path].reason, limit=80)}"
-        terminal.say(f"  {'*' if each is chosen else ' '} {each.path}  {told}")
+        row = f"{place:>4}" if len(classes) > 1 else " "
+        terminal.say(f"{row} {'*' if each is chosen else ' '} {each.path}  {told}")
     if len(classes) > 1:
-        terminal.say("  Another one: `ordeal init MODULE:CLASS`")
+        terminal.say("  Another one: `ordeal init --class CLASS`")
 
 
 def _changes(package: FoundPackage, answer: Tried) -> list[Change]:

@@ -79,3 +79,44 @@ def test_nothing_to_explore_is_said(run: Run) -> None:
     code, out, err = run("init")
     assert (code, out) == (2, "")
     assert err.startswith("error: no class in `shop` has methods that change it\n\nhint: ")
+
+
+OTHER = """
+    class Basket:
+        def __init__(self):
+            self.names = []
+
+        def put(self, name: str) -> None:
+            self.names.append(name)
+
+        def take(self) -> str:
+            return self.names.pop()
+"""
+
+
+def test_a_class_may_be_named_and_a_workflow_written(run: Run) -> None:
+    Path("src/shop/other.py").write_text(dedent(OTHER))
+    code, out, err = run("init", "--class", "Basket", "--ci", "github", "--dry-run")
+    assert code == 0, err
+    assert "+++ tests/test_ordeal_basket.py\n" in out
+    assert "+++ .github/workflows/ordeal.yml\n" in out
+    Path(".github/workflows").mkdir(parents=True)
+    Path(".github/workflows/ordeal.yml").write_text("mine")
+    code, _, err = run("init", "--ci", "github")
+    assert (code, err) == (
+        2,
+        "error: .github/workflows/ordeal.yml is already there\n\nhint: leave `--ci` out, or move the file\n",
+    )
+    code, _, err = run("init", "--class", "Baskt")
+    assert (code, err) == (2, "error: no class named `Baskt` in `shop`\n\nhint: did you mean `Basket`?\n")
+
+
+def test_a_person_is_asked_which_of_several_classes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("src/shop/other.py").write_text(dedent(OTHER))
+    monkeypatch.setattr("ordeal.cli.terminal.can_ask", lambda: True)
+    monkeypatch.setattr("ordeal.cli.terminal.ask_number", lambda *_, default: 3 - default)
+    code, out, err = run("init", "--dry-run")
+    assert code == 0, err
+    assert "   1 * shop:Cart  3 methods change it, add/remove\n   2   shop.other:Basket  2 methods change it" in err
+    assert "+++ tests/test_ordeal_basket.py\n" in out
+    assert "+++ tests/test_ordeal_cart.py\n" in run("init", "--dry-run", "--yes")[1]

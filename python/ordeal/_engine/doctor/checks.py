@@ -214,9 +214,18 @@ def _signature(result: Mapping[str, Any]) -> tuple[Any, ...]:
 def _difference(one: Examined, other: Examined) -> str:
     a, b = _signature(one["result"]), _signature(other["result"])
     for file in sorted({*a[3], *b[3]}):
-        if a[3].get(file) != b[3].get(file):
-            return one_line(
-                f"other lines of {file} ran: {a[3].get(file, 'none')} and {b[3].get(file, 'none')}", limit=300
-            )
+        differ = sorted(_lines(a[3].get(file, "")) ^ _lines(b[3].get(file, "")))
+        if differ:
+            more = f" and {counted(len(differ) - 1, 'more line')}" if differ[1:] else ""
+            return one_line(f"{file}:{differ[0]}{more} ran in one process and not in the other", limit=300)
     words = ("runs", "steps", "edges")
     return ", ".join(f"{x} and {y} {word}" for x, y, word in zip(a[:3], b[:3], words, strict=True) if x != y)
+
+
+def _lines(ranges: str) -> set[int]:
+    """Return the numbers of a text such as ``3,5-7``."""
+    numbers: set[int] = set()
+    for part in filter(None, ranges.split(",")):
+        first, _, last = part.partition("-")
+        numbers |= set(range(int(first), int(last or first) + 1))
+    return numbers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import importlib.machinery
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -180,11 +181,22 @@ def find_class(path: str, folder: Path) -> tuple[FoundPackage, FoundClass]:
     """
     module, _, name = path.partition(":")
     package = find_package(module, folder)
-    known = [each for file_module, file in package.files for each in _classes_of(file_module, file, 1.0, every=True)]
-    found = [each for each in known if each.name == name]
-    if not found:
-        raise ConfigError(f"no class named `{name}` in `{module}`", hint=f"`ordeal init {module}` lists its classes")
-    return package, found[0]
+    return package, find_class_by_name(package, name)
+
+
+def find_class_by_name(package: FoundPackage, name: str) -> FoundClass:
+    """Return the class of ``package`` that ``name`` or ``module:name`` names, the first of several.
+
+    Raises:
+        ConfigError: there is no such class.
+    """
+    known = [each for module, file in package.files for each in _classes_of(module, file, 1.0, every=True)]
+    found = next((each for each in known if name in (each.name, each.path)), None)
+    if found is None:
+        near = difflib.get_close_matches(name, [each.name for each in known], 1)
+        guess = f"did you mean `{near[0]}`?" if near else f"`ordeal init {package.name} --dry-run` lists its classes"
+        raise ConfigError(f"no class named `{name}` in `{package.name}`", hint=guess)
+    return found
 
 
 def parse(file: Path) -> ast.Module | None:

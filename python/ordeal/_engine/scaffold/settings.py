@@ -7,6 +7,46 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+#: What GitHub runs on each push, and at night with another seed.
+WORKFLOW = Path(".github/workflows/ordeal.yml")
+_WORKFLOW_TEXT = """\
+name: ordeal
+on:
+  pull_request:
+  push:
+    branches: [main]
+  schedule:
+    - cron: "0 3 * * *"
+
+jobs:
+  explore:
+    runs-on: ubuntu-latest
+    timeout-minutes: 30
+    env:
+      PYTHONHASHSEED: "0"
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.13"
+      - run: pip install ordeal .
+      - name: Search, the same on each push
+        if: github.event_name != 'schedule'
+        run: ordeal explore --max-time 120 --report html
+      - name: Search longer, elsewhere each night
+        if: github.event_name == 'schedule'
+        run: ordeal explore --max-time 900 --seed "$(date +%Y%m%d)" --report html
+      - name: Keep the report and the failures
+        if: ${{ !cancelled() }}
+        uses: actions/upload-artifact@v4
+        with:
+          name: ordeal
+          path: |
+            .ordeal/report
+            .ordeal/seeds
+          include-hidden-files: true
+          if-no-files-found: ignore
+"""
 IGNORED = (".ordeal/*", "!.ordeal/seeds/")
 
 
@@ -38,6 +78,11 @@ def settings_change(path: Path, class_path: str, module: str) -> Change | None:
     if _classes(before) is None or class_path in (_classes(before) or ()) or _classes(text) is None:
         return None
     return Change(path, text, entry, is_new=False)
+
+
+def workflow_change() -> Change:
+    """Return the workflow of GitHub Actions, which is not there yet."""
+    return Change(WORKFLOW, _WORKFLOW_TEXT, _WORKFLOW_TEXT, is_new=True)
 
 
 def _classes(text: str) -> Sequence[str] | None:
