@@ -101,9 +101,8 @@ class _Trial:
     def _choose_constructor(self) -> str:
         if inspect.isabstract(self._cls):
             return "it is abstract"
-        parameters = self._parameters(self._cls, skip=0, makes=True)
-        if parameters is None:
-            return "its constructor has no signature"
+        # One that says nothing of its arguments, as that of a subclass of `dict`, may do without any.
+        parameters = self._parameters(self._cls, skip=0, makes=True) or []
         errors: Counter[str] = Counter()
         best: tuple[int, tuple[Candidate, ...]] = (0, ())
         for choice in _choices(parameters, _CONSTRUCTORS_MAX):
@@ -190,7 +189,11 @@ class _Trial:
                 if not found:
                     found.append(_Parameter(each.name, False, [_OMITTED, LIST, *ANYTHING]))
                 continue
-            options = [] if skips and each.kind is each.POSITIONAL_ONLY else self._options(each, makes=makes)
+            options = self._options(each, makes=makes)
+            if skips and each.kind is each.POSITIONAL_ONLY:
+                options = []
+            elif getattr(function, "__name__", "") in SYMBOLS:
+                options = [self._instances(), *options]
             is_optional = each.default is not each.empty
             if is_optional and (not options or len(found) >= _PARAMETERS_MAX):
                 skips = True
@@ -439,7 +442,10 @@ def _invoke(function: Any, parameters: Sequence[_Parameter], values: Sequence[An
 
 
 def _call(thing: Any, method: _Method, values: Sequence[Any]) -> Any:
-    return _invoke(getattr(thing, method.name), method.parameters, values)
+    result = _invoke(getattr(thing, method.name), method.parameters, values)
+    if result is NotImplemented and method.form == "operator" and method.name != "__eq__":
+        raise TypeError("it takes no such operand")  # as the operator itself would say
+    return result
 
 
 def _consumed(result: Any, method: _Method) -> Any:

@@ -101,6 +101,10 @@ VAULT = '''
             if len(self.spans) > 2:
                 self.spans.remove((span.begin, span.end))
 
+    class Purse(dict):
+        def __or__(self, value, /):
+            return dict.__or__(self, value)
+
     class Table:
         def __init__(self, place: str = ":memory:"):
             self.rows = sqlite3.connect(place)
@@ -122,7 +126,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tried]:
     folder = tmp_path_factory.mktemp("project")
     (folder / "vault.py").write_text(dedent(VAULT))
     (folder / "precious").write_text("x")
-    names = ("Vault", "Chain", "Needs", "Table", "Spans")
+    names = ("Vault", "Chain", "Needs", "Table", "Spans", "Purse")
     found = try_classes([*(f"vault:{name}" for name in names), "no_module:X"], [folder])
     assert (folder / "precious").exists()
     assert sorted(path.name for path in folder.iterdir()) == ["precious", "vault.py"]
@@ -180,6 +184,13 @@ def test_guesses_that_turn_out_wrong_are_no_rules(tried: dict[str, Tried]) -> No
     merge, discard = spans.methods[1:]
     assert [(each.name, each.keyword) for each in merge.parameters] == [("strict", True)]
     assert discard.left_out == "AttributeError: 'int' object has no attribute 'begin'"
+
+
+@pytest.mark.slow
+def test_an_operator_gets_what_it_takes(tried: dict[str, Tried]) -> None:
+    (unite,) = (each for each in tried["vault:Purse"].methods if each.name == "__or__")
+    assert not unite.left_out
+    assert [each.type for each in unite.parameters] == ["Purse"]
 
 
 @pytest.mark.slow
