@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-START_SECONDS = 90.0
+START_SECONDS = 120.0
 #: How many processors each node says that it has: room for the member of a node that is lost.
 PROCESSORS = 2
 
@@ -68,8 +68,21 @@ class Cluster:
         _wait_for(lambda: _listens(host, int(port)))
 
     def start_node(self) -> None:
-        """Start another node."""
+        """Start another node, and wait until it has joined. One that a busy machine keeps from it is started again."""
+        joined, before = self._joined(), len(self.nodes)
         self.nodes.append(self.start(self.commands[1]))
+
+        def is_there() -> bool:
+            if self.nodes[before].poll() is not None:
+                self.nodes[before] = self.start(self.commands[1])
+            return self._joined() > joined
+
+        _wait_for(is_there)
+
+    def _joined(self) -> int:
+        """Return how many nodes have said that they joined; the head of Ray says it of itself as well."""
+        text = self.log.read_text(encoding="utf-8", errors="replace")
+        return text.count("Ray runtime started.") if self.kind == "ray" else text.count("Registered to:")
 
     def end(self) -> None:
         """End all processes, by their ids."""
@@ -90,7 +103,6 @@ def running(kind: str, folder: Path, *, nodes: int = 2, processors: int = PROCES
         cluster.start_head()
         for _ in range(nodes):
             cluster.start_node()
-        _wait_for(lambda: _nodes_of(cluster) >= nodes)
         yield cluster
     finally:
         cluster.end()
@@ -113,16 +125,6 @@ def _ray(folder: Path, processors: int) -> tuple[str, list[list[str]]]:
     head += ["--include-dashboard", "false", "--temp-dir", str(folder / "t"), "--node-ip-address", "127.0.0.1"]
     node = [*start, "--address", f"127.0.0.1:{port}", "--num-cpus", str(processors)]
     return f"ray://127.0.0.1:{client}", [head, node]
-
-
-def _nodes_of(cluster: Cluster) -> int:
-    """Return how many nodes have said that they joined."""
-    text = cluster.log.read_text(encoding="utf-8", errors="replace")
-    for node in cluster.nodes:
-        if node.poll() is not None:
-            raise RuntimeError(f"a node ended:\n{text[-2000:]}")
-    # The head of Ray says it of itself as well.
-    return text.count("Ray runtime started.") - 1 if cluster.kind == "ray" else text.count("Registered to:")
 
 
 def _listens(host: str, port: int) -> bool:
