@@ -167,6 +167,7 @@ def machine_mutation_json(sources: Sequence[Source], judgement: MachineJudgement
         "score": score_json(Score.of(judgement.verdicts)),
         "seconds": round(judgement.seconds, 3),
         "judging_seconds": round(judgement.judging_seconds, 3),
+        "judging_cpu_seconds": round(judgement.cpu_seconds, 3),
         "interrupted": judgement.was_interrupted,
         "machines": msgspec.to_builtins(judgement.machines),
         "suggestions": [{"text": each.relation.text, **msgspec.to_builtins(each)} for each in judgement.suggestions],

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +34,7 @@ from ordeal._engine.storage.trace_file import Trace
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 
-BATCH = 50
+BATCH = 100
 #: What a rule may take in a replay: mutants that hang are judged so often that the usual limit takes too long.
 RULE_SECONDS = 0.2
 FORCED_MAX = 5
@@ -85,6 +86,7 @@ class Judge:
         self._live = LiveFunctions(self._paths)
         for number, path in enumerate(self._order.machines):
             self._prepare(number, path)
+        before = _cpu_seconds()
         reached: list[Mutant] = []
         for mutant in self._order.mutants:
             if mutant.function is None:
@@ -101,6 +103,7 @@ class Judge:
                 each for ended in run_jobs(map(self._job, waiting), self._order.workers) for each in self._take(ended)
             ]
             waiting = left
+        self._say({"judged": True, "cpu": _cpu_seconds() - before})
         self._suggest([mutant for mutant in reached if mutant.id in set(self._differing)])
 
     # The traces
@@ -305,6 +308,12 @@ def _said(job: Job, problem: str) -> list[Message]:
     if raised or ended.signal or ended.is_late:
         raise Refused(f"{problem}: {raised or 'its process did not come to an end'}")
     return ended.said
+
+
+def _cpu_seconds() -> float:
+    """Return what this process and its forks have used so far."""
+    used = (resource.getrusage(each) for each in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 @contextmanager

@@ -40,7 +40,10 @@ class MachineOptions:
 
 @dataclass
 class MachineJudgement:
-    """What machines say of all mutants, in their order. ``seconds`` are those after the traces were drawn."""
+    """What machines say of all mutants, in their order, and the time it took.
+
+    ``judging_seconds`` and ``cpu_seconds`` are those from when the traces were drawn until the last verdict.
+    """
 
     verdicts: list[Verdict] = field(default_factory=list)
     findings: dict[str, Finding] = field(default_factory=dict)
@@ -48,6 +51,7 @@ class MachineJudgement:
     suggestions: list[Suggestion] = field(default_factory=list)
     seconds: float = 0.0
     judging_seconds: float = 0.0
+    cpu_seconds: float = 0.0
     was_interrupted: bool = False
 
     @property
@@ -80,6 +84,9 @@ def judge_with_machines(
                 for message in messages:
                     if "machine" in message:
                         judging_since = monotonic()
+                    elif "judged" in message:
+                        judgement.judging_seconds = monotonic() - judging_since
+                        judgement.cpu_seconds = message["cpu"]
                     verdict = _take(message, judgement, by_id)
                     if verdict is not None:
                         progress(verdict)
@@ -92,7 +99,7 @@ def judge_with_machines(
         verdict_of(mutant, findings[mutant.id]) if mutant.id in findings else Verdict(mutant, "not run")
         for mutant in mutants
     ]
-    judgement.seconds, judgement.judging_seconds = monotonic() - began, monotonic() - judging_since
+    judgement.seconds = monotonic() - began
     if not findings and not judgement.was_interrupted:
         raise NoVerdictError("the process that judges ended without an answer", hint="`ordeal explore` shows why")
     return judgement
