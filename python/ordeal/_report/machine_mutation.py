@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ordeal._engine.formatting import counted, one_line
-from ordeal._engine.mutation.machines.evidence import KillTable
+from ordeal._engine.mutation.machines.evidence import Finding, KillTable
 from ordeal._engine.mutation.machines.relations import Suggestion
 from ordeal._engine.mutation.machines.running import MachineJudgement
 from ordeal._engine.mutation.source import Source
@@ -27,7 +27,7 @@ def machine_mutation_text(sources: Sequence[Source], judgement: MachineJudgement
     parts += _never_reached(judgement.verdicts)
     parts += _not_run(judgement.verdicts)
     parts += _suggestions(judgement)
-    parts.append(_tables(judgement))
+    parts.append(tables_text(judgement))
     parts.append(_summary(judgement))
     return "\n".join(part for part in parts if part)
 
@@ -36,18 +36,26 @@ def _survivor(source: Source, verdict: Verdict, judgement: MachineJudgement) -> 
     mutant, finding = verdict.mutant, judgement.findings[verdict.mutant.id]
     head = f"{mutant.shown}:{mutant.line}  {mutant.name or 'module'}  survived  {mutant.operator}  {mutant.id}"
     diff = "\n".join(f"  {line}" for line in difference(source, mutant).split("\n"))
+    told = "".join(f"  {one_line(line)}\n" for line in why_it_survived(finding, judgement))
+    return f"{one_line(head)}\n{diff}\n{told}"
+
+
+def why_it_survived(finding: Finding, judgement: MachineJudgement) -> list[str]:
+    """Return why machines did not notice a mutant, in lines; nothing where they did."""
+    if not finding.why_it_survived:
+        return []
+    if finding.word == "uncovered":
+        return ["no trace of a machine runs this"]
     of_all = f", of the {finding.traces} that do" if finding.replays < finding.traces else ""
     ran = f"{counted(finding.replays, 'trace')} ran this{of_all}, and nothing failed"
     found = finding.difference
     if found is None:
-        why = "no state differs from that of the original"
-    else:
-        why = (
-            f"state differs at step {found.step} of trace {found.trace} ({found.rule}): "
-            f"{found.path} {found.mutant}, was {found.original}"
-        )
-        ran = f"{ran}; {_readers(found.attribute, judgement)}"
-    return f"{one_line(head)}\n{diff}\n  {one_line(why)}\n  {one_line(ran)}\n"
+        return ["no state differs from that of the original", ran]
+    why = (
+        f"state differs at step {found.step} of trace {found.trace} ({found.rule}): "
+        f"{found.path} {found.mutant}, was {found.original}"
+    )
+    return [why, f"{ran}; {_readers(found.attribute, judgement)}"]
 
 
 def _readers(attribute: str, judgement: MachineJudgement) -> str:
@@ -76,6 +84,11 @@ def _not_run(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def _suggestions(judgement: MachineJudgement) -> list[str]:
+    lines = suggestion_lines(judgement)
+    return ["\n".join(map(one_line, lines)) + "\n"] if lines else []
+
+
+def suggestion_lines(judgement: MachineJudgement) -> list[str]:
     """Return what no invariant says, though it was so in all states: whether it must be so is for a person."""
     shown: dict[tuple[str, ...], Suggestion] = {}
     for each in judgement.suggestions:
@@ -94,10 +107,11 @@ def _suggestions(judgement: MachineJudgement) -> list[str]:
         )
         places = (mutants[name] for name in each.survivors)
         lines.append(f"    broken by {_some([f'{place.name}:{place.line} {place.id}' for place in places])}")
-    return ["\n".join(map(one_line, lines)) + "\n"] if shown else []
+    return lines if shown else []
 
 
-def _tables(judgement: MachineJudgement) -> str:
+def tables_text(judgement: MachineJudgement) -> str:
+    """Return the tables of kills, and what kills nothing."""
     table = judgement.table
     reads = {name: found for machine in judgement.machines for name, found in machine.reads.items()}
     width = max((len(name) for name in table.invariants), default=0)
@@ -113,7 +127,7 @@ def _tables(judgement: MachineJudgement) -> str:
     unread = [name for machine in judgement.machines for name in machine.unread]
     if unread:
         lines.append(f"not read by any invariant: {', '.join(unread)}")
-    lines += _kills_nothing(table)
+    lines += kills_nothing(table)
     return "\n".join(map(one_line, lines)) + "\n"
 
 
@@ -127,7 +141,8 @@ def _counts(what: str, counts: dict[str, int]) -> list[str]:
     return [f"kills by {what}: {', '.join(found)}"] if found else []
 
 
-def _kills_nothing(table: KillTable) -> list[str]:
+def kills_nothing(table: KillTable) -> list[str]:
+    """Return what had no part in any kill, in lines."""
     silent = [name for name, number in table.faults.items() if not number]
     weak = [name for name, row in table.invariants.items() if not row.kills]
     return [
@@ -142,12 +157,7 @@ def _summary(judgement: MachineJudgement) -> str:
     by = ", ".join(f"{kind} {kinds[kind]}" for kind in ("assertion", "exception") if kinds.get(kind))
     words = [f"{word} {counts[word]}{f' ({by})' if word == 'killed' and by else ''}" for word in WORDS if counts[word]]
     why = Counter(finding.why_it_survived for finding in judgement.findings.values())
-    lines = [
-        f"machine {machine.name}: {counted(machine.traces, 'trace')}, {counted(machine.steps, 'step')}"
-        + (f", {machine.left_out} left out, for they do not run twice alike" if machine.left_out else "")
-        + (", cut short by its time: the next time others may be found" if machine.cut_short else "")
-        for machine in judgement.machines
-    ]
+    lines = machine_lines(judgement)
     lines.append(f"{counted(len(judgement.verdicts), 'mutant')}  {'  '.join(words)}  {judgement.seconds:.1f} s")
     survived = [f"{name} {why[name]}" for name in ("state differs", "nothing differs", "never reached") if why[name]]
     if survived:
@@ -157,6 +167,16 @@ def _summary(judgement: MachineJudgement) -> str:
         asserted = kinds.get("assertion", 0)
         lines.append(f"assertion score {asserted}/{judged} ({asserted * 1000 // judged / 10} %)")
     return "\n".join(map(one_line, lines)) + "\n" + score_text(Score.of(judgement.verdicts))
+
+
+def machine_lines(judgement: MachineJudgement) -> list[str]:
+    """Return a line about each machine and its traces."""
+    return [
+        f"machine {machine.name}: {counted(machine.traces, 'trace')}, {counted(machine.steps, 'step')}"
+        + (f", {machine.left_out} left out, for they do not run twice alike" if machine.left_out else "")
+        + (", cut short by its time: the next time others may be found" if machine.cut_short else "")
+        for machine in judgement.machines
+    ]
 
 
 def machine_mutation_json(sources: Sequence[Source], judgement: MachineJudgement) -> dict[str, Any]:

@@ -38,11 +38,20 @@ def survivor_text(source: Source, verdict: Verdict) -> str:
     mutant = verdict.mutant
     head = f"{mutant.shown}:{mutant.line}  {mutant.name or 'module'}  survived  {mutant.operator}  {mutant.id}"
     diff = "\n".join(f"  {line}" for line in difference(source, mutant).split("\n"))
+    return f"{one_line(head)}\n{diff}\n  {_passed(verdict)}\n"
+
+
+def _passed(verdict: Verdict) -> str:
+    """Return who ran a survivor, and did not notice."""
+    if verdict.word == "uncovered":
+        return "no test runs this"
+    if verdict.route == "machine":
+        return f"{counted(verdict.tests, 'trace')} of machines ran this, and nothing failed"
     ran = "test ran this and passed" if verdict.tests == 1 else "tests ran this and passed"
     if verdict.route == "import":
         ran = "test passed, with this imported" if verdict.tests == 1 else "tests passed, with this imported"
     nearest = one_line(f"; nearest: {verdict.nearest}") if verdict.nearest else ""
-    return f"{one_line(head)}\n{diff}\n  {verdict.tests} {ran}{nearest}\n"
+    return f"{verdict.tests} {ran}{nearest}"
 
 
 def mutation_text(sources: Sequence[Source], judgement: Judgement) -> str:

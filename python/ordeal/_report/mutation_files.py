@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import importlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
 from ordeal._engine.formatting import counted, one_line
+from ordeal._engine.mutation.machines.running import MachineJudgement
 from ordeal._engine.mutation.running import Judgement
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import DETECTED, WORDS, Score, Verdict, weakest_first
+from ordeal._engine.mutation.verdicts import DETECTED, WORDS, Score, Verdict, Word, weakest_first
 from ordeal._engine.version import version
 from ordeal._report.formats.document import contained, junit_text
 from ordeal._report.formats.github import annotation
 from ordeal._report.formats.sarif import RESULTS_MAX, SCHEMA
 from ordeal._report.html.page import TEMPLATES
+from ordeal._report.machine_mutation import why_it_survived
+from ordeal._report.machine_tables import machine_tables
 from ordeal._report.mutation import difference, score_text
 from ordeal._report.stryker import stryker_json
 
@@ -51,7 +54,11 @@ def mutation_junit(sources: Sequence[Source], judgement: Judgement) -> str:
 
 def _told(verdict: Verdict) -> str:
     if verdict.word == "uncovered":
-        return f"no test runs this: {verdict.mutant.operator}"
+        who = "trace of a machine" if verdict.route == "machine" else "test"
+        return f"no {who} runs this: {verdict.mutant.operator}"
+    if verdict.route == "machine":
+        note = f"; {verdict.note}" if verdict.note else ""
+        return one_line(f"{counted(verdict.tests, 'trace')} ran this, nothing failed: {verdict.mutant.operator}{note}")
     nearest = f"; nearest: {verdict.nearest}" if verdict.nearest else ""
     return one_line(f"{counted(verdict.tests, 'test')} passed with this: {verdict.mutant.operator}{nearest}")
 
@@ -136,8 +143,16 @@ def mutation_badge(_sources: Sequence[Source], judgement: Judgement) -> dict[str
     }
 
 
-def mutation_page(sources: Sequence[Source], judgement: Judgement) -> str:
-    """Return a page that needs nothing beside it: the score, and each line where nothing noticed, with its diff."""
+def mutation_page(
+    sources: Sequence[Source],
+    judgement: Judgement,
+    machines: MachineJudgement | None = None,
+    by_tests: Mapping[str, Word] | None = None,
+) -> str:
+    """Return a page that needs nothing beside it: the score, and each line where nothing noticed, with its diff.
+
+    Of ``machines`` it has the tables; of ``by_tests``, the words of the tests where both judged, who notices what.
+    """
     jinja = importlib.import_module("jinja2")
     environment = jinja.Environment(
         loader=jinja.FileSystemLoader(TEMPLATES),
@@ -153,12 +168,13 @@ def mutation_page(sources: Sequence[Source], judgement: Judgement) -> str:
         version=version(),
         verdict=score_text(score).strip(),
         figures=[(word, counts[word]) for word in WORDS if counts[word]],
-        files=[_file(source, judgement) for source in sources],
+        files=[_file(source, judgement, machines) for source in sources],
+        machines=machine_tables(machines, by_tests or {}) if machines is not None else None,
     )
     return page.strip() + "\n"
 
 
-def _file(source: Source, judgement: Judgement) -> dict[str, Any]:
+def _file(source: Source, judgement: Judgement, machines: MachineJudgement | None) -> dict[str, Any]:
     verdicts = [each for each in judgement.verdicts if each.mutant.shown == source.shown]
     score = Score.of(verdicts)
     return {
@@ -172,7 +188,8 @@ def _file(source: Source, judgement: Judgement) -> dict[str, Any]:
                 "word": each.word,
                 "line": each.mutant.line,
                 "name": one_line(each.mutant.name or "module"),
-                "told": _told(each),
+                "told": [_told(each)] if each.route != "machine" else [],
+                "why": why_it_survived(machines.findings[each.mutant.id], machines) if machines is not None else [],
                 "diff": difference(source, each.mutant).split("\n"),
             }
             for each in sorted(verdicts, key=lambda each: each.mutant.line)

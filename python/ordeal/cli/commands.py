@@ -258,10 +258,10 @@ def init(**given: Any) -> int:
 )
 @click.option(
     "--with",
-    type=click.Choice(("tests", "machines")),
+    type=click.Choice(("tests", "machines", "both")),
     default="tests",
     show_default=True,
-    help="Who judges: the tests of pytest, or the machines of ordeal.toml",
+    help="Who judges: the tests of pytest, the machines of ordeal.toml, or both",
 )
 @click.option(
     "--runs",

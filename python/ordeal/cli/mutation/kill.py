@@ -16,7 +16,8 @@ from ordeal._engine.mutation.mutants import CHIMP, Mutant, mutants_of
 from ordeal._engine.mutation.operators import PRESETS
 from ordeal._engine.mutation.source import Source
 from ordeal.cli import terminal
-from ordeal.cli.mutation.mutate import machine_options, operators_of, sources_of
+from ordeal.cli.mutation.machines import machine_options
+from ordeal.cli.mutation.mutate import operators_of, sources_of
 from ordeal.errors import ConfigError, OrdealError
 
 

@@ -10,13 +10,14 @@ from typing import Any
 
 from ordeal._engine.formatting import one_line
 from ordeal._engine.mutation.accepted import accept
+from ordeal._engine.mutation.machines import kept_judgement
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.running import Judgement
 from ordeal._engine.mutation.saved import Saved, load
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import Verdict
 from ordeal._report.mutation import difference, survivor_text
-from ordeal._report.mutation_files import FORMATS
+from ordeal._report.mutation_files import FORMATS, mutation_page
 from ordeal.cli import terminal
 from ordeal.errors import ConfigError
 
@@ -105,7 +106,9 @@ def _report(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
     by_name = {verdict.mutant.shown: _source_of(verdict.mutant) for verdict in judgement.verdicts}
     name, make = FORMATS[word]
     path = Path(".ordeal", "mutate", name)
-    text = make([by_name[each] for each in shown], judgement)
+    files = [by_name[each] for each in shown]
+    machines = kept_judgement.of_last(Path.cwd(), judgement.verdicts) if word == "html" else None
+    text = make(files, judgement) if machines is None else mutation_page(files, judgement, *machines)
     try:
         path.write_text(text if isinstance(text, str) else json.dumps(text, indent=2) + "\n", "utf-8")
     except OSError as error:

@@ -15,19 +15,18 @@ from typing import Any
 from ordeal._engine.formatting import counted, one_line
 from ordeal._engine.mutation import saved
 from ordeal._engine.mutation.accepted import accepted
-from ordeal._engine.mutation.machines.running import MachineJudgement, MachineOptions, judge_with_machines
+from ordeal._engine.mutation.machines import kept_judgement
 from ordeal._engine.mutation.mutants import CHIMP, Mutant, mutants_of
 from ordeal._engine.mutation.operators import OPERATORS, PRESETS
 from ordeal._engine.mutation.running import Judgement, NoVerdictError, judge_with_pytest
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.targets import changed_lines, files_of
 from ordeal._engine.mutation.verdicts import Score, Verdict
-from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text
 from ordeal._report.mutation import mutation_json, mutation_text
 from ordeal._report.stryker import stryker_json
 from ordeal.cli import terminal
 from ordeal.cli.mutation import last
-from ordeal.config import load_config_for
+from ordeal.cli.mutation.machines import by_both, by_machines, machine_options
 from ordeal.errors import ConfigError
 
 _INTERRUPTED = 130
@@ -62,8 +61,13 @@ def run(given: Mapping[str, Any]) -> int:
     terminal.say(f"{counted(len(mutants), 'mutant')} of {_named(given)}, {counted(workers, 'worker')}")
     progress = _Progress(len(mutants))
     if given["with"] == "machines":
-        return _by_machines(given, sources, mutants, workers, progress.take)
+        return _exit_code(by_machines(given, sources, mutants, workers, progress.take), given["threshold"])
+    if given["with"] == "both":
+        machine_options(given, workers)  # what is wrong with them is said before the tests have run
     judgement = _by_tests(given, sources, mutants, workers, progress.take)
+    if given["with"] == "both" and not judgement.was_interrupted:
+        beside = _Progress(len(mutants)).take
+        return _exit_code(by_both(given, sources, judgement, workers, beside), given["threshold"])
     _write(given, sources, judgement)
     return _exit_code(judgement, given["threshold"])
 
@@ -99,6 +103,7 @@ def _by_tests(
         progress=take,
     )
     saved.save(folder, key, judgement)
+    kept_judgement.forget(folder)
     return judgement
 
 
@@ -106,44 +111,6 @@ def sources_of(paths: Sequence[str]) -> list[Source]:
     """Return the files that paths name."""
     folder = Path.cwd()
     return [Source.of(path, _shown(path, folder)) for path in files_of(paths, folder)]
-
-
-def _by_machines(
-    given: Mapping[str, Any],
-    sources: Sequence[Source],
-    mutants: Sequence[Mutant],
-    workers: int,
-    progress: Callable[[Verdict], None],
-) -> int:
-    """Judge mutants by machines, and print the report. Return the exit code."""
-    options = machine_options(given, workers)
-    judgement = judge_with_machines(sources, mutants, options, folder=Path.cwd(), progress=progress)
-    if given["json"]:
-        terminal.write(json.dumps(machine_mutation_json(sources, judgement), indent=2) + "\n")
-    else:
-        terminal.write(machine_mutation_text(sources, judgement))
-    return _exit_code(judgement, given["threshold"])
-
-
-def machine_options(given: Mapping[str, Any], workers: int) -> MachineOptions:
-    """Return how the machines of the configuration judge.
-
-    Raises:
-        ConfigError: it names none.
-    """
-    config = load_config_for((), given["config"])
-    if not config.tests:
-        raise ConfigError(
-            f"{given['config']} names no machine", hint='add an entry [[tests]] with class = "module:Class"'
-        )
-    return MachineOptions(
-        tuple(test.class_path for test in config.tests),
-        tuple(config.explorer.target_modules),
-        runs=given["runs"],
-        seed=given["seed"],
-        workers=workers,
-        matrix=given["matrix"],
-    )
 
 
 def _named(given: Mapping[str, Any]) -> str:
@@ -241,7 +208,7 @@ def _save(path: Path, text: str) -> None:
         raise ConfigError(f"`{path}` cannot be written: {error.strerror}", hint="name another file") from None
 
 
-def _exit_code(judgement: Judgement | MachineJudgement, threshold: float | None) -> int:
+def _exit_code(judgement: Judgement, threshold: float | None) -> int:
     if judgement.was_interrupted:
         return _INTERRUPTED
     percent = Score.of(judgement.verdicts).percent

@@ -89,3 +89,6 @@ def test_a_survivor_is_named_with_the_state_that_differs(run: Run) -> None:
     )
     assert (gap["verdict"], gap["difference"]["path"]) == ("survived", "drawer.given_back")
     assert document["machines"][0]["unread"] == ["drawer.given_back"]
+    assert "no invariant" not in run("mutate", "show", gap["id"])[1]
+    assert run("mutate", "report", "html")[0] == 0
+    assert "no invariant reads drawer.given_back" in Path(".ordeal/mutate/mutation.html").read_text()

@@ -132,7 +132,7 @@ def verdict_of(mutant: Mutant, finding: Finding) -> Verdict:
         mutant,
         finding.word,
         kill.by if kill is not None else "",
-        finding.traces,
+        finding.replays,
         "machine",
         finding.note or finding.why_it_survived,
     )

@@ -1,0 +1,94 @@
+"""Machines as judges of mutants, alone or beside the tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ordeal._engine.mutation import saved
+from ordeal._engine.mutation.machines import kept_judgement
+from ordeal._engine.mutation.machines.beside_tests import together
+from ordeal._engine.mutation.machines.running import MachineJudgement, MachineOptions, judge_with_machines
+from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.running import Judgement
+from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.verdicts import Verdict
+from ordeal._report.both_judges import both_json, both_text
+from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text
+from ordeal.cli import terminal
+from ordeal.config import load_config_for
+from ordeal.errors import ConfigError
+
+
+def by_machines(
+    given: Mapping[str, Any],
+    sources: Sequence[Source],
+    mutants: Sequence[Mutant],
+    workers: int,
+    progress: Callable[[Verdict], None],
+) -> Judgement:
+    """Judge mutants by machines, print the report, and keep what they said. Return the verdicts."""
+    found = _judged(given, sources, mutants, workers, progress)
+    if given["json"]:
+        terminal.write(json.dumps(machine_mutation_json(sources, found), indent=2) + "\n")
+    else:
+        terminal.write(machine_mutation_text(sources, found))
+    judgement = Judgement(found.verdicts, was_interrupted=found.was_interrupted)
+    saved.save(Path.cwd(), "", judgement)
+    kept_judgement.keep(Path.cwd(), found, {})
+    return judgement
+
+
+def by_both(
+    given: Mapping[str, Any],
+    sources: Sequence[Source],
+    tests: Judgement,
+    workers: int,
+    progress: Callable[[Verdict], None],
+) -> Judgement:
+    """Judge by machines what tests have judged, print one report, and keep it. Return the verdicts of both."""
+    found = _judged(given, sources, [each.mutant for each in tests.verdicts], workers, progress)
+    verdicts = together(tests.verdicts, found.verdicts)
+    if given["json"]:
+        terminal.write(json.dumps(both_json(sources, verdicts, tests, found), indent=2) + "\n")
+    else:
+        terminal.write(both_text(sources, verdicts, tests, found))
+    interrupted = tests.was_interrupted or found.was_interrupted
+    judgement = Judgement(verdicts, tests.tests, tests.names, tests.flaky, was_interrupted=interrupted)
+    saved.save(Path.cwd(), "", judgement)
+    kept_judgement.keep(Path.cwd(), found, {each.mutant.id: each.word for each in tests.verdicts})
+    return judgement
+
+
+def _judged(
+    given: Mapping[str, Any],
+    sources: Sequence[Source],
+    mutants: Sequence[Mutant],
+    workers: int,
+    progress: Callable[[Verdict], None],
+) -> MachineJudgement:
+    options = machine_options(given, workers)
+    return judge_with_machines(sources, mutants, options, folder=Path.cwd(), progress=progress)
+
+
+def machine_options(given: Mapping[str, Any], workers: int) -> MachineOptions:
+    """Return how the machines of the configuration judge.
+
+    Raises:
+        ConfigError: it names none.
+    """
+    config = load_config_for((), given["config"])
+    if not config.tests:
+        raise ConfigError(
+            f"{given['config']} names no machine", hint='add an entry [[tests]] with class = "module:Class"'
+        )
+    return MachineOptions(
+        tuple(test.class_path for test in config.tests),
+        tuple(config.explorer.target_modules),
+        runs=given["runs"],
+        seed=given["seed"],
+        workers=workers,
+        matrix=given["matrix"],
+    )

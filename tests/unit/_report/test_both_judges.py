@@ -1,0 +1,33 @@
+"""The report of tests and machines together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.unit._report.test_machine_mutation import judgement
+
+from ordeal._engine.mutation.machines.beside_tests import together
+from ordeal._engine.mutation.running import Judgement
+from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.verdicts import Verdict
+from ordeal._report.both_judges import both_json, both_text
+
+
+def test_what_only_machines_notice_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "shop.py"
+    path.write_text("def allowed(age, n):\n    return age >= 18 and n > 2\n")
+    source = Source.of(path, "shop.py")
+    machines = judgement(source)
+    first, second = (each.mutant for each in machines.verdicts)
+    tests = Judgement([Verdict(first, "survived", tests=3), Verdict(second, "uncovered")], tests=3)
+    verdicts = together(tests.verdicts, machines.verdicts)
+    text = both_text([source], verdicts, tests, machines)
+    assert f"only machines             1  shop.py:2 {first.id}\n" in text
+    assert "  no test runs this\n  state differs at step 5 of trace 3 (sell)" in text
+    assert text.endswith("score 1/2 (50.0 %)\n")
+    assert both_json([source], verdicts, tests, machines)["noticed_by"] == {
+        "both": [],
+        "only tests": [],
+        "only machines": [first.id],
+        "nobody": [second.id],
+    }
