@@ -37,8 +37,10 @@ def main() -> int:
         shutil.copytree(ROOT / "examples/shop", project, ignore=shutil.ignore_patterns(".*", "__pycache__"))
         settings = project / "ordeal.toml"
         settings.write_text(settings.read_text("utf-8").replace("verbose = true", "verbose = false"), "utf-8")
-        write_terminal(project, IMAGES / "live.svg")
         write_report(project, IMAGES / "found.svg")
+        # What that search saved the next one would replay.
+        shutil.rmtree(project / ".ordeal")
+        write_terminal(project, IMAGES / "live.svg")
         made = subprocess.run([ordeal(), "report", "html"], cwd=project, capture_output=True, text=True, check=True)
         page = project / made.stdout.strip()
         take(browser, page, IMAGES / "report.png", size=(900, 1500))
@@ -102,7 +104,7 @@ def only_finding(page: str, number: int) -> str:
     """The page with one finding, which is open and begins with its steps."""
     head, *findings = page.split('<details class="finding"')
     summary, _, body = findings[min(number, len(findings)) - 1].partition('<div class="body">')
-    steps = body[body.index("<h4>Step by step") :]
+    steps = body[body.index("<h4>Step by step") : body.index("<h4>When the failure was decided")]
     return f'{head[: head.index("<header>")]}<main><details open class="finding"{summary}<div class="body">{steps}'
 
 

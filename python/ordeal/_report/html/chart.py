@@ -44,6 +44,7 @@ def coverage_chart(points: Sequence[Point], marks: Sequence[Mark], name: str) ->
     chart = pygal.XY(_options(pygal, style_of))
     chart.uuid = name  # else one by chance: the same run makes the same page
     curve = [(max(FIRST_SECONDS, point.seconds), point.edges) for point in thinned(points)]
+    chart.y_labels = ticks(max(edges for _, edges in curve))
     chart.add("edges", _steps(curve), show_dots=False)
     shown = [
         {"value": (max(FIRST_SECONDS, mark.seconds), _height(curve, mark.seconds)), "label": mark.label}
@@ -69,6 +70,10 @@ def _options(pygal: Any, style_of: Any) -> Any:
         major_label_font_size=13,
         legend_font_size=13,
         title_font_size=13,
+        guide_stroke_dasharray="none",
+        guide_stroke_color="var(--line)",
+        major_guide_stroke_dasharray="none",
+        major_guide_stroke_color="var(--line)",
     )
     return pygal.Config(
         style=style,
@@ -91,6 +96,13 @@ def _options(pygal: Any, style_of: Any) -> Any:
         x_value_formatter=lambda seconds: f"{seconds:g}",
         value_formatter=lambda value: f"{value:,.0f}" if isinstance(value, int | float) else str(value),
     )
+
+
+def ticks(most: int) -> list[int]:
+    """Return round numbers from zero past ``most``, about five of them."""
+    power = 10 ** max(0, len(str(most // 5)) - 1)
+    step = next((power * each for each in (1, 2, 5) if power * each * 5 >= most), 10 * power)
+    return list(range(0, most + step, step))
 
 
 def thinned(points: Sequence[Point]) -> list[Point]:

@@ -81,7 +81,9 @@ def _facts(failure: Row) -> list[str]:
     needed = [name for name, is_needed in (failure.get("necessary_faults") or {}).items() if is_needed]
     facts = [] if steps is None else [counted(steps, "step")]
     facts.append(counted(len(needed), "fault") if needed else "no faults")
-    return [*facts, counted(failure["count"], "run"), *([] if failure["shrunk"] else ["not shrunk"])]
+    # A saved failure that was replayed, and not met again.
+    met = [counted(failure["count"], "run")] if failure["count"] else []
+    return [*facts, *met, *([] if failure["shrunk"] else ["not shrunk"])]
 
 
 def _where(place: Row | None) -> list[dict[str, str]]:

@@ -66,14 +66,19 @@ def page_values(document: Mapping[str, Any], views: Mapping[str, TraceView], eve
         "facts": [
             *([f"{new} new"] if 0 < new < findings else []),
             *([session.started.replace("T", " ").replace("+00:00", " UTC")] if session else []),
-            counted(sum(result["total_runs"] for result in results), "run"),
+            _runs(sum(result["total_runs"] for result in results)),
             f"{sum(result['timing']['duration_seconds'] for result in results):.1f} s",
             *([f"random seed {options['seed']}"] if "seed" in options else []),
         ],
         "command": _command(options, results),
         "classes": classes,
-        "environment": _environment(options, session),
+        "environment": _environment(session),
+        "options": [{"what": name, "value": _option_text(value)} for name, value in options.items()],
     }
+
+
+def _runs(number: int) -> str:
+    return f"{number:,} run{'' if number == 1 else 's'}"
 
 
 def _command(options: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> str:
@@ -84,7 +89,7 @@ def _command(options: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -
     return f"ordeal explore{settings} --seed {options.get('seed', results[0]['rng_seed'] if results else 42)}"
 
 
-def _environment(options: Mapping[str, Any], session: SessionBegun | None) -> list[dict[str, str]]:
+def _environment(session: SessionBegun | None) -> list[dict[str, str]]:
     rows = [("ordeal", session.version), ("Run", session.run_id), ("Began", session.started)] if session else []
     rows += [
         ("Python", f"{platform.python_implementation()} {platform.python_version()}"),
@@ -92,7 +97,6 @@ def _environment(options: Mapping[str, Any], session: SessionBegun | None) -> li
         ("System", f"{platform.platform(terse=True)}, {platform.machine()}"),
         ("Processors", str(os.cpu_count() or 1)),
     ]
-    rows += [(f"option {name}", _option_text(value)) for name, value in options.items()]
     return [{"what": what, "value": value} for what, value in rows]
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 import pytest
 
-from ordeal._report.html.chart import POINTS_MAX, Mark, Point, coverage_chart, thinned
+from ordeal._report.html.chart import POINTS_MAX, Mark, Point, coverage_chart, thinned, ticks
 
 POINTS = [Point(0.1 * number, number, number) for number in range(1, 5_000)]
 
@@ -30,3 +31,11 @@ def test_points_are_thinned_to_what_an_eye_tells_apart() -> None:
     assert len(thinned(POINTS)) <= POINTS_MAX + 1
     assert thinned(POINTS)[-1] == POINTS[-1]
     assert thinned(POINTS[:5]) == POINTS[:5]
+
+
+@pytest.mark.parametrize(
+    ("most", "shown"),
+    [(1, [0, 1]), (7, [0, 2, 4, 6, 8]), (215, [0, 50, 100, 150, 200, 250]), (5_000, range(0, 5_001, 1_000))],
+)
+def test_few_round_numbers_stand_beside_the_curve(most: int, shown: Sequence[int]) -> None:
+    assert ticks(most) == list(shown)
