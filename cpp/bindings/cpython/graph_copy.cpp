@@ -163,6 +163,7 @@ py::object GraphCopy::copy_by(const ObjectShape& shape, PyObject* original) {
     case ObjectShape::Kind::kDispatched:
       return copy_by_function(original, shape.function, py::make_tuple(py::handle(original), memo_));
     case ObjectShape::Kind::kHooked:
+    case ObjectShape::Kind::kFinalized:
     case ObjectShape::Kind::kReduced:
       break;
   }
@@ -171,6 +172,10 @@ py::object GraphCopy::copy_by(const ObjectShape& shape, PyObject* original) {
     if (!hook.is_none()) {
       return copy_by_function(original, hook, py::make_tuple(memo_));
     }
+  }
+  if (shape.kind == ObjectShape::Kind::kFinalized) {
+    PyErr_Format(PyExc_TypeError, "a copy of %.200s would end what the original holds", Py_TYPE(original)->tp_name);
+    throw py::error_already_set();
   }
   return copy_reduced(original, shape);
 }

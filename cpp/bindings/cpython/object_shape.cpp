@@ -167,6 +167,20 @@ PyObject* counter_type() {
   return kType;
 }
 
+// Whether objects of the type end something that they hold only the number or the name of: a copy made of their
+// attributes would close the file, or delete the folder, that the original still uses. A class that says how its
+// objects are pickled has thought of that.
+bool is_finalized(PyTypeObject* type) {
+  static PyObject* const kFinalize = member_of("weakref", "finalize");
+  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(kFinalize)) != 0) {
+    return true;
+  }
+  // Types made in C, such as generators, refuse in words of their own.
+  const py::object finalizer = find_in_bases(type, "__del__");
+  return finalizer && Py_TYPE(finalizer.ptr()) != &PyWrapperDescr_Type && is_that_of_object(type, "__reduce__") &&
+         is_that_of_object(type, "__reduce_ex__") && is_that_of_object(type, "__getstate__");
+}
+
 // Shapes that were found in earlier copies, by type. A type has another version whenever it, or a base of it, has
 // changed, and no other type ever has the same; so nothing is held. Guarded by the GIL.
 class KnownShapes {
@@ -228,6 +242,8 @@ std::shared_ptr<const ObjectShape> find_shape(PyTypeObject* type) {
     shape->function = borrowed(counter_type());
   } else if (PyType_IsSubtype(type, &PyModule_Type) != 0) {
     shape->kind = ObjectShape::Kind::kModule;
+  } else if (is_finalized(type)) {
+    shape->kind = ObjectShape::Kind::kFinalized;
   } else if (PyTypeObject* const base = base_of(type); is_plain(type, base)) {
     shape->kind = ObjectShape::Kind::kInstance;
     shape->base = base;

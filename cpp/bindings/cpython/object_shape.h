@@ -23,6 +23,7 @@ struct ObjectShape {
     kModule,
     kDispatched,  // copy.deepcopy has a function for the type
     kHooked,      // has __deepcopy__
+    kFinalized,   // does something when it ends, which a copy of it would do as well
     kReduced,     // by __reduce_ex__
   };
 

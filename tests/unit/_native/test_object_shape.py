@@ -7,8 +7,9 @@ import copyreg
 import datetime
 import decimal
 import fractions
+import tempfile
 import uuid
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -127,3 +128,35 @@ def test_ordered_dictionaries_keep_their_order(value: Any) -> None:
         assert copied["a"] is not value
     copied.move_to_end("b")
     assert list(ordered) == ["b", "c", "a"]
+
+
+class Connection:
+    """Holds the number of a file, and closes that when it goes."""
+
+    closed: ClassVar[list[int]] = []
+
+    def __init__(self) -> None:
+        self.number = 7
+
+    def __del__(self) -> None:
+        self.closed.append(self.number)
+
+
+class Reopened(Connection):
+    """Says how it is copied."""
+
+    def __reduce__(self) -> Any:
+        return Reopened, ()
+
+
+def test_what_ends_something_when_it_goes_is_not_copied() -> None:
+    connection = Connection()
+    with pytest.raises(TypeError, match="a copy of Connection would end what the original holds"):
+        deep_copy([connection], {})
+    assert Connection.closed == []
+    assert isinstance(deep_copy(Reopened(), {}), Reopened)
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory(dir=name) as inner:
+        machine = [tempfile.TemporaryDirectory(dir=inner)]
+        with pytest.raises(TypeError, match="finalize"):
+            deep_copy(machine, {})
+        machine[0].cleanup()
