@@ -19,8 +19,9 @@ from ordeal._engine.execution.settings import Progress, Settings, ShrinkListener
 from ordeal._engine.isolation.live_threads import program_threads, threads_text
 from ordeal._engine.isolation.memory_limit import MEBIBYTE, limited_memory
 from ordeal._engine.parallel.background_compaction import StoreOptions, spool_folder
-from ordeal._engine.parallel.fleet.fleet import Fleet, FleetOutcome
+from ordeal._engine.parallel.fleet.fleet import UNWRITABLE_HINT, Fleet, FleetOutcome
 from ordeal._engine.parallel.fleet.home import BACK_SECONDS, edges_in, pull, when_back
+from ordeal._engine.parallel.fleet.launcher import FleetError
 from ordeal._engine.parallel.fleet.plan import FleetPlan, make_plan
 from ordeal._engine.parallel.fleet.summary import fleet_result
 from ordeal._engine.parallel.supervisor import can_supervise, explore_in_processes, usable_cores
@@ -251,6 +252,8 @@ class Explorer:
             here = {name: values[name] for name in names} | {"workers": 1, "isolate": True, "corpus_dir": corpus.folder}
             # The seeds are what counts; a search runs at least once.
             result = Explorer(self.test_class, **here).run(**given | {"max_runs": 1}, shrink_progress=None)
+        if outcome.trouble and not result.failures:
+            raise FleetError(outcome.trouble, hint=UNWRITABLE_HINT)
         kept = self.options.corpus_dir is not None
         return fleet_result(result, outcome, edges, wrong, kept=kept, seeds=seeds)
 

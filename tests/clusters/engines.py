@@ -51,6 +51,7 @@ class Cluster:
     commands: list[list[str]]
     environment: dict[str, str]
     log: Path
+    heads: int = 0
     head: subprocess.Popen[bytes] | None = None
     nodes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
@@ -63,7 +64,9 @@ class Cluster:
 
     def start_head(self) -> None:
         """Start the head, also after it was killed, and wait until it listens."""
-        self.head = self.start(self.commands[0])
+        self.heads += 1
+        # The folder of a head that was killed may still be that of its nodes.
+        self.head = self.start([each.replace("HEAD", str(self.heads)) for each in self.commands[0]])
         host, _, port = self.address.partition("//")[2].partition(":")
         _wait_for(lambda: _listens(host, int(port)))
 
@@ -122,7 +125,7 @@ def _ray(folder: Path, processors: int) -> tuple[str, list[list[str]]]:
     start = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats"]
     start += ["--object-store-memory", str(100 * 2**20)]
     head = [*start, "--head", "--port", str(port), "--ray-client-server-port", str(client), "--num-cpus", "0"]
-    head += ["--include-dashboard", "false", "--temp-dir", str(folder / "t"), "--node-ip-address", "127.0.0.1"]
+    head += ["--include-dashboard", "false", "--temp-dir", str(folder / "HEAD"), "--node-ip-address", "127.0.0.1"]
     node = [*start, "--address", f"127.0.0.1:{port}", "--num-cpus", str(processors)]
     return f"ray://127.0.0.1:{client}", [head, node]
 

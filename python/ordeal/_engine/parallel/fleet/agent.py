@@ -42,8 +42,12 @@ EXPLORER_MODULE = "ordeal.cli.fleet.member"
 BEAT_SECONDS = 1.0
 #: A member stops when its launcher has said nothing for this long, unless it was told that the launcher leaves.
 LEASE_SECONDS = 30.0
+#: How long after a launcher has removed its record, as it does when the store has no room for another one. A server
+#: that was restarted without its memory has none either, until the launcher writes again.
+GONE_SECONDS = 5.0
 #: How long the process that explores may take to report when it is to stop, then how long to end.
 STOP_SECONDS = 45.0
+SHORT_STOP_SECONDS = 6.0
 #: What is counted over all attempts at a member.
 _PAST = ("runs", "steps")
 _LINE_SIZE_MAX = 2**16
@@ -57,6 +61,7 @@ class _Lease:
     """Whether the launcher is there: it changes its record all the time. No clock but that of this machine counts."""
 
     seen: object = None
+    gone: bool = False
     since: float = field(default_factory=time.monotonic)
 
     def has_ended(self, record: Record | None) -> bool:
@@ -64,8 +69,9 @@ class _Lease:
         state = "" if record is None else text_of(record, "state")
         if state in ("stopping", "ended"):
             return True
+        self.gone = record is None and self.seen is not None
         if record is None:
-            return time.monotonic() - self.since > LEASE_SECONDS
+            return time.monotonic() - self.since > (GONE_SECONDS if self.gone else LEASE_SECONDS)
         if state == "left" or record.get("at") != self.seen:
             self.seen, self.since = record.get("at"), time.monotonic()
         return time.monotonic() - self.since > LEASE_SECONDS
@@ -131,7 +137,7 @@ class Agent:
             if self._record["state"] != "ended":
                 self._record["log"] = _end_of(log)
                 self._say(str(self._record["log"]))
-        for _ in range(10):  # the last record says what was found: worth some patience
+        for _ in range(1 if self._lease.gone else 10):  # the last record says what was found: worth some patience
             if self._tell():
                 break
             time.sleep(BEAT_SECONDS)
@@ -228,7 +234,7 @@ class Agent:
             self._interrupt(child)
 
     def _interrupt(self, child: subprocess.Popen[bytes]) -> None:
-        self._stop_at = time.monotonic() + STOP_SECONDS
+        self._stop_at = time.monotonic() + (SHORT_STOP_SECONDS if self._lease.gone else STOP_SECONDS)
         with contextlib.suppress(ProcessLookupError):
             child.send_signal(signal.SIGINT)
 

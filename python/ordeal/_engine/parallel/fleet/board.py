@@ -46,6 +46,9 @@ class Board(Protocol):
     def get(self, key: str) -> Record | None:
         """Return a record, None if there is none."""
 
+    def remove(self, key: str) -> None:
+        """Delete a record, which a store without room can still do."""
+
     def all(self) -> dict[str, Record]:
         """Return all records by key."""
 
@@ -95,6 +98,12 @@ class DirectoryBoard(Board):
             return None
         except OSError as error:
             raise BoardError(f"{path}: {error.strerror or error}") from error
+
+    def remove(self, key: str) -> None:
+        try:
+            (self._folder / f"{key}.json").unlink(missing_ok=True)
+        except OSError as error:
+            raise BoardError(f"{self._folder}: {error.strerror or error}") from error
 
     def all(self) -> dict[str, Record]:
         try:
@@ -146,6 +155,9 @@ class RedisBoard(Board):
     def get(self, key: str) -> Record | None:
         data = self._asked(lambda: self._client.hget(self._key, key))
         return decoded(data) if isinstance(data, bytes) else None
+
+    def remove(self, key: str) -> None:
+        self._asked(lambda: self._client.hdel(self._key, key))
 
     def all(self) -> dict[str, Record]:
         found = self._asked(lambda: self._client.hgetall(self._key))

@@ -22,7 +22,7 @@ from ordeal._engine.parallel.fleet.board import (
     open_board,
     text_of,
 )
-from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher, launcher_for
+from ordeal._engine.parallel.fleet.launcher import END_SECONDS, SHORT_END_SECONDS, FleetError, Launcher, launcher_for
 from ordeal._engine.parallel.fleet.plan import FleetPlan
 from ordeal.result import ProgressSnapshot
 from ordeal.store.open import shown_address
@@ -34,6 +34,8 @@ CLAIM_SECONDS = 0.3
 BEAT_SECONDS = 2.0
 #: A record that is older is of a launcher that is gone, or of a member that is lost.
 STALE_SECONDS = 15.0
+#: A store that can be read, and not written for this long, is full.
+FULL_SECONDS = 3.0
 #: How often a member is started.
 ATTEMPTS_MAX = 5
 #: What members may take on top of their time: to shrink, and to report.
@@ -42,6 +44,7 @@ GRACE_SECONDS = 150.0
 QUEUE_SECONDS = 24 * 3600.0
 #: A lost member is not started again with less time than this.
 _WORTH_SECONDS = 3.0
+UNWRITABLE_HINT = "free some space, or name a store that this user may write"
 _NOTES_MAX = 10
 _DONE = ("ended", "failed")
 #: Why a member ended that was told to, by this launcher or by somebody else.
@@ -50,7 +53,10 @@ _STOPPED = "interrupted"
 
 @dataclass(slots=True)
 class FleetOutcome:
-    """What the members of a fleet did, all together. ``left`` when they go on without the launcher."""
+    """What the members of a fleet did, all together.
+
+    ``left`` when they go on without the launcher. ``trouble`` is why it was ended before its time, empty if it was not.
+    """
 
     members: int
     seconds: float = 0.0
@@ -59,6 +65,7 @@ class FleetOutcome:
     lost: int = 0
     interrupted: bool = False
     left: bool = False
+    trouble: str = ""
     notes: list[str] = field(default_factory=list)
 
 
@@ -85,8 +92,9 @@ class Fleet:
         self._started = self._beat_due = 0.0
         self._records: dict[str, Record] = {}
         self._past: dict[int, list[tuple[int, int]]] = {}
-        self._away_since = 0.0
+        self._away_since = self._unwritable_since = 0.0
         self._is_other = False
+        self._why_unwritable = ""
 
     def run(self) -> FleetOutcome:
         """Start all members, and return when the last has ended, or with Ctrl-C.
@@ -115,11 +123,15 @@ class Fleet:
         finally:
             if not self._is_other:
                 self._say("left" if leave else "stopping")
-            self._launcher.close(leave=leave)
+            if self._outcome.trouble:
+                # A member that finds no launcher stops.
+                with contextlib.suppress(BoardError):
+                    self._board.remove(LAUNCHER)
+            self._launcher.close(leave=leave, seconds=SHORT_END_SECONDS if self._outcome.trouble else END_SECONDS)
             if self._arrivals is not None:
                 self._arrivals.close()
             self._look()
-            if not leave and not self._is_other:
+            if not leave and not self._is_other and not self._outcome.trouble:
                 self._say("ended")
         return self._summed_up()
 
@@ -171,7 +183,11 @@ class Fleet:
         except BoardError as error:
             if must:
                 message = f"the store cannot be written: {one_line(str(error))}"
-                raise FleetError(message, hint="free some space, or name a store that this user may write") from error
+                raise FleetError(message, hint=UNWRITABLE_HINT) from error
+            self._unwritable_since = self._unwritable_since or time.monotonic()
+            self._why_unwritable = one_line(str(error))
+        else:
+            self._unwritable_since = 0.0
 
     def _start(self, number: int) -> None:
         self._attempts[number] += 1
@@ -190,6 +206,8 @@ class Fleet:
                     self._outcome.interrupted = True
                     return
                 self._say("running")
+                if self._is_full():
+                    return
             states = {number: text_of(self._record(number), "state") for number in self._attempts}
             running = self._launcher.running()
             gone = [number for number in self._attempts if number not in running and states[number] not in _DONE]
@@ -201,6 +219,14 @@ class Fleet:
             self._tell()
             time.sleep(POLL_SECONDS)
         self._note("The members took longer than they may, and were stopped.")
+
+    def _is_full(self) -> bool:
+        """Return whether the store can be read and not written: then nothing that is found can be shared."""
+        since = self._unwritable_since
+        if not since or self._away_since or time.monotonic() - since < FULL_SECONDS:
+            return False
+        self._outcome.trouble = f"the store cannot be written any more: {self._why_unwritable}"
+        return True
 
     def _is_done(self, number: int) -> bool:
         """Return whether a member has ended by itself; a scheduler that ended it may start it again."""
@@ -297,11 +323,15 @@ class Fleet:
                 hint=one_line(text_of(record, "hint"))
                 or f"`ordeal fleet logs {shown_address(self._plan.store)}` says more",
             )
-        if len(silent) == outcome.members and not outcome.interrupted:
+        if len(silent) == outcome.members and not outcome.interrupted and not outcome.trouble:
             raise FleetError(
-                f"none of {counted(outcome.members, 'member')} reached the store",
+                f"none of {counted(outcome.members, 'member')} reached the store"
+                + (f": {self._launcher.trouble}" if self._launcher.trouble else ""),
                 hint="see that the members can reach it, and that ordeal is installed where they run",
             )
+        if absences := self._launcher.absences:
+            times = "once" if absences == 1 else f"{absences} times"
+            self._note(f"The cluster was away {times}; its members were started again.")
         for number in self._attempts:
             record = self._record(number)
             if restarts := int(number_of(record, "restarts")):

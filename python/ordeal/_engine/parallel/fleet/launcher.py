@@ -15,8 +15,9 @@ from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, Fl
 from ordeal.errors import ConfigError, OrdealError
 
 AGENT_MODULE = "ordeal.cli.fleet.agent"
-#: How long members may take to end by themselves.
+#: How long members may take to end by themselves, and how long where they cannot save what they found.
 END_SECONDS = 60.0
+SHORT_END_SECONDS = 6.0
 
 
 class FleetError(OrdealError):
@@ -28,9 +29,13 @@ class Launcher(Protocol):
 
     Attributes:
         restarts: whether lost members are started again by ``start``; schedulers do so themselves.
+        absences: how often the cluster was away and came back.
+        trouble: what went wrong where a member should have started, empty if nothing did or nobody knows.
     """
 
     restarts: bool
+    absences: int = 0
+    trouble: str = ""
 
     def open(self) -> None:
         """Reach the cluster.
@@ -45,8 +50,11 @@ class Launcher(Protocol):
     def running(self) -> set[int]:
         """Return the members that are thought to run or wait for a place."""
 
-    def close(self, *, leave: bool) -> None:
-        """End all members that still run, unless they are to be left, and let go of the cluster. Does not raise."""
+    def close(self, *, leave: bool, seconds: float = END_SECONDS) -> None:
+        """End all members, unless they are to be left, and let go of the cluster. Does not raise.
+
+        They may take ``seconds`` to end by themselves.
+        """
 
 
 def launcher_for(plan: FleetPlan) -> Launcher:
@@ -103,13 +111,13 @@ class LocalLauncher(Launcher):
     def running(self) -> set[int]:
         return {number for number, member in self._members.items() if member.poll() is None}
 
-    def close(self, *, leave: bool) -> None:
+    def close(self, *, leave: bool, seconds: float = END_SECONDS) -> None:
         if leave:
             return
         for member in self._members.values():
             with contextlib.suppress(ProcessLookupError):
                 member.send_signal(signal.SIGTERM)
-        deadline = time.monotonic() + END_SECONDS
+        deadline = time.monotonic() + seconds
         for member in self._members.values():
             try:
                 member.wait(timeout=max(0.1, deadline - time.monotonic()))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import logging
 import time
 from typing import Any
 
 from ordeal._engine.formatting import one_line
 from ordeal._engine.parallel.fleet.endpoint import GREETING_SIZE, host_and_port, listens, must_greet
-from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher, library
-from ordeal._engine.parallel.fleet.on_ray import AWAY_SECONDS_MAX, run_member
+from ordeal._engine.parallel.fleet.launcher import END_SECONDS, FleetError, Launcher, library
+from ordeal._engine.parallel.fleet.on_ray import AWAY_SECONDS_MAX, last_line, run_member
 from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
 
 PORT = 8786
@@ -46,6 +47,9 @@ class DaskLauncher(Launcher):
         self._plan = plan
         self._host, self._port = host_and_port(plan.on, PORT)
         self._dask = library("distributed", "dask")
+        # What it logs while a scheduler is away is no news to people: the report says so.
+        for name in ("distributed", "tornado", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         self._client: Any = None
         self._members: dict[int, Any] = {}
         self._numbers: set[int] = set()
@@ -99,6 +103,10 @@ class DaskLauncher(Launcher):
         if self._client.status != "running" or listens(self._host, self._port, seconds=1.0):
             self._away_since = time.monotonic()
             return set(self._numbers)
+        for future in self._members.values():
+            if future.status == "error" and not self.trouble:
+                with contextlib.suppress(Exception):
+                    self.trouble = last_line(future.exception(timeout=1))
         return {number for number, future in self._members.items() if future.status == "pending"}
 
     def _while_away(self) -> set[int]:
@@ -116,16 +124,17 @@ class DaskLauncher(Launcher):
         except Exception:  # noqa: BLE001, such libraries raise errors of many types
             return set(self._numbers)
         self._members, self._away_since = {}, 0.0
+        self.absences += 1
         return set()
 
-    def close(self, *, leave: bool) -> None:
+    def close(self, *, leave: bool, seconds: float = END_SECONDS) -> None:
         """Let members end by themselves, which the board tells them to, then cancel what is left."""
         if self._client is None:
             return
         with contextlib.suppress(Exception):
             futures = list(self._members.values())
             if futures and not leave:
-                deadline = time.monotonic() + 60.0
+                deadline = time.monotonic() + seconds
                 while time.monotonic() < deadline and any(future.status == "pending" for future in futures):
                     time.sleep(0.2)
                 self._client.cancel(futures, force=True)

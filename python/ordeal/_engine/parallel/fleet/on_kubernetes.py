@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from ordeal._engine.parallel.fleet.launcher import AGENT_MODULE, FleetError, Launcher
+from ordeal._engine.parallel.fleet.launcher import AGENT_MODULE, END_SECONDS, FleetError, Launcher
 from ordeal._engine.parallel.fleet.on_slurm import call
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, Task
 from ordeal.errors import ConfigError
@@ -144,11 +144,11 @@ class KubernetesLauncher(Launcher):
                 self._active = not over
         return set(range(self._plan.members)) if self._active else set()
 
-    def close(self, *, leave: bool) -> None:
+    def close(self, *, leave: bool, seconds: float = END_SECONDS) -> None:
         if not self._applied or leave:
             return
         # The board has told them to end, and they have this long to say what they found.
-        deadline = time.monotonic() + 60.0
+        deadline = time.monotonic() + seconds
         while self.running() and time.monotonic() < deadline:
             time.sleep(1.0)
         with contextlib.suppress(FleetError):

@@ -12,7 +12,7 @@ from typing import Any
 
 from ordeal._engine.formatting import one_line
 from ordeal._engine.parallel.fleet.endpoint import host_and_port, listens, must_greet
-from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher, library
+from ordeal._engine.parallel.fleet.launcher import END_SECONDS, FleetError, Launcher, library
 from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
 from ordeal.errors import ConfigError
 
@@ -53,6 +53,12 @@ def run_member(task: str, number: int, attempt: int, store: str) -> int:
     return code
 
 
+def last_line(error: BaseException) -> str:
+    """Return the end of an error that holds the traceback of another machine: what was wrong there."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return one_line(lines[-1], limit=300)
+
+
 def _is_greeting(data: bytes) -> bool:
     """Return whether these may be the first bytes of a head: a frame of HTTP/2 with settings."""
     return data[3:4] == b"\x04"
@@ -66,10 +72,13 @@ class RayLauncher(Launcher):
     def __init__(self, plan: FleetPlan) -> None:
         self._plan = plan
         self._host, self._port = host_and_port(plan.on, PORT)
+        # Otherwise any call of Ray that comes while the head is away starts a cluster here, and waits for it.
+        os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"
         self._ray = library("ray", "ray")
         self._project = _project(plan.options.project)
         self._members: dict[int, Any] = {}
         self._numbers: set[int] = set()
+        self._asked: set[Any] = set()
         self._away_since = 0.0
 
     def open(self) -> None:
@@ -81,7 +90,7 @@ class RayLauncher(Launcher):
             # Ray raises errors of many types, also for another version of Python or Ray.
             raise FleetError(
                 f"the Ray cluster at {self._host}:{self._port} cannot be used: {one_line(str(error), limit=400)}",
-                hint="use the same versions of Python and Ray here and on the cluster",
+                hint="use the same versions of Python and Ray here and there, and see that the head is not overloaded",
             ) from error
 
     def _connect(self) -> None:
@@ -108,11 +117,22 @@ class RayLauncher(Launcher):
         try:
             if not self._ray.util.client.ray.is_connected():
                 raise ConnectionError
-            _, waiting = self._ray.wait(list(references), num_returns=len(references), timeout=0.01)
+            done, waiting = self._ray.wait(list(references), num_returns=len(references), timeout=0.01)
+            for reference in done:
+                self._ask_why(reference)
         except Exception:  # noqa: BLE001, such libraries raise errors of many types
             self._away_since = time.monotonic()
             return set(self._numbers)
         return {references[each] for each in waiting}
+
+    def _ask_why(self, reference: Any) -> None:
+        """Note why a task failed; a member that ran says so itself."""
+        if not self.trouble and reference not in self._asked:
+            self._asked.add(reference)
+            try:
+                self._ray.get(reference, timeout=1.0)
+            except Exception as error:  # noqa: BLE001, such libraries raise errors of many types
+                self.trouble = last_line(error)
 
     def _while_away(self) -> set[int]:
         """Connect again to a head that was restarted: it knows nothing of its former members."""
@@ -127,14 +147,15 @@ class RayLauncher(Launcher):
         except Exception:  # noqa: BLE001, such libraries raise errors of many types
             return set(self._numbers)
         self._members, self._away_since = {}, 0.0
+        self.absences += 1
         return set()
 
-    def close(self, *, leave: bool) -> None:
+    def close(self, *, leave: bool, seconds: float = END_SECONDS) -> None:
         """Let members end by themselves, which the board tells them to, then cancel what is left."""
         with contextlib.suppress(Exception):
             references = list(self._members.values())
-            if references and not leave:
-                _, waiting = self._ray.wait(references, num_returns=len(references), timeout=60.0)
+            if references and not leave and not self._away_since:
+                _, waiting = self._ray.wait(references, num_returns=len(references), timeout=seconds)
                 for reference in waiting:
                     self._ray.cancel(reference, force=True)
             self._ray.shutdown()

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from ordeal._engine.formatting import one_line
-from ordeal._engine.parallel.fleet.launcher import AGENT_MODULE, FleetError, Launcher
+from ordeal._engine.parallel.fleet.launcher import AGENT_MODULE, END_SECONDS, FleetError, Launcher
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, Task
 
 COMMAND_SECONDS_MAX = 8.0
@@ -98,13 +98,13 @@ class SlurmLauncher(Launcher):
                 self._running = {int(row[1]) for row in rows if row[0] == self._job and row[1].isdecimal()}
         return self._running
 
-    def close(self, *, leave: bool) -> None:
+    def close(self, *, leave: bool, seconds: float = END_SECONDS) -> None:
         if not self._job or leave:
             return
         # The board has told them to end; those that still wait in the queue never start.
         with contextlib.suppress(FleetError):
             self._call("scancel", "--state=PENDING", self._job)
-        deadline = time.monotonic() + 60.0
+        deadline = time.monotonic() + seconds
         while self.running() and time.monotonic() < deadline:
             time.sleep(0.5)
         with contextlib.suppress(FleetError):

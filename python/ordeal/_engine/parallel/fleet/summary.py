@@ -30,6 +30,8 @@ def fleet_result(
     if outcome.left:
         told += " They go on: `ordeal fleet status` shows how."
     refused = [f"Not brought home: {each}." for each in wrong]
+    if outcome.trouble:
+        told += f" It was ended before its time: {outcome.trouble.rstrip('.')}."
     failures = result.failures
     if not kept:
         failures = [dataclasses.replace(each, seed_path=None) for each in failures]

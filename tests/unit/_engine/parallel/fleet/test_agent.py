@@ -44,6 +44,10 @@ def test_the_lease_ends_with_the_launcher(monkeypatch: pytest.MonkeyPatch) -> No
     lease = agent._Lease()
     assert not lease.has_ended({"state": "running", "at": 1.0})
     assert lease.has_ended({"state": "stopping", "at": 2.0})
+    assert not lease.has_ended(None)
+    assert lease.gone
+    monkeypatch.setattr(agent, "GONE_SECONDS", -1.0)
+    assert lease.has_ended(None)
     monkeypatch.setattr(agent, "LEASE_SECONDS", -1.0)
     assert lease.has_ended({"state": "running", "at": 1.0})
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ordeal._engine.parallel.fleet.board import member_key, open_board
+from ordeal._engine.parallel.fleet.board import BoardError, member_key, open_board
 from ordeal._engine.parallel.fleet.fleet import Fleet
 from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher
 from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
@@ -34,8 +34,9 @@ class Scripted(Launcher):
     def running(self) -> set[int]:
         return set()
 
-    def close(self, *, leave: bool) -> None:
+    def close(self, *, leave: bool, seconds: float = 60.0) -> None:
         self.closed = not leave
+        self.seconds = seconds
 
 
 def plan_in(folder: Path) -> FleetPlan:
@@ -57,6 +58,40 @@ def test_what_no_member_could_explore_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FleetError, match="no module named shop") as caught:
         Fleet(plan_in(tmp_path), launcher=Scripted(f"dir://{tmp_path}", failed)).run()
     assert caught.value.hint == "install it"
+
+
+def test_why_no_member_started_is_said(tmp_path: Path) -> None:
+    class Silent(Scripted):
+        def start(self, task: Task, number: int, attempt: int) -> None:
+            self.trouble = "No module named 'ordeal'"
+
+    with pytest.raises(FleetError, match=r"none of 1 member reached the store: No module named 'ordeal'"):
+        Fleet(plan_in(tmp_path), launcher=Silent(f"dir://{tmp_path}")).run()
+
+
+def test_a_store_that_fills_up_ends_the_fleet_and_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Running(Scripted):
+        def running(self) -> set[int]:
+            return {0}
+
+    monkeypatch.setattr("ordeal._engine.parallel.fleet.fleet.FULL_SECONDS", 0.0)
+    monkeypatch.setattr("ordeal._engine.parallel.fleet.fleet.BEAT_SECONDS", 0.0)
+    launcher = Running(f"dir://{tmp_path}", {"state": "running", "runs": 5})
+    fleet = Fleet(plan_in(tmp_path), launcher=launcher)
+
+    def fill(*_: object) -> None:
+        if launcher.records == []:
+            monkeypatch.setattr(fleet._board, "put", full)
+
+    def full(*_: object) -> None:
+        raise BoardError("no space left")
+
+    fleet._progress = fill
+    outcome = fleet.run()
+    assert outcome.trouble == "the store cannot be written any more: no space left"
+    assert outcome.runs == 5
+    assert launcher.seconds < 10
+    assert "launcher" not in launcher.board.all()
 
 
 def test_two_fleets_have_two_names(tmp_path: Path) -> None:
