@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import gc
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,20 @@ class Suite:
         self._null_gate()
         if not self._passing:
             raise Refused("no test passes")
+        if not self._imported and not self._tests_by_line:
+            self._look_elsewhere()
         say({"baseline": len(self._passing), "flaky": self.flaky, "names": self.names})
+
+    def _look_elsewhere(self) -> None:
+        """Refuse where no test runs anything of the files, but imports modules of their names from other files."""
+        for shown, path in self._paths.items():
+            name = module_name(Path(path))
+            file = getattr(sys.modules.get(name), "__file__", None)
+            if isinstance(file, str) and real_path(file) != path:
+                raise Refused(
+                    f"the tests import `{name}` from {file}, and nothing from {shown}",
+                    "mutate that one, or let the tests import this one: `pip install -e .`, or `pythonpath` of pytest",
+                )
 
     def _learn(self, message: dict[str, Any]) -> None:
         number = message["test"]
@@ -226,6 +240,16 @@ class Suite:
                 return False
             swapped = swapped or "survived" in said
         return swapped
+
+
+def module_name(path: Path) -> str:
+    """Return the dotted name of a file as the packages that hold it give it."""
+    parts = [] if path.stem == "__init__" else [path.stem]
+    for folder in path.parents:
+        if not (folder / "__init__.py").exists():
+            break
+        parts.insert(0, folder.name)
+    return ".".join(parts)
 
 
 def raising(source: Source, mutant: Mutant) -> Mutant:

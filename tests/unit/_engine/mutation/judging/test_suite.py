@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._engine.mutation.judging.suite import raising
+from ordeal._engine.mutation.judging.suite import module_name, raising
 from ordeal._engine.mutation.mutants import mutants_of
 from ordeal._engine.mutation.source import Source
 
@@ -21,3 +21,13 @@ def test_a_function_that_raises_at_once_keeps_its_lines_and_its_kind() -> None:
     exec(changed.replace(b"@print\n", b"\n"), found)
     with pytest.raises(SystemError):
         next(found["f"](1))  # type: ignore[operator]
+
+
+def test_a_file_is_named_as_its_packages_name_it(tmp_path: Path) -> None:
+    inner = tmp_path / "shop" / "cart"
+    inner.mkdir(parents=True)
+    for each in (inner, inner.parent):
+        (each / "__init__.py").touch()
+    assert module_name(inner / "item.py") == "shop.cart.item"
+    assert module_name(inner / "__init__.py") == "shop.cart"
+    assert module_name(tmp_path / "till.py") == "till"
