@@ -1,24 +1,14 @@
-"""What the judge says of mutants that its tests would never meet."""
+"""What the judge answers when pytest itself cannot begin."""
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 
-import pluggy
 import pytest
 
-from ordeal._engine.mutation.pytest_judge import never_imported_anew
+from ordeal._engine.mutation.running import NoVerdictError, judge_with_pytest
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "reason"),
-    [
-        (os.path.realpath(pluggy.__file__), b"", "imported the file before the tests do"),
-        ("/nowhere/shop.py", b"def f(:", "it does not compile: "),
-        ("/nowhere/shop.py", b"x = 1", ""),
-    ],
-)
-def test_no_verdict_on_text_that_no_test_imports(path: str, text: bytes, reason: str) -> None:
-    found = never_imported_anew(path, text)
-    assert reason in found
-    assert bool(reason) == bool(found)
+def test_pytest_that_ends_before_any_test_is_named_with_its_command(tmp_path: Path) -> None:
+    with pytest.raises(NoVerdictError, match="before any test: `python -m pytest --no-such-option` says why"):
+        judge_with_pytest([], [], tests=["--no-such-option"], folder=tmp_path, workers=1)

@@ -1,0 +1,225 @@
+"""Judges mutants of code that runs at import: a fork imports the program with one, collects and runs the tests.
+
+Where no plugin and no conftest imports the file, the fork is one of a pytest that has begun and collected nothing.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from ordeal._engine.mutation.forks import Ended, Job, Say, run_jobs
+from ordeal._engine.mutation.interpreters.sitecustomize import real_path, serve
+from ordeal._engine.mutation.judging.quiet_hypothesis import quieten
+from ordeal._engine.mutation.judging.trials import offer
+from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.pytest_items import FailureWatch, Items
+from ordeal._engine.mutation.source import Source
+
+_BASELINE_SECONDS = 600.0
+_REFUSED = "the unchanged program fails where mutants of imported code run, so no verdict would be true"
+
+
+def mutant_of(fields: Mapping[str, Any]) -> Mutant:
+    """Return a mutant that came as plain values."""
+    function = tuple(fields["function"]) if fields["function"] is not None else None
+    return Mutant(**{**fields, "lines": tuple(fields["lines"]), "function": function})
+
+
+def pytest_arguments(tests: Sequence[str]) -> list[str]:
+    """Return what pytest is given to collect tests, in their order, in this process."""
+    found = ["-p", "no:cacheprovider", "-p", "no:randomly", "-q"]
+    # This process has imported ordeal, which pytest would rather have rewritten, as it has a plugin; and a project may
+    # take that warning for an error.
+    found += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    found += ["-n0"] if importlib.util.find_spec("xdist") else []
+    found += ["--no-cov"] if importlib.util.find_spec("pytest_cov") else []
+    return [*found, *tests]
+
+
+class ImportPlugin:
+    """The plugin that runs the tests until one fails. Those that may not judge are left out."""
+
+    def __init__(self, left_out: Sequence[str], say: Say | None = None) -> None:
+        self._left_out, self._say = set(left_out), say
+        self.watch = FailureWatch()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """Leave out what may not judge. A test that only this mutant has may: its name may come of what is mutated."""
+        items[:] = [item for item in items if item.nodeid not in self._left_out]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """Run until the first failure. A collection that fails is one."""
+        if session.testsfailed:
+            self._fail("", "collection")
+        quieten(session.items)
+        items = Items(session, self.watch)
+        names = items.names()
+        items.run_until_failure(range(len(items)), lambda number, kind: self._fail(names[number], kind))
+        self._end({"survived": len(items)})
+        return True
+
+    def go_on(self, session: Any, say: Say) -> None:
+        """Collect and run the tests, in a fork of the process that has waited to do so."""
+        self._say = say
+        hook = session.config.hook
+        try:
+            hook.pytest_collection(session=session)
+            hook.pytest_runtestloop(session=session)
+        except BaseException as error:  # noqa: BLE001 - whatever the program raises: pytest would end with it
+            self._fail("", type(error).__name__)
+
+    def _fail(self, name: str, kind: str) -> None:
+        self._end({"failed": name, "kind": kind})
+
+    def _end(self, message: dict[str, Any]) -> None:
+        assert self._say is not None
+        self._say(message)
+        os._exit(0)
+
+
+class _Waiting(ImportPlugin):
+    """The same in a pytest that has loaded its plugins, and stops there to be forked."""
+
+    def __init__(self, route: ImportRoute, tell: Say) -> None:
+        super().__init__(route.left_out)
+        self._route, self._tell = route, tell
+        self._parent = os.getpid()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: Any) -> None:
+        """Judge what can be judged from here, and end; in a fork, let pytest collect."""
+        if os.getpid() == self._parent:
+            self._route.judge_waiting(lambda say: self.go_on(session, say), self._tell)
+            os._exit(0)
+
+
+class ImportRoute:
+    """Judges the mutants that a judge in memory has left over. ``answer`` is what that one said."""
+
+    def __init__(
+        self, order: Mapping[str, Any], sources: Sequence[Source], answer: Mapping[str, Any], say: Say
+    ) -> None:
+        self._order, self._say = order, say
+        self._sources = {source.shown: source for source in sources}
+        self._place = Path(order["left"]).parent
+        self.left_out: list[str] = answer["left out"]
+        self._tests: int = answer["tests"]
+        self._limits = 15 + 10 * answer["cpu"], 30 + 20 * answer["wall"]
+        fields = {each["id"]: each for each in order["mutants"]}
+        self._left = {each: mutant_of(fields[each]) for each in answer["left"]}
+
+    def judge(self) -> None:
+        """Say what becomes of each mutant, or that the unchanged program fails on this way."""
+        if not self._left:
+            return
+        # What pytest makes of the tests is compiled once, to a folder of our own, and read from there by all others.
+        sys.pycache_prefix = str(self._place / "bytecode")
+        for said in next(run_jobs([Job(self._wait, 0, _BASELINE_SECONDS)], 1)).said:
+            self._left.pop(said.get("judged", ""), None)
+        if not self._left:
+            return
+        if not self._is_green(self._from_the_start):
+            self._say({"refused": [_REFUSED]})
+            return
+        for ended in run_jobs(self._jobs(self._from_the_start), self._order["workers"]):
+            self._take(ended)
+
+    # In a pytest that waits
+
+    def _wait(self, tell: Say) -> None:
+        plugin = _Waiting(self, tell)
+        pytest.main(pytest_arguments(self._order["tests"]), plugins=[plugin, plugin.watch])
+
+    def judge_waiting(self, collect: Any, tell: Say) -> None:
+        """Judge the mutants of files that nothing has imported yet, and tell of each that it is judged."""
+        self._left = {each.id: each for each in self._left.values() if not self._is_imported(each)}
+        if not self._left or not self._is_green(collect):
+            return
+        for ended in run_jobs(self._jobs(collect), self._order["workers"]):
+            self._take(ended)
+            tell({"judged": ended.job.tag.id})
+
+    def _is_imported(self, mutant: Mutant) -> bool:
+        return is_imported(real_path(str(self._sources[mutant.shown].path)))
+
+    # In a fork of its own
+
+    def _from_the_start(self, say: Say) -> None:
+        plugin = ImportPlugin(self.left_out, say)
+        pytest.main(pytest_arguments(self._order["tests"]), plugins=[plugin, plugin.watch])
+        # Had the tests been collected, the plugin had ended the process.
+        say({"failed": "", "kind": "collection"})
+
+    def _is_green(self, collect: Any) -> bool:
+        """Return whether all tests pass on the original; pytest may keep what it compiles for this."""
+
+        def run(say: Say) -> None:
+            sys.dont_write_bytecode = False
+            first = next(iter(self._sources.values()))
+            serve(real_path(str(first.path)), first.text)
+            collect(say)
+
+        ended = next(run_jobs([Job(run, 0, _BASELINE_SECONDS)], 1))
+        return bool(ended.said) and ended.said[-1].get("survived") == self._tests
+
+    def _jobs(self, collect: Any) -> Iterator[Job]:
+        for each in self._left.values():
+            yield Job(partial(self._import, each, collect), *self._limits, each)
+
+    def _import(self, mutant: Mutant, collect: Any, say: Say) -> None:
+        """Let the tests import a mutant."""
+        source = self._sources[mutant.shown]
+        path, text = real_path(str(source.path)), mutant.applied(source.text)
+        if reason := never_imported_anew(path, text):
+            say({"not run": reason})
+            return
+        offer(self._place / f"mutant-{mutant.id}", source, mutant)
+        serve(path, text)
+        collect(say)
+
+    def _take(self, ended: Ended) -> None:
+        said = ended.said[-1] if ended.said else {}
+        more: dict[str, Any] = {"id": ended.job.tag.id, "route": "import"}
+        if "not run" in said:
+            more |= {"verdict": "not run", "note": said["not run"]}
+        elif "survived" in said:
+            more |= {"verdict": "survived", "tests": said["survived"]}
+        elif "failed" in said:
+            word = "memory" if said["kind"] == "MemoryError" else "killed"
+            more |= {"verdict": word, "killer": said["failed"], "note": "" if said["failed"] else "at import"}
+        elif ended.is_late or ended.signal == signal.SIGPROF:
+            more |= {"verdict": "timeout"}
+        elif ended.signal:
+            more |= {"verdict": "crash", "note": signal.Signals(ended.signal).name}
+        else:
+            more |= {"verdict": "killed", "note": said.get("raised", "it ends the process")}
+        self._say(more)
+
+
+def is_imported(path: str) -> bool:
+    """Return whether a module of this process comes from a file."""
+    files = [vars(module).get("__file__") for module in [*sys.modules.values()] if type(module) is ModuleType]
+    return any(isinstance(each, str) and real_path(each) == path for each in files)
+
+
+def never_imported_anew(path: str, text: bytes) -> str:
+    """Return why no test would meet this text of a file; empty if the tests import it."""
+    if is_imported(path):
+        return "pytest or one of its plugins has imported the file before the tests do"
+    try:
+        compile(text, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        return f"it does not compile: {error}"
+    return ""

@@ -1,0 +1,24 @@
+"""What the judge says of mutants that its tests would never meet."""
+
+from __future__ import annotations
+
+import os
+
+import pluggy
+import pytest
+
+from ordeal._engine.mutation.judging.importing import never_imported_anew
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "reason"),
+    [
+        (os.path.realpath(pluggy.__file__), b"", "imported the file before the tests do"),
+        ("/nowhere/shop.py", b"def f(:", "it does not compile: "),
+        ("/nowhere/shop.py", b"x = 1", ""),
+    ],
+)
+def test_no_verdict_on_text_that_no_test_imports(path: str, text: bytes, reason: str) -> None:
+    found = never_imported_anew(path, text)
+    assert reason in found
+    assert bool(reason) == bool(found)
