@@ -7,29 +7,36 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from ordeal._engine.mutation.chimp_reasons import NO_MORE, Reasons
 from ordeal._engine.mutation.mutants import CHIMP, Mutant, equals_original, mutants_of
 from ordeal._engine.mutation.running import NoVerdictError
 from ordeal._engine.mutation.source import Source
 from ordeal.errors import ConfigError
 
 _NOT_COPIED = shutil.ignore_patterns(".git", "__pycache__", "*.pyc", ".ordeal", ".pytest_cache", ".hypothesis")
-Label = Literal["killed", "timeout", "DEAD", "UNCOVERED"]
+Label = Literal["killed", "timeout", "DEAD", "DEAD?", "UNCOVERED"]
+LABELS: tuple[Label, ...] = ("killed", "timeout", "DEAD", "DEAD?", "UNCOVERED")
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """What the tests said of one broken node: DEAD compiles to the same code, UNCOVERED passes all tests."""
+    """What the tests said of one broken node, and ``why`` it is not killed.
+
+    DEAD cannot matter. UNCOVERED passes all tests. DEAD? does so as well, and seems to do nothing: that is a question.
+    """
 
     source: Source
     mutant: Mutant
     label: Label
+    why: str = ""
 
 
 def chimp_sources(code: str, exclude: Sequence[str], folder: Path) -> list[Source]:
@@ -61,17 +68,20 @@ def broken_nodes(sources: Sequence[Source], command: Sequence[str], seconds: flo
             _refuse_unused(sources, command, seconds, folder, copy)
         else:
             raise NoVerdictError("the tests fail on the unchanged program", hint="mend them first")
+        run = partial(_run, command, copy, seconds)
+        reasons = Reasons(sources, folder, copy, Path(place), run)
         for source in sources:
             target = copy / source.path.relative_to(folder)
             for mutant in mutants_of(source, [CHIMP]):
                 if equals_original(source, mutant):
-                    yield Broken(source, mutant, "DEAD")
+                    yield Broken(source, mutant, "DEAD", "compiles to the same program")
                     continue
                 target.write_bytes(mutant.applied(source.text))
-                said = _run(command, copy, seconds)
-                yield Broken(
-                    source, mutant, "killed" if said == "failed" else "timeout" if said == "late" else "UNCOVERED"
-                )
+                said = run()
+                if said == "passed":
+                    yield Broken(source, mutant, *reasons.of(source, mutant, target))
+                else:
+                    yield Broken(source, mutant, "killed" if said == "failed" else "timeout")
             target.write_bytes(source.path.read_bytes())
 
 
@@ -100,8 +110,10 @@ def _refuse_unused(sources: Sequence[Source], command: Sequence[str], seconds: f
         raise NoVerdictError("the tests pass although no file of the program can be imported", hint="check `--code`")
 
 
-def _run(command: Sequence[str], folder: Path, seconds: float) -> Literal["passed", "failed", "late"]:
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
+def _run(
+    command: Sequence[str], folder: Path, seconds: float, more: Mapping[str, str] = NO_MORE
+) -> Literal["passed", "failed", "late"]:
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", **more}
     nothing = subprocess.DEVNULL
     try:
         process = subprocess.Popen(

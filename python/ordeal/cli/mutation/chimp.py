@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._engine.formatting import one_line
-from ordeal._engine.mutation.chimp import broken_nodes, chimp_sources
+from ordeal._engine.mutation.chimp import LABELS, broken_nodes, chimp_sources
 from ordeal.cli import terminal
 from ordeal.errors import ConfigError
 
@@ -22,13 +22,12 @@ def run(given: Mapping[str, Any]) -> int:
     counts: Counter[str] = Counter()
     for broken in broken_nodes(chimp_sources(given["code"], exclude, folder), tests, given["timeout"], folder):
         counts[broken.label] += 1
-        if broken.label in ("DEAD", "UNCOVERED"):
+        if broken.why:
             mutant = broken.mutant
             where = f"{mutant.shown}:{mutant.line}"
             first = mutant.original.partition("\n")[0]
-            why = "compiles to the same program" if broken.label == "DEAD" else "broken, and the tests pass"
-            terminal.write(f"{broken.label:<9}  {one_line(where)}  {one_line(first)}  ({why})\n")
-    terminal.write("  ".join(f"{label} {counts[label]}" for label in ("killed", "timeout", "DEAD", "UNCOVERED")) + "\n")
+            terminal.write(f"{broken.label:<9}  {one_line(where)}  {one_line(first)}  ({one_line(broken.why)})\n")
+    terminal.write("  ".join(f"{label} {counts[label]}" for label in LABELS) + "\n")
     return 0
 
 

@@ -40,9 +40,9 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 EXPECTED = (
     "DEAD       validator/shop.py:2  global b  (compiles to the same program)\n"
-    "UNCOVERED  validator/shop.py:3  c = a + 1  (broken, and the tests pass)\n"
-    "UNCOVERED  validator/shop.py:3  a + 1  (broken, and the tests pass)\n"
-    "killed 1  timeout 0  DEAD 1  UNCOVERED 2\n"
+    "DEAD?      validator/shop.py:3  c = a + 1  (`c` is stored and never read)\n"
+    "DEAD?      validator/shop.py:3  a + 1  (`c` is stored and never read)\n"
+    "killed 1  timeout 0  DEAD 1  DEAD? 2  UNCOVERED 0\n"
 )
 
 
