@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ordeal._engine.formatting import counted
-from ordeal._engine.parallel.fleet.board import number_of, text_of
+from ordeal._engine.parallel.fleet.board import new_edges_an_hour, number_of, text_of
 
 #: A member that has not said anything for this long may be lost.
 SILENT_SECONDS = 15.0
@@ -28,11 +28,19 @@ def fleet_text(name: str, launcher: Mapping[str, Any], members: Records, now: fl
         f"Fleet {name}: {state}, {text_of(dict(launcher), 'class')} on {text_of(dict(launcher), 'on')}",
         f"  {counted(len(running), 'member')} running of {wanted}; {told}",
     ]
+    left = new_edges_an_hour(dict(each) for each in running)
+    if left is not None:
+        lines.append(f"  left to find: at most {edges_an_hour(left)}, by what the runs so far showed (95% confidence)")
     for key, record in list(members.items())[:MEMBERS_MAX]:
         lines.append(f"  {_number(key):>4}  {_member(dict(record), now)}")
     if len(members) > MEMBERS_MAX:
         lines.append(f"  ... and {len(members) - MEMBERS_MAX} more (--json shows all)")
     return "\n".join(lines) + "\n"
+
+
+def edges_an_hour(left: float) -> str:
+    """Return a rate at which new edges may come, as text."""
+    return f"{left:,.0f} new edges an hour" if left >= 1 else "one new edge in hours"
 
 
 def _number(key: str) -> str:

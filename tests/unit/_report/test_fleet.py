@@ -14,5 +14,15 @@ def test_a_member_that_says_nothing_is_called_silent() -> None:
     assert "silent for 30 s" in fleet_text("x", LAUNCHER, members, 130.0)
 
 
+def test_what_is_left_to_find_is_the_sum_of_what_members_say() -> None:
+    one = {"state": "running", "at": 100.0, "rate": 50.0, "next_run_max": 0.001}
+    ended = {"state": "ended", "at": 100.0, "rate": 50.0}
+    members = {"member-000000": one, "member-000001": one, "member-000002": ended}
+    assert "left to find: at most 360 new edges an hour" in fleet_text("x", LAUNCHER, members, 101.0)
+    for bound in (None, -1.0, float("nan"), 2.0):
+        hostile = {**members, "member-000001": {**one, "next_run_max": bound}}
+        assert "left to find" not in fleet_text("x", LAUNCHER, hostile, 101.0)
+
+
 def test_a_fleet_without_losses_has_no_logs() -> None:
     assert log_text("x", LAUNCHER, {"member-000000": {"state": "ended"}}, 0.0) == "No member of x failed or was lost.\n"

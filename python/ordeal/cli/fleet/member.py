@@ -51,7 +51,9 @@ class _Teller:
         now = time.monotonic()
         if now >= self._due:
             self._due = now + TELL_SECONDS
+            bound = snapshot.next_run_max
             self.tell(
+                **({} if bound is None else {"next_run_max": bound}),
                 state="running",
                 runs=snapshot.total_runs,
                 steps=snapshot.total_steps,

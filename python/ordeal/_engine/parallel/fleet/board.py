@@ -9,7 +9,7 @@ import importlib
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
@@ -218,6 +218,16 @@ def number_of(record: Record, name: str) -> float:
     """Return a number of a record that is not below 0, else 0."""
     value = record.get(name)
     return max(0, value) if isinstance(value, int | float) else 0
+
+
+def new_edges_an_hour(records: Iterable[Record]) -> float | None:
+    """Return how many edges all members together may still find in an hour; None while one of them cannot say.
+
+    Each says, with a confidence of 95 %, how likely its next run at most shows a new one. Several may find the same.
+    """
+    told = [(record.get("next_run_max"), number_of(record, "rate")) for record in records]
+    bounds = [3600 * float(bound) * rate for bound, rate in told if isinstance(bound, int | float) and 0 <= bound <= 1]
+    return sum(bounds) if bounds and len(bounds) == len(told) else None
 
 
 def reached(board: Board, url: str) -> dict[str, Record]:

@@ -18,6 +18,7 @@ from ordeal._engine.parallel.fleet.board import (
     BoardError,
     Record,
     member_key,
+    new_edges_an_hour,
     number_of,
     open_board,
     text_of,
@@ -331,7 +332,7 @@ class Fleet:
             )
         if absences := self._launcher.absences:
             times = "once" if absences == 1 else f"{absences} times"
-            self._note(f"The cluster was away {times}; its members were started again.")
+            self._note(f"The cluster was away {times}.")
         for number in self._attempts:
             record = self._record(number)
             if restarts := int(number_of(record, "restarts")):
@@ -339,6 +340,12 @@ class Fleet:
                 self._note(f"Member {number} was started again by the scheduler, {times}.")
             if text_of(record, "stopped") == _STOPPED and not outcome.interrupted:
                 self._note(f"Member {number} was stopped by something else; what it had found was kept.")
+        left = new_edges_an_hour(self._records[each] for each in self._records if each != LAUNCHER)
+        if left is not None:
+            self._note(
+                f"Going on, all members together would find at most {max(1.0, left):,.0f} new edges an hour "
+                "(95% confidence)."
+            )
         for number, record in failed.items():
             self._note(f"Member {number} could not explore: {text_of(record, 'error')}.")
         return outcome

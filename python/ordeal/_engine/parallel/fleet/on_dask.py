@@ -48,8 +48,9 @@ class DaskLauncher(Launcher):
         self._host, self._port = host_and_port(plan.on, PORT)
         self._dask = library("distributed", "dask")
         # What it logs while a scheduler is away is no news to people: the report says so.
-        for name in ("distributed", "tornado", "asyncio"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
+        for name in [*logging.root.manager.loggerDict, "asyncio"]:
+            if name.startswith(("distributed", "tornado", "asyncio")):
+                logging.getLogger(name).setLevel(logging.CRITICAL)
         self._client: Any = None
         self._members: dict[int, Any] = {}
         self._numbers: set[int] = set()
@@ -142,3 +143,6 @@ class DaskLauncher(Launcher):
                 self._dask.fire_and_forget(futures)
         with contextlib.suppress(Exception):
             self._client.close(timeout=5)
+        # A client that lost its scheduler closes by itself, and leaves its thread, in which nothing can be forked.
+        with contextlib.suppress(Exception):
+            self._client._loop_runner.stop(timeout=5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import kubernetes_validate
 import yaml
 
 from ordeal._engine.parallel.fleet.on_kubernetes import manifest_of
@@ -17,6 +18,8 @@ def test_the_job_holds_no_password() -> None:
     assert "sesame" not in text
     assert "night" in text
     assert yaml.safe_load(text)["spec"]["completions"] == 4
+    # By the schema that the API server has.
+    kubernetes_validate.validate(yaml.safe_load(text), "1.30", strict=True)
     (container,) = yaml.safe_load(text)["spec"]["template"]["spec"]["containers"]
     told = {each["name"]: each.get("value") for each in container["env"]}
     assert Task.from_json(told["ORDEAL_FLEET_TASK"]) == task

@@ -1,0 +1,63 @@
+"""A fleet that a test started, watched from its store alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ordeal.store.open import open_readers
+
+ORDEAL = [sys.executable, "-m", "ordeal"]
+WAIT_SECONDS = 120.0
+
+
+def until(condition: Callable[[], bool]) -> float:
+    """Wait until something holds, and return how long that took."""
+    started = time.monotonic()
+    while not condition():
+        assert time.monotonic() < started + WAIT_SECONDS
+        time.sleep(0.3)
+    return time.monotonic() - started
+
+
+@dataclass
+class Fleet:
+    """A fleet in ``folder`` that meets at ``store``."""
+
+    folder: Path
+    store: str
+    state: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What its launcher gets."""
+        return {**os.environ, "ORDEAL_STORE": self.store, "XDG_STATE_HOME": str(self.state)}
+
+    def start(self, on: str, *options: str) -> subprocess.Popen[str]:
+        """Start it."""
+        command = [*ORDEAL, "explore", "--on", on, *options]
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def running(self) -> dict[str, dict[str, object]]:
+        """Return the members that run, by name, as `ordeal fleet status` tells of them."""
+        command = [*ORDEAL, "fleet", "status", "--json"]
+        told = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False).stdout
+        found = json.loads(told)["members"] if told else {}
+        return {name: each for name, each in found.items() if each["state"] == "running"}
+
+    def acknowledged(self) -> set[int]:
+        """Return the edges that the store has."""
+        return {edge for reader in open_readers(self.store) for edge in reader.edges()}
