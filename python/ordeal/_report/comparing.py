@@ -17,7 +17,8 @@ _SHOWN_MAX = 50
 class Comparison:
     """What the second report has that the first one has not, and the other way round.
 
-    Findings are objects of the JSON report, and lines are texts such as ``3,5-7`` by file.
+    Findings are objects of the JSON report, and lines are texts such as ``3,5-7`` by file. Those of a file that was
+    edited in between are not compared: the same number is another line.
     """
 
     new: list[Mapping[str, Any]]
@@ -25,18 +26,23 @@ class Comparison:
     both: list[Mapping[str, Any]]
     lost_lines: dict[str, str]
     gained_lines: dict[str, str]
+    edited_files: list[str]
 
 
 def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> Comparison:
     """Return how two documents differ."""
     first, second = _findings(before), _findings(after)
     covered, covers = _lines(before), _lines(after)
+    edited = _edited(before, after)
+    for file in edited:
+        del covered[file], covers[file]
     return Comparison(
         new=[finding for key, finding in second.items() if key not in first],
         gone=[finding for key, finding in first.items() if key not in second],
         both=[finding for key, finding in second.items() if key in first],
         lost_lines=_beyond(covered, covers),
         gained_lines=_beyond(covers, covered),
+        edited_files=edited,
     )
 
 
@@ -50,6 +56,23 @@ def _lines(document: Mapping[str, Any]) -> dict[str, set[int]]:
         behavior = (result.get("telemetry") or {}).get("behavior") or {}
         for file, lines in behavior.get("covered_lines", {}).items():
             found.setdefault(file, set()).update(ranges(lines))
+    return found
+
+
+def _edited(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Return the files that ran in both reports and have other lines that can run, by which an edit shows."""
+    first, second = _all_lines(before), _all_lines(after)
+    return sorted(file for file in first.keys() & second.keys() if first[file] != second[file])
+
+
+def _all_lines(document: Mapping[str, Any]) -> dict[str, set[int]]:
+    """Return the lines that can run, of files of which some did; nothing where a report does not list those left."""
+    found: dict[str, set[int]] = {}
+    for result in results_of(document):
+        missed = ((result.get("telemetry") or {}).get("behavior") or {}).get("missed_lines")
+        if missed is not None:
+            for file, lines in _lines({"results": [result]}).items():
+                found.setdefault(file, set()).update(lines, missed.get(file, ()))
     return found
 
 
@@ -76,3 +99,6 @@ def _told(found: Comparison) -> Iterator[str]:
         if number:
             yield f"{counted(number, 'line')} {word}"
             yield from (f"  {one_line(f'{file}:{numbers}')}" for file, numbers in list(lines.items())[:_SHOWN_MAX])
+    if found.edited_files:
+        yield f"Lines not compared, as {'it was' if len(found.edited_files) == 1 else 'they were'} edited:"
+        yield from (f"  {one_line(file)}" for file in found.edited_files[:_SHOWN_MAX])

@@ -33,3 +33,12 @@ def test_a_finding_of_another_class_is_another() -> None:
 
 def test_two_equal_reports_differ_in_nothing() -> None:
     assert comparison_text(compare(document(), document())) == "0 findings new\n0 findings gone\n0 findings in both\n"
+
+
+def test_lines_of_a_file_that_was_edited_are_not_compared() -> None:
+    before, after = document(lines="1-4"), document(lines="1-5")
+    for each, missed in ((before, [6]), (after, [7])):
+        each["results"][0]["telemetry"]["behavior"]["missed_lines"] = {"shop.py": missed}
+    found = compare(before, after)
+    assert (found.lost_lines, found.gained_lines, found.edited_files) == ({}, {}, ["shop.py"])
+    assert comparison_text(found).endswith("in both\nLines not compared, as it was edited:\n  shop.py\n")
