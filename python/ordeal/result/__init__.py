@@ -10,7 +10,7 @@ from ordeal.result.inconclusive import Inconclusive
 from ordeal.result.known import KnownFailure
 from ordeal.result.notes import Note, NoteKind, Notes
 from ordeal.result.place import CodeLine, FailurePlace
-from ordeal.result.progress import FoundFailure, ProgressSnapshot, ShrinkSnapshot
+from ordeal.result.progress import FoundFailure, ProgressSnapshot, ShrinkSnapshot, WorkerProgress
 from ordeal.result.rule_uses import RuleUse, UnderFault
 from ordeal.result.seeds import SeedOutcome, SeedStatus
 
@@ -35,4 +35,5 @@ __all__ = [
     "SnapshotKind",
     "StoppedReason",
     "UnderFault",
+    "WorkerProgress",
 ]

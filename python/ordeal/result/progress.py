@@ -37,13 +37,22 @@ class FoundFailure:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkerProgress:
+    """What a worker has done. ``ended`` counts its processes that ended, each of which has a successor."""
+
+    runs: int
+    steps: int
+    ended: int
+
+
+@dataclass(frozen=True, slots=True)
 class ProgressSnapshot:
     """The progress of an exploration, passed to ``progress`` after each run. ``elapsed`` is in seconds.
 
     ``found`` are the failures so far, in the order in which they were found; it is the same object until there is
     another one. ``lines`` counts the lines of the target modules that runs reached, without those that an import runs,
     and ``next_run_max`` bounds the probability that the next run shows something new (95 %), None while too little is
-    known. Both are counted now and then, and only where processes of their own explore.
+    known. Both are counted now and then, and only where processes of their own explore, as are ``workers``, by number.
     """
 
     elapsed: float
@@ -56,3 +65,4 @@ class ProgressSnapshot:
     found: tuple[FoundFailure, ...] = ()
     lines: int = 0
     next_run_max: float | None = None
+    workers: tuple[WorkerProgress, ...] = ()

@@ -24,7 +24,7 @@ from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.lookalikes import Lookalikes
 from ordeal._engine.triage.records import FindingRecords
 from ordeal.errors import PropertyError
-from ordeal.result import Discovery, Note, NoteKind, Notes, SnapshotKind
+from ordeal.result import Discovery, Note, NoteKind, Notes, SnapshotKind, WorkerProgress
 
 #: Notes of a worker are text for people: more of them are not read.
 NOTES_MAX = 100
@@ -201,6 +201,16 @@ class MergedProgress:
         for note in self.notes:
             tally.note(note, note.kind if isinstance(note, Note) else NoteKind.OTHER)
         return tally
+
+    def by_worker(self, workers: int) -> tuple[WorkerProgress, ...]:
+        """Return what each worker has done, by its number."""
+        return tuple(self._done_by(number) for number in range(workers))
+
+    def _done_by(self, worker: int) -> WorkerProgress:
+        earlier = self.earlier(worker)
+        tallies = earlier.report.tally, self._running.get(worker, empty_report()).tally
+        runs, steps = (sum(tally.get(what, 0) for tally in tallies) for what in ("runs", "steps"))
+        return WorkerProgress(max(0, runs), max(0, steps), earlier.processes)
 
     def totals(self) -> Totals:
         """Return the figures of the result."""

@@ -306,6 +306,7 @@ class Supervisor:
                 found=self._told_of(),
                 lines=lines,
                 next_run_max=next_run_max,
+                workers=self._merged.by_worker(self._workers),
             )
         )
 

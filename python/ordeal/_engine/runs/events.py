@@ -144,11 +144,19 @@ class StatusFinding(msgspec.Struct, kw_only=True, frozen=True):
     error: str
 
 
+class StatusWorker(msgspec.Struct, kw_only=True, frozen=True):
+    """What a worker has done; ``ended`` counts its processes that ended and have a successor."""
+
+    runs: Count
+    steps: Count
+    ended: Count
+
+
 class RunStatus(msgspec.Struct, kw_only=True, frozen=True):
     """The state of a run, written anew at most once a second. The figures are those of the class under search.
 
     ``state`` says ``running`` also of a run that was killed; then ``pid`` names no process.
-    ``findings`` holds the first hundred of the session.
+    ``findings`` holds the first hundred of the session, ``workers`` those of the class by their number.
     """
 
     schema_version: int
@@ -170,6 +178,7 @@ class RunStatus(msgspec.Struct, kw_only=True, frozen=True):
     findings: list[StatusFinding]
     findings_total: Count
     exit_code: int | None = None
+    workers: list[StatusWorker] = []
 
 
 def short(text: str) -> str:

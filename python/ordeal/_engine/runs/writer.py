@@ -28,6 +28,7 @@ from ordeal._engine.runs.events import (
     ShrinkingBegun,
     Shrunk,
     StatusFinding,
+    StatusWorker,
     plain,
     short,
 )
@@ -44,6 +45,7 @@ EDGES_SECONDS_MIN = 0.02
 #: An event that comes when so many bytes are written is lost, unless it is one of the last.
 BYTES_MAX = 16 * 2**20
 FINDINGS_MAX = 100
+WORKERS_MAX = 256
 _NO_FIGURES = ProgressSnapshot(0.0, 0, 0, 0, 0, 0, 0.0)
 
 
@@ -256,6 +258,10 @@ class RunWriter:
             findings=findings[:FINDINGS_MAX],
             findings_total=len(findings),
             exit_code=exit_code,
+            workers=[
+                StatusWorker(runs=each.runs, steps=each.steps, ended=each.ended)
+                for each in latest.workers[:WORKERS_MAX]
+            ],
         )
         self._replace(STATUS, self._encode(status))
 

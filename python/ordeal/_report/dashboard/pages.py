@@ -131,9 +131,27 @@ def run_values(folder: Path) -> dict[str, Any]:
         "state": state,
         "findings": findings,
         "facts": _facts(session, status, events),
+        "workers": _workers(status),
         "classes": [_class_values(view, number, results.get(view.name)) for number, view in enumerate(views)],
         "has_result": (folder / RESULT).exists(),
     }
+
+
+def _workers(status: RunStatus | None) -> list[dict[str, Any]]:
+    """Return what each worker of the class that was searched last has done; nothing of one that is alone."""
+    workers = [] if status is None else status.workers[:ROWS_MAX]
+    most = max([each.runs for each in workers], default=0) or 1
+    rows = [
+        {
+            "number": number,
+            "runs": f"{each.runs:,}",
+            "steps": f"{each.steps:,}",
+            "ended": each.ended,
+            "percent": 100 * each.runs // most,
+        }
+        for number, each in enumerate(workers, start=1)
+    ]
+    return rows if len(rows) > 1 or any(each.ended for each in workers) else []
 
 
 def _facts(session: SessionBegun | None, status: RunStatus | None, events: Sequence[Event]) -> list[str]:

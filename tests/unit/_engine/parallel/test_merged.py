@@ -6,8 +6,10 @@ import itertools
 
 from ordeal import _native
 from ordeal._engine.parallel.merged import MergedProgress
+from ordeal._engine.parallel.messages import empty_report
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
+from ordeal.result import WorkerProgress
 
 NAMES: _native.MachineNames = (["put"], [], [], [])
 
@@ -23,3 +25,14 @@ def test_of_one_bucket_the_earliest_run_is_reported() -> None:
         assert [union.add_finding(finding(*each)) for each in order] == [True, False, False]
         (kept,) = union.findings.values()
         assert (kept.origin.run_id, len(kept.tape), str(kept.error)) == (3, 9, "of run 3")
+
+
+def test_a_worker_is_all_its_processes() -> None:
+    union = MergedProgress(NAMES)
+    for runs in (4, 6):
+        report = empty_report()
+        report.tally.update(runs=runs, steps=10 * runs)
+        union.report(1, report)
+        if runs == 4:
+            union.end_report(1, 5, 50, "")
+    assert union.by_worker(2) == (WorkerProgress(0, 0, 0), WorkerProgress(11, 110, 1))

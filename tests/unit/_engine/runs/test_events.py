@@ -39,7 +39,7 @@ def test_the_schema_refuses_what_is_no_event() -> None:
 def test_a_status_is_as_the_schema_says() -> None:
     values: dict[str, Any] = dict.fromkeys(RunStatus.__struct_fields__, 1)
     texts = {"run_id": "a", "started": "b", "test_class": "c", "state": "running", "next_run_max": None}
-    status = msgspec.convert({**values, **texts, "classes": [], "findings": []}, RunStatus)
+    status = msgspec.convert({**values, **texts, "classes": [], "findings": [], "workers": []}, RunStatus)
     jsonschema.validate(msgspec.to_builtins(status), schemas()["status"])
 
 

@@ -23,6 +23,7 @@ from ordeal._engine.runs.events import (
     RunStatus,
     SessionBegun,
     Shrunk,
+    StatusWorker,
 )
 from ordeal._report.dashboard import app as app_module
 from ordeal._report.dashboard.app import Dashboard, make_app
@@ -96,6 +97,7 @@ def status() -> RunStatus:
         next_run_max=0.01,
         findings=[],
         findings_total=1,
+        workers=[StatusWorker(runs=8, steps=80, ended=0), StatusWorker(runs=2, steps=20, ended=3)],
     )
 
 
@@ -191,6 +193,12 @@ class TestPages:
         assert json.loads(ask(runs, f"/runs/{RUN}/status.json").body)["runs"] == 10
         assert len(json.loads(ask(runs, f"/runs/{RUN}/events.json").body)) == 6
         assert ask(runs, f"/runs/{RUN}/result.json").code == 404
+
+    def test_workers_are_compared_and_their_crashes_counted(self, runs: Path) -> None:
+        page = ask(runs, f"/runs/{RUN}").text
+        table = page[page.index('<h2 id="workers">') :]
+        assert '<progress max="100" value="25">25%</progress>' in table
+        assert '<td class="number bad">3</td>' in table
 
     def test_a_folder_without_runs_is_an_empty_list(self, tmp_path: Path) -> None:
         assert "No run is kept" in ask(tmp_path / "nowhere", "/").text
