@@ -33,8 +33,7 @@ def both_text(
     parts = []
     for each in weakest_first(verdicts):
         text = survivor_text(by_name[each.mutant.shown], of_tests[each.mutant.id])
-        finding = machines.findings.get(each.mutant.id)
-        told = why_it_survived(finding, machines) if finding is not None else []
+        told = why_it_survived(each.mutant, machines) if each.mutant.id in machines.findings else []
         parts.append(text + "".join(f"  {one_line(line)}\n" for line in told))
     parts.append(tables_text(machines))
     parts.append(_who(tests, machines))

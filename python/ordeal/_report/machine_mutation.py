@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 
 from ordeal._engine.formatting import counted, one_line
-from ordeal._engine.mutation.machines.evidence import Finding, KillTable
+from ordeal._engine.mutation.machines.evidence import KillTable
 from ordeal._engine.mutation.machines.relations import Suggestion
 from ordeal._engine.mutation.machines.running import MachineJudgement
+from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import WORDS, Score, Verdict, weakest_first
 from ordeal._report.mutation import difference, mutant_json, score_json, score_text
@@ -33,24 +34,26 @@ def machine_mutation_text(sources: Sequence[Source], judgement: MachineJudgement
 
 
 def _survivor(source: Source, verdict: Verdict, judgement: MachineJudgement) -> str:
-    mutant, finding = verdict.mutant, judgement.findings[verdict.mutant.id]
+    mutant = verdict.mutant
     head = f"{mutant.shown}:{mutant.line}  {mutant.name or 'module'}  survived  {mutant.operator}  {mutant.id}"
     diff = "\n".join(f"  {line}" for line in difference(source, mutant).split("\n"))
-    told = "".join(f"  {one_line(line)}\n" for line in why_it_survived(finding, judgement))
+    told = "".join(f"  {one_line(line)}\n" for line in why_it_survived(mutant, judgement))
     return f"{one_line(head)}\n{diff}\n{told}"
 
 
-def why_it_survived(finding: Finding, judgement: MachineJudgement) -> list[str]:
+def why_it_survived(mutant: Mutant, judgement: MachineJudgement) -> list[str]:
     """Return why machines did not notice a mutant, in lines; nothing where they did."""
+    finding = judgement.findings[mutant.id]
     if not finding.why_it_survived:
         return []
     if finding.word == "uncovered":
         return ["no trace of a machine runs this"]
     of_all = f", of the {finding.traces} that do" if finding.replays < finding.traces else ""
     ran = f"{counted(finding.replays, 'trace')} ran this{of_all}, and nothing failed"
+    returned = ["and what it returns decides no assertion"] if mutant.operator == "return_none" else []
     found = finding.difference
     if found is None:
-        return ["no state differs from that of the original", ran]
+        return ["no state differs from that of the original", *returned, ran]
     why = (
         f"state differs at step {found.step} of trace {found.trace} ({found.rule}): "
         f"{found.path} {found.mutant}, was {found.original}"
@@ -175,6 +178,7 @@ def machine_lines(judgement: MachineJudgement) -> list[str]:
         f"machine {machine.name}: {counted(machine.traces, 'trace')}, {counted(machine.steps, 'step')}"
         + (f", {machine.left_out} left out, for they do not run twice alike" if machine.left_out else "")
         + (", cut short by its time: the next time others may be found" if machine.cut_short else "")
+        + (f"; not compared, as it differs from run to run: {_some(machine.unsteady)}" if machine.unsteady else "")
         for machine in judgement.machines
     ]
 

@@ -189,7 +189,7 @@ def _file(source: Source, judgement: Judgement, machines: MachineJudgement | Non
                 "line": each.mutant.line,
                 "name": one_line(each.mutant.name or "module"),
                 "told": [_told(each)] if each.route != "machine" else [],
-                "why": why_it_survived(machines.findings[each.mutant.id], machines) if machines is not None else [],
+                "why": why_it_survived(each.mutant, machines) if machines is not None else [],
                 "diff": difference(source, each.mutant).split("\n"),
             }
             for each in sorted(verdicts, key=lambda each: each.mutant.line)

@@ -6,7 +6,7 @@ import enum
 import sys
 import types
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from typing import Any, Protocol
@@ -50,6 +50,10 @@ class StateReader:
 
     def __init__(self, cls: type[RuleBasedStateMachine]) -> None:
         self._hidden = _own_names(cls)
+
+    def hide(self, names: Iterable[str]) -> None:
+        """Leave out some attributes of the machine besides."""
+        self._hidden |= frozenset(names)
 
     def read(self, machine: RuleBasedStateMachine) -> dict[str, str]:
         """Return the text of each part by its path, in the order of the attributes; then the bundles."""
@@ -103,9 +107,11 @@ class _BareChaos(ChaosTest):
 
 @cache
 def _own_names(cls: type[RuleBasedStateMachine]) -> frozenset[str]:
-    """Return the attributes that each machine has by its base class, and those that Hypothesis gives it in a run."""
+    """Return the attributes that each machine has by its base class, and those that it is given in a run."""
     made = vars((_BareChaos if issubclass(cls, ChaosTest) else _Bare)())
-    functions = (getattr(each, "__code__", None) for each in vars(stateful).values())
+    ours = [base for base in cls.__mro__ if base.__module__.partition(".")[0] == "ordeal"]
+    values = [*vars(stateful).values(), *(each for base in ours for each in vars(base).values())]
+    functions = (getattr(each, "__code__", None) for each in values)
     given = {name for code in functions if code is not None for name in _names_in(code) if name.startswith("_")}
     return frozenset({*made, *given})
 

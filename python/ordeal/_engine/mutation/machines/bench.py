@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import CodeType, TracebackType
 from typing import Any
@@ -28,6 +29,8 @@ from ordeal.errors import OrdealError
 from ordeal.faults import Fault
 
 State = dict[str, str]
+#: So many times a tape is asked for what differs when it runs again.
+_UNSTEADY_MAX = 5
 
 
 class Bench:
@@ -118,6 +121,28 @@ class Bench:
         self._lookout.compare(original, -1)
         done = self._execute(tape, None).status is Status.DONE
         return done and not self.differs(original)
+
+    def unsteady(self, tapes: Sequence[_native.Tape]) -> list[str]:
+        """Return the attributes of the machine that differ when a tape runs again, such as addresses; hide them."""
+        found: list[str] = []
+        for tape in tapes:
+            for _ in range(_UNSTEADY_MAX):
+                numbers = self.sketches(tape)
+                if numbers is None or self.repeats(tape, numbers):
+                    break
+                step = self._lookout.other_at or 0
+                states = [self.state_at(tape, step) for _ in range(2)]
+                paths = [path for path in {**states[0], **states[1]} if states[0].get(path) != states[1].get(path)]
+                names = list(dict.fromkeys(re.split(r"[.\[]", path, maxsplit=1)[0] for path in paths))
+                if not names:
+                    break
+                found += names
+                self.hide(names)
+        return found
+
+    def hide(self, names: Iterable[str]) -> None:
+        """Compare states without some attributes of the machine."""
+        self._reader.hide(names)
 
     def watched(self, tape: _native.Tape, observer: Any) -> bool:
         """Replay a tape while ``observer`` watches. Return whether it runs to its end."""

@@ -90,6 +90,7 @@ class Machine(msgspec.Struct, frozen=True):
         reads: the attributes that each invariant reads.
         unread: attributes of the state that no invariant reads.
         cut_short: whether its exploration was ended by its time: then it has other traces the next time.
+        unsteady: attributes that differ from run to run, and are not compared.
     """
 
     name: str
@@ -102,6 +103,7 @@ class Machine(msgspec.Struct, frozen=True):
     reads: dict[str, tuple[str, ...]]
     unread: tuple[str, ...]
     cut_short: bool = False
+    unsteady: tuple[str, ...] = ()
 
 
 def attribute_of(path: str) -> str:

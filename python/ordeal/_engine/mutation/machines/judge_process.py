@@ -72,6 +72,7 @@ class Judge:
         self._kept: list[traces.Kept] = []
         self._benches: list[Bench] = []
         self._limits: list[float] = []
+        self._unsteady: list[list[str]] = []
         self._held: list[list[Relation]] = []
         self._states: list[int] = []
         self._differing: list[str] = []
@@ -128,7 +129,8 @@ class Judge:
                 tapes.append(tape)
                 of_tape.append(trace)
         measuring = Job(lambda say: traces.measured(bench, tapes, self._paths, self._live, say), 0, _MEASURING_SECONDS)
-        *good, last = [*_said(measuring, f"{path} cannot be replayed"), {}][:-1] or [{}]
+        first, *good, last = _said(measuring, f"{path} cannot be replayed")
+        self._unsteady.append(first["unsteady"])
         if "reads" not in last or not good:
             raise Refused(f"no trace of {path} runs twice alike on the unchanged program")
         for each in traces.cheapest_first(good):
@@ -152,6 +154,7 @@ class Judge:
             reads,
             unread_of(last["attributes"], reads),
             any("cut short" in each for each in said),
+            tuple(self._unsteady[number]),
         )
         self._say({"machine": msgspec.to_builtins(machine)})
 
@@ -215,7 +218,9 @@ class Judge:
     def _bench(self, machine: int, patience: int = 1, turns: TurnLimit | None = None) -> Bench:
         given = load_class(self._order.machines[machine])
         limit = self._limits[machine] * patience
-        return Bench(given, self._folder, limit, turns, max(each.turns for each in self._kept))
+        bench = Bench(given, self._folder, limit, turns, max(each.turns for each in self._kept))
+        bench.hide(self._unsteady[machine])
+        return bench
 
     def _judge_batch(self, mutants: list[Mutant], say: Say) -> None:
         for each in (1, 2):

@@ -79,10 +79,14 @@ def tape_without_failure(trace: Trace, bench: Bench, *, failed: bool) -> _native
 
 
 def measured(bench: Bench, tapes: Sequence[_native.Tape], paths: set[str], live: LiveFunctions, say: Say) -> None:
-    """Say which tapes run twice alike, with their lines and times; then what the invariants read, and what held."""
+    """Say which tapes run twice alike, with their lines and times; then what the invariants read, and what held.
+
+    Before all, say which attributes are not the same twice: they are not compared.
+    """
     good: list[_native.Tape] = []
     turns = TurnLimit(live)
     with bench.running():
+        say({"unsteady": bench.unsteady(tapes)})
         for number, tape in enumerate(tapes):
             watch = StepLines(paths)
             watch.start()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from tests.unit._engine.mutation.machines import till
@@ -107,3 +109,22 @@ def test_a_run_with_fewer_steps_differs(
             assert bench.run(tapes[0], 0, states, 0) is None
             assert bench.differs(states)
             assert bench.first_other(tapes[0], states) is not None
+
+
+class Marked(till.Till):
+    """A till that is not the same twice."""
+
+    numbers = itertools.count()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mark = {next(self.numbers): 1}
+
+
+def test_what_differs_from_run_to_run_is_found_and_not_compared(tapes: list[_native.Tape]) -> None:
+    bench = Bench(Marked, str(Path(till.__file__).parent), 10.0)
+    with bench.running():
+        assert bench.unsteady(tapes[:2]) == ["mark"]
+        states = bench.sketches(tapes[0])
+        assert states is not None
+        assert bench.repeats(tapes[0], states)

@@ -49,5 +49,5 @@ def test_a_machine_that_cannot_be_imported_gives_no_verdict(tmp_path: Path) -> N
 def test_a_finding_as_a_verdict_of_the_reports() -> None:
     source = Source.of(Path(till.__file__), "till.py")
     mutant = mutants_of(source, PRESETS["essential"])[0]
-    verdict = verdict_of(mutant, Finding(mutant.id, "survived", traces=3))
+    verdict = verdict_of(mutant, Finding(mutant.id, "survived", traces=9, replays=3))
     assert (verdict.word, verdict.route, verdict.tests, verdict.note) == ("survived", "machine", 3, "nothing differs")

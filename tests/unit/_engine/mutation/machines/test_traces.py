@@ -35,7 +35,8 @@ def test_what_is_measured_names_lines_and_reads(bench: Bench, tapes: list[_nativ
     path = real_path(till.__file__)
     gc.unfreeze()  # the tests freeze what is imported, and then nothing alive is found
     measured(bench, tapes[:2], {path}, LiveFunctions({path}), said.append)
-    *found, last = said
+    first, *found, last = said
+    assert first == {"unsteady": []}
     assert [each["tape"] for each in found] == [0, 1]
     line = next(n for n, text in enumerate(Path(path).read_text().split("\n"), 1) if "self.given_back += cents" in text)
     hits = {(file, line): hits for file, line, hits in found[0]["lines"]}
