@@ -2,9 +2,10 @@
 
 usage: python benchmarks/large_programs.py [--seconds S] [--rounds N] [--projects NAME...]
 
-The machines are those of xarray's and zarr's own test suites, as in `real_machines.py`. The engines take turns in one
-process, with another seed in each round. A stall is the CPU time between two rules: what the engine takes, with the
-machine's constructor, draws and invariants. The environments are made once, in `build/peers`.
+Beside the rates stands how many lines of the library ran: steps of one engine are not those of the other, as each draws
+what it likes. The machines are those of xarray's and zarr's own test suites, as in `real_machines.py`. The engines take
+turns in one process, with another seed in each round. A stall is the CPU time between two rules: what the engine takes,
+with the machine's constructor, draws and invariants. The environments are made once, in `build/peers`.
 """
 
 import argparse
@@ -42,6 +43,8 @@ def row(name: str, rounds: list[dict[str, Any]]) -> list[str]:
         spread(ours, ",.0f"),
         spread(theirs, ",.0f"),
         f"{spread(ratios, '.2f')}{_verdict(statistics.median(ratios) >= RATIO_GOAL)}" if ratios else "-",
+        spread([found["ordeal"]["lines"] for found in rounds], ",.0f"),
+        spread([found["Hypothesis"]["lines"] for found in rounds], ",.0f"),
         f"{spread(stalls, '.3f')}{_verdict(max(stalls) <= STALL_GOAL_S)}",
         spread([found["ordeal"].get("report_seconds", 0.0) for found in rounds], ".2f"),
     ]
@@ -77,7 +80,8 @@ def main() -> None:
             left_out.append(f"- Not run: {project.name} {project.version}: {error}")
         rows += [row(name, rounds) for name, rounds in machines.items()]
     header = ["machine", "states", "ordeal steps/CPU s", "Hypothesis steps/CPU s"]
-    print(table([*header, "ratio (goal 1.5)", "longest stall, s (goal 0.1)", "s after the search"], rows))
+    lines = ["lines run, ordeal", "Hypothesis"]
+    print(table([*header, "ratio (goal 1.5)", *lines, "longest stall, s (goal 0.1)", "s after the search"], rows))
     print("\n".join(["", *left_out]))
 
 

@@ -7,10 +7,12 @@ then run by Hypothesis. Each machine becomes a line of JSON in the file that the
 import functools
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import CodeType
+from typing import Any, Self
 
 import hypothesis.stateful
 import pytest
@@ -49,9 +51,12 @@ def run_state_machine_as_test(factory: Make, **_options: Any) -> None:
     _explore(factory, 0, stalls, warm_up=True)
     for number in range(_ROUNDS):
         # Before Hypothesis, in whose runs a failing test may leave something behind.
-        explored = _explore(factory, number + 1, stalls)
+        with _Lines() as of_ordeal:
+            explored = _explore(factory, number + 1, stalls)
         # What ordeal found is looked for longer, so that a false failure shows.
-        found = _run(factory, _SECONDS * (_LONGER if explored["failed"] else 1))
+        with _Lines() as of_hypothesis:
+            found = _run(factory, _SECONDS * (_LONGER if explored["failed"] else 1))
+        explored["lines"], found["lines"] = len(of_ordeal.seen), len(of_hypothesis.seen)
         line = {"machine": made.__name__, "test": test, "round": number, "ordeal": explored, "Hypothesis": found}
         with _OUTPUT.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
@@ -84,6 +89,36 @@ class _Stalls:
                 self._ended = time.thread_time()
 
         return call
+
+
+class _Lines:
+    """The lines of the targets that run meanwhile, whichever engine has them run."""
+
+    #: Neither that of a coverage tool nor one that an engine takes.
+    _TOOL = 5
+
+    def __init__(self) -> None:
+        self.seen: set[tuple[str, int]] = set()
+        self._folders = tuple(f"{os.sep}{target.replace('.', os.sep)}{os.sep}" for target in _TARGETS)
+
+    def __enter__(self) -> Self:
+        if self._folders:
+            monitoring = sys.monitoring
+            monitoring.use_tool_id(self._TOOL, "lines")
+            monitoring.register_callback(self._TOOL, monitoring.events.LINE, self._line)
+            monitoring.set_events(self._TOOL, monitoring.events.LINE)
+            monitoring.restart_events()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._folders:
+            sys.monitoring.set_events(self._TOOL, 0)
+            sys.monitoring.free_tool_id(self._TOOL)
+
+    def _line(self, code: CodeType, line: int) -> object:
+        if any(folder in code.co_filename for folder in self._folders):
+            self.seen.add((code.co_filename, line))
+        return sys.monitoring.DISABLE
 
 
 def _explore(factory: Make, seed: int, stalls: _Stalls, *, warm_up: bool = False) -> dict[str, Any]:
