@@ -162,6 +162,8 @@ py::object GraphCopy::copy_by(const ObjectShape& shape, PyObject* original) {
       return copy_module(original, shape);
     case ObjectShape::Kind::kDispatched:
       return copy_by_function(original, shape.function, py::make_tuple(py::handle(original), memo_));
+    case ObjectShape::Kind::kRemade:
+      return copy_remade(original, shape);
     case ObjectShape::Kind::kHooked:
     case ObjectShape::Kind::kFinalized:
     case ObjectShape::Kind::kReduced:
@@ -401,9 +403,36 @@ py::object GraphCopy::copy_by_function(PyObject* original, const py::object& fun
   return copied;
 }
 
+// What its class leaves out, such as a file, may refuse to be copied: then it is made anew, as its class says, and so
+// are all others of the class. Each of many that hold each other would be tried in both ways otherwise.
+py::object GraphCopy::copy_remade(PyObject* original, const ObjectShape& shape) {
+  const py::object reduced = py::getattr(original, "__reduce_ex__")(4);
+  PyTypeObject* const type = Py_TYPE(original);
+  const bool calls_class = PyTuple_Check(reduced.ptr()) != 0 && PyTuple_GET_SIZE(reduced.ptr()) == 2 &&
+                           PyTuple_GET_ITEM(reduced.ptr(), 0) == reinterpret_cast<PyObject*>(type);
+  if (!calls_class || std::ranges::find(made_anew_, type) != made_anew_.end()) {
+    return copy_by_parts(original, reduced);
+  }
+  const std::pair sizes(pairs_.size(), closed_over_.size());
+  try {
+    return copy_instance(original, shape);
+  } catch (py::error_already_set& error) {
+    if (!error.matches(PyExc_Exception) || error.matches(PyExc_RecursionError) || error.matches(PyExc_MemoryError)) {
+      throw;
+    }
+  }
+  made_anew_.push_back(type);
+  forget_after(sizes.first);
+  closed_over_.resize(sizes.second);
+  return copy_by_parts(original, reduced);
+}
+
 py::object GraphCopy::copy_reduced(PyObject* original, const ObjectShape& shape) {
-  const py::object reduced =
-      shape.function ? shape.function(py::handle(original)) : py::getattr(original, "__reduce_ex__")(4);
+  return copy_by_parts(
+      original, shape.function ? shape.function(py::handle(original)) : py::getattr(original, "__reduce_ex__")(4));
+}
+
+py::object GraphCopy::copy_by_parts(PyObject* original, const py::object& reduced) {
   if (PyUnicode_Check(reduced.ptr()) != 0) {
     return borrowed(original);
   }
@@ -472,6 +501,22 @@ PyObject* GraphCopy::known(PyObject* original) const {
 void GraphCopy::remember(PyObject* original, const py::object& copied) {
   pairs_.emplace_back(borrowed(original), copied);
   copies_[original] = copied.ptr();
+}
+
+// The copies are half done. Their originals live as long as the graph does.
+void GraphCopy::forget_after(std::size_t count) {
+  for (std::size_t i = count; i < pairs_.size(); ++i) {
+    const auto& [original, copied] = pairs_[i];
+    copies_.erase(original.ptr());
+    const py::object id = owned(PyLong_FromVoidPtr(original.ptr()));
+    if (i < memoized_ && PyDict_Contains(memo_.ptr(), id.ptr()) == 1) {
+      check(PyDict_DelItem(memo_.ptr(), id.ptr()));
+    }
+    kept_.push_back(copied);
+  }
+  pairs_.resize(count);
+  memoized_ = std::min(memoized_, count);
+  memo_size_ = PyDict_GET_SIZE(memo_.ptr());
 }
 
 void GraphCopy::tell_memo() {

@@ -21,6 +21,10 @@ namespace ordeal::bindings {
 // machine closes over the machine. So is a method of a built-in object, such as `self.log.append`. Kept, they would
 // change the original through the copy.
 //
+// An object that copy.deepcopy would make anew, by calling its class with what it holds, is copied by its attributes
+// where these can be copied: made anew, a tree may be balanced in another way, and a run from it is no run of its
+// steps.
+//
 // Where copy.deepcopy refuses: a lock that nobody holds is copied as another one, and a module that is imported is its
 // own copy.
 class GraphCopy {
@@ -56,13 +60,16 @@ class GraphCopy {
   py::object copy_counter(PyObject* original, const ObjectShape& shape);
   py::object copy_module(PyObject* original, const ObjectShape& shape);
   py::object copy_by_function(PyObject* original, const py::object& function, const py::tuple& arguments);
+  py::object copy_remade(PyObject* original, const ObjectShape& shape);
   py::object copy_reduced(PyObject* original, const ObjectShape& shape);
+  py::object copy_by_parts(PyObject* original, const py::object& reduced);
   py::object rebuild(PyObject* original, const py::tuple& parts);
   void copy_items(PyObject* from, PyObject* to);
   void set_state(PyObject* copied, const py::object& state);
 
   [[nodiscard]] PyObject* known(PyObject* original) const;
   void remember(PyObject* original, const py::object& copied);
+  void forget_after(std::size_t count);
   void tell_memo();
   void learn_from_memo();
 
@@ -74,6 +81,7 @@ class GraphCopy {
   std::vector<std::pair<py::object, py::object>> pairs_;
   tsl::robin_map<const void*, PyObject*> copies_;  // by the original
   tsl::robin_map<PyTypeObject*, std::shared_ptr<const ObjectShape>> shapes_;
+  std::vector<PyTypeObject*> made_anew_;  // types whose attributes cannot be copied; held by kept_
   std::vector<py::object> kept_;
   // What functions that were kept hold on to: nothing of it may be copied later.
   std::vector<py::object> closed_over_;

@@ -83,8 +83,8 @@ bool holds_more(PyTypeObject* type, const PyTypeObject* base) {
   return type->tp_basicsize > base->tp_basicsize + static_cast<Py_ssize_t>(known);
 }
 
-// Whether objects of the type are only `base`, attributes and slots, with the constructors of `base` and the reduction
-// of object.
+// Whether objects of the type are only `base`, attributes and slots, with the constructors of `base` and the state of
+// object.
 bool is_plain(PyTypeObject* type, PyTypeObject* base) {
   if (type->tp_getattro != PyObject_GenericGetAttr || (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) != 0 ||
       type->tp_itemsize != 0 || holds_more(type, base)) {
@@ -106,10 +106,8 @@ bool is_plain(PyTypeObject* type, PyTypeObject* base) {
   if (type->tp_new != base->tp_new) {
     return false;
   }
-  for (const char* const hook : {"__reduce__", "__reduce_ex__", "__getstate__"}) {
-    if (!is_that_of_object(type, hook)) {
-      return false;
-    }
+  if (!is_that_of_object(type, "__getstate__")) {
+    return false;
   }
   for (const char* const hook : {"__setstate__", "__getnewargs__", "__getnewargs_ex__"}) {
     if (find_in_bases(type, hook)) {
@@ -245,7 +243,8 @@ std::shared_ptr<const ObjectShape> find_shape(PyTypeObject* type) {
   } else if (is_finalized(type)) {
     shape->kind = ObjectShape::Kind::kFinalized;
   } else if (PyTypeObject* const base = base_of(type); is_plain(type, base)) {
-    shape->kind = ObjectShape::Kind::kInstance;
+    const bool is_reduced_alike = is_that_of_object(type, "__reduce__") && is_that_of_object(type, "__reduce_ex__");
+    shape->kind = is_reduced_alike ? ObjectShape::Kind::kInstance : ObjectShape::Kind::kRemade;
     shape->base = base;
     shape->has_attributes = type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
     shape->slots = slots_of(type);

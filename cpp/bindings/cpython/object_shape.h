@@ -24,6 +24,7 @@ struct ObjectShape {
     kDispatched,  // copy.deepcopy has a function for the type
     kHooked,      // has __deepcopy__
     kFinalized,   // does something when it ends, which a copy of it would do as well
+    kRemade,      // an instance but for a __reduce__ of its own, which mostly says to call the class again
     kReduced,     // by __reduce_ex__
   };
 
