@@ -99,7 +99,6 @@ def _surroundings() -> dict[str, object]:
         "children": children(),
         "folder": str(Path("/proc/self/cwd").readlink()),
         "descriptors": {each.name: _target(each) for each in Path("/proc/self/fd").iterdir() if _target(each)},
-        "shared memory": {path.name for path in Path("/dev/shm").iterdir()},
         "handlers": [signal.getsignal(number) for number in numbers],
         "blocked": signal.pthread_sigmask(signal.SIG_BLOCK, ()),
         "alarm": signal.getitimer(signal.ITIMER_REAL),

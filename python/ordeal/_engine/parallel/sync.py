@@ -78,6 +78,7 @@ class ImmediateExchange:
     def rejoin(self, worker: int) -> None:
         """See ``Exchange``."""
         self._waiting = [each for each in self._waiting if each != worker]
+        self._for.setdefault(worker, [])  # its predecessor may have made its last report
 
     def _taken(self, worker: int) -> list[Update]:
         updates, self._for[worker] = self._for[worker], []

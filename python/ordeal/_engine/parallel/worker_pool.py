@@ -279,6 +279,7 @@ class WorkerPool:
         try:
             for worker in silent:
                 worker.over, worker.runs = None, worker.runs_before
+                self._exchange.rejoin(worker.number)
                 self._start(worker, deadline)
             yield
         finally:

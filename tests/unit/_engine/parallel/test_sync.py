@@ -41,6 +41,14 @@ class TestAsItComes:
         exchange.report(0, update(4), last=False)
         assert edges_of(exchange.answers()) == {1: [4], 0: [1, 3]}
 
+    def test_a_new_process_goes_on_after_the_last_report_of_the_one_before(self) -> None:
+        exchange = ImmediateExchange(2)
+        exchange.report(0, update(1), last=True)
+        exchange.rejoin(0)
+        exchange.report(0, update(2), last=False)
+        exchange.report(1, update(3), last=True)
+        assert edges_of(exchange.answers()) == {0: [3]}
+
 
 class TestInRounds:
     def test_a_round_brings_what_the_others_told_in_the_one_before(self) -> None:
