@@ -67,8 +67,10 @@ def test_what_a_dead_coroutine_does_at_the_end_of_the_run_has_no_effect(
         try:
             await asyncio.sleep(3600)
         finally:
-            path.write_text("x")
-            await close()
+            try:
+                path.write_text("x")
+            finally:
+                await close()
 
     async def main(world: simulate.World) -> None:
         world.node("one", stubborn)
