@@ -3,7 +3,7 @@
 import asyncio
 import builtins
 import contextvars
-from collections.abc import Buffer, Callable, Iterable, Iterator, Sequence
+from collections.abc import Buffer, Callable, Iterable, Iterator, Mapping, Sequence
 from types import CellType, CodeType, ModuleType
 from typing import Any, Final, Literal, Self, final, overload
 
@@ -690,7 +690,7 @@ def set_loop_facts(
 ) -> None: ...
 
 class ScheduleShrinker:
-    def __init__(self, decisions: Sequence[DecisionFields]) -> None: ...
+    def __init__(self, decisions: Sequence[DecisionFields], families: Mapping[int, int] = ...) -> None: ...
     def next(self) -> list[DecisionFields] | None: ...
     def tell(self, still_fails: bool) -> None: ...
     @property

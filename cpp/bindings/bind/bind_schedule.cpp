@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "bindings/bindings.h"
@@ -39,13 +40,14 @@ std::vector<Fields> all_fields(const Decisions& decisions) {
   return fields;
 }
 
-ScheduleShrinker make_shrinker(const std::vector<Fields>& decisions) {
+ScheduleShrinker make_shrinker(const std::vector<Fields>& decisions,
+                               const std::unordered_map<std::uint64_t, std::uint64_t>& families) {
   std::vector<Decision> needed;
   needed.reserve(decisions.size());
   for (const Fields& fields : decisions) {
     needed.push_back(to_decision(fields));
   }
-  return ScheduleShrinker(std::move(needed));
+  return ScheduleShrinker(std::move(needed), {families.begin(), families.end()});
 }
 
 py::object next_candidate(ScheduleShrinker& shrinker) {
@@ -94,7 +96,8 @@ void bind_schedule(py::module_& m) {
       .def_property_readonly("known", &SchedulePlanner::known);
 
   py::class_<ScheduleShrinker>(m, "ScheduleShrinker")
-      .def(py::init(&make_shrinker), py::arg("decisions"))
+      .def(py::init(&make_shrinker), py::arg("decisions"),
+           py::arg("families") = std::unordered_map<std::uint64_t, std::uint64_t>{})
       .def("next", &next_candidate)
       .def("tell", &ScheduleShrinker::tell, py::arg("still_fails"))
       .def_property_readonly("needed", [](const ScheduleShrinker& self) { return all_fields(self.needed()); });

@@ -12,6 +12,8 @@ namespace {
 constexpr std::uint32_t kSmall = 12;
 // How many actors may be tried as a whole: more of them are few decisions each.
 constexpr std::size_t kGroupsMax = 32;
+// Of more decisions none is left out with others shifted: to try all would take too many runs.
+constexpr std::size_t kShiftedMax = 128;
 
 // The next value to try for one of `value`, after `refused` did not fail.
 std::uint32_t raised(std::uint32_t refused, std::uint32_t value) {
@@ -21,7 +23,8 @@ std::uint32_t raised(std::uint32_t refused, std::uint32_t value) {
 }  // namespace
 
 // A group of one is a chunk of one, and the group of all is asked about first.
-ScheduleShrinker::ScheduleShrinker(std::vector<Decision> needed) : needed_(std::move(needed)) {
+ScheduleShrinker::ScheduleShrinker(std::vector<Decision> needed, tsl::robin_map<std::uint64_t, std::uint64_t> families)
+    : needed_(std::move(needed)), families_(std::move(families)) {
   for (const bool is_kind : {true, false}) {
     std::vector<std::uint64_t> seen;
     for (const Decision& decision : needed_) {
@@ -38,17 +41,20 @@ ScheduleShrinker::ScheduleShrinker(std::vector<Decision> needed) : needed_(std::
   }
 }
 
-// Decisions go first, as few of them explain most; then their values are lowered. A candidate that nobody judged counts
-// as one that passed. Nothing once each decision that is left is needed with its value.
+// Decisions go first, as few of them explain most; then their values are lowered, and all again if any could be. A
+// candidate that nobody judged counts as one that passed. Nothing once each decision that is left is needed with its
+// value.
 std::optional<std::vector<Decision>> ScheduleShrinker::next() {
   if (asked_) {
     tell(false);
   }
-  if (!next_group() && !next_dropped() && !next_lowered()) {
-    return std::nullopt;
-  }
-  asked_ = true;
-  return candidate_;
+  do {
+    if (next_group() || next_dropped() || next_shifted() || next_lowered()) {
+      asked_ = true;
+      return candidate_;
+    }
+  } while (is_worth_another_round());
+  return std::nullopt;
 }
 
 // What failed becomes the base of the next candidates. Without a failure a chunk is passed over, or the value next
@@ -61,7 +67,11 @@ void ScheduleShrinker::tell(bool still_fails) {
     needed_ = candidate_;
     changed_ = true;
   }
-  if (phase_ == Phase::kValues) {
+  if (phase_ == Phase::kShifts) {
+    if (still_fails) {
+      drop_again();
+    }
+  } else if (phase_ == Phase::kValues) {
     refused_ = still_fails ? refused_ : lower_;
     lower_ = raised(refused_, needed_[at_].value);
   } else if (phase_ == Phase::kChunks && !still_fails) {
@@ -83,9 +93,7 @@ bool ScheduleShrinker::next_group() {
     }
   }
   if (phase_ == Phase::kGroups) {
-    phase_ = Phase::kChunks;
-    chunk_ = (needed_.size() + 1) / 2;
-    changed_ = false;
+    drop_again();
   }
   return false;
 }
@@ -109,8 +117,75 @@ bool ScheduleShrinker::next_dropped() {
       changed_ = false;
     }
   }
-  phase_ = Phase::kValues;
+  phase_ = phase_ == Phase::kChunks ? Phase::kShifts : phase_;
   return false;
+}
+
+// From the last decision on, as that one has the fewest behind it: first what is in its place, at last all of its kind.
+bool ScheduleShrinker::next_shifted() {
+  if (phase_ != Phase::kShifts) {
+    return false;
+  }
+  while (needed_.size() <= kShiftedMax && shifts_ < kShifts * needed_.size()) {
+    const std::size_t dropped = needed_.size() - 1 - (shifts_ / kShifts);
+    candidate_ = shifted(dropped, static_cast<Shift>(shifts_ % kShifts));
+    ++shifts_;
+    const auto tail = needed_.begin() + static_cast<std::ptrdiff_t>(dropped);
+    if (!std::equal(candidate_.begin() + static_cast<std::ptrdiff_t>(dropped), candidate_.end(), tail + 1)) {
+      return true;  // else it was refused as a chunk of one
+    }
+  }
+  phase_ = Phase::kValues;
+  at_ = 0;
+  changed_ = false;
+  return false;
+}
+
+void ScheduleShrinker::drop_again() {
+  phase_ = Phase::kChunks;
+  chunk_ = (needed_.size() + 1) / 2;
+  at_ = shifts_ = 0;
+  changed_ = false;
+}
+
+// With milder values less may be needed beside them: a crash that comes earlier makes what happened after it needless.
+bool ScheduleShrinker::is_worth_another_round() {
+  const bool is_worth = changed_ && needed_.size() > 1;
+  if (is_worth) {
+    drop_again();
+  }
+  return is_worth;
+}
+
+bool ScheduleShrinker::is_moved(const DecisionLabel& label, const DecisionLabel& gone, Shift shift) const {
+  if (label.kind != gone.kind || label.site != gone.site || label.occurrence == 0) {
+    return false;
+  }
+  if (shift == Shift::kKind || label.actor == gone.actor) {
+    return true;
+  }
+  const auto one = families_.find(label.actor);
+  const auto other = families_.find(gone.actor);
+  return shift == Shift::kFamily && one != families_.end() && other != families_.end() && one->second == other->second;
+}
+
+std::vector<Decision> ScheduleShrinker::shifted(std::size_t dropped, Shift shift) const {
+  ORDEAL_CHECK(dropped < needed_.size(), "a decision that is not there is left out");
+  const DecisionLabel& gone = needed_[dropped].label;
+  std::vector<Decision> kept(needed_.begin(), needed_.begin() + static_cast<std::ptrdiff_t>(dropped));
+  for (std::size_t i = dropped + 1; i < needed_.size(); ++i) {
+    Decision decision = needed_[i];
+    DecisionLabel& label = decision.label;
+    if (is_moved(label, gone, shift)) {
+      --label.occurrence;
+      // Where the place before is taken by what was decided earlier, it stays.
+      if (std::ranges::any_of(kept, [&](const Decision& each) { return each.label == label; })) {
+        ++label.occurrence;
+      }
+    }
+    kept.push_back(decision);
+  }
+  return kept;
 }
 
 // Each decision from its least value up: small ones one by one, greater ones by halves of what is left.

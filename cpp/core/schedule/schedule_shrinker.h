@@ -5,6 +5,8 @@
 // each accepted candidate has fewer decisions or a lower value, and each round without one is the last.
 #pragma once
 
+#include <tsl/robin_map.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,11 +18,14 @@ namespace ordeal {
 
 // Loop: next() until it returns nothing; after each candidate, tell(whether the run still fails in the same way).
 // Drops decisions: all of them, then all of one kind, all of one actor, and half of what is left at a time. Labels tell
-// which belong together, and leaving some out shifts no other. Then it lowers values, until neither works any more:
-// small values one by one, large ones by halving what is left. Thread-compatible.
+// which belong together, and leaving some out shifts no other - unless the program answers to what was decided: without
+// a loss nothing is sent again, and what is sent later is one less. So each decision is then left out with all later
+// ones of its place, of its family, or of its kind, moved down by one. At last it lowers values: small ones one by one,
+// large ones by halving what is left, and begins again if that worked. Thread-compatible.
 class ScheduleShrinker {
  public:
-  explicit ScheduleShrinker(std::vector<Decision> needed);
+  // `families` names actors whose decisions follow each other, such as the links that begin at one host, by a number.
+  explicit ScheduleShrinker(std::vector<Decision> needed, tsl::robin_map<std::uint64_t, std::uint64_t> families = {});
 
   // The decisions to run with, all others being 0. Without a verdict a candidate counts as refused.
   std::optional<std::vector<Decision>> next();
@@ -41,20 +46,32 @@ class ScheduleShrinker {
     }
   };
 
-  enum class Phase : std::uint8_t { kGroups, kChunks, kValues };
+  // Which later decisions move down with one that is left out.
+  enum class Shift : std::uint8_t { kPlace, kFamily, kKind };
+  static constexpr std::size_t kShifts = 3;
+
+  enum class Phase : std::uint8_t { kGroups, kChunks, kShifts, kValues };
 
   bool next_group();
   bool next_dropped();
+  bool next_shifted();
+  // The decisions without the one at `dropped`, where later ones like it are one occurrence earlier.
+  [[nodiscard]] std::vector<Decision> shifted(std::size_t dropped, Shift shift) const;
+  [[nodiscard]] bool is_moved(const DecisionLabel& label, const DecisionLabel& gone, Shift shift) const;
   bool next_lowered();
+  void drop_again();
+  bool is_worth_another_round();
 
   std::vector<Decision> needed_;
+  tsl::robin_map<std::uint64_t, std::uint64_t> families_;
   std::vector<Decision> candidate_;
   std::vector<Group> groups_;
   std::size_t group_ = 0;  // how many groups were asked about
   Phase phase_ = Phase::kGroups;
-  std::size_t chunk_ = 0;      // how many decisions a candidate drops
-  std::size_t at_ = 0;         // the decision that the next candidate drops or lowers
-  std::uint32_t lower_ = 1;    // the value that the next candidate gives to it
+  std::size_t chunk_ = 0;    // how many decisions a candidate drops
+  std::size_t at_ = 0;       // the decision that the next candidate drops or lowers
+  std::size_t shifts_ = 0;   // how many candidates with shifted decisions were refused since the last one that was not
+  std::uint32_t lower_ = 1;  // the value that the next candidate gives to it
   std::uint32_t refused_ = 0;  // the largest value that was refused for it
   bool changed_ = false;       // in this round
   bool asked_ = false;

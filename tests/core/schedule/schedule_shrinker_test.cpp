@@ -44,6 +44,47 @@ TEST(ScheduleShrinker, LeavesWhatIsNeeded) {
   EXPECT_EQ(value_of(left, 31), 1U);
 }
 
+// The fourth packet that is not sent again has to be lost; each loss before it has one more packet sent.
+TEST(ScheduleShrinker, MovesLaterDecisionsDownWithWhatTheyFollow) {
+  const auto fails = [](const Decisions& d) {
+    std::uint32_t sent_again = 0;
+    while (value_of(d, sent_again) >= 1) {
+      ++sent_again;
+    }
+    return value_of(d, sent_again + 3) >= 1;
+  };
+  Decisions from = many(10);
+  from.erase(from.begin() + 6, from.begin() + 9);  // 0 to 5 are sent again, and 9 is the one
+  const Decisions left = shrunk(from, fails);
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(value_of(left, 3), 1U);
+}
+
+TEST(ScheduleShrinker, MovesTheLinksOfOneHostTogether) {
+  // What is lost from actor 1 is sent again to both 1 and 2, which are of one family; 3 is of another.
+  Decisions from = many(3);
+  from[0] = {.label = {.occurrence = 0, .actor = 1, .site = 2}, .bound = 9, .value = 1};
+  from[1] = {.label = {.occurrence = 4, .actor = 2, .site = 2}, .bound = 9, .value = 1};
+  from[2] = {.label = {.occurrence = 4, .actor = 3, .site = 2}, .bound = 9, .value = 1};
+  const auto at = [](const Decisions& d, std::uint64_t actor, std::uint32_t occurrence) {
+    return std::ranges::any_of(
+        d, [&](const Decision& each) { return each.label.actor == actor && each.label.occurrence == occurrence; });
+  };
+  ScheduleShrinker shrinker(from, {{1, 7}, {2, 7}, {3, 8}});
+  while (const auto candidate = shrinker.next()) {
+    shrinker.tell(at(*candidate, 3, 4) && at(*candidate, 2, at(*candidate, 1, 0) ? 4 : 3));
+  }
+  ASSERT_EQ(shrinker.needed().size(), 2U);
+  EXPECT_TRUE(at(shrinker.needed(), 2, 3));
+}
+
+TEST(ScheduleShrinker, LeavesOutWhatAMilderValueMakesNeedless) {
+  const Decisions left = shrunk(
+      many(2), [](const Decisions& d) { return value_of(d, 0) >= 1 && (value_of(d, 0) < 3 || value_of(d, 1) >= 1); });
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(value_of(left, 0), 1U);
+}
+
 TEST(ScheduleShrinker, LeavesNothingWhenNothingIsNeeded) {
   EXPECT_TRUE(shrunk(many(7), [](const Decisions&) { return true; }).empty());
 }

@@ -118,6 +118,12 @@ def from_labels(table: Mapping[str, int]) -> Iterator[Decided]:
         yield Decided.from_label(label, value)
 
 
+def families(decisions: Iterable[Decided]) -> dict[int, int]:
+    """Return who decides what follows from the same: for each link between hosts, a number for where it begins."""
+    actors = {decision.actor for decision in decisions}
+    return {name_key(actor): name_key(begin) for actor in actors for begin, to, _ in [actor.partition(" to ")] if to}
+
+
 def run_seeds(seed: int, runs: int) -> Iterator[int]:
     """Yield the seeds of the runs of a search: 0, 1, 2 and so on for seed 0, else those of this search alone."""
     return (_native.schedule_run_seed(seed, number) for number in range(runs))

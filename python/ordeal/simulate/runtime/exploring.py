@@ -22,6 +22,7 @@ from ordeal.simulate.runtime.decisions import (
     SEED_MAX,
     Decided,
     drawn_schedule,
+    families,
     fixed_schedule,
     from_labels,
     planner,
@@ -359,7 +360,7 @@ class ScheduleSearch:
         return run_once(self._main, schedule, self._settings, self._surroundings, chance=chance).bucket == bucket
 
     def _shrunk(self, decisions: list[Decided], chance: int, bucket: str) -> list[Decided]:
-        shrinker = _native.ScheduleShrinker([decision.to_fields() for decision in decisions])
+        shrinker = _native.ScheduleShrinker([decision.to_fields() for decision in decisions], families(decisions))
         self._shrink_limit = ""
         runs, end_s = 0, process_time() + SHRINK_CPU_S
         while (candidate := shrinker.next()) is not None:
