@@ -1,10 +1,11 @@
 """How fast and how true `ordeal mutate` judges released packages by their own tests.
 
-usage: python benchmarks/mutation.py [PACKAGE]... [--preset P] [--workers N] [--rates] [--truth N] [--seed S]
+usage: python benchmarks/mutation.py [PACKAGE]... [--preset P] [--workers N] [--rates] [--truth N] [--same N] [--seed S]
 
 Without options: a whole run of each package. `--rates` judges what ends without a hang in memory once more, a fork for
 each mutant with two workers, and in batches with one. `--truth N` writes N mutants, drawn by the seed, to a copy of the
-package, one at a time, runs its tests by plain pytest in a new process, and compares.
+package, one at a time, runs its tests by plain pytest in a new process, and compares. `--same N` judges N by one,
+two and four workers, in batches and in forks, twice, and beside four busy loops: all must say the same, word for word.
 
 The goals: all of cachetools in 25 s; 120 mutants a second forked and 300 in batches, at 9 and 4 ms of CPU; and no
 verdict that plain pytest contradicts.
@@ -129,6 +130,28 @@ def truth(run: Run, judgement: Judgement, count: int, seed: int) -> list[list[st
     return [*rows, [run.suite.name, f"{len(sample)} asked", f"{len(rows)} contradicted", ""]]
 
 
+def same(run: Run, count: int, seed: int) -> list[list[str]]:
+    """Judge some mutants in several ways, and return what differs from the first."""
+    chosen = {each.id for each in random.Random(seed).sample(run.mutants, min(count, len(run.mutants)))}
+    mutants = [each for each in run.mutants if each.id in chosen]
+    ways = [(1, "batch", 0), (1, "batch", 0), (2, "batch", 0), (4, "batch", 0), (2, "fork", 0), (2, "batch", 4)]
+    first: list[Verdict] = []
+    rows = []
+    for workers, isolation, loops in ways:
+        busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
+        try:
+            found = run.judge(mutants, workers=workers, isolation=isolation).verdicts
+        finally:
+            for each in busy:
+                each.kill()
+                each.wait()
+        first = first or found
+        what = [f"{one} / {other}" for one, other in zip(first, found, strict=True) if one != other]
+        way = f"{isolation}, {workers} workers, {loops} loops beside"
+        rows.append([run.suite.name, str(len(mutants)), way, "; ".join(what) or "the same"])
+    return rows
+
+
 def _told(verdict: Verdict, said: str) -> str:
     mutant = verdict.mutant
     return (
@@ -162,13 +185,17 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rates", action="store_true")
     parser.add_argument("--truth", type=int, default=0)
+    parser.add_argument("--same", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     print(f"{host()}\n`{command()}`\n")
-    wholes, more, contradicted = [], [], []
+    wholes, more, contradicted, sames = [], [], [], []
     for suite in map(suite_named, given.packages) if given.packages else SUITES:
         try:
             run = Run.of(suite, given.preset)
+            if given.same:
+                sames += same(run, given.same, given.seed)
+                continue
             judgement = run.judge(run.mutants, workers=given.workers)
         except (NoVerdictError, PeerError) as error:
             print(f"{suite.name}: {error}", file=sys.stderr)
@@ -177,6 +204,9 @@ def main() -> int:
         more += rates(run, judgement) if given.rates else []
         contradicted += truth(run, judgement, given.truth, given.seed) if given.truth else []
         print(wholes[-1], file=sys.stderr)
+    if given.same:
+        print(table(["package", "mutants", "how", "what differs from the first"], sames))
+        return int(any(each[-1] != "the same" for each in sames))
     header = ["package", "tests", "mutants", "verdicts", "at import", "score", "wall", "CPU", "CPU each"]
     print(table(header, wholes))
     if more:

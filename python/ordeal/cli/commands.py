@@ -276,7 +276,14 @@ def init(**given: Any) -> int:
     "-c", "--config", metavar="FILE", default="ordeal.toml", show_default=True, help="Where machines are named"
 )
 @click.option("--since", metavar="COMMIT", help="Only mutants of lines that differ from a commit")
+@click.option("--diff", metavar="FILE", type=click.Path(), help="Only mutants of lines that a diff has added")
 @click.option("--sample", metavar="N", type=click.IntRange(min=1), help="Only so many mutants, drawn by --seed")
+@click.option(
+    "--budget",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Let tests judge so long, one mutant of each line first; the others are not run",
+)
 @click.option(
     "--seed", metavar="N", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the sample"
 )
@@ -284,6 +291,7 @@ def init(**given: Any) -> int:
 @click.option(
     "-t", "--threshold", metavar="PERCENT", type=click.FloatRange(0, 100), help="End with 1 for a lower score"
 )
+@click.option("--new-only", is_flag=True, help="End with 1 for whatever nothing noticed and nobody has accepted")
 @click.option("-w", "--workers", metavar="N", type=click.IntRange(min=1), help="Mutants at a time [default: all cores]")
 @click.option(
     "--isolation",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -13,14 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._engine.mutation.forks import Message, Say
-from ordeal._native import die_with
+from ordeal._native import die_with, monotonic
 
 _PART_BYTES = 1 << 16
 
 
 @contextmanager
-def judging(module: str, order: Path, folder: Path) -> Iterator[Iterator[Message]]:
-    """Run a module as a judge in ``folder``, and yield its answers. It ends with the block, or with this process."""
+def judging(module: str, order: Path, folder: Path, until: float | None = None) -> Iterator[Iterator[Message]]:
+    """Run a module as a judge in ``folder``, and yield its answers. It ends with the block, or with this process.
+
+    At the time ``until`` of the monotonic clock its answers end.
+    """
     here, there = os.pipe()
     process = subprocess.Popen(
         [sys.executable, "-m", module, str(order), str(there), str(os.getpid())],
@@ -32,9 +36,10 @@ def judging(module: str, order: Path, folder: Path) -> Iterator[Iterator[Message
     )
     os.close(there)
     try:
-        yield _messages(here)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(5)
+        yield _messages(here, until)
+        if until is None or monotonic() < until:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(5)
     finally:
         _end_with_descendants(process)
         os.close(here)
@@ -75,9 +80,12 @@ def _descendants(pid: int) -> list[int]:
     return found
 
 
-def _messages(pipe: int) -> Iterator[Message]:
+def _messages(pipe: int, until: float | None) -> Iterator[Message]:
     rest = b""
-    while part := os.read(pipe, _PART_BYTES):
+    while True:
+        left = None if until is None else max(0.0, until - monotonic())
+        if not select.select([pipe], [], [], left)[0] or not (part := os.read(pipe, _PART_BYTES)):
+            return
         *lines, rest = (rest + part).split(b"\n")
         for line in lines:
             message = json.loads(line)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -12,6 +14,13 @@ import pytest
 
 #: What is told of a failure: the number of the test, and the type of what it raised.
 OnFailure = Callable[[int, str], None]
+
+
+def same_chance() -> None:
+    """Let what draws from the global generators draw the same each time: a fork would begin with new ones."""
+    random.seed(0)
+    if numpy := sys.modules.get("numpy.random"):
+        numpy.seed(0)
 
 
 class FailureWatch:
@@ -103,6 +112,7 @@ class Items:
         return None
 
     def _run(self, numbers: Sequence[int], at: int) -> None:
+        same_chance()
         item = self.all[numbers[at]]
         following = self.all[numbers[at + 1]] if at + 1 < len(numbers) else None
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)

@@ -27,7 +27,7 @@ from ordeal._engine.mutation.judging.suite import Refused, Suite
 from ordeal._engine.mutation.line_coverage import LineCoverage
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.own_process import begun
-from ordeal._engine.mutation.pytest_items import FailureWatch, Items
+from ordeal._engine.mutation.pytest_items import FailureWatch, Items, same_chance
 from ordeal._engine.mutation.source import Source
 from ordeal._native import die_with
 
@@ -103,6 +103,7 @@ def _silent_pytest(arguments: list[str], plugins: list[Any], tests: Sequence[str
                 Through.raised = error
                 return True
 
+    same_chance()
     code = pytest.main(arguments, plugins=[*plugins, Through()])
     if Through.raised is not None:
         raise Through.raised

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,6 +49,7 @@ class Judgement:
     baseline_seconds: float = 0.0
     baseline_cpu_seconds: float = 0.0
     was_interrupted: bool = False
+    is_over_budget: bool = False
 
 
 def judge_with_pytest(
@@ -58,9 +60,12 @@ def judge_with_pytest(
     folder: Path,
     workers: int,
     isolation: str = "batch",
+    budget: float | None = None,
     progress: Callable[[Verdict], None] = lambda _: None,
 ) -> Judgement:
     """Judge mutants by a pytest suite. ``tests`` are arguments of pytest; ``progress`` is told each verdict.
+
+    After ``budget`` seconds those that have no verdict are left: one mutant of each line is judged before all others.
 
     Raises:
         NoVerdictError: the tests fail without a mutant, or cannot say anything.
@@ -72,7 +77,7 @@ def judge_with_pytest(
     with tempfile.TemporaryDirectory(prefix="ordeal-mutate-") as place:
         order = {
             "sources": [[str(source.path), source.shown] for source in sources],
-            "mutants": [dataclasses.asdict(mutant) for mutant in mutants],
+            "mutants": [dataclasses.asdict(mutant) for mutant in (mutants if budget is None else by_line(mutants))],
             "tests": list(tests),
             "workers": workers,
             "isolation": isolation,
@@ -81,7 +86,8 @@ def judge_with_pytest(
         path = Path(place, "order.json")
         path.write_text(json.dumps(order), "utf-8")
         try:
-            with judging(_JUDGE, path, folder) as messages:
+            until = None if budget is None else began + budget
+            with judging(_JUDGE, path, folder, until) as messages:
                 for message in messages:
                     if "baseline" in message:
                         judgement.baseline_seconds = monotonic() - began
@@ -91,11 +97,25 @@ def judge_with_pytest(
                         progress(verdict)
         except KeyboardInterrupt:
             judgement.was_interrupted = True
-    judgement.verdicts = [found.get(mutant.id, Verdict(mutant, "not run")) for mutant in mutants]
+    judgement.is_over_budget = len(found) < len(mutants) and budget is not None and monotonic() - began >= budget
+    note = "over budget" if judgement.is_over_budget and not judgement.was_interrupted else ""
+    judgement.verdicts = [found.get(mutant.id, Verdict(mutant, "not run", note=note)) for mutant in mutants]
     judgement.seconds, judgement.cpu_seconds = monotonic() - began, _children_cpu() - cpu
+    if not judgement.tests and note:
+        raise NoVerdictError("the budget is over before the first mutant", hint="give a longer `--budget`")
     if not judgement.tests and not judgement.was_interrupted:
         raise NoVerdictError("the process that judges ended without an answer", hint="`python -m pytest` shows why")
     return judgement
+
+
+def by_line(mutants: Sequence[Mutant]) -> list[Mutant]:
+    """Return the mutants such that the first of each line come first, then the second ones."""
+    seen: Counter[tuple[str, int]] = Counter()
+    ranks = {}
+    for mutant in mutants:
+        ranks[mutant.id] = seen[mutant.shown, mutant.line]
+        seen[mutant.shown, mutant.line] += 1
+    return sorted(mutants, key=lambda mutant: ranks[mutant.id])
 
 
 def _children_cpu() -> float:

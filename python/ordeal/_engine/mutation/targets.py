@@ -53,17 +53,43 @@ def _is_test(path: Path) -> bool:
 def changed_lines(reference: str, folder: Path) -> dict[Path, set[int]]:
     """Return, by file, the lines that differ from a commit, as git tells. New files count whole."""
     diff = _git(["diff", "--unified=0", "--no-color", "--no-ext-diff", "--relative", reference, "--", "*.py"], folder)
-    found: dict[Path, set[int]] = {}
-    lines: set[int] = set()
-    for line in diff.splitlines():
-        if line.startswith("+++ b/"):
-            lines = found.setdefault((folder / line[6:]).resolve(), set())
-        elif match := _HUNK.match(line):
-            first, count = int(match[1]), int(match[2] or 1)
-            lines.update(range(first, first + count))
+    found = _new_lines(diff, folder)
     for name in _git(["ls-files", "--others", "--exclude-standard", "--", "*.py"], folder).splitlines():
         path = (folder / name).resolve()
         found[path] = set(range(1, path.read_bytes().count(b"\n") + 2))
+    return found
+
+
+def lines_of_diff(path: Path, folder: Path) -> dict[Path, set[int]]:
+    """Return, by file, the lines that a diff has added or changed. Its paths are those from ``folder``.
+
+    Raises:
+        ConfigError: it cannot be read, or it names no file.
+    """
+    try:
+        found = _new_lines(path.read_text("utf-8", "replace"), folder)
+    except OSError as error:
+        raise ConfigError(f"`{path}` cannot be read: {error.strerror}", hint="name a file of `git diff`") from None
+    if not found:
+        raise ConfigError(f"`{path}` is no unified diff", hint="write one by `git diff main > FILE`")
+    return found
+
+
+def _new_lines(diff: str, folder: Path) -> dict[Path, set[int]]:
+    """Return the lines of the new files that a diff marks with a plus, whether it has lines around them or not."""
+    found: dict[Path, set[int]] = {}
+    lines: set[int] = set()
+    at = left = 0
+    for line in diff.splitlines():
+        if left > 0 and line[:1] in ("+", " ", ""):
+            if line[:1] == "+":
+                lines.add(at)
+            at, left = at + 1, left - 1
+        elif line.startswith("+++ ") and line != "+++ /dev/null":
+            name = line[4:].partition("\t")[0].strip('"')
+            lines = found.setdefault((folder / name.removeprefix("b/")).resolve(), set())
+        elif match := _HUNK.match(line):
+            at, left = int(match[1]), int(match[2] or 1)
     return found
 
 

@@ -20,7 +20,7 @@ from ordeal._engine.mutation.mutants import CHIMP, Mutant, mutants_of
 from ordeal._engine.mutation.operators import OPERATORS, PRESETS
 from ordeal._engine.mutation.running import Judgement, NoVerdictError, judge_with_pytest
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.targets import changed_lines, files_of
+from ordeal._engine.mutation.targets import changed_lines, files_of, lines_of_diff
 from ordeal._engine.mutation.verdicts import Score, Verdict
 from ordeal._report.mutation import mutation_json, mutation_text
 from ordeal._report.stryker import stryker_json
@@ -42,7 +42,7 @@ def run(given: Mapping[str, Any]) -> int:
     mutants = [mutant for source in sources for mutant in mutants_of(source, operators)]
     mutants = _chosen(mutants, sources, given, folder)
     if not mutants:
-        if given["since"]:
+        if given["since"] or given["diff"]:
             terminal.say("no mutants in the lines that changed")
             return 0
         raise NoVerdictError("there is nothing to mutate", hint="name other files, or another `--preset`")
@@ -61,15 +61,15 @@ def run(given: Mapping[str, Any]) -> int:
     terminal.say(f"{counted(len(mutants), 'mutant')} of {_named(given)}, {counted(workers, 'worker')}")
     progress = _Progress(len(mutants))
     if given["with"] == "machines":
-        return _exit_code(by_machines(given, sources, mutants, workers, progress.take), given["threshold"])
+        return _exit_code(by_machines(given, sources, mutants, workers, progress.take), given)
     if given["with"] == "both":
         machine_options(given, workers)  # what is wrong with them is said before the tests have run
     judgement = _by_tests(given, sources, mutants, workers, progress.take)
     if given["with"] == "both" and not judgement.was_interrupted:
         beside = _Progress(len(mutants)).take
-        return _exit_code(by_both(given, sources, judgement, workers, beside), given["threshold"])
+        return _exit_code(by_both(given, sources, judgement, workers, beside), given)
     _write(given, sources, judgement)
-    return _exit_code(judgement, given["threshold"])
+    return _exit_code(judgement, given)
 
 
 def _by_tests(
@@ -100,9 +100,11 @@ def _by_tests(
         folder=folder,
         workers=workers,
         isolation=given["isolation"],
+        budget=given["budget"],
         progress=take,
     )
-    saved.save(folder, key, judgement)
+    # What was not judged for want of time may be judged the next time.
+    saved.save(folder, "" if judgement.is_over_budget else key, judgement)
     kept_judgement.forget(folder)
     return judgement
 
@@ -153,8 +155,10 @@ def _chosen(mutants: list[Mutant], sources: Sequence[Source], given: Mapping[str
         mutants = [mutant for mutant in mutants if mutant.id in still_open]
     if given["mutant"]:
         mutants = [mutant for mutant in mutants if mutant.id.startswith(given["mutant"])]
-    if given["since"]:
-        changed = changed_lines(given["since"], folder)
+    if given["since"] or given["diff"]:
+        changed = changed_lines(given["since"], folder) if given["since"] else {}
+        for path, lines in lines_of_diff(Path(given["diff"]), folder).items() if given["diff"] else ():
+            changed.setdefault(path, set()).update(lines)
         files = {source.shown: changed.get(source.path.resolve(), set()) for source in sources}
         mutants = [
             each
@@ -208,8 +212,11 @@ def _save(path: Path, text: str) -> None:
         raise ConfigError(f"`{path}` cannot be written: {error.strerror}", hint="name another file") from None
 
 
-def _exit_code(judgement: Judgement, threshold: float | None) -> int:
+def _exit_code(judgement: Judgement, given: Mapping[str, Any]) -> int:
     if judgement.was_interrupted:
         return _INTERRUPTED
+    if given["new_only"]:
+        return int(any(each.word in ("survived", "uncovered") for each in judgement.verdicts))
+    threshold = given["threshold"]
     percent = Score.of(judgement.verdicts).percent
     return int(threshold is not None and (percent is None or percent < threshold))

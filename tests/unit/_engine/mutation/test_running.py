@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 
 from ordeal._engine.mutation.mutants import mutants_of
-from ordeal._engine.mutation.running import Judgement, NoVerdictError, judge_with_pytest
+from ordeal._engine.mutation.running import Judgement, NoVerdictError, by_line, judge_with_pytest
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import Word
 from ordeal.explore import Explorer
@@ -141,3 +141,13 @@ def test_no_verdict_where_the_tests_fail_without_a_mutant(tmp_path: Path) -> Non
 def test_no_verdict_without_tests(tmp_path: Path) -> None:
     with pytest.raises(NoVerdictError, match="no tests were collected"):
         judged(tmp_path, "def f(a):\n    return a + 1\n", "", "arithmetic")
+
+
+def test_a_budget_goes_to_one_mutant_of_each_line_first(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text("def f(a, b):\n    c = a + b * 3\n    return c - 1\n")
+    source = Source.of(tmp_path / "shop.py", "shop.py")
+    mutants = mutants_of(source, ["arithmetic", "boundary"])
+    assert [mutant.line for mutant in by_line(mutants)][:4] == [2, 3, 2, 3]
+    assert sorted(mutant.id for mutant in by_line(mutants)) == sorted(mutant.id for mutant in mutants)
+    with pytest.raises(NoVerdictError, match="budget is over"):
+        judge_with_pytest([source], mutants, tests=[], folder=tmp_path, workers=1, budget=0.001)

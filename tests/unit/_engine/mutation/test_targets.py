@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._engine.mutation.targets import changed_lines, files_of
+from ordeal._engine.mutation.targets import changed_lines, files_of, lines_of_diff
 from ordeal.errors import ConfigError
 
 
@@ -42,3 +42,38 @@ def test_lines_that_differ_from_a_commit(tmp_path: Path) -> None:
     assert 1 in found["b.py"]
     with pytest.raises(ConfigError, match="git cannot compare"):
         changed_lines("gone", tmp_path)
+
+
+DIFF = """\
+diff --git a/shop/a.py b/shop/a.py
+--- a/shop/a.py
++++ b/shop/a.py
+@@ -1,4 +1,4 @@
+ import os
+-x = 1
++x = 2
++++ y
+ z = 3
+-w = 4
+\\ No newline at end of file
+--- a/shop/gone.py
++++ /dev/null
+@@ -1 +0,0 @@
+-x = 1
+--- /dev/null
++++ b/shop/new.py\t2026-01-01
+@@ -0,0 +1,2 @@
++a = 1
++b = 2
+"""
+
+
+def test_lines_that_a_diff_adds(tmp_path: Path) -> None:
+    path = tmp_path / "change.diff"
+    path.write_text(DIFF)
+    found = lines_of_diff(path, tmp_path)
+    assert found == {tmp_path / "shop/a.py": {2, 3}, tmp_path / "shop/new.py": {1, 2}}
+    path.write_text("nothing\n")
+    for each, what in ((path, "no unified diff"), (tmp_path / "gone", "cannot be read")):
+        with pytest.raises(ConfigError, match=what):
+            lines_of_diff(each, tmp_path)

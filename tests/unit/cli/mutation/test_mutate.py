@@ -29,7 +29,7 @@ def test_a_survivor_is_shown_with_its_diff(run: Run) -> None:
     assert "score 2/3 (66.6 %)\n" in out
     assert err.startswith("3 mutants of preset essential, ")
     assert sorted(each.name for each in Path().iterdir()) == [".ordeal", "shop.py", "test_shop.py"]
-    again, same, err = run("mutate", "shop.py", "--preset", "essential", "--threshold", "100")
+    again, same, err = run("mutate", "shop.py", "--preset", "essential", "--new-only")
     assert (again, same.splitlines()[:4]) == (code, out.splitlines()[:4])
     assert "nothing has changed since the last run" in err
 

@@ -22,7 +22,7 @@ from ordeal._engine.mutation.interpreters.sitecustomize import real_path, serve
 from ordeal._engine.mutation.judging.quiet_hypothesis import quieten
 from ordeal._engine.mutation.judging.trials import offer
 from ordeal._engine.mutation.mutants import Mutant
-from ordeal._engine.mutation.pytest_items import FailureWatch, Items
+from ordeal._engine.mutation.pytest_items import FailureWatch, Items, same_chance
 from ordeal._engine.mutation.source import Source
 
 _BASELINE_SECONDS = 600.0
@@ -73,6 +73,7 @@ class ImportPlugin:
     def go_on(self, session: Any, say: Say) -> None:
         """Collect and run the tests, in a fork of the process that has waited to do so."""
         self._say = say
+        same_chance()
         hook = session.config.hook
         try:
             hook.pytest_collection(session=session)
@@ -139,6 +140,7 @@ class ImportRoute:
     # In a pytest that waits
 
     def _wait(self, tell: Say) -> None:
+        same_chance()
         plugin = _Waiting(self, tell)
         pytest.main(pytest_arguments(self._order["tests"]), plugins=[plugin, plugin.watch])
 
@@ -157,6 +159,7 @@ class ImportRoute:
     # In a fork of its own
 
     def _from_the_start(self, say: Say) -> None:
+        same_chance()
         plugin = ImportPlugin(self.left_out, say)
         pytest.main(pytest_arguments(self._order["tests"]), plugins=[plugin, plugin.watch])
         # Had the tests been collected, the plugin had ended the process.

@@ -144,10 +144,11 @@ class Lanes:
         """A process has ended in the midst of a mutant: that is what it says of it."""
         mutant, tests = trial.mutant, len(trial.numbers)
         raised = next((message["raised"] for message in ended.said if "raised" in message), "")
-        if (ended.is_late and tag.factor == 1.0) or (len(tag.trials) > 1 and not ended.is_late):
-            # It waited, perhaps for a busy machine, and gets four times as long; or it may end of what came before it.
-            self._again(mutant, self._killer(tag, trial), _PATIENCE if ended.is_late else 1.0)
-        elif ended.is_late or ended.signal == signal.SIGPROF:
+        took_long = ended.is_late or ended.signal == signal.SIGPROF
+        if (took_long and tag.factor == 1.0) or (len(tag.trials) > 1 and not took_long):
+            # A busy machine may have made it slow, and it gets four times as long; or it may end of what came before.
+            self._again(mutant, self._killer(tag, trial), _PATIENCE if took_long else 1.0)
+        elif took_long:
             self._verdict(mutant, "timeout", tests=tests)
         elif raised.startswith("MemoryError"):
             self._verdict(mutant, "memory", tests=tests)

@@ -23,6 +23,8 @@ from ordeal._engine.mutation.swap import LiveFunctions, codes_in
 _BASELINE_SECONDS = 600.0
 _FLAKY_MAX = 20
 _FORCED_MAX = 5
+# Enough for the limit of turns to be met first by whatever loops in Python: it is the same on a busy machine.
+_CPU_FREE = 0.5
 _TURNS_FREE, _TURNS_FACTOR = 100_000, 100
 
 Lines = set[tuple[str, int]]
@@ -147,7 +149,7 @@ class Suite:
         return Job(lambda say: run_unchanged(self.items, numbers, say), cpu, wall)
 
     def _limits(self, numbers: list[int], factor: float = 1.0) -> tuple[float, float]:
-        cpu = 0.1 + 10 * sum(self._cpu[number] for number in numbers)
+        cpu = _CPU_FREE + 10 * sum(self._cpu[number] for number in numbers)
         wall = 2.0 + 20 * sum(self._wall[number] for number in numbers)
         return factor * cpu, factor * (wall + cpu)
 
