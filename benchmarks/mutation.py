@@ -146,10 +146,15 @@ def same(run: Run, count: int, seed: int) -> list[list[str]]:
                 each.kill()
                 each.wait()
         first = first or found
-        what = [f"{one} / {other}" for one, other in zip(first, found, strict=True) if one != other]
+        what = [f"{_short(one)}, {_short(other)}" for one, other in zip(first, found, strict=True) if one != other]
         way = f"{isolation}, {workers} workers, {loops} loops beside"
         rows.append([run.suite.name, str(len(mutants)), way, "; ".join(what) or "the same"])
     return rows
+
+
+def _short(verdict: Verdict) -> str:
+    told = f"{verdict.word} {verdict.killer.rpartition('/')[2]} {verdict.tests} {verdict.note}"
+    return f"{verdict.mutant.id} {' '.join(told.split())}"
 
 
 def _told(verdict: Verdict, said: str) -> str:

@@ -38,6 +38,8 @@ TALKERS = (
 # drawn by chance, and seeds all others. A simulated run seeds the generators of the program.
 CHANCE_IN_PYTHON = {
     "python/ordeal/simulate/runtime/surroundings.py",
+    # Tests of others draw from these, the same for each mutant.
+    "python/ordeal/_engine/mutation/pytest_items.py",
     "python/ordeal/_hypothesis/randoms.py",
     "python/ordeal/faults/randomness.py",
     "python/ordeal/_pytest/global_generators.py",

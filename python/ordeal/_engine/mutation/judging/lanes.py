@@ -105,10 +105,12 @@ class Lanes:
             self._verdict(mutant, "timeout", tests=len(trial.numbers), note="loop limit")
         elif "dirty" in said or ("survived" in said and in_batch):
             self._again(mutant, self._killer(tag, trial))
+            if tag.lane is not None and "dirty" in said:
+                tag.lane.killers[mutant.shown, mutant.function] = said["dirty"]
         elif "survived" in said:
             self._survived(mutant, trial)
         elif "failed" in said:
-            self._failed(tag, trial, said["failed"], said["kind"])
+            self._failed(tag, trial, said)
 
     def _killer(self, tag: _Tag, trial: Trial) -> int | None:
         return tag.lane.killers.get((trial.mutant.shown, trial.mutant.function)) if tag.lane else trial.numbers[0]
@@ -125,8 +127,8 @@ class Lanes:
                 covering=sorted(trial.numbers),
             )
 
-    def _failed(self, tag: _Tag, trial: Trial, killer: int, kind: str) -> None:
-        mutant = trial.mutant
+    def _failed(self, tag: _Tag, trial: Trial, said: dict[str, Any]) -> None:
+        mutant, killer = trial.mutant, said["failed"]
         ran = trial.numbers[: trial.numbers.index(killer) + 1]
         # One of a batch has been asked on the original by its own process.
         if len(tag.trials) == 1 and not self._suite.is_true(ran):
@@ -136,9 +138,9 @@ class Lanes:
             return
         if tag.lane is not None:
             tag.lane.killers[mutant.shown, mutant.function] = killer
-        word = "memory" if kind == "MemoryError" else "killed"
-        names = self._suite.names
-        self._verdict(mutant, word, killer=names[killer], tests=len(ran), covering=sorted(trial.numbers))
+        word = "memory" if said["kind"] == "MemoryError" else "killed"
+        names, count = self._suite.names, said.get("ran", len(ran))
+        self._verdict(mutant, word, killer=names[killer], tests=count, covering=sorted(trial.numbers))
 
     def _take_end(self, tag: _Tag, trial: Trial, ended: Ended) -> None:
         """A process has ended in the midst of a mutant: that is what it says of it."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from ordeal._engine.mutation.forks import Job, Say, run_jobs
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
-from ordeal._engine.mutation.judging.trials import Trial, Turns, run_trials, run_unchanged
+from ordeal._engine.mutation.judging.trials import Trial, Turns, killer_first, run_trials, run_unchanged
 from ordeal._engine.mutation.line_coverage import LineCoverage
 from ordeal._engine.mutation.mutants import Mutant, compiled_unit
 from ordeal._engine.mutation.operators import padded
@@ -199,10 +199,7 @@ class Suite:
 
     def trial(self, mutant: Mutant, killer: int | None, factor: float = 1.0) -> Trial:
         """Return what judges a mutant: the tests that run it, the one that noticed the last of its function first."""
-        numbers = self.covering(mutant)
-        if killer in numbers:
-            assert killer is not None
-            numbers = [killer, *(each for each in numbers if each != killer)]
+        numbers = killer_first(killer, self.covering(mutant))
         turns = _TURNS_FREE + _TURNS_FACTOR * sum(self._turns[number] for number in numbers)
         served = self._place / f"mutant-{mutant.id}" if self._beside.intersection(numbers) else None
         return Trial(mutant, numbers, self._limits(numbers, factor)[0], turns, served)

@@ -75,6 +75,11 @@ class Turns:
         os._exit(0)
 
 
+def killer_first(killer: int | None, numbers: Sequence[int]) -> list[int]:
+    """Return tests such that the one which noticed the last mutant of the function, if any of them, is asked first."""
+    return sorted(numbers, key=lambda number: number != killer)
+
+
 def silence() -> None:
     """Let nothing that this process writes reach anybody."""
     nothing = os.open(os.devnull, os.O_WRONLY)
@@ -109,6 +114,7 @@ def run_trials(
     beyond it, and all that follow are for another process. A single mutant needs no such question.
     """
     silence()
+    killers: dict[tuple[str, tuple[int, int] | None], int] = {}
     for trial in trials:
         signal.setitimer(signal.ITIMER_PROF, trial.cpu)
         try:
@@ -126,17 +132,20 @@ def run_trials(
         if len(trials) == 1:
             _run_alone(trial, items, say)
             return
-        failure = items.first_failure(trial.numbers)
+        place = trial.mutant.shown, trial.mutant.function
+        numbers = killer_first(killers.get(place), trial.numbers)
+        failure = items.first_failure(numbers)
         swap.undo()
         os.environ.pop(MUTANT, None)
         if failure is None:
             say({"survived": len(trial.numbers)})
             continue
         number, kind = failure
+        killers[place] = number
         turns.start(trial.turns, say)
         with suppress(Exception):
             if items.first_failure([number]) is None:
-                say({"failed": number, "kind": kind})
+                say({"failed": number, "kind": kind, "ran": numbers.index(number) + 1})
                 continue
         say({"dirty": number})
         return

@@ -28,15 +28,19 @@ PROGRAM = """
 
     def ends(a):
         return a - 1
+
+    def noticed(a):
+        return a + 2
 """
 TESTS = """
     import os
     import unittest
-    from shop import ends, leaks, unnoticed, waits
+    from shop import ends, leaks, noticed, unnoticed, waits
 
     def test_leaks(): assert leaks(1) == 2
     def test_waits(): assert waits(3) == 0
-    def test_unnoticed(): unnoticed(1)
+    def test_unnoticed(): unnoticed(1), noticed(1)
+    def test_noticed(): assert noticed(1) == 3
     def test_ends():
         if ends(1): os._exit(0)
 
@@ -65,3 +69,5 @@ def test_workers_and_isolation_change_nothing(tmp_path: Path) -> None:
     assert words["waits +="] == ("timeout", "loop limit")
     assert words["unnoticed -"] == ("survived", "")
     assert words["ends +"][0] == "killed"
+    # The test that noticed the last mutant of a function is asked first, also within a batch.
+    assert [each.tests for each in found[0] if each.mutant.name == "noticed"][:2] == [2, 1]
