@@ -1,11 +1,11 @@
 """Relations between numbers of a state, from a fixed grammar: what held in every state of the original.
 
-An attribute is a number, or a mapping of numbers. The relations are those of ``FORMS``; the size of a collection is an
-attribute of its own.
+An attribute is a number, or a mapping of numbers. The relations are those of ``FORMS``.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import permutations
@@ -34,7 +34,7 @@ class Relation(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The relation as people write it."""
-        return FORMS[self.form][0].format(left=self.left, right=self.right)
+        return FORMS[self.form].text.format(left=self.left, right=self.right)
 
 
 def _each(compare: Callable[[Number, Number], bool]) -> Callable[[Numbers, Numbers], bool]:
@@ -48,13 +48,56 @@ def _total(compare: Callable[[Number, Number], bool]) -> Callable[[Numbers, Numb
     return lambda left, right: compare(sum(left.values()), sum(right.values()))
 
 
-#: Each form by name: its text, and whether it holds. The first has no second attribute.
-FORMS: dict[str, tuple[str, Callable[[Numbers, Numbers], bool]]] = {
-    "not negative": ("{left} >= 0", _each(lambda one, _: one >= 0)),
-    "at most": ("{left} <= {right}", _each(lambda one, other: one <= other)),
-    "equal": ("{left} == {right}", lambda left, right: left == right),
-    "sum at most": ("sum({left}) <= sum({right})", _total(lambda one, other: one <= other)),
-    "sum equal": ("sum({left}) == sum({right})", _total(lambda one, other: one == other)),
+Holds = Callable[[Numbers, Numbers], bool]
+
+
+class Form(msgspec.Struct, frozen=True):
+    """A form of relations: its text, whether it holds, and of which attributes it speaks.
+
+    ``of`` has a letter for each attribute: ``n`` is a number, ``m`` a mapping, ``s`` either of them, but both of the
+    same kind, ``a`` either of them, but not two numbers.
+    """
+
+    text: str
+    holds: Holds
+    of: str
+
+
+def _limit(right: Numbers) -> Number:
+    return right.get(None, -math.inf)
+
+
+def _each_at_most(left: Numbers, right: Numbers) -> bool:
+    return all(number <= _limit(right) for number in left.values())
+
+
+#: Each form by name. Of those that the same survivors break the first is shown: ``<=`` is meant more often than ``<``.
+FORMS: dict[str, Form] = {
+    "not negative": Form("{left} >= 0", _each(lambda one, _: one >= 0), "s"),
+    "positive": Form("{left} > 0", _each(lambda one, _: one > 0), "s"),
+    "equal": Form("{left} == {right}", lambda left, right: left == right, "ss"),
+    "at most": Form("{left} <= {right}", _each(lambda one, other: one <= other), "ss"),
+    "below": Form("{left} < {right}", _each(lambda one, other: one < other), "ss"),
+    "each at most": Form(
+        "max({left}) <= {right}", lambda ours, right: max(ours.values(), default=0) <= _limit(right), "mn"
+    ),
+    "same keys": Form("set({left}) == set({right})", lambda left, right: left.keys() == right.keys(), "mm"),
+    "keys within": Form("set({left}) <= set({right})", lambda left, right: left.keys() <= right.keys(), "mm"),
+    "size equal": Form("len({left}) == {right}", lambda left, right: len(left) == _limit(right), "mn"),
+    "size at most": Form("len({left}) <= {right}", lambda left, right: len(left) <= _limit(right), "mn"),
+    "sum equal": Form("sum({left}) == sum({right})", _total(lambda one, other: one == other), "aa"),
+    "sum at most": Form("sum({left}) <= sum({right})", _total(lambda one, other: one <= other), "aa"),
+}
+#: Forms that say the same with their attributes exchanged.
+_MUTUAL = {"equal", "same keys", "sum equal"}
+#: What a form says as well: it is not told of the same attributes.
+_IMPLIES: dict[str, tuple[str, ...]] = {
+    "equal": ("at most", "sum equal", "sum at most", "same keys", "keys within"),
+    "below": ("sum at most",),
+    "at most": ("sum at most",),
+    "same keys": ("keys within",),
+    "size equal": ("size at most",),
+    "sum equal": ("sum at most",),
 }
 
 
@@ -89,10 +132,12 @@ class Held:
     def all(self) -> list[Relation]:
         """Return what held, and said something in some state: no number compared with none."""
         found = [relation for relation, was_used in self._left.items() if was_used]
-        equal = {(each.left, each.right) for each in found if each.form == "equal"}
-        return [
-            each for each in found if each.form in ("equal", "not negative") or (each.left, each.right) not in equal
-        ]
+        said = {(name, each.left, each.right) for each in found for name in _IMPLIES.get(each.form, ())}
+        # What is mutual is so in both directions.
+        said |= {
+            (name, each.right, each.left) for each in found if each.form in _MUTUAL for name in _IMPLIES[each.form]
+        }
+        return [each for each in found if (each.form, each.left, each.right) not in said]
 
 
 def _of(numbers: Mapping[str, Numbers], known: Mapping[str, bool]) -> Iterator[Relation]:
@@ -100,24 +145,22 @@ def _of(numbers: Mapping[str, Numbers], known: Mapping[str, bool]) -> Iterator[R
     names = list(numbers)
     for name in names:
         if name not in known:
-            yield Relation("not negative", name)
+            yield from (Relation(form, name) for form in FORMS if len(FORMS[form].of) == 1)
     for left, right in permutations(names, 2):
         if left in known and right in known:
             continue
-        keyed = None not in numbers[left], None not in numbers[right]
-        for form in ("at most", "equal") if keyed[0] == keyed[1] else ():
-            if form == "at most" or left < right:
-                yield Relation(form, left, right)
-        for form in ("sum at most", "sum equal") if any(keyed) else ():
-            if form == "sum at most" or left < right:
-                yield Relation(form, left, right)
+        kinds = "".join("n" if None in numbers[name] else "m" for name in (left, right))
+        for name, form in FORMS.items():
+            fits = kinds == form.of or (form.of == "ss" and kinds[0] == kinds[1]) or (form.of == "aa" and "m" in kinds)
+            if len(form.of) == 2 and fits and (name not in _MUTUAL or left < right):
+                yield Relation(name, left, right)
 
 
 def holds(relation: Relation, numbers: Mapping[str, Numbers]) -> bool:
     """Return whether a relation holds in a state; where an attribute is not there, there is nothing to hold."""
     left = numbers.get(relation.left)
     right = numbers.get(relation.right) if relation.right else {}
-    return left is None or right is None or FORMS[relation.form][1](left, right)
+    return left is None or right is None or FORMS[relation.form].holds(left, right)
 
 
 def _is_told(relation: Relation, numbers: Mapping[str, Numbers]) -> bool:

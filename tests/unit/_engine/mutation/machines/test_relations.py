@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from tests.unit._engine.mutation.machines import till
 
 from ordeal._engine.mutation.machines.relations import Held, Numbers, Relation, Suggestion, holds, numbers_of, suggested
@@ -29,7 +30,39 @@ def test_what_held_in_all_states_is_kept_and_what_failed_once_is_not() -> None:
 def test_numbers_that_are_never_there_say_nothing() -> None:
     held = Held()
     held.take({"promised": {}, "stored": STORED})
-    assert [relation.text for relation in held.all()] == ["stored >= 0"]
+    assert [relation.text for relation in held.all()] == ["stored >= 0", "stored > 0"]
+
+
+@pytest.mark.parametrize(
+    ("form", "right", "is_so"),
+    [
+        ("positive", "", False),
+        ("below", "more", True),
+        ("each at most", "limit", True),
+        ("same keys", "more", True),
+        ("keys within", "few", False),
+        ("size equal", "limit", False),
+        ("size at most", "limit", True),
+        ("size at most", "more", False),
+    ],
+)
+def test_each_form_says_what_its_text_says(form: str, right: str, is_so: bool) -> None:
+    numbers: dict[str, Numbers] = {
+        "some": {"a": 0, "b": 4},
+        "more": {"a": 1, "b": 9},
+        "few": {"a": 1},
+        "limit": {None: 4},
+    }
+    assert holds(Relation(form, "some", right), numbers) is is_so
+
+
+def test_what_another_relation_says_is_not_told_again() -> None:
+    held = Held()
+    held.take({"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 2}, "n": {None: 2}})
+    texts = [relation.text for relation in held.all()]
+    assert [each for each in texts if {"a", "b"} <= set(each.split())] == ["a == b"]
+    assert "len(a) == n" in texts
+    assert "len(a) <= n" not in texts
 
 
 def test_a_key_is_compared_with_its_own_number() -> None:
