@@ -334,7 +334,7 @@ PLUGINS = (
     _flat("pytest-timeout", {"pytest.ini": _options(timeout="20")}, "pytest-timeout"),
     _flat("pytest-mock", {"tests/test_shop.py": _MOCK}, "pytest-mock"),
     _flat("pytest-sugar", {}, "pytest-sugar", "termcolor"),
-    _flat("pytest-order, reversed", {"pytest.ini": _options(addopts="-p no:logging --strict-markers")}, "pytest-order"),
+    _flat("pytest-order", {"pytest.ini": _options(addopts="-p no:logging --strict-markers")}, "pytest-order"),
 )
 
 PROJECTS = (*LAYOUTS, *PLUGINS)

@@ -330,7 +330,7 @@ def mutate(**given: Any) -> int:
     Of the last run, kept in .ordeal/mutate, `ordeal mutate show ID` prints a mutant, `apply ID` writes it into the
     program, `accept ID` notes that no test needs to notice it, and `report FORMAT` writes a report: html, junit, sarif,
     github, badge or json. `kill ID` searches a run in which a machine of ordeal.toml notices a survivor, and writes it
-    as a test.
+    as a test. `doctor [PATH]...` runs the tests without a mutant, and says what they are good for.
     """
     return _run("mutation.kill" if given["paths"][:1] == ("kill",) else "mutation.mutate", given)
 

@@ -35,6 +35,7 @@ class Judgement:
     Attributes:
         tests: how many tests passed without a mutant, and may notice one.
         names: all tests that pytest collected.
+        reached: the files of which tests run anything, or import.
         flaky: tests that did not pass twice, and saved failures that still fail; they judge nothing.
         seconds: how long all took, and ``cpu_seconds`` of all processes.
         baseline_seconds: the part of both before the first mutant.
@@ -44,6 +45,7 @@ class Judgement:
     tests: int = 0
     names: list[str] = field(default_factory=list)
     flaky: list[str] = field(default_factory=list)
+    reached: list[str] = field(default_factory=list)
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     baseline_seconds: float = 0.0
@@ -129,6 +131,7 @@ def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant
         raise NoVerdictError(why, hint=more[0].strip().splitlines()[-1] if more and more[0].strip() else None)
     if "baseline" in message:
         judgement.tests, judgement.flaky = int(message["baseline"]), [str(each) for each in message["flaky"]]
+        judgement.reached = [str(each) for each in message["reached"]]
         judgement.names = [str(each) for each in message["names"]]
         judgement.baseline_cpu_seconds = float(message["cpu"])
     if message.get("verdict") in WORDS and message.get("id") in by_id:

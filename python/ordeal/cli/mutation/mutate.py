@@ -25,7 +25,7 @@ from ordeal._engine.mutation.verdicts import Score, Verdict
 from ordeal._report.mutation import mutation_json, mutation_text
 from ordeal._report.stryker import stryker_json
 from ordeal.cli import terminal
-from ordeal.cli.mutation import last
+from ordeal.cli.mutation import doctor, last
 from ordeal.cli.mutation.machines import by_both, by_machines, machine_options
 from ordeal.errors import ConfigError
 
@@ -36,6 +36,8 @@ def run(given: Mapping[str, Any]) -> int:
     """Judge the mutants. Return the exit code: 0, 1 when the score is below the threshold, 130 when interrupted."""
     if last.verb_of(given["paths"]):
         return last.run(given)
+    if given["paths"][:1] == ("doctor",) and not Path("doctor").exists():
+        return doctor.run(given, sources_of(given["paths"][1:]))
     folder = Path.cwd()
     sources = sources_of(given["paths"])
     operators = operators_of(given)

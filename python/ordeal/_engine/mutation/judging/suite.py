@@ -89,7 +89,9 @@ class Suite:
             raise Refused("no test passes")
         if not self._imported and not self._tests_by_line:
             self._look_elsewhere()
-        say({"baseline": len(self._passing), "flaky": self.flaky, "names": self.names})
+        ran = {path for path, _ in {*self._imported, *self._tests_by_line}}
+        reached = [shown for shown, path in self._paths.items() if path in ran]
+        say({"baseline": len(self._passing), "flaky": self.flaky, "names": self.names, "reached": reached})
 
     def _look_elsewhere(self) -> None:
         """Refuse where no test runs anything of the files, but imports modules of their names from other files."""
