@@ -32,6 +32,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 #: The seconds that the tests of a file take; ``--record`` writes it.
 DURATIONS = ROOT / "tests" / "durations.json"
+#: The same of the last run, to look at or to copy.
+LAST_DURATIONS = ROOT / "build" / "durations.json"
 #: Files of one folder are a part until they take so long, or are so many.
 PART_SECONDS = 12.0
 PART_FILES = 30
@@ -225,9 +227,10 @@ def run_all(parts: list[Part], options: list[str], jobs: int, record: bool) -> i
     for line in [*(f"SKIPPED {each}" for each in sorted(skipped)), *(f"FAILED {each.part.name}" for each in failed)]:
         print(line)
     print(f"{counted(counts)} in {time.monotonic() - began:.0f} s")
-    if record:
-        found = {file: round(takes, 1) for file, takes in seconds.items() if takes >= 0.1}
-        DURATIONS.write_text(json.dumps(dict(sorted(found.items())), indent=2) + "\n", "utf-8")
+    found = {file: round(takes, 1) for file, takes in seconds.items() if takes >= 0.1}
+    place = DURATIONS if record else LAST_DURATIONS
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(json.dumps(dict(sorted(found.items())), indent=2) + "\n", "utf-8")
     return 1 if failed else 0 if counts["passed"] else int(pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
