@@ -215,6 +215,60 @@ def except_nothing(source: Source, node: ast.AST) -> Iterator[Change]:
             yield Change(node, (start, end), "except " + padded(source.part((start, end)), "()") + ":")
 
 
+def argument_swap(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield the first two positional arguments of a call to each other's places."""
+    if isinstance(node, ast.Call) and len(node.args) > 1:
+        one, two = node.args[:2]
+        if isinstance(one, ast.Starred) or isinstance(two, ast.Starred):
+            return
+        first, second = source.part(source.span(one)), source.part(source.span(two))
+        between = source.part((source.end(one), source.start(two)))
+        if first != second:
+            yield Change(one, (source.start(one), source.end(two)), f"{second}{between}{first}")
+
+
+def filter_drop(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield a comprehension without one of its conditions."""
+    if isinstance(node, ast.comprehension):
+        for each in node.ifs:
+            yield _replaced(source, each, "True")
+
+
+def loop_none(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield a loop over nothing."""
+    if isinstance(node, ast.For) and not (isinstance(node.iter, ast.Tuple) and not node.iter.elts):
+        yield _replaced(source, node.iter, "()")
+
+
+def slice_drop(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield a slice without one of its bounds."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        for each in (node.slice.lower, node.slice.upper):
+            if each is not None and "\n" not in source.part(source.span(each)):
+                yield Change(each, source.span(each), "")
+
+
+_METHODS = ("lower", "upper"), ("lstrip", "rstrip"), ("startswith", "endswith"), ("find", "rfind"), ("min", "max")
+_OTHER_METHOD = {name: other for pair in _METHODS for name, other in (pair, pair[::-1])}
+
+
+def method_swap(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield a call of ``lower`` to one of ``upper``, ``min`` to ``max``, and so on."""
+    function = node.func if isinstance(node, ast.Call) else None
+    name = str(getattr(function, "attr", "") or getattr(function, "id", ""))
+    if function is not None and name in _OTHER_METHOD:
+        end = source.end(function)
+        yield Change(function, (end - len(name), end), _OTHER_METHOD[name])
+
+
+def default_none(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield the default of an argument to ``None``."""
+    if isinstance(node, Function):
+        for each in (*node.args.defaults, *node.args.kw_defaults):
+            if each is not None and not (isinstance(each, ast.Constant) and each.value is None):
+                yield _replaced(source, each, "None")
+
+
 def body_none(source: Source, node: ast.AST) -> Iterator[Change]:
     """Yield the whole body of a function to ``return None``; its docstring stays."""
     if isinstance(node, Function):
@@ -247,7 +301,8 @@ OPERATORS: dict[str, Operator] = {
     for each in (
         *(arithmetic, comparison, negate, return_none, boundary, constant, logical, delete_statement),
         *(remove_not, unary_negate, break_continue_swap, exception_swallow, except_nothing),
-        *(argument_none, assign_none, string, body_none),
+        *(argument_none, assign_none, string),
+        *(argument_swap, filter_drop, loop_none, slice_drop, method_swap, default_none, body_none),
     )
 }
 _NAMES = list(OPERATORS)

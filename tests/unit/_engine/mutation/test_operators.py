@@ -49,6 +49,20 @@ def changed_line(source: Source, mutant: Mutant) -> str:
         ("argument_none", "f(a, *b)", ["f(None, *b)"]),
         ("assign_none", "x = 1", ["x = None"]),
         ("string", "x = 'a'\ny = ''", ["x = ''", "y = 'ordeal'"]),
+        ("argument_swap", "f(a, b, c)\ng(a, a)\nh(*a, b)", ["f(b, a, c)"]),
+        (
+            "filter_drop",
+            "x = [a for a in b if a if c]",
+            ["x = [a for a in b if True if c]", "x = [a for a in b if a if True]"],
+        ),
+        ("loop_none", "for a in b: c()", ["for a in (): c()"]),
+        ("slice_drop", "x = a[b:c]\ny = a[b]", ["x = a[:c]", "x = a[b:]"]),
+        ("method_swap", "x = a.lower()\ny = min(a)\nz = lower", ["x = a.upper()", "y = max(a)"]),
+        (
+            "default_none",
+            "def f(a, b=1, *, c=None, d=e): return a",
+            ["def f(a, b=None, *, c=None, d=e): return a", "def f(a, b=1, *, c=None, d=None): return a"],
+        ),
         ("body_none", "def f():\n    'doc'\n    return 1", ["return None"]),
     ],
 )
