@@ -18,6 +18,8 @@ Records = Mapping[str, Mapping[str, Any]]
 
 def fleet_text(name: str, launcher: Mapping[str, Any], members: Records, now: float) -> str:
     """Return how the fleet is, with a line for each member. ``now`` is the time since the epoch, in seconds."""
+    if text_of(dict(launcher), "state") == "ended":
+        members = {key: _after_the_end(dict(each)) for key, each in members.items()}
     running = [each for each in members.values() if text_of(dict(each), "state") == "running"]
     rate = sum(number_of(dict(each), "rate") for each in running)
     runs = sum(int(number_of(dict(each), "runs")) for each in members.values())
@@ -36,6 +38,11 @@ def fleet_text(name: str, launcher: Mapping[str, Any], members: Records, now: fl
     if len(members) > MEMBERS_MAX:
         lines.append(f"  ... and {len(members) - MEMBERS_MAX} more (--json shows all)")
     return "\n".join(lines) + "\n"
+
+
+def _after_the_end(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of a member; one that could not say that it ended was lost."""
+    return {**record, "state": "lost"} if text_of(record, "state") in ("running", "starting") else record
 
 
 def edges_an_hour(left: float) -> str:

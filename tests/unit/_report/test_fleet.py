@@ -12,6 +12,9 @@ def test_a_member_that_says_nothing_is_called_silent() -> None:
     assert "silent" not in fleet_text("x", LAUNCHER, members, 101.0)
     assert "   3  running" in fleet_text("x", LAUNCHER, members, 101.0)
     assert "silent for 30 s" in fleet_text("x", LAUNCHER, members, 130.0)
+    ended = fleet_text("x", {**LAUNCHER, "state": "ended"}, members, 130.0)
+    assert "0 members running of 1" in ended
+    assert "   3  lost" in ended
 
 
 def test_what_is_left_to_find_is_the_sum_of_what_members_say() -> None:
