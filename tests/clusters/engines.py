@@ -95,12 +95,14 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def running(kind: str, folder: Path, *, nodes: int = 2, processors: int = PROCESSORS) -> Iterator[Cluster]:
-    """Start a cluster in ``folder``, whose path must be short, and end it."""
+def running(
+    kind: str, folder: Path, *, nodes: int = 2, processors: int = PROCESSORS, python: str = sys.executable
+) -> Iterator[Cluster]:
+    """Start a cluster of ``python`` in ``folder``, whose path must be short, and end it."""
     folder.mkdir(parents=True, exist_ok=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     environment["RAY_USAGE_STATS_ENABLED"] = "0"
-    address, commands = (_ray if kind == "ray" else _dask)(folder, processors)
+    address, commands = (_ray if kind == "ray" else _dask)(python, folder, processors)
     cluster = Cluster(kind, address, commands, environment, folder / "log")
     try:
         cluster.start_head()
@@ -111,18 +113,18 @@ def running(kind: str, folder: Path, *, nodes: int = 2, processors: int = PROCES
         cluster.end()
 
 
-def _dask(folder: Path, processors: int) -> tuple[str, list[list[str]]]:
+def _dask(python: str, folder: Path, processors: int) -> tuple[str, list[list[str]]]:
     (port,) = _free_ports(1)
-    command = [sys.executable, "-m", "distributed.cli.dask_"]
+    command = [python, "-m", "distributed.cli.dask_"]
     head = [*command[:2], command[2] + "scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
     node = [*command[:2], command[2] + "worker", f"tcp://127.0.0.1:{port}", "--nthreads", str(processors)]
     node += ["--no-dashboard", "--local-directory", str(folder), "--nworkers", "1"]
     return f"dask://127.0.0.1:{port}", [head, node]
 
 
-def _ray(folder: Path, processors: int) -> tuple[str, list[list[str]]]:
+def _ray(python: str, folder: Path, processors: int) -> tuple[str, list[list[str]]]:
     port, client = _free_ports(2)
-    start = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats"]
+    start = [python, "-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats"]
     start += ["--object-store-memory", str(100 * 2**20)]
     head = [*start, "--head", "--port", str(port), "--ray-client-server-port", str(client), "--num-cpus", "0"]
     head += ["--include-dashboard", "false", "--temp-dir", str(folder / "HEAD"), "--node-ip-address", "127.0.0.1"]
