@@ -137,7 +137,7 @@ def _renamed(program: Program) -> Program:
     for each in program.statements:
         if each.variable in used:
             bases.setdefault(re.sub(r"_\d+$", "", each.variable), []).append(each.variable)
-    fixed = " ".join(program.definitions)
+    fixed = " ".join([*program.definitions, *(name.partition(".")[0] for name in program.imports)])
     names: dict[str, str] = {}
     for base, variables in bases.items():
         free = base not in TAKEN and not re.search(rf"\b{re.escape(base)}\b", fixed)

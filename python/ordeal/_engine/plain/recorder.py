@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -368,7 +369,9 @@ class Recorder:
         base = variable_for(text.partition("(")[0])
         self._names[base] = self._names.get(base, 0) + 1
         number = self._names[base]
-        return base if number == 1 and base not in TAKEN else f"{base}_{number}"
+        # The name of a module may stand for that module in another statement.
+        is_free = number == 1 and base not in TAKEN and base not in sys.modules
+        return base if is_free else f"{base}_{number}"
 
     def refuse(self, reason: str) -> None:
         """Give up: the run cannot be written as plain calls, for this reason."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from ordeal._engine.plain.expressions import ATOMIC, Expression, is_plain
@@ -15,6 +16,8 @@ from ordeal.errors import DivergenceError
 
 _TITLE_MAX = 300
 _MESSAGE_MAX = 200
+#: Keys of dicts that are written as they show themselves.
+_KEYS = (bool, int, str, bytes, type(None))
 #: What must hold where the opposite made the test fail.
 _OPPOSITE = {
     "==": "!=",
@@ -61,7 +64,8 @@ def program_of(recorder: Recorder, error: BaseException) -> Program:
     end.uses = sorted(variables[number] for number in seen.uses)
     kind = (end.error or ("AssertionError" if end.must_raise else full_name(type(error)))).rpartition(".")[2]
     kind = "AssertionError" if kind == DivergenceError.__name__ else kind
-    title = f"{kind}: {_message(error, _TITLE_MAX)}"
+    message = _message(error, _TITLE_MAX)
+    title = f"{kind}: {message}" if message else kind
     definitions, more = _definitions(recorder, names)
     return Program(
         title=title,
@@ -287,16 +291,18 @@ def _given_last(recorder: Recorder, value: Any, before: int, *, loose: bool) -> 
 
 
 def _path_to(value: Any, result: Any, depth: int = 0) -> str:
-    """Return the indices by which a list or tuple leads to a plain value; empty if it does not."""
-    if type(result) not in (list, tuple) or depth > 1:
+    """Return the indices or keys by which a list, tuple or dict leads to a plain value; empty if it does not."""
+    if type(result) not in (list, tuple, dict) or depth > 1:
         return ""
-    for number in range(min(len(result), 50) - 1, -1, -1):
-        item = result[number]
+    items = result.items() if type(result) is dict else enumerate(result)
+    for index, item in reversed(list(islice(items, 50))):
+        if type(index) not in _KEYS:
+            continue
         if is_plain(item) and _is_same(item, value):
-            return f"[{number}]"
+            return f"[{index!r}]"
         inner = _path_to(value, item, depth + 1)
         if inner:
-            return f"[{number}]{inner}"
+            return f"[{index!r}]{inner}"
     return ""
 
 

@@ -23,6 +23,13 @@ LIBRARY = """
         def pay(self, cents):
             ...
 
+    class Shelf:
+        def __init__(self):
+            self.units = {}
+
+        def take(self, name, units):
+            self.units[name] = self.units.get(name, 1) - units
+
     class Till:
         def __init__(self, bank):
             self.bank, self.open = bank, 0
@@ -79,6 +86,19 @@ TEST = """
             assert self.odd(1)
             self.till.sell(self.odd)
 
+    class NamedAlike(ChaosTest):
+        def __init__(self):
+            super().__init__()
+            self.tilllib = tilllib.Shelf()
+
+        @rule(units=st.integers(1, 9))
+        def take(self, units):
+            self.tilllib.take("tea", units)
+
+        @invariant()
+        def none_is_owed(self):
+            assert all(units >= 0 for units in self.tilllib.units.values())
+
     class Ends(ChaosTest):
         @rule()
         def go(self):
@@ -118,6 +138,13 @@ def test_a_fault_becomes_the_exception_that_it_raised() -> None:
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False, timeout=60)
     assert done.stderr.endswith("AssertionError: money is lost\n")
+
+
+def test_what_a_dict_of_the_program_holds_is_compared_and_no_variable_is_called_like_a_module() -> None:
+    assert plain(trace_of("NamedAlike")) == (
+        '"""AssertionError"""\n\nfrom tilllib import Shelf\n\n'
+        "tilllib_1 = Shelf()\ntilllib_1.take('tea', 2)\nassert tilllib_1.units['tea'] >= 0\n"
+    )
 
 
 def test_an_object_that_raises_at_every_look_is_a_reason() -> None:
