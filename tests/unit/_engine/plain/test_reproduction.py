@@ -23,7 +23,7 @@ LIBRARY = """
         def pay(self, cents):
             ...
 
-    class Shelf:
+    class Tilllib:
         def __init__(self):
             self.units = {}
 
@@ -89,7 +89,7 @@ TEST = """
     class NamedAlike(ChaosTest):
         def __init__(self):
             super().__init__()
-            self.tilllib = tilllib.Shelf()
+            self.tilllib = tilllib.Tilllib()
 
         @rule(units=st.integers(1, 9))
         def take(self, units):
@@ -142,8 +142,8 @@ def test_a_fault_becomes_the_exception_that_it_raised() -> None:
 
 def test_what_a_dict_of_the_program_holds_is_compared_and_no_variable_is_called_like_a_module() -> None:
     assert plain(trace_of("NamedAlike")) == (
-        '"""AssertionError"""\n\nfrom tilllib import Shelf\n\n'
-        "tilllib_1 = Shelf()\ntilllib_1.take('tea', 2)\nassert tilllib_1.units['tea'] >= 0\n"
+        '"""AssertionError"""\n\nfrom tilllib import Tilllib\n\n'
+        "tilllib_1 = Tilllib()\ntilllib_1.take('tea', 2)\nassert tilllib_1.units['tea'] >= 0\n"
     )
 
 
