@@ -72,7 +72,12 @@ def main() -> None:
 def libraries(folder: str, seeds: list[int], seconds: float) -> str:
     """The table of the libraries in a folder."""
     sys.path.insert(0, folder)
-    from behind.libraries import MACHINES  # noqa: PLC0415 - it needs the libraries
+    try:
+        from behind.libraries import MACHINES  # noqa: PLC0415 - it needs the libraries
+    except ModuleNotFoundError as error:
+        return (
+            f"Not measured: {error.name} is not in {folder}; the head of this script says how to install the libraries."
+        )
 
     rows = []
     for machine in MACHINES:
