@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.unit._engine.mutation.machines import till
+
+from ordeal._engine.mutation.saved import load
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -92,3 +97,40 @@ def test_a_survivor_is_named_with_the_state_that_differs(run: Run) -> None:
     assert "no invariant" not in run("mutate", "show", gap["id"])[1]
     assert run("mutate", "report", "html")[0] == 0
     assert "no invariant reads drawer.given_back" in Path(".ordeal/mutate/mutation.html").read_text()
+
+
+PROGRAM = "def price(a, b, c):\n    return a + b * 3 + c * 5 + a * 7 + b * 9 - (c + a) * 11\n"
+PATIENT = """
+import time
+from shop import price
+
+def test_it():
+    time.sleep(0.1)
+    assert price(1, 2, 3) == 3
+"""
+
+
+@pytest.mark.parametrize("kills", [1, pytest.param(50, marks=pytest.mark.nightly)])
+def test_a_run_that_is_killed_leaves_its_results_and_nothing_else(tmp_path: Path, run: Run, kills: int) -> None:
+    Path("shop.py").write_text(PROGRAM)
+    Path("test_shop.py").write_text(PATIENT)
+    line = [sys.executable, "-m", "ordeal", "mutate", "shop.py", "-p", "thorough", "-w", "1", "--no-cache"]
+    known: set[str] = set()
+    for number in range(kills):
+        Path(".ordeal/mutate/last.json").unlink(missing_ok=True)
+        process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if kills == 1:
+            while load(tmp_path) is None and process.poll() is None:
+                time.sleep(0.01)
+        else:
+            time.sleep(6 * number / kills)
+        process.kill()
+        process.wait()
+        assert sorted({each.name for each in Path().iterdir()} - {".ordeal"}) == ["shop.py", "test_shop.py"]
+        assert (Path("shop.py").read_text(), Path("test_shop.py").read_text()) == (PROGRAM, PATIENT)
+        kept = load(tmp_path)
+        known |= {each.mutant.id for each in kept.verdicts()} if kept is not None else set()
+    assert known
+    kept = load(tmp_path)
+    if kept is not None:
+        assert run("mutate", "show", kept.verdicts()[0].mutant.id)[0] == 0
