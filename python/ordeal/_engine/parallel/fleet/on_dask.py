@@ -8,10 +8,10 @@ import logging
 import time
 from typing import Any
 
-from ordeal._engine.formatting import one_line
+from ordeal._engine.formatting import describe_error, one_line
 from ordeal._engine.parallel.fleet.endpoint import GREETING_SIZE, host_and_port, listens, must_greet
 from ordeal._engine.parallel.fleet.launcher import END_SECONDS, FleetError, Launcher, library
-from ordeal._engine.parallel.fleet.on_ray import AWAY_SECONDS_MAX, last_line, run_member
+from ordeal._engine.parallel.fleet.on_ray import AWAY_SECONDS_MAX, run_member
 from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
 
 PORT = 8786
@@ -30,6 +30,13 @@ def launcher(plan: FleetPlan) -> DaskLauncher:
 def _is_greeting(data: bytes) -> bool:
     """Return whether these may be the first bytes of a scheduler: the length of what follows."""
     return len(data) == GREETING_SIZE and 0 < int.from_bytes(data, "little") < 2**20
+
+
+def innermost(error: BaseException) -> str:
+    """Return what was wrong at first: Dask tells of it as the cause of errors that speak of its own work."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return one_line(describe_error(error), limit=300)
 
 
 def run_beside(task: str, number: int, attempt: int, store: str) -> int:
@@ -107,7 +114,7 @@ class DaskLauncher(Launcher):
         for future in self._members.values():
             if future.status == "error" and not self.trouble:
                 with contextlib.suppress(Exception):
-                    self.trouble = last_line(future.exception(timeout=1))
+                    self.trouble = innermost(future.exception(timeout=1))
         return {number for number, future in self._members.items() if future.status == "pending"}
 
     def _while_away(self) -> set[int]:

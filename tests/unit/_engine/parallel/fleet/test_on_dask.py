@@ -12,6 +12,13 @@ from ordeal.config.fleet_options import FleetConfig
 from ordeal.errors import ConfigError
 
 
+def test_what_was_wrong_at_first_is_said() -> None:
+    error = RuntimeError("Error during deserialization.\n\nSee https://...")
+    assert on_dask.innermost(error) == "RuntimeError: Error during deserialization."
+    error.__cause__ = ModuleNotFoundError("No module named 'ordeal'")
+    assert on_dask.innermost(error) == "ModuleNotFoundError: No module named 'ordeal'"
+
+
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     task = Task(fleet="f", test_class="m:A", seconds=1.0, path=())
