@@ -45,6 +45,9 @@ LIBRARIES = {
     "aiocache_memory": ("aiocache",),
     "apscheduler_jobs": ("APScheduler",),
     "saq_queue": ("saq", "fakeredis"),
+    "aiosmtp_mail": ("aiosmtplib", "aiosmtpd"),
+    "aiolimiter_rates": ("aiolimiter",),
+    "aiofiles_node": ("aiofiles",),
 }
 
 

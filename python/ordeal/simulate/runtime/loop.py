@@ -46,6 +46,10 @@ TIME_LIMIT_S = 86_400.0
 BLOCKED_S_MAX = 0.05
 #: Deadlines that differ by less fall due together, and their order is open.
 _TIE_S = 1e-9
+#: A real clock goes on while a program sets timers for now again and again, as rounding can have it do: after so many
+#: of them, each takes so long.
+_STILL_PASSES_MAX = 100
+_CREEP_S = 1e-6
 #: How many tasks are remembered at least, after they have ended.
 _RECORDS_MIN = 256
 #: How many steps the tasks of a failed run have to end.
@@ -84,6 +88,7 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
     # How each loop begins; every run makes one.
     blocked: BlockedLoop | None = None
     _tasks_made = 0
+    _still_passes = 0
     _main: asyncio.Task[Any] | None = None
     _has_main = True
 
@@ -376,7 +381,14 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
             raise self._deadlock()
         if timers[0][0] > self._ends_at:
             raise self._stuck(Livelock, f"the run is not over at {self._time_limit:g} s of simulated time")
-        self._move(max(timers[0][0], self._now))
+        due = max(timers[0][0], self._now)
+        if due - self._now > _CREEP_S:
+            self._still_passes = 0
+        elif self._still_passes < _STILL_PASSES_MAX:
+            self._still_passes += 1
+        else:
+            due = self._now + _CREEP_S
+        self._move(due)
 
     def _move(self, now: float) -> None:
         self._now = now

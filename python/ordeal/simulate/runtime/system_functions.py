@@ -30,6 +30,7 @@ _JOBS = "ordeal.simulate.runtime.executors"
 _REAL_SOCKET = socket.socket
 _REAL_GETADDRINFO = socket.getaddrinfo
 _REAL_GETHOSTNAME, _REAL_GETNODE, _REAL_UUID1 = socket.gethostname, uuid.getnode, uuid.uuid1
+_REAL_GETFQDN = socket.getfqdn
 _REAL_SIGNAL, _REAL_GETSIGNAL, _REAL_RAISE = signal.signal, signal.getsignal, signal.raise_signal
 _REAL_KILL = os.kill
 
@@ -143,6 +144,13 @@ def _gethostname() -> str:
     return _REAL_GETHOSTNAME() if _loop("socket") is None else host_name()
 
 
+def _getfqdn(name: str = "") -> str:
+    if _loop("socket") is None:
+        return _REAL_GETFQDN(name)
+    name = name.strip()
+    return host_name() if name in ("", "0.0.0.0", "::") else name
+
+
 def _getnode() -> int:
     loop = _loop("uuid")
     return _REAL_GETNODE() if loop is None else card_number(loop)
@@ -184,6 +192,7 @@ _PLACES = Places(
         (socket, "socket"): _SocketType(),
         (socket, "getaddrinfo"): _getaddrinfo,
         (socket, "gethostname"): _gethostname,
+        (socket, "getfqdn"): _getfqdn,
         (uuid, "getnode"): _getnode,
         (uuid, "uuid1"): _uuid1,
         (subprocess, "Popen"): PopenType(_loop_of_popen),

@@ -64,13 +64,13 @@ def test_a_node_has_its_own_name() -> None:
         names = [socket.gethostname()]
 
         async def machine() -> None:
-            names.append(socket.gethostname())
+            names.extend((socket.gethostname(), socket.getfqdn(), socket.getfqdn("api.x")))
 
         world.node("db", machine)
         await asyncio.sleep(1)
         return names
 
-    assert simulate.run(main) == ["localhost", "db"]
+    assert simulate.run(main) == ["localhost", "db", "db", "api.x"]
     assert socket.gethostname() == platform.node()
 
 

@@ -284,6 +284,19 @@ def test_a_program_that_never_lets_time_pass_is_a_livelock() -> None:
         simulate.run(main)
 
 
+def test_time_goes_on_though_timers_are_set_for_now() -> None:
+    async def main() -> float:
+        loop = asyncio.get_running_loop()
+        begin = loop.time()
+        while loop.time() == begin:
+            now = loop.create_future()
+            loop.call_at(begin, now.set_result, None)
+            await now
+        return loop.time() - begin
+
+    assert simulate.run(main) == pytest.approx(1e-6)
+
+
 def test_a_program_that_never_ends_is_a_livelock() -> None:
     async def main() -> None:
         async def beat() -> None:
