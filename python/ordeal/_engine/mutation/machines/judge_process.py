@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import signal
@@ -85,6 +86,7 @@ class Judge:
         for bench in self._benches:
             bench.prepare()  # each fork would need the time again
         self._live = LiveFunctions(self._paths)
+        gc.freeze()  # what is there now is never looked through again, in none of the forks
         for number, path in enumerate(self._order.machines):
             self._prepare(number, path)
         before = _cpu_seconds()
