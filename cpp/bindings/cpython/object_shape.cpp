@@ -165,6 +165,12 @@ PyObject* counter_type() {
   return kType;
 }
 
+// Types made in C, such as generators, refuse to be copied in words of their own.
+bool has_finalizer(PyTypeObject* type) {
+  const py::object finalizer = find_in_bases(type, "__del__");
+  return finalizer && Py_TYPE(finalizer.ptr()) != &PyWrapperDescr_Type;
+}
+
 // Whether objects of the type end something that they hold only the number or the name of: a copy made of their
 // attributes would close the file, or delete the folder, that the original still uses. A class that says how its
 // objects are pickled has thought of that.
@@ -173,10 +179,8 @@ bool is_finalized(PyTypeObject* type) {
   if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(kFinalize)) != 0) {
     return true;
   }
-  // Types made in C, such as generators, refuse in words of their own.
-  const py::object finalizer = find_in_bases(type, "__del__");
-  return finalizer && Py_TYPE(finalizer.ptr()) != &PyWrapperDescr_Type && is_that_of_object(type, "__reduce__") &&
-         is_that_of_object(type, "__reduce_ex__") && is_that_of_object(type, "__getstate__");
+  return has_finalizer(type) && is_that_of_object(type, "__reduce__") && is_that_of_object(type, "__reduce_ex__") &&
+         is_that_of_object(type, "__getstate__");
 }
 
 // Shapes that were found in earlier copies, by type. A type has another version whenever it, or a base of it, has
@@ -244,7 +248,10 @@ std::shared_ptr<const ObjectShape> find_shape(PyTypeObject* type) {
     shape->kind = ObjectShape::Kind::kFinalized;
   } else if (PyTypeObject* const base = base_of(type); is_plain(type, base)) {
     const bool is_reduced_alike = is_that_of_object(type, "__reduce__") && is_that_of_object(type, "__reduce_ex__");
-    shape->kind = is_reduced_alike ? ObjectShape::Kind::kInstance : ObjectShape::Kind::kRemade;
+    // What has a finalizer is only made anew: by its attributes, a copy would end what the original holds.
+    shape->kind = is_reduced_alike      ? ObjectShape::Kind::kInstance
+                  : has_finalizer(type) ? ObjectShape::Kind::kReduced
+                                        : ObjectShape::Kind::kRemade;
     shape->base = base;
     shape->has_attributes = type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
     shape->slots = slots_of(type);

@@ -135,8 +135,8 @@ class Connection:
 
     closed: ClassVar[list[int]] = []
 
-    def __init__(self) -> None:
-        self.number = 7
+    def __init__(self, number: int = 7) -> None:
+        self.number = number
 
     def __del__(self) -> None:
         self.closed.append(self.number)
@@ -146,7 +146,7 @@ class Reopened(Connection):
     """Says how it is copied."""
 
     def __reduce__(self) -> Any:
-        return Reopened, ()
+        return Reopened, (8,)
 
 
 def test_what_ends_something_when_it_goes_is_not_copied() -> None:
@@ -154,7 +154,7 @@ def test_what_ends_something_when_it_goes_is_not_copied() -> None:
     with pytest.raises(TypeError, match="a copy of Connection would end what the original holds"):
         deep_copy([connection], {})
     assert Connection.closed == []
-    assert isinstance(deep_copy(Reopened(), {}), Reopened)
+    assert deep_copy(Reopened(), {}).number == 8
     with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory(dir=name) as inner:
         machine = [tempfile.TemporaryDirectory(dir=inner)]
         with pytest.raises(TypeError, match="finalize"):

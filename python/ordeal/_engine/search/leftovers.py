@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from abc import ABCMeta
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from functools import lru_cache
-from pathlib import Path
 from types import ModuleType
 
 #: What is counted: only of these exact types is it certain that to ask for their size runs no code of the user's.
-_CONTAINERS = (dict, list, set, deque, OrderedDict, defaultdict)
+_CONTAINERS = frozenset({dict, list, set, deque, OrderedDict, defaultdict})
 _CACHE = type(lru_cache(lambda: None))
+_CLASSES = frozenset({type, ABCMeta})
 #: How many modules are looked at, and how many names a note has.
 MODULES_MAX = 500
 NAMES_MAX = 3
@@ -42,10 +43,11 @@ class Leftovers:
 
     def _sizes(self) -> Iterator[tuple[str, int]]:
         for module in self._modules():
+            name = module.__name__
             for value in list(vars(module).values()):
-                if isinstance(value, type) and value.__module__ == module.__name__:
-                    yield from _sizes_in(f"{module.__name__}.{value.__qualname__}", dict(vars(value)))
-            yield from _sizes_in(module.__name__, dict(vars(module)))
+                if type(value) in _CLASSES and value.__module__ == name:
+                    yield from _sizes_in(f"{name}.{value.__qualname__}", list(vars(value).items()))
+            yield from _sizes_in(name, list(vars(module).items()))
 
     def _modules(self) -> list[ModuleType]:
         wanted = (*self._targets, self._machine)
@@ -53,27 +55,25 @@ class Leftovers:
         if self._targets:
             found = [each for each in modules if each.__name__.startswith(wanted) and _is_in(each.__name__, wanted)]
         else:
-            found = [each for each in modules if each.__name__ == self._machine or _is_local(each)]
+            here = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 - texts: each search asks for hundreds of modules
+            found = [each for each in modules if each.__name__ == self._machine or _is_below(here, each)]
         return found[:MODULES_MAX]
 
 
-def _sizes_in(owner: str, names: dict[str, object]) -> Iterator[tuple[str, int]]:
-    for name, value in names.items():
-        if name.startswith("__"):
-            continue
-        if type(value) in _CONTAINERS:
+def _sizes_in(owner: str, names: list[tuple[str, object]]) -> Iterator[tuple[str, int]]:
+    for name, value in names:
+        kind = type(value)
+        if kind in _CONTAINERS and not name.startswith("__"):
             yield f"{owner}.{name}", len(value)  # type: ignore[arg-type]
-        elif type(value) is _CACHE:
-            yield f"{owner}.{name}", value.cache_info().currsize
+        elif kind is _CACHE:
+            yield f"{owner}.{name}", value.cache_info().currsize  # type: ignore[attr-defined]
 
 
 def _is_in(name: str, wanted: Iterable[str]) -> bool:
     return any(name == each or name.startswith(f"{each}.") for each in wanted)
 
 
-def _is_local(module: ModuleType) -> bool:
-    file = getattr(module, "__file__", None)
-    with suppress(OSError, ValueError, TypeError):
-        path = Path(file).resolve()  # type: ignore[arg-type]
-        return path.is_relative_to(Path.cwd()) and "site-packages" not in path.parts
-    return False
+def _is_below(folder: str, module: ModuleType) -> bool:
+    file = vars(module).get("__file__")
+    is_ours = module.__name__.startswith("ordeal.")
+    return type(file) is str and file.startswith(folder) and not is_ours and "site-packages" not in file
