@@ -112,7 +112,9 @@ class Search:
         self._edges_told = 0  # how many new edges of the run its failures were told with
         self._crash: Crash | None = None  # the same, if that process died before it could report
         self._listener: SearchListener | None = None
-        self._leftovers = Leftovers([target.name for target in targets], driver.definition.cls.__module__)
+        self._leftovers: Leftovers | None = None  # of a worker: nobody else begins before the first run of a process
+        if driver.isolated:
+            self._leftovers = Leftovers([target.name for target in targets], driver.definition.cls.__module__)
 
     def _make_checkpoints(self) -> Checkpoints:
         driver = self.driver
@@ -435,7 +437,8 @@ class Search:
         if verdict in (Verdict.UNFAITHFUL, Verdict.DROPPED):
             self.tally.unconfirmed += 1
         self._listener.checked(finding, verdict)
-        if finding.outside and (left := self._leftovers.described()):
+        left = self._leftovers.described() if finding.outside and self._leftovers is not None else ""
+        if left:
             self.tally.note(
                 f"Runs change what later runs do, by what they leave in {left}. Clear it where the machine begins, in "
                 "`__init__`: until then, only the first run of each process begins like the program does."
