@@ -240,7 +240,7 @@ def parsed(arguments: list[str]) -> tuple[argparse.Namespace, list[str], list[st
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
     parser.add_argument(
-        "--jobs", type=int, default=(os.cpu_count() or 1) + 4, help="how many parts run at a time: many wait"
+        "--jobs", type=int, default=(os.cpu_count() or 1) + 2, help="how many parts run at a time: some wait"
     )
     parser.add_argument("--record", action="store_true", help=f"write {DURATIONS.name}: what each file took")
     own, others = parser.parse_known_args(arguments)
