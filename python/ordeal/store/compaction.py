@@ -179,7 +179,9 @@ class Compactor:
         return [
             name
             for name, state in self.backend.survey().items()
-            if state.age_seconds > LOST_SECONDS and name in readers and readers[name].offset == state.size
+            if state.age_seconds > LOST_SECONDS
+            and name in readers
+            and (readers[name].offset == state.size or state.size <= len(HEADER))
         ]
 
     def _read_bases(self, bases: BaseReader, sizes: dict[ShardName, int], distiller: Distiller) -> None:

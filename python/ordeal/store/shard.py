@@ -69,7 +69,8 @@ class ShardReader:
         left = size - self.offset
         self._looks = self._looks + 1 if self.damage and size == self._size else 0
         self._size = size
-        if left < self.needed or self._looks > LOOKS_MAX:
+        # Nothing but a header is not worth a look: all of a thousand members have one before they find anything.
+        if left < self.needed or size == len(HEADER) or self._looks > LOOKS_MAX:
             return 0
         return min(left, max(CHUNK_SIZE, self.needed))
 

@@ -47,6 +47,10 @@ def test_records_are_read_beyond_a_chunk(monkeypatch: pytest.MonkeyPatch) -> Non
     assert got == contents
 
 
+def test_a_shard_without_records_is_not_read() -> None:
+    assert not ShardReader().wanted(len(HEADER))
+
+
 def test_thousands_of_mutated_shards_give_what_was_written_or_refusals() -> None:
     rng = random.Random(1)
     written = {encode(content) for content in SAMPLES}

@@ -289,7 +289,7 @@ ENTRY = framed(encode(Entry(b"good", (5,))))
     ("data", "refusal"),
     [
         (b"x" * 500, "no shard of ordeal"),
-        (b"ordeal-shard\n\x09\x00", "version 9"),
+        (b"ordeal-shard\n\x09\x00" + bytes(20), "version 9"),
         (HEADER + bytes(500), "no record"),
         (HEADER + framed(bytes(500)), "malformed"),
         (HEADER + framed(b"\x91" * 100_000), "malformed"),

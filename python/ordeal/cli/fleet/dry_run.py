@@ -36,4 +36,4 @@ def print_jobs(config: OrdealConfig, options: ExplorationOptions) -> int:
 def _text(kind: str, plan: FleetPlan) -> str:
     module = importlib.import_module(f"ordeal._engine.parallel.fleet.on_{kind}")
     # Whoever submits it is not there while it runs.
-    return str(getattr(module, _TEXTS[kind])(plan, dataclasses.replace(plan.task, alone=plan.members)))
+    return str(getattr(module, _TEXTS[kind])(plan, dataclasses.replace(plan.task, alone=True)))

@@ -38,8 +38,10 @@ from ordeal.errors import WRONG_USE, OrdealError
 
 #: The module that explores; it is above this room, so it is known by name alone.
 EXPLORER_MODULE = "ordeal.cli.fleet.member"
-#: How often a member says how it is.
+#: How often a member says how it is, and all members together at most in a second.
 BEAT_SECONDS = 1.0
+BEAT_SECONDS_MAX = 10.0
+BEATS_PER_SECOND = 200.0
 #: A member stops when its launcher has said nothing for this long, unless it was told that the launcher leaves.
 LEASE_SECONDS = 30.0
 #: How long after a launcher has removed its record, as it does when the store has no room for another one. A server
@@ -146,7 +148,7 @@ class Agent:
     def _stand_in(self) -> None:
         """Write the record of a launcher, where people started the members, unless another member has."""
         assert self._board is not None
-        record = {"state": "left", "on": "a job", "members": self._task.alone, "class": self._task.test_class}
+        record = {"state": "left", "on": "a job", "members": self._task.members, "class": self._task.test_class}
         with contextlib.suppress(BoardError):
             if self._board.get(LAUNCHER) is None:
                 self._board.put(LAUNCHER, record)
@@ -204,7 +206,7 @@ class Agent:
             child.stdout.close()
 
     def _follow(self, child: subprocess.Popen[bytes], stdout: Any, selector: selectors.BaseSelector) -> None:
-        due = 0.0
+        due, wait = 0.0, beat_seconds(self._task.members)
         while True:
             if selector.select(timeout=0.2):
                 data = os.read(stdout.fileno(), _LINE_SIZE_MAX)
@@ -218,7 +220,7 @@ class Agent:
             if now >= due:
                 self._tell()
                 self._check_lease(child)
-                due = now + BEAT_SECONDS
+                due = now + wait
             if self.stopped and not self._stop_at:
                 self._interrupt(child)
             if self._stop_at and now > self._stop_at:
@@ -258,6 +260,11 @@ class Agent:
         except BoardError:
             return False
         return True
+
+
+def beat_seconds(members: int) -> float:
+    """Return how often each of so many members says how it is."""
+    return min(max(BEAT_SECONDS, members / BEATS_PER_SECOND), BEAT_SECONDS_MAX)
 
 
 def _clean_environment() -> dict[str, str]:

@@ -28,7 +28,9 @@ from ordeal._engine.parallel.fleet.plan import FleetPlan
 from ordeal.result import ProgressSnapshot
 from ordeal.store.open import shown_address
 
+#: How often the launcher looks after its members, and how many records it reads at most in a second.
 POLL_SECONDS = 0.25
+RECORDS_PER_SECOND = 4000.0
 #: How long after its own record a launcher looks whether another one has the name.
 CLAIM_SECONDS = 0.3
 #: How often the launcher says that it is there.
@@ -200,8 +202,13 @@ class Fleet:
         deadline = self._started + plan.task.seconds + GRACE_SECONDS
         if plan.on_batch:
             deadline += QUEUE_SECONDS
+        looked_at, look_due = set[int](), 0.0
         while time.monotonic() < deadline:
-            self._look()
+            # A member says how it ended before it ends: so its record is read afterwards.
+            running = self._launcher.running()
+            if running != looked_at or time.monotonic() >= look_due:
+                self._look()
+                looked_at, look_due = running, time.monotonic() + plan.members / RECORDS_PER_SECOND
             if time.monotonic() >= self._beat_due:
                 if self._is_told_to_stop():
                     self._outcome.interrupted = True
@@ -210,7 +217,6 @@ class Fleet:
                 if self._is_full():
                     return
             states = {number: text_of(self._record(number), "state") for number in self._attempts}
-            running = self._launcher.running()
             gone = [number for number in self._attempts if number not in running and states[number] not in _DONE]
             for number in gone:
                 self._replace(number)

@@ -33,7 +33,7 @@ def _told() -> set[str]:
 class Task:
     """What every member of a fleet is told. ``init`` and ``run`` are options of the Explorer that JSON can hold.
 
-    ``alone`` is how many members there are without a launcher, else 0.
+    ``members`` is how many there are, and ``alone`` whether no launcher waits for them.
     """
 
     fleet: str
@@ -43,7 +43,8 @@ class Task:
     init: dict[str, Any] = field(default_factory=dict)
     run: dict[str, Any] = field(default_factory=dict)
     ordeal: str = field(default_factory=version)
-    alone: int = 0
+    members: int = 1
+    alone: bool = False
     python: str = field(default_factory=lambda: ".".join(platform.python_version_tuple()[:2]))
 
     def to_json(self) -> str:
@@ -107,6 +108,7 @@ def make_plan(
         test_class=test_class,
         seconds=run["max_time"],
         path=(str(Path.cwd()),),
+        members=members,
         init=_init(options, kind, members),
         run=_run(run, members),
     )
