@@ -36,21 +36,23 @@ def reported(machine: type["Several"], rng_seed: int, seconds: float) -> tuple[s
 
 def one_place(seeds: list[int]) -> str:
     """The table of the machines whose bugs show in one place."""
-    from tests.unit.samples.one_place_machines import MODULES, ONE, TWO  # noqa: PLC0415 - main() makes it importable
+    from tests.unit.samples import one_place_machines as machines  # noqa: PLC0415 - main() makes it importable
+
+    two, one = machines.TWO | machines.SHARED_TWO, (*machines.ONE, *machines.SHARED_ONE)
 
     rows = []
-    for machine in [*TWO, *ONE]:
+    for machine in [*two, *one]:
         counts = []
         right = 0
         for rng_seed in seeds:
-            explorer = Explorer(machine, target_modules=MODULES, seed=rng_seed, workers=1)
+            explorer = Explorer(machine, target_modules=machines.MODULES, seed=rng_seed, workers=1)
             failures = explorer.run(max_runs=RUNS, max_shrink_time=SHRINK_S).failures
-            bugs = {TWO[machine](failure) for failure in failures} if machine in TWO else {""}
+            bugs = {two[machine](failure) for failure in failures} if machine in two else {""}
             counts.append(len(failures))
-            right += len(failures) == len(bugs) == (2 if machine in TWO else 1)
+            right += len(failures) == len(bugs) == (2 if machine in two else 1)
         what = (machine.__doc__ or "").rstrip(".").lower()
         share = f"{right} of {len(seeds)}"
-        rows.append([machine.__name__, what, "2" if machine in TWO else "1", share, f"{min(counts)} to {max(counts)}"])
+        rows.append([machine.__name__, what, "2" if machine in two else "1", share, f"{min(counts)} to {max(counts)}"])
     return table(["machine", "what differs", "bugs", "each reported once", "failures reported"], rows)
 
 

@@ -296,6 +296,7 @@ def _json_failure(failure: Failure) -> dict[str, Any]:
         "bucket": failure.bucket,
         "place": None if failure.place is None else asdict(failure.place),
         "broken_by": list(failure.broken_by),
+        "also_reached_by": list(failure.also_reached_by),
         "count": failure.count,
         "flaky": failure.flaky,
         "flaky_reason": failure.flaky_reason,

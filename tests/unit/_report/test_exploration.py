@@ -319,6 +319,7 @@ class TestJson:
                             "bucket": "b",
                             "place": None,
                             "broken_by": [],
+                            "also_reached_by": [],
                             "count": 2,
                             "flaky": False,
                             "flaky_reason": "",

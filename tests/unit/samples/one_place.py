@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Iterator, MutableMapping
+
 
 class Stock:
     """Two mistakes: a large delivery loses a piece, and so does a shipment of three."""
@@ -343,3 +346,36 @@ class Barrel:
         if self.broken:
             raise IndexError("broken")
         self.items.sort()
+
+
+class Recent(MutableMapping[int, int]):
+    """One mistake: reading moves an entry to the end, so nothing can go through the entries."""
+
+    def __init__(self) -> None:
+        self.entries: OrderedDict[int, int] = OrderedDict()
+
+    def __getitem__(self, key: int) -> int:
+        self.entries.move_to_end(key)
+        return self.entries[key]
+
+    def __setitem__(self, key: int, value: int) -> None:
+        self.entries[key] = value
+
+    def __delitem__(self, key: int) -> None:
+        del self.entries[key]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+
+class Settled(Recent):
+    """Another mistake in the same place: reading moves an entry with a large value to another key."""
+
+    def __getitem__(self, key: int) -> int:
+        if self.entries[key] > 5:
+            self.entries[key + 100] = self.entries.pop(key)
+            return 0
+        return self.entries[key]

@@ -320,5 +320,56 @@ ONE: tuple[type[RuleBasedStateMachine], ...] = (
     *(Piping, Sorting),
 )
 
+
+class Iterating(RuleBasedStateMachine):
+    """Several rules that reach it, outside the targets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.recent = one_place.Recent()
+
+    @rule(key=st.integers(0, 9), value=st.integers(0, 9))
+    def put(self, key: int, value: int) -> None:
+        self.recent[key] = value
+
+    @rule()
+    def items(self) -> None:
+        list(self.recent.items())
+
+    @rule()
+    def values(self) -> None:
+        list(self.recent.values())
+
+    @rule(others=st.dictionaries(st.integers(0, 1), st.integers(0, 1)))
+    def equal(self, others: dict[int, int]) -> None:
+        _ = self.recent == others
+
+
+class Shelving(RuleBasedStateMachine):
+    """Other code of the targets, in rules that fail after the same steps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.recent, self.settled = one_place.Recent(), one_place.Settled()
+
+    @rule(key=st.integers(0, 9))
+    def put(self, key: int) -> None:
+        self.recent[key] = self.settled[key] = 9
+
+    @rule()
+    def items(self) -> None:
+        list(self.recent.items())
+
+    @rule()
+    def settled_items(self) -> None:
+        list(self.settled.items())
+
+
+#: Machines whose rules fail below the targets: with one mistake, and with two.
+SHARED_ONE: tuple[type[RuleBasedStateMachine], ...] = (Iterating,)
+SHARED_TWO: dict[type[RuleBasedStateMachine], Callable[[Failure], str]] = {
+    Shelving: lambda failure: failure.rule_log[-1],
+}
+
 #: The target of all.
 MODULES = [one_place.__name__]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dis
 import importlib.util
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from types import CodeType, FrameType, TracebackType
 
@@ -34,6 +35,8 @@ CRASHES = {kind.__name__: kind for kind in (ProcessExitError, ProcessKilledError
 
 #: The end of the bucket of a rule that had to be ended with its process.
 HUNG = ", not interruptible"
+#: The instruction of `raise` and `assert`.
+_RAISE = dis.opmap["RAISE_VARARGS"]
 #: What separates the place of a failed invariant from the step after which it failed, and what follows the step.
 _AFTER, _END = " [after ", "]"
 #: What begins the part of a bucket that tells apart two failures with one place and one breaking step.
@@ -88,6 +91,17 @@ class Bucketer:
             tb = tb.tb_next
         return in_target or in_test
 
+    def is_below_rule(self, error: BaseException) -> bool:
+        """Return whether what a rule called raised ``error``, and no frame of a target says where."""
+        frames = list(_frames(error))
+        own = [at for at, (code, _) in enumerate(frames) if not _is_machinery(code.co_filename)]
+        if not own or any(self._target(code.co_filename) for code, _ in frames):
+            return False
+        code, instruction = frames[own[-1]]
+        if frames[own[-1] + 1 :]:
+            return frames[-1][0].co_filename.startswith("<frozen")
+        return code.co_code[instruction] != _RAISE
+
     def _target(self, path: str) -> bool:
         known = self._is_target.get(path)
         if known is None:
@@ -99,6 +113,14 @@ class Bucketer:
 def _is_machinery(path: str) -> bool:
     """Return whether frames of this file are never the place where a test or its target failed."""
     return path.startswith(_machinery_places())
+
+
+def _frames(error: BaseException) -> Iterator[tuple[CodeType, int]]:
+    """Yield the code of each frame of the traceback, the innermost last, and the instruction where it was left."""
+    tb = error.__traceback__
+    while tb is not None:
+        yield tb.tb_frame.f_code, tb.tb_lasti
+        tb = tb.tb_next
 
 
 def user_frames(error: BaseException) -> list[tuple[CodeType, int]]:

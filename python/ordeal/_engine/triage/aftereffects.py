@@ -13,20 +13,16 @@ from itertools import chain, islice
 import msgspec
 
 from ordeal import _native
-from ordeal._engine.execution.bucket import falls_into, place_of
-from ordeal._engine.execution.driver import Driver, Status
-from ordeal._engine.isolation.watchdog import OutOfTime
-from ordeal._engine.replay.replayer import Replayed, Replayer
+from ordeal._engine.execution.bucket import place_of
+from ordeal._engine.execution.driver import Driver
+from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.lookalikes import Lookalikes, optional
 from ordeal._engine.triage.siblings import Judged
+from ordeal._engine.triage.trials import Trials
 from ordeal._engine.triage.variations import changed_steps, codes_of
-from ordeal._hypothesis import skip_types
-from ordeal._native import monotonic
-from ordeal.errors import OrdealError
 
-#: Limits: replays for all failures, changes of a step until it fails itself, and changes of what came before it.
-REPLAYS_MAX = 2_000
+#: Limits: changes of a step until it fails itself, and changes of what came before it.
 STEPS_MAX = 40
 CHANGES_MAX = 40
 
@@ -65,9 +61,7 @@ class Aftereffects:
 
     def __init__(self, replayer: Replayer, driver: Driver, *, seconds: float) -> None:
         self._replayer = replayer
-        self._driver = driver
-        self._deadline = monotonic() + seconds
-        self._replays_left = REPLAYS_MAX
+        self._trials = Trials(replayer, driver, seconds=seconds)
 
     def confirmed(self, findings: Sequence[Finding], suspected: Sequence[Suspicion]) -> list[Suspicion]:
         """Return the suspicions that are right: at most one for each failure, and none whose cause has one itself.
@@ -94,7 +88,7 @@ class Aftereffects:
     def _failing_step(self, steps: list[_native.StepTuple], at: int, cause: Finding) -> _native.StepTuple | None:
         """Return the step number ``at`` with other arguments, so that it fails like the cause; None if none does."""
         tried = islice(chain(cause.tape.steps()[-1:], changed_steps(steps[at])), STEPS_MAX)
-        return next((step for step in tried if self._fails([*steps[:at], step], cause.bucket)), None)
+        return next((step for step in tried if self._trials.fail([*steps[:at], step], cause.bucket)), None)
 
     def _stop_together(
         self, steps: list[_native.StepTuple], at: int, failing: _native.StepTuple, buckets: tuple[str, str]
@@ -105,35 +99,13 @@ class Aftereffects:
         """
         stopped = False
         for before in islice(_changes(steps[:at]), CHANGES_MAX):
-            if self._fails([*before, failing], buckets[1]) is not False:
+            if self._trials.fail([*before, failing], buckets[1]) is not False:
                 continue
-            still = self._fails([*before, *steps[at:]], buckets[0])
+            still = self._trials.fail([*before, *steps[at:]], buckets[0])
             if still:
                 return False
             stopped = stopped or still is False
         return stopped
-
-    def _fails(self, steps: Sequence[_native.StepTuple], bucket: str) -> bool | None:
-        """Return whether a run of these steps fails in the bucket; None if it fails otherwise, or cannot be run so."""
-        replayed = self._run(_native.Tape.from_steps(steps))
-        if replayed is None or replayed.misaligned or replayed.rejected:
-            return None
-        if falls_into(replayed.bucket, bucket):
-            return True if len(replayed.tape) == len(steps) else None
-        return False if replayed.outcome.status is Status.DONE else None
-
-    def _run(self, tape: _native.Tape) -> Replayed | None:
-        """Return what a replay shows; None if it cannot run, or there is no time left."""
-        if self._replays_left <= 0 or monotonic() >= self._deadline:
-            return None
-        self._replays_left -= 1
-        try:
-            with self._driver.watchdog.until(self._deadline):
-                return self._replayer.run(tape)
-        except (OrdealError, OutOfTime):
-            return None
-        except skip_types():
-            return None
 
 
 def _changes(steps: Sequence[_native.StepTuple]) -> Iterator[list[_native.StepTuple]]:

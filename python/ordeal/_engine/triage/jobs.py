@@ -20,7 +20,7 @@ from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.aftereffects import Aftereffects, Suspicion
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import (
-    AftereffectsFound,
+    CausesFound,
     CheckFailed,
     FailureWritten,
     Message,
@@ -34,6 +34,7 @@ from ordeal._engine.triage.messages import (
 )
 from ordeal._engine.triage.seeds import ClassSeeds
 from ordeal._engine.triage.setup import JobContext
+from ordeal._engine.triage.shared_causes import SharedCauses
 from ordeal._engine.triage.siblings import Family
 from ordeal._engine.triage.telling_apart import TellingApart
 from ordeal._hypothesis import skip_types
@@ -129,17 +130,29 @@ def triage_finding(
     return kept(f"Writing down {finding.bucket}", job)
 
 
-def find_aftereffects(findings: Sequence[Finding], suspected: Sequence[Suspicion], *, seconds: float) -> Job:
-    """Report which of the ``suspected`` failures only show what the step of another one did wrong."""
+def find_causes(
+    findings: Sequence[Finding], later: Sequence[Suspicion], shared: Sequence[Suspicion], *, seconds: float
+) -> Job:
+    """Report which failures only show ``later`` what the step of another one did wrong, and which share its cause."""
 
     def job(context: JobContext, send: Send) -> None:
         context.isolate()
+        setup, began = context.setup, monotonic()
         with context.running():
-            found = Aftereffects(context.replayer, context.setup.driver, seconds=seconds)
-            right = found.confirmed(findings, suspected)
-            send(AftereffectsFound(tuple((each.later, each.cause) for each in right)))
+            aftereffects = Aftereffects(context.replayer, setup.driver, seconds=seconds)
+            right = aftereffects.confirmed(findings, later)
+            send(CausesFound(tuple((each.later, each.cause) for each in right)))
+            if not shared:
+                return
+            left = max(0.0, began + seconds - monotonic())
+            try:
+                causes = SharedCauses(context.replayer, setup.driver, setup.bucketer(), setup.targets, seconds=left)
+                right = causes.confirmed(findings, shared)
+            except _native.CoreError:
+                return  # another tool watches the targets
+            send(CausesFound(tuple((each.later, each.cause) for each in right)))
 
-    return kept("Looking for aftereffects", job)
+    return kept("Looking for causes that failures share", job)
 
 
 def tell_apart(first: Finding, lookalikes: Sequence[Finding], *, seconds: float) -> Job:

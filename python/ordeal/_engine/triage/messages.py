@@ -68,8 +68,8 @@ class ToldApart(msgspec.Struct, frozen=True):
     others: tuple[OtherFailure, ...]
 
 
-class AftereffectsFound(msgspec.Struct, frozen=True):
-    """Pairs of numbers of failures: the first only shows what a step of the second did wrong."""
+class CausesFound(msgspec.Struct, frozen=True):
+    """Pairs of numbers of failures: the first is an aftereffect of the second, or shares its cause."""
 
     pairs: tuple[tuple[int, int], ...]
 
@@ -103,7 +103,7 @@ Message = (
     | SeedReplayed
     | Shrinking
     | FailureWritten
-    | AftereffectsFound
+    | CausesFound
     | ToldApart
     | TraceWritten
     | NotInDatabase
@@ -238,8 +238,8 @@ def pack_message(message: Message, names: _native.MachineNames) -> tuple[Value, 
                 for value in (other.number, pack_failure(other.failure), pack_tape(other.tape, names), other.count)
             ]
             return ("told apart", writable_text(through), *told)
-        case AftereffectsFound(pairs):
-            return ("aftereffects", *(number for pair in pairs for number in pair))
+        case CausesFound(pairs):
+            return ("causes", *(number for pair in pairs for number in pair))
         case TraceWritten(trace):
             return ("trace", trace.to_json())
         case NotInDatabase(reason):
@@ -267,10 +267,10 @@ def unpack_message(values: Sequence[Value], names: _native.MachineNames) -> Mess
             return FailureWritten(unpack_failure(failure), unpack_tape(tape, names), improved, finished)
         case ["told apart", str(through), *told] if len(told) % 4 == 0:
             return ToldApart(through, tuple(_unpack_other(told[at : at + 4], names) for at in range(0, len(told), 4)))
-        case ["aftereffects", *numbers] if len(numbers) % 2 == 0:
+        case ["causes", *numbers] if len(numbers) % 2 == 0:
             counted = [number for number in numbers if isinstance(number, int) and number >= 0]
             if len(counted) == len(numbers):
-                return AftereffectsFound(tuple(zip(counted[::2], counted[1::2], strict=True)))
+                return CausesFound(tuple(zip(counted[::2], counted[1::2], strict=True)))
         case ["trace", bytes(record)]:
             return TraceWritten(Trace.from_json(record))
         case ["not in database", str(reason)]:

@@ -85,7 +85,13 @@ def _one(group: Sequence[Judged]) -> Judged:
         other.joined = other is not finding
     finding.count = sum(other.count for other, _ in group)
     steps = [step for _, each in [(finding, failure), *group] for step in each.broken_by]
-    return finding, dataclasses.replace(failure, count=finding.count, broken_by=list(dict.fromkeys(steps)))
+    rules = [] if steps else [each.rule_log[-1] for _, each in [(finding, failure), *group] if each.rule_log]
+    return finding, dataclasses.replace(
+        failure,
+        count=finding.count,
+        broken_by=list(dict.fromkeys(steps)),
+        also_reached_by=list(dict.fromkeys(rules))[1:],
+    )
 
 
 def _what_it_needs(finding: Finding, failure: Failure) -> Hashable:

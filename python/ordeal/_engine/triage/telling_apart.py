@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import msgspec
-from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
 from ordeal._engine import untrusted
@@ -25,12 +22,12 @@ from ordeal._engine.execution.bucket import falls_into
 from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, RULE, Driver, Status
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.replayer import Replayed, Replayer
+from ordeal._engine.triage.executed import EdgesByStep, Watch
 from ordeal._engine.triage.lookalikes import optional
 from ordeal._engine.triage.variations import changed_tapes, codes_of
-from ordeal._hypothesis import Rule, skip_types
+from ordeal._hypothesis import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
-from ordeal.faults import Fault
 
 #: Limits for one bucket: replays in all, candidates of one shrink, and runs near one failure.
 REPLAYS_MAX = 4_000
@@ -97,74 +94,6 @@ class ToldFailure(msgspec.Struct, frozen=True):
     name: str
 
 
-class _EdgesByStep:
-    """An observer that notes which edges each step executes. ``parts`` begins with the making of the machine."""
-
-    def __init__(self, take: Callable[[], frozenset[int]]) -> None:
-        self._take = take
-        self.parts: list[frozenset[int]] = []
-
-    def making(self, cls: type[RuleBasedStateMachine]) -> None:
-        """See ``Observer``."""
-        del cls
-
-    def started(self, machine: RuleBasedStateMachine) -> None:
-        """See ``Observer``."""
-        del machine
-
-    def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
-        """See ``Observer``: what came before is over."""
-        del rule, initialize, values, resolved
-        self.parts.append(self._take())
-
-    def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
-        """See ``Observer``: its invariants are still to come."""
-        del rule, result, names
-
-    def fault(self, fault: Fault, on: bool) -> None:
-        """See ``Observer``: what came before is over."""
-        del fault, on
-        self.parts.append(self._take())
-
-    def ending(self) -> None:
-        """See ``Observer``: what the teardown executes counts for nothing."""
-        self.parts.append(self._take())
-
-
-class _Watch:
-    """A monitor whose coverage map is cleared whenever it is read."""
-
-    def __init__(self, targets: Sequence[Target]) -> None:
-        self._coverage = _native.CoverageMap()
-        places = [(target.name, target.path, target.is_package) for target in targets]
-        # At the novelty level, a branch that once went both ways reports only one of them.
-        self.monitor = _native.Monitor(self._coverage, places, level="counts")
-
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        """Watch during the block."""
-        self.monitor.start()
-        try:
-            yield
-        finally:
-            self.monitor.stop()
-
-    def anew(self) -> None:
-        """Forget what was executed."""
-        self._coverage.forget()
-        self.monitor.begin_run(full=True)
-
-    def edges(self) -> frozenset[int]:
-        """Return the edges that were executed."""
-        return frozenset(self._coverage.keys())
-
-    def take(self) -> frozenset[int]:
-        """Return the edges that were executed, and forget them."""
-        edges = self.edges()
-        self.anew()
-        return edges
-
-
 class TellingApart:
     """Compares the failures of one ``bucket``, in ``seconds``. Used once; no other monitor may run meanwhile."""
 
@@ -177,7 +106,7 @@ class TellingApart:
         self._bucket = bucket
         self._deadline = monotonic() + seconds
         self._replays_left = REPLAYS_MAX
-        self._watch = _Watch(targets)
+        self._watch = Watch(targets)
         self._known: list[Form] = []  # the failures, and other paths to them
         self._counts: list[int] = []  # of lookalikes, by failure
 
@@ -254,7 +183,7 @@ class TellingApart:
     def _is_over(self) -> bool:
         return self._replays_left <= 0 or monotonic() >= self._deadline
 
-    def _run(self, tape: _native.Tape, observer: _EdgesByStep | None = None) -> Replayed | None:
+    def _run(self, tape: _native.Tape, observer: EdgesByStep | None = None) -> Replayed | None:
         """Return what a replay shows; None if it cannot run."""
         if self._is_over:
             return None
@@ -270,7 +199,7 @@ class TellingApart:
 
     def _look(self, tape: _native.Tape) -> Sight | None:
         """Return what a run executes that fails in the bucket; None if it does not."""
-        observer = _EdgesByStep(self._watch.take)
+        observer = EdgesByStep(self._watch.take)
         replayed = self._run(tape, observer)
         if replayed is None or not falls_into(replayed.bucket, self._bucket) or not observer.parts:
             return None
@@ -447,7 +376,7 @@ class TellingApart:
 
     def _lines(self, tape: _native.Tape) -> set[tuple[str, int]]:
         """Return the lines that a replay executes, with their files."""
-        watch = _Watch(self._targets)
+        watch = Watch(self._targets)
         with watch.watching():
             try:
                 self._replayer.run(tape)

@@ -27,7 +27,7 @@ from ordeal._engine.triage.fresh_interpreter import confirm_fresh, fresh_interpr
 from ordeal._engine.triage.jobs import (
     Job,
     fill_database,
-    find_aftereffects,
+    find_causes,
     replay_seeds,
     tell_apart,
     triage_finding,
@@ -36,7 +36,7 @@ from ordeal._engine.triage.jobs import (
 from ordeal._engine.triage.known import KnownFailures
 from ordeal._engine.triage.lookalikes import Lookalikes
 from ordeal._engine.triage.messages import (
-    AftereffectsFound,
+    CausesFound,
     CheckFailed,
     FailureWritten,
     Message,
@@ -49,6 +49,7 @@ from ordeal._engine.triage.messages import (
 )
 from ordeal._engine.triage.seeds import ClassSeeds, save_again, seed_outcome
 from ordeal._engine.triage.setup import ReplaySetup
+from ordeal._engine.triage.shared_causes import possibly_shared
 from ordeal._engine.triage.siblings import Family, Judged, families, joined, merged
 from ordeal._engine.untrusted import error_message, type_name
 from ordeal.errors import OrdealError
@@ -205,27 +206,28 @@ class Triage:
             pairs = joined(pairs, self._setup.driver.definition)
         minimal = {id(each.finding) for each in judged if each.is_minimal}
         if len(pairs) > 1:
-            pairs = self._without_aftereffects(pairs, minimal, lookalikes or Lookalikes())
+            pairs = self._with_causes(pairs, minimal, lookalikes or Lookalikes())
         if self._setup.targets and ((lookalikes is not None and lookalikes.kept) or known):
             pairs = self._told_apart(pairs, minimal, lookalikes or Lookalikes(), known or KnownFailures(()))
         return self._kept([finding for finding, _ in pairs], [failure for _, failure in pairs])
 
-    def _without_aftereffects(
+    def _with_causes(
         self, pairs: list[Judged], minimal: Container[int], lookalikes: Lookalikes[Finding]
     ) -> list[Judged]:
-        """Return the failures, each with those that turn out to show later what its last step did wrong."""
+        """Return the failures, each with those that show later what its last step did wrong, or share its cause."""
         examined = [pair for pair in pairs if _is_comparable(pair, minimal)]
-        suspected = suspicions(examined, lookalikes)
-        if not suspected:
+        later = suspicions(examined, lookalikes)
+        shared = possibly_shared(examined) if self._setup.targets else []
+        if not later and not shared:
             return pairs
         causes: dict[int, int] = {}  # by the id of a finding
 
         def on_message(message: Message) -> None:
-            if isinstance(message, AftereffectsFound) and all(max(pair) < len(examined) for pair in message.pairs):
+            if isinstance(message, CausesFound) and all(max(pair) < len(examined) for pair in message.pairs):
                 causes.update((id(examined[later][0]), id(examined[cause][0])) for later, cause in message.pairs)
 
         seconds = self._setup.settings.max_shrink_time
-        job = find_aftereffects([finding for finding, _ in examined], suspected, seconds=seconds)
+        job = find_causes([finding for finding, _ in examined], later, shared, seconds=seconds)
         with self._interruptible("Not all failures were compared: that was interrupted."):
             self._executor.run([Task(job, self._forwarding(on_message), seconds=seconds + SLACK_SECONDS)])
         # A cause stands before what follows from it.

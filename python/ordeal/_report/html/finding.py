@@ -54,6 +54,7 @@ def finding_values(failure: Row, view: TraceView | None, *, number: int, replaye
         "where": _where(failure.get("place")),
         "asserted": "\n".join((failure.get("place") or {}).get("asserted", ())),
         "broken_by": ", ".join(failure.get("broken_by") or ()),
+        "also_reached_by": ", ".join(failure.get("also_reached_by") or ()),
         "faults": faults_text(failure),
         "decided": _decided_text(view),
         "flaky": failure.get("flaky_reason") or "",

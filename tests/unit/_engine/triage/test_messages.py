@@ -11,7 +11,7 @@ from ordeal._engine.isolation.channel import ChannelError, Value, decode, encode
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import (
-    AftereffectsFound,
+    CausesFound,
     CheckFailed,
     FailureWritten,
     Message,
@@ -102,10 +102,10 @@ def test_failures_that_were_told_apart_arrive_with_their_tapes() -> None:
 
 
 def test_aftereffects_arrive_in_pairs() -> None:
-    assert sent(AftereffectsFound(((2, 0), (3, 1)))) == AftereffectsFound(((2, 0), (3, 1)))
+    assert sent(CausesFound(((2, 0), (3, 1)))) == CausesFound(((2, 0), (3, 1)))
     for numbers in [(1,), (-1, 0), ("1", 0)]:
         with pytest.raises(ChannelError):
-            unpack_message(["aftereffects", *numbers], NAMES)
+            unpack_message(["causes", *numbers], NAMES)
 
 
 @pytest.mark.parametrize("values", [(-1, b"", b"", 1), ("0", b"", b"", 1), (0, b"", b"", "1")])
