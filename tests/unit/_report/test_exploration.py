@@ -268,6 +268,7 @@ class TestJson:
         return make_result(failure, coverage_gaps=gaps, seed_replays=seeds, notes=("n",), **changes)
 
     def test_content(self) -> None:
+        seed = {"name": "seed-0a", "path": "s/C/seed-0a.json", "status": "reproduced", "message": "E: x"}
         assert json.loads(json_report([self.make()])) == {
             "schema_version": 1,
             "results": [
@@ -301,9 +302,7 @@ class TestJson:
                             ],
                         },
                     },
-                    "seed_replays": [
-                        {"name": "seed-0a", "path": "s/C/seed-0a.json", "status": "reproduced", "message": "E: x"}
-                    ],
+                    "seed_replays": [seed],
                     "properties": [],
                     "reliability_cells": [],
                     "faults": [],
