@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import TracebackType
+
 from ordeal.errors import OrdealError
 
 
@@ -25,6 +27,8 @@ class SimulationFailure(Exception):  # noqa: N818 - these are findings, each nam
     def __init__(self, message: str, *, site: str = "") -> None:
         super().__init__(message)
         self.site = site
+        self.waiting_at: TracebackType | None = None
+        """Ends where the first task waits that does not go on, for people."""
 
 
 class Deadlock(SimulationFailure):

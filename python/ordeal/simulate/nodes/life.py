@@ -154,10 +154,17 @@ def life_of(task: asyncio.Task[Any]) -> Life | None:
 _BURIALS_MAX = 10
 
 
-def bury_all(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """End the coroutines of nodes whose run is over, as far as they have not ended; nothing of it is told."""
-    left = [task for task in tasks if not task.done()]
-    if left:
+def bury_all(tasks: Callable[[], Iterable[asyncio.Task[Any]]]) -> None:
+    """End the coroutines of nodes whose run is over, as far as they have not ended; nothing of it is told.
+
+    Asks for the tasks again, as one that is told to end may make others.
+    """
+    buried = set[int]()
+    for _ in range(_BURIALS_MAX):
+        left = [task for task in tasks() if not task.done() and id(task) not in buried]
+        if not left:
+            return
+        buried.update(map(id, left))
         before, hook = logging.root.manager.disable, sys.unraisablehook
         logging.disable(sys.maxsize)
         sys.unraisablehook = _tell_nobody

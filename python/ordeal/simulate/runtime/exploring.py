@@ -13,7 +13,7 @@ from ordeal import _native
 from ordeal._engine import untrusted
 from ordeal._engine.formatting import counted
 from ordeal.simulate.arguments import checked_number, checked_seconds
-from ordeal.simulate.errors import SimulationError, SimulationWarning, StalledStep
+from ordeal.simulate.errors import SimulationError, SimulationFailure, SimulationWarning, StalledStep
 from ordeal.simulate.runtime.decisions import (
     CANCEL,
     KINDS,
@@ -165,6 +165,8 @@ def noted(failure: ScheduleFailure, replay: str | None = None) -> BaseException:
     traceback = error.__traceback__
     while traceback is not None and not is_program(traceback.tb_frame.f_code):
         traceback = traceback.tb_next
+    if traceback is None and isinstance(error, SimulationFailure):
+        traceback = error.waiting_at
     error.add_note(f"\n{failure_text(failure, replay)}")
     return error.with_traceback(traceback)
 

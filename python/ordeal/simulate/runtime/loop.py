@@ -33,7 +33,7 @@ from ordeal.simulate.runtime.endings import all_ended, forget_error, ignore
 from ordeal.simulate.runtime.interruptions import Interruptions
 from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, packet_latencies, stall_lengths
 from ordeal.simulate.runtime.signals import SignalLoop
-from ordeal.simulate.runtime.sites import calling_site, is_made_by_library
+from ordeal.simulate.runtime.sites import calling_site, is_made_by_library, traceback_to
 from ordeal.simulate.runtime.tasks import STEP_TYPE, SimulationTask, TaskRecord, base_name, stepped_task
 from ordeal.simulate.runtime.waits import wait_lines
 
@@ -423,7 +423,10 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
     def _stuck(self, kind: type[SimulationFailure], what: str) -> SimulationFailure:
         first = next((record for record in self.records if record.is_waiting), None)
         site = "" if first is None else first.site().name
-        return kind("\n".join([what, *self.wait_lines()]), site=site)
+        failure = kind("\n".join([what, *self.wait_lines()]), site=site)
+        if first is not None:
+            failure.waiting_at = traceback_to(first.task.get_coro())
+        return failure
 
     def wait_lines(self) -> list[str]:
         """Return who waits for what, and what is not as usual with the nodes, for people."""
@@ -545,10 +548,10 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
             raise RuntimeError("Cannot close a running event loop")
         # What a coroutine of a node does at its end asks a loop that is still open, and comes to nothing.
         if self.world is not None:
-            living = [record for record in self.records if record.life is not None]
-            bury_all([record.task for record in living])
-            for record in living:
-                record.life.forget()  # type: ignore[union-attr]
+            bury_all(lambda: [record.task for record in self.records if record.life is not None])
+            for record in self.records:
+                if record.life is not None:
+                    record.life.forget()
         for record in self.records:
             record.part()
         self._closed = True

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import sysconfig
 import tokenize
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from ordeal._engine import untrusted
@@ -105,6 +106,30 @@ def is_asyncio(code: CodeType) -> bool:
     return code.co_filename.startswith(_ASYNCIO)
 
 
+async def _generator() -> AsyncGenerator[None]:
+    yield
+
+
+async def _coroutine() -> None: ...
+
+
+def _step_types() -> frozenset[type]:
+    """Return the types of what a coroutine awaits of an asynchronous generator, and of ``__await__``.
+
+    They name what they go on with to nobody but the garbage collector, to which it comes first.
+    """
+    coroutine = _coroutine()
+    steps = (_generator().asend(None), _generator().athrow(GeneratorExit), coroutine.__await__())
+    with_default = anext(_generator(), None)
+    coroutine.close()
+    for step in (*steps[:2], with_default):
+        step.close()
+    return frozenset(map(type, (*steps, with_default)))
+
+
+_STEP_TYPES = _step_types()
+
+
 def frames_of(waiting: Any) -> Iterator[FrameType]:
     """Yield the frames of a suspended coroutine from the outermost, through all that it awaits."""
     for _ in range(_DEPTH_MAX):
@@ -118,8 +143,18 @@ def frames_of(waiting: Any) -> Iterator[FrameType]:
         elif (frame := getattr(waiting, "ag_frame", None)) is not None:
             yield frame
             waiting = waiting.ag_await
+        elif type(waiting) in _STEP_TYPES:
+            waiting = gc.get_referents(waiting)[0]
         else:
             return
+
+
+def traceback_to(coroutine: Any) -> TracebackType | None:
+    """Return a traceback that ends where a coroutine is suspended; None where nothing of it is in the program."""
+    traceback: TracebackType | None = None
+    for frame in reversed([frame for frame in frames_of(coroutine) if is_program(frame.f_code)]):
+        traceback = TracebackType(traceback, frame, frame.f_lasti, frame.f_lineno)
+    return traceback
 
 
 def site_of(coroutine: Any) -> Site:

@@ -25,6 +25,7 @@ from ordeal.simulate.runtime.loop import TIME_LIMIT_S
 from ordeal.simulate.runtime.report import ScheduleFailure
 from ordeal.simulate.runtime.running import Main, Outcome, RunSettings, run_settings
 from ordeal.simulate.runtime.schedule_trace import from_trace, to_trace
+from ordeal.simulate.runtime.text import reach_text
 
 RUNS = 200
 #: How many schedules a test takes when pytest runs without ``--chaos``.
@@ -91,7 +92,7 @@ class SimulatedTest:
                     search.try_seeds(self._seed, runs, None, self._policy)
                 failure = search.report.failure
         if request is not None and search.report.runs:
-            request.node.add_report_section("call", "simulation", str(search.report))
+            request.node.add_report_section("call", "simulation", reach_text(search.report))
         if failure is not None:
             raise self._told(failure, folder, request) from failure.error.__cause__
 

@@ -223,6 +223,12 @@ def _table(decisions: Mapping[str, int]) -> str:
 
 def report_text(report: _Report) -> str:
     """Return how far a search reached, and what it found."""
+    found = [failure for failure in (report.failure, report.order_dependent) if failure is not None]
+    return "\n\n".join([reach_text(report), *map(failure_text, found)])
+
+
+def reach_text(report: _Report) -> str:
+    """Return how far a search reached."""
     disturbed = ", ".join(_counted(number, _NOUNS[kind]) for kind, number in report.disturbed.most_common())
     lines = [
         f"{counted(report.runs, 'run')}, {counted(report.steps, 'step')}, {report.simulated_s:,.3f} simulated seconds",
@@ -241,7 +247,4 @@ def report_text(report: _Report) -> str:
         lines.append(one_line(f"struck by {kind}: {struck_nodes}", limit=1_000))
     if report.nondeterministic:
         lines.append(f"NOT DETERMINISTIC: {report.nondeterministic}")
-    for failure in (report.failure, report.order_dependent):
-        if failure is not None:
-            lines += ["", failure_text(failure)]
     return "\n".join(lines)

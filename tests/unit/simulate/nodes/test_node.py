@@ -14,6 +14,7 @@ import os
 import sqlite3
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def test_a_crash_runs_no_clean_up_and_a_restart_runs_the_function_again() -> Non
 def test_what_a_dead_coroutine_does_at_the_end_of_the_run_has_no_effect(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, complaints = tmp_path / "written", list[object]()
+    path, complaints, closing = tmp_path / "written", list[object](), list[object]()
     monkeypatch.setattr(sys, "unraisablehook", complaints.append)
 
     async def close() -> None:
@@ -64,9 +65,11 @@ def test_what_a_dead_coroutine_does_at_the_end_of_the_run_has_no_effect(
                 await asyncio.sleep(0)
 
     async def stubborn() -> None:
+        loop = asyncio.get_running_loop()
         try:
             await asyncio.sleep(3600)
         finally:
+            closing.append(loop.create_task(asyncio.sleep(1)))
             try:
                 path.write_text("x")
             finally:
@@ -76,7 +79,11 @@ def test_what_a_dead_coroutine_does_at_the_end_of_the_run_has_no_effect(
         world.node("one", stubborn)
         await asyncio.sleep(1)
 
-    simulate.run(main)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        simulate.run(main)
+        closing.clear()
+        gc.collect()
     assert not path.exists()
     assert complaints == []
 

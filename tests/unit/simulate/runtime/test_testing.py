@@ -139,7 +139,7 @@ def test_it_combines_with_given(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_given=GIVEN)
     result = pytester.runpytest_inprocess("--chaos", *QUIET)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*number=3*", "*Needed: 1 change of order*"])
+    result.stdout.fnmatch_lines(["*Needed: 1 change of order*", "*number=3*"])
 
 
 def test_given_belongs_above() -> None:

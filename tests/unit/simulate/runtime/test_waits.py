@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -139,6 +140,28 @@ def test_classic(main: Main, row: str) -> None:
     text = table(main)
     assert row in text
     assert "test_waits.py:" in text
+
+
+def test_the_traceback_ends_where_the_first_task_waits() -> None:
+    @asynccontextmanager
+    async def connection() -> AsyncIterator[None]:
+        await asyncio.get_running_loop().create_future()
+        yield
+
+    async def connections() -> AsyncIterator[None]:
+        async with connection():
+            yield
+
+    class Pool:
+        def __await__(self) -> Generator[Any, None, None]:
+            return anext(connections(), None).__await__()
+
+    async def main() -> None:
+        await Pool()
+
+    with pytest.raises(simulate.Deadlock, match=r"waits for a future +tests/unit/.*test_waits.py:") as caught:
+        simulate.explore(main)
+    assert [entry.name for entry in caught.traceback][-3:] == ["main", "connections", "connection"]
 
 
 def test_a_task_that_a_fault_ended_is_in_the_table() -> None:
