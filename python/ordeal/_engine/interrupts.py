@@ -1,4 +1,4 @@
-"""Distinguishes a Ctrl-C of the user from a KeyboardInterrupt that the code under test raises."""
+"""Tells a Ctrl-C of the user from a KeyboardInterrupt of the code under test, and lets timers go on as found."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from typing import Any
 #: Both ask the exploration to end: the commands make SIGTERM raise KeyboardInterrupt too.
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
+#: ``setitimer`` takes 0 for "never".
+_AT_ONCE_SECONDS = 1e-6
+
 
 class _Watch:
     """The number of signals that this process received while they were watched, and of nested watchers."""
@@ -22,6 +25,15 @@ class _Watch:
 
 
 _watch = _Watch()
+
+
+def ringing(timer: tuple[float, float]) -> tuple[float, float]:
+    """Return what sets a timer to go on as ``setitimer`` found it: the seconds until its alarm, and between alarms.
+
+    Of a repeating timer that was due when it was found, nothing remains. Set to that, it would never ring again.
+    """
+    remaining, interval = timer
+    return remaining or min(interval, _AT_ONCE_SECONDS), interval
 
 
 def signal_count() -> int:

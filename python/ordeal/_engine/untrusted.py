@@ -17,6 +17,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ordeal._engine import interrupts
+from ordeal._native import monotonic
 
 if TYPE_CHECKING:
     from ordeal._native import Journal
@@ -109,6 +110,7 @@ class _Alarm:
         self.is_over = False
         self._found: Any = None
         self._timer = (0.0, 0.0)
+        self._began = 0.0
 
     def set(self) -> None:
         if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
@@ -116,10 +118,13 @@ class _Alarm:
         self._found = signal.getsignal(signal.SIGALRM)
         if self._found is None:
             return  # a handler set outside Python could not be restored
+        self._began = monotonic()
         signal.signal(signal.SIGALRM, self._ring)
         self._timer = signal.setitimer(signal.ITIMER_REAL, SECONDS_MAX, REPEAT_SECONDS)
 
     def _ring(self, _signum: int, frame: FrameType | None) -> None:
+        if monotonic() - self._began < SECONDS_MAX:
+            return  # the alarm of another, which was on its way when this one was set
         # Python only prints what is raised in a callback of the garbage collector (Hypothesis has one).
         if not self.is_over and not _is_collecting(frame):
             raise _TooLongError
@@ -127,7 +132,7 @@ class _Alarm:
     def clear(self) -> None:
         self.is_over = True
         if self._found is not None:
-            signal.setitimer(signal.ITIMER_REAL, *self._timer)
+            signal.setitimer(signal.ITIMER_REAL, *interrupts.ringing(self._timer))
             signal.signal(signal.SIGALRM, self._found)
 
 

@@ -18,6 +18,7 @@ from ordeal._engine.mutation.verdicts import WORDS, Score, Verdict, weakest_firs
 from ordeal._report.mutation import difference, mutant_json, score_json, score_text
 
 _NAMES_MAX = 6
+_WIDTH = 120
 _SUGGESTIONS_MAX = 8
 
 
@@ -68,22 +69,39 @@ def _readers(attribute: str, judgement: MachineJudgement) -> str:
 
 
 def _never_reached(verdicts: Sequence[Verdict]) -> list[str]:
-    found = Counter((verdict.mutant.shown, verdict.mutant.name) for verdict in verdicts if verdict.word == "uncovered")
+    found: dict[tuple[str, str], list[int]] = {}
+    for verdict in verdicts:
+        if verdict.word == "uncovered":
+            found.setdefault((verdict.mutant.shown, verdict.mutant.name), []).append(verdict.mutant.line)
     lines = [
-        one_line(f"UNCOVERED  {shown}  {name}  no trace runs this ({counted(number, 'mutant')})")
-        for (shown, name), number in found.items()
+        f"UNCOVERED  {shown}:{_some(_spans(at), ',')}  {name}  no trace runs this ({counted(len(at), 'mutant')})"
+        for (shown, name), at in found.items()
     ]
-    return ["\n".join(lines) + "\n"] if lines else []
+    return ["\n".join(map(one_line, lines)) + "\n"] if lines else []
+
+
+def _spans(numbers: Sequence[int]) -> list[str]:
+    """Return lines as spans: ``3``, ``5-7``."""
+    spans: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return [f"{first}" if first == last else f"{first}-{last}" for first, last in spans]
 
 
 def _not_run(verdicts: Sequence[Verdict]) -> list[str]:
     """Return why there is no verdict of some mutants, and where they are."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, list[int]]] = {}
     for verdict in verdicts:
         if verdict.word == "not run" and verdict.note:
-            found.setdefault(verdict.note, []).append(f"{verdict.mutant.shown}:{verdict.mutant.line}")
-    lines = [one_line(f"NOT RUN  {_some(list(dict.fromkeys(places)))}: {note}") for note, places in found.items()]
-    return ["\n".join(lines) + "\n"] if lines else []
+            found.setdefault(verdict.note, {}).setdefault(verdict.mutant.shown, []).append(verdict.mutant.line)
+    lines = []
+    for note, files in found.items():
+        lines.append(f"NOT RUN  {counted(sum(map(len, files.values())), 'mutant')}: {note}")
+        lines += _listed("  ", [f"{shown}:{','.join(_spans(at))}" for shown, at in files.items()])
+    return ["\n".join(map(one_line, lines)) + "\n"] if lines else []
 
 
 def _suggestions(judgement: MachineJudgement) -> list[str]:
@@ -109,7 +127,7 @@ def suggestion_lines(judgement: MachineJudgement) -> list[str]:
             f"  {relation.text}  held in {each.states} of {states}{', and no invariant reads both' if apart else ''}"
         )
         places = (mutants[name] for name in each.survivors)
-        lines.append(f"    broken by {_some([f'{place.name}:{place.line} {place.id}' for place in places])}")
+        lines += _listed("    broken by ", [f"{place.name}:{place.line} {place.id}" for place in places])
     return lines if shown else []
 
 
@@ -129,28 +147,41 @@ def tables_text(judgement: MachineJudgement) -> str:
     lines += _counts("assert", table.asserts)
     unread = [name for machine in judgement.machines for name in machine.unread]
     if unread:
-        lines.append(f"not read by any invariant: {', '.join(unread)}")
-    lines += kills_nothing(table)
+        lines += _listed("not read by any invariant: ", unread)
+    for head, names in kills_nothing(table):
+        lines += _listed(head, names)
     return "\n".join(map(one_line, lines)) + "\n"
 
 
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_NAMES_MAX])
+def _listed(head: str, names: Sequence[str]) -> list[str]:
+    """Return names behind a head, in as many lines as they need; those behind the first are indented."""
+    margin = " " * (len(head) - len(head.lstrip()) + 2)
+    lines, text = [], head
+    for name in [*(f"{name}, " for name in names[:-1]), *names[-1:]]:
+        if len(text) + len(name.rstrip()) > _WIDTH and text.strip() and text != head:
+            lines.append(text.rstrip())
+            text = margin
+        text += name
+    return [*lines, text]
+
+
+def _some(names: Sequence[str], separator: str = ", ") -> str:
+    shown = separator.join(names[:_NAMES_MAX])
     return f"{shown} and {len(names) - _NAMES_MAX} more" if len(names) > _NAMES_MAX else shown or "nothing"
 
 
 def _counts(what: str, counts: dict[str, int]) -> list[str]:
     found = [f"{name} {number}" for name, number in sorted(counts.items(), key=lambda each: (-each[1], each[0]))]
-    return [f"kills by {what}: {', '.join(found)}"] if found else []
+    return _listed(f"kills by {what}: ", found) if found else []
 
 
-def kills_nothing(table: KillTable) -> list[str]:
-    """Return what had no part in any kill, in lines."""
+def kills_nothing(table: KillTable) -> list[tuple[str, list[str]]]:
+    """Return what had no part in any kill, each kind with its names."""
     silent = [name for name, number in table.faults.items() if not number]
     weak = [name for name, row in table.invariants.items() if not row.kills]
     return [
-        *([f"faults that had no part in any kill: {', '.join(silent)}"] if silent else []),
-        *([f"invariants that kill nothing: {', '.join(weak)}"] if weak else []),
+        *([("faults that had no part in any kill: ", silent)] if silent else []),
+        *([("invariants that kill nothing: ", weak)] if weak else []),
     ]
 
 

@@ -28,7 +28,7 @@ def machine_tables(judgement: MachineJudgement, by_tests: Mapping[str, Word]) ->
     unread = [name for machine in judgement.machines for name in machine.unread]
     remarks = [
         *([f"Not read by any invariant: {', '.join(unread)}"] if unread else []),
-        *kills_nothing(table),
+        *(f"{head}{', '.join(names)}" for head, names in kills_nothing(table)),
         *suggestion_lines(judgement),
     ]
     return {

@@ -6,6 +6,8 @@ import linecache
 import os
 import signal
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -216,3 +218,22 @@ def test_a_line_is_that_of_the_file() -> None:
 def test_ctrl_c_of_the_person_gets_out() -> None:
     with pytest.raises(KeyboardInterrupt):
         bounded_call(lambda: signal.raise_signal(signal.SIGINT), lambda _raised: None)
+
+
+def test_an_alarm_that_was_on_its_way_neither_cuts_a_call_nor_stops_its_timer() -> None:
+    def told() -> str:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+        return "whole"
+
+    rung = threading.Event()
+    handler = signal.signal(signal.SIGALRM, lambda *_: rung.set())
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1e-3, 1e-3)
+        time.sleep(5e-3)
+        assert bounded_call(told, lambda _raised: "cut") == "whole"
+        assert rung.wait(10.0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+        signal.signal(signal.SIGALRM, handler)

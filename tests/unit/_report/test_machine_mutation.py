@@ -62,4 +62,17 @@ def test_a_machine_without_invariants_and_mutants_without_verdict_are_explained(
     text = machine_mutation_text(
         [source], MachineJudgement([verdict_of(mutant, finding)], {mutant.id: finding}, [machine])
     )
-    assert text.startswith("NOT RUN  shop.py:1: at import\n\nno machine has an invariant: only what rules assert")
+    assert text.startswith("NOT RUN  1 mutant: at import\n  shop.py:1\n\nno machine has an invariant: only what rules")
+
+
+def test_what_no_trace_runs_and_no_invariant_reads_is_listed_whole(tmp_path: Path) -> None:
+    path = tmp_path / "shop.py"
+    path.write_text("def total(a, b):\n    if a:\n        return a + b\n    return a - b\n")
+    source = Source.of(path, "shop.py")
+    mutants = mutants_of(source, ["arithmetic", "negate"])
+    findings = {each.id: Finding(each.id, "uncovered") for each in mutants}
+    machine = Machine("t:M", 4, 80, 0, ("sell",), (), ("sound",), {}, tuple(f"attribute_{n}" for n in range(12)))
+    verdicts = [verdict_of(each, findings[each.id]) for each in mutants]
+    text = machine_mutation_text([source], MachineJudgement(verdicts, findings, [machine]))
+    assert text.startswith("UNCOVERED  shop.py:2-4  total  no trace runs this (")
+    assert "attribute_6,\n  attribute_7, attribute_8, attribute_9, attribute_10, attribute_11\n" in text

@@ -115,7 +115,7 @@ class _Alarm:
 
     def _restart_found_timer(self) -> None:
         remaining_s, interval_s = self._found_timer
-        if remaining_s > 0:
+        if remaining_s > 0 or interval_s > 0:  # nothing remains of one that was due
             left_s = remaining_s - (monotonic() - self._start_s)
             signal.setitimer(signal.ITIMER_REAL, max(left_s, _AT_ONCE_S), interval_s)
 

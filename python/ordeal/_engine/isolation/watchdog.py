@@ -128,7 +128,7 @@ class Watchdog:
         try:
             yield
         finally:
-            signal.setitimer(signal.ITIMER_REAL, *timer)
+            signal.setitimer(signal.ITIMER_REAL, *interrupts.ringing(timer))
             signal.signal(signal.SIGALRM, handler)
             self._tick = before
             self._ring_often()

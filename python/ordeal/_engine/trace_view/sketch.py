@@ -71,6 +71,7 @@ class _Sketch:
 
     def _take_parts(self, value: Any, kind: type[Any], depth: int) -> None:
         parts = self.parts
+        names = _slots(kind)
         if issubclass(kind, dict):
             parts += ("dict", dict.__len__(value))
             for key, item in list(dict.items(value)):
@@ -83,12 +84,15 @@ class _Sketch:
                 self._take(item, depth)
         elif kind in SETS:
             parts += ("set", *sorted(map(_alone, value)))
-        elif (names := _slots(kind)) is None:
-            parts.append(leaf_text(value))
         else:
+            if names is None or not self._take_fields(value, kind, names, depth):
+                parts.append(leaf_text(value))
+            return
+        if names is not None:  # a mapping of the program may have attributes as well
             self._take_fields(value, kind, names, depth)
 
-    def _take_fields(self, value: Any, kind: type[Any], names: tuple[str, ...], depth: int) -> None:
+    def _take_fields(self, value: Any, kind: type[Any], names: tuple[str, ...], depth: int) -> bool:
+        """Note the attributes of an object. Return whether it has any."""
         self.parts.append(kind.__name__)
         try:
             found = object.__getattribute__(value, "__dict__")
@@ -103,8 +107,7 @@ class _Sketch:
             except AttributeError:
                 continue
             self.visit(name, item, depth)
-        if len(self.parts) == before:
-            self.parts.append(leaf_text(value))
+        return len(self.parts) > before
 
 
 def _alone(value: Any) -> int:

@@ -171,12 +171,11 @@ class _Walk:
         elif issubclass(type(value), SEQUENCES) and not hasattr(type(value), "_fields"):
             items = enumerate(_items_of(value))
             self._several(((f"{path}[{number}]", item) for number, item in items), path, value, depth)
-        else:
-            fields = dict(_fields(value))
-            if fields:
-                self._several(((f"{path}.{name}", item) for name, item in fields.items()), path, value, depth)
-            else:
-                self._leaf(path, leaf_text(value))
+        elif not dict(_fields(value)):
+            self._leaf(path, leaf_text(value))
+        # A class of the program that is a mapping or sequence may have attributes as well.
+        if fields := dict(_fields(value)):
+            self._several(((f"{path}.{name}", item) for name, item in fields.items()), path, value, depth)
 
     def _several(self, parts: Iterator[tuple[str, Any]], path: str, value: Any, depth: int) -> None:
         number = 0

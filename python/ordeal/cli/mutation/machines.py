@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ordeal._engine.formatting import one_line
 from ordeal._engine.mutation import saved
 from ordeal._engine.mutation.machines import kept_judgement
 from ordeal._engine.mutation.machines.beside_tests import together
@@ -35,6 +37,7 @@ def by_machines(
         terminal.write(json.dumps(machine_mutation_json(sources, found), indent=2) + "\n")
     else:
         terminal.write(machine_mutation_text(sources, found))
+        _say_what_next(given, found.verdicts)
     judgement = Judgement(found.verdicts, was_interrupted=found.was_interrupted)
     saved.save(Path.cwd(), "", judgement)
     kept_judgement.keep(Path.cwd(), found, {})
@@ -55,11 +58,19 @@ def by_both(
         terminal.write(json.dumps(both_json(sources, verdicts, tests, found), indent=2) + "\n")
     else:
         terminal.write(both_text(sources, verdicts, tests, found))
+        _say_what_next(given, verdicts)
     interrupted = tests.was_interrupted or found.was_interrupted
     judgement = Judgement(verdicts, tests.tests, tests.names, tests.flaky, was_interrupted=interrupted)
     saved.save(Path.cwd(), "", judgement)
     kept_judgement.keep(Path.cwd(), found, {each.mutant.id: each.word for each in tests.verdicts})
     return judgement
+
+
+def _say_what_next(given: Mapping[str, Any], verdicts: Sequence[Verdict]) -> None:
+    if any(each.word == "survived" for each in verdicts):
+        config = [] if given["config"] == "ordeal.toml" else ["-c", given["config"]]
+        words = shlex.join([*given["paths"], *config])
+        terminal.write(one_line(f"a test that notices one of them: ordeal mutate kill ID {words}".rstrip()) + "\n")
 
 
 def _judged(

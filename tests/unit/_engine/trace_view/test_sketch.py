@@ -32,6 +32,12 @@ class Slotted:
         self.x = x
 
 
+class Cache(dict[str, int]):
+    def __init__(self, hits: int) -> None:
+        super().__init__(a=1)
+        self.hits = hits
+
+
 class Machine(RuleBasedStateMachine):
     value: Any = None
 
@@ -59,6 +65,7 @@ def number(value: Any) -> int:
         ([[], 1], [[1]]),
         (OrderedDict(a=1, b=2), OrderedDict(b=2, a=1)),
         (Counter(a=0), Counter()),
+        (Cache(1), Cache(2)),
         ({1, -1}, {1, -2}),
         (deque([1]), deque([2])),
         (Light.RED, Light.GREEN),

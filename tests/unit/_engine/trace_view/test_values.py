@@ -36,6 +36,12 @@ class Slotted:
         self.filled = 3
 
 
+class Cache(dict[str, int]):
+    def __init__(self, hits: int) -> None:
+        super().__init__(a=1)
+        self.hits = hits
+
+
 class Machine(RuleBasedStateMachine):
     things = Bundle("things")
 
@@ -71,6 +77,10 @@ def test_parts_have_paths() -> None:
         "orders['A1'].lines[1]": "2",
         "total": "1.5",
     }
+
+
+def test_a_mapping_of_the_program_has_items_and_attributes() -> None:
+    assert state_of(cache=Cache(3)) == {"cache['a']": "1", "cache.hits": "3"}
 
 
 def test_short_collections_are_one_row_and_sets_are_sorted() -> None:

@@ -18,7 +18,7 @@ from ordeal import _native, assertions
 from ordeal._engine.execution.driver import Outcome, Status
 from ordeal._engine.execution.machine import MachineFactory, make_driver
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
-from ordeal._engine.mutation.machines.evidence import Difference, Kill
+from ordeal._engine.mutation.machines.evidence import Difference, Kill, attribute_of
 from ordeal._engine.mutation.machines.lookout import Lookout, Step
 from ordeal._engine.mutation.machines.relations import Numbers, numbers_of
 from ordeal._engine.mutation.machines.turns import TurnLimit
@@ -299,6 +299,9 @@ def difference(trace: int, step: int, original: tuple[str, State], mutant: tuple
         return Difference(trace, step, rule, "(steps)", expected_rule, rule)
     path = next((path for path in (*expected, *state) if state.get(path) != expected.get(path)), None)
     if path is None:
+        ours, theirs = next((pair for pair in zip(expected, state, strict=True) if pair[0] != pair[1]), ("", ""))
+        if ours != theirs:
+            return Difference(trace, step, rule, attribute_of(ours), ours, f"in another order: {theirs}")
         return Difference(trace, step, rule, "(state)", "one", "another with the same text")
     return Difference(trace, step, rule, path, expected.get(path, "nothing"), state.get(path, "nothing"))
 

@@ -214,7 +214,9 @@ class Judge:
         say({"failed": failed})
 
     def _job(self, mutants: list[Mutant]) -> Job:
-        wall = 30.0 + sum(0.5 + 20 * sum(each.seconds for each, _ in self._judging(mutant)) for mutant in mutants)
+        # It begins anew with each verdict. A rule that hangs is given its limit once, and then more of it.
+        slowest = max(sum(each.seconds for each, _ in self._judging(mutant)) for mutant in mutants)
+        wall = 10.0 + 20 * slowest + (1 + PATIENCE) * max(self._limits)
         return Job(lambda say: self._judge_batch(mutants, say), 0, wall, mutants)
 
     def _bench(self, machine: int, patience: int = 1, turns: TurnLimit | None = None) -> Bench:

@@ -128,3 +128,8 @@ def test_what_differs_from_run_to_run_is_found_and_not_compared(tapes: list[_nat
         states = bench.sketches(tapes[0])
         assert states is not None
         assert bench.repeats(tapes[0], states)
+
+
+def test_another_order_is_told_by_the_parts_that_changed_places() -> None:
+    found = difference(7, 2, ("pay", {"till[1]": "a", "till[2]": "b"}), ("pay", {"till[2]": "b", "till[1]": "a"}))
+    assert (found.path, found.original, found.mutant) == ("till", "till[1]", "in another order: till[2]")
