@@ -17,7 +17,6 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ordeal._engine import interrupts
-from ordeal._native import monotonic
 
 if TYPE_CHECKING:
     from ordeal._native import Journal
@@ -111,6 +110,7 @@ class _Alarm:
         self._found: Any = None
         self._timer = (0.0, 0.0)
         self._began = 0.0
+        self._monotonic: Callable[[], float]
 
     def set(self) -> None:
         if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
@@ -118,12 +118,16 @@ class _Alarm:
         self._found = signal.getsignal(signal.SIGALRM)
         if self._found is None:
             return  # a handler set outside Python could not be restored
+        # The clock of the extension, which no program under test replaces. The commands' help needs no extension.
+        from ordeal._native import monotonic  # noqa: PLC0415
+
+        self._monotonic = monotonic
         self._began = monotonic()
         signal.signal(signal.SIGALRM, self._ring)
         self._timer = signal.setitimer(signal.ITIMER_REAL, SECONDS_MAX, REPEAT_SECONDS)
 
     def _ring(self, _signum: int, frame: FrameType | None) -> None:
-        if monotonic() - self._began < SECONDS_MAX:
+        if self._monotonic() - self._began < SECONDS_MAX:
             return  # the alarm of another, which was on its way when this one was set
         # Python only prints what is raised in a callback of the garbage collector (Hypothesis has one).
         if not self.is_over and not _is_collecting(frame):
