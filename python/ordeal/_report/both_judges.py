@@ -13,7 +13,7 @@ from ordeal._engine.mutation.running import Judgement
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import WORDS, Score, Verdict, weakest_first
 from ordeal._report.machine_mutation import machine_mutation_json, tables_text, why_it_survived
-from ordeal._report.mutation import mutation_json, score_json, score_text, survivor_text
+from ordeal._report.mutation import assertion_text, mutation_json, score_json, score_text, survivor_text
 
 _SHOWN_MAX = 8
 _TOLD: dict[Who, str] = {
@@ -40,7 +40,9 @@ def both_text(
     counts = Counter(each.word for each in verdicts)
     words = "  ".join(f"{word} {counts[word]}" for word in WORDS if counts[word])
     seconds = tests.seconds + machines.seconds
-    parts.append(f"{counted(len(verdicts), 'mutant')}  {words}  {seconds:.1f} s\n{score_text(Score.of(verdicts))}")
+    score = Score.of(verdicts)
+    head = f"{counted(len(verdicts), 'mutant')}  {words}  {seconds:.1f} s\n"
+    parts.append(f"{head}{assertion_text(score)}{score_text(score)}")
     return "\n".join(parts)
 
 

@@ -15,7 +15,7 @@ from ordeal._engine.mutation.machines.running import MachineJudgement
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import WORDS, Score, Verdict, weakest_first
-from ordeal._report.mutation import difference, mutant_json, score_json, score_text
+from ordeal._report.mutation import assertion_text, difference, mutant_json, score_json, score_text
 
 _NAMES_MAX = 6
 _WIDTH = 120
@@ -196,11 +196,8 @@ def _summary(judgement: MachineJudgement) -> str:
     survived = [f"{name} {why[name]}" for name in ("state differs", "nothing differs", "never reached") if why[name]]
     if survived:
         lines.append(f"undetected: {', '.join(survived)}")
-    judged = counts.total() - counts["not run"]
-    if judged:
-        asserted = kinds.get("assertion", 0)
-        lines.append(f"assertion score {asserted}/{judged} ({asserted * 1000 // judged / 10} %)")
-    return "\n".join(map(one_line, lines)) + "\n" + score_text(Score.of(judgement.verdicts))
+    score = Score.of(judgement.verdicts)
+    return "\n".join(map(one_line, lines)) + "\n" + assertion_text(score) + score_text(score)
 
 
 def machine_lines(judgement: MachineJudgement) -> list[str]:

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from ordeal._engine.formatting import counted, one_line, safe_lines
+from ordeal._engine.mutation.extreme import DEPTHS, FunctionVerdict, functions_of
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.running import Judgement
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import WORDS, Score, Verdict, weakest_first
 
 _LINES_MAX = 6
+_PADDING = re.compile(r"\(([^\n]*)\n+\)")
 
 
 def difference(source: Source, mutant: Mutant) -> str:
     """Return the lines that a mutant changes, as a diff."""
-    changed = mutant.applied(source.text).decode().split("\n")
-    before = source.text.decode().split("\n")
     first = source.line_of(mutant.start) - 1
     last = source.line_of(mutant.end) - 1
-    grown = len(changed) - len(before)
-    old = before[first : last + 1]
-    new = [line for line in changed[first : last + 1 + grown] if line.strip(" )")]
+    old = source.text.decode().split("\n")[first : last + 1]
+    # Without the lines that keep those behind it where they are.
+    shorter = dataclasses.replace(mutant, replacement=_PADDING.sub(r"\1", mutant.replacement))
+    changed = shorter.applied(source.text).decode().split("\n")
+    new = [line for line in changed[first : first + 1 + shorter.replacement.count("\n")] if line.strip()]
     lines = [*_cut("-", old), *_cut("+", new)]
     return safe_lines("\n".join(lines))
 
@@ -59,13 +64,15 @@ def mutation_text(sources: Sequence[Source], judgement: Judgement) -> str:
     by_name = {source.shown: source for source in sources}
     parts = [survivor_text(by_name[each.mutant.shown], each) for each in weakest_first(judgement.verdicts)]
     parts += _uncovered(judgement.verdicts)
+    parts += _functions(sources, judgement.verdicts)
     counts = Counter(verdict.word for verdict in judgement.verdicts)
     words = "  ".join(f"{word} {counts[word]}" for word in WORDS if counts[word])
     parts.append(f"{counted(len(judgement.verdicts), 'mutant')}  {words}  {judgement.seconds:.1f} s\n")
     if judgement.flaky:
         names = ", ".join(judgement.flaky)
         parts.append(f"left out, as they do not pass each time without a mutant: {one_line(names)}\n")
-    parts.append(score_text(Score.of(judgement.verdicts)))
+    score = Score.of(judgement.verdicts)
+    parts.append((assertion_text(score) if score.asserted < score.detected else "") + score_text(score))
     return "\n".join(parts[:-1]) + parts[-1] if len(parts) > 1 else parts[0]
 
 
@@ -77,6 +84,34 @@ def score_text(score: Score) -> str:
     if score.uncovered and score.covered_percent is not None:
         text += f"  covered {score.detected}/{score.judged - score.uncovered} ({score.covered_percent} %)"
     return f"{text}\n"
+
+
+def assertion_text(score: Score) -> str:
+    """Return the line of what assertions noticed, rather than errors."""
+    return f"assertion score {score.asserted}/{score.judged} ({score.asserted_percent} %)\n" if score.judged else ""
+
+
+def _functions(sources: Sequence[Source], verdicts: Sequence[Verdict]) -> list[str]:
+    """Return what is known of whole functions whose bodies were exchanged."""
+    found = functions_of(sources, verdicts)
+    lines = [_function(each) for each in found if each.word in ("pseudo-tested", "partially tested")]
+    counts = Counter(each.word for each in found)
+    words = "  ".join(f"{word} {counts[word]}" for word in DEPTHS if counts[word])
+    return ["\n".join(map(one_line, [*lines, f"{counted(len(found), 'function')}  {words}"])) + "\n"] if found else []
+
+
+def _function(function: FunctionVerdict) -> str:
+    head = f"{function.word.upper():<16}  {function.shown}:{function.line}  {function.name}"
+    unnoticed = [_returned(each) for each in function.verdicts if each.word == "survived"]
+    if function.word == "pseudo-tested":
+        tests = max(each.tests for each in function.verdicts)
+        return f"{head}  {counted(tests, 'test')} ran it, and none needs what it does"
+    return f"{head}  nobody notices {' or '.join(unnoticed)} in its place"
+
+
+def _returned(verdict: Verdict) -> str:
+    """Return the body that stands in the place of a function's, without the lines that keep those behind it."""
+    return f"`{ast.unparse(ast.parse(verdict.mutant.replacement).body[0])}`"
 
 
 def _uncovered(verdicts: Sequence[Verdict]) -> list[str]:
@@ -99,6 +134,10 @@ def mutation_json(sources: Sequence[Source], judgement: Judgement) -> dict[str, 
         "score": score_json(Score.of(judgement.verdicts)),
         "tests": judgement.tests,
         "flaky": judgement.flaky,
+        "functions": [
+            {"file": each.shown, "name": each.name, "line": each.line, "word": each.word}
+            for each in functions_of(sources, judgement.verdicts)
+        ],
         "seconds": round(judgement.seconds, 3),
         "cpu_seconds": round(judgement.cpu_seconds, 3),
         "interrupted": judgement.was_interrupted,
@@ -113,6 +152,7 @@ def score_json(score: Score) -> dict[str, Any]:
         "undetected": score.undetected,
         "uncovered": score.uncovered,
         "not_run": score.not_run,
+        "asserted": score.asserted,
         "percent": score.percent,
         "covered_percent": score.covered_percent,
     }
@@ -131,6 +171,7 @@ def mutant_json(source: Source, verdict: Verdict) -> dict[str, Any]:
         "replacement": mutant.replacement,
         "verdict": verdict.word,
         "killer": verdict.killer,
+        "asserted": verdict.asserted,
         "note": verdict.note,
         "diff": difference(source, mutant) if verdict.word == "survived" else None,
     }

@@ -291,6 +291,12 @@ def init(**given: Any) -> int:
 @click.option(
     "-t", "--threshold", metavar="PERCENT", type=click.FloatRange(0, 100), help="End with 1 for a lower score"
 )
+@click.option(
+    "--assertion-threshold",
+    metavar="PERCENT",
+    type=click.FloatRange(0, 100),
+    help="End with 1 where assertions notice less: an error that breaks a test does not count",
+)
 @click.option("--new-only", is_flag=True, help="End with 1 for whatever nothing noticed and nobody has accepted")
 @click.option("-w", "--workers", metavar="N", type=click.IntRange(min=1), help="Mutants at a time [default: all cores]")
 @click.option(
@@ -328,9 +334,10 @@ def mutate(**given: Any) -> int:
     is not written: the broken code is only in memory.
 
     Of the last run, kept in .ordeal/mutate, `ordeal mutate show ID` prints a mutant, `apply ID` writes it into the
-    program, `accept ID` notes that no test needs to notice it, and `report FORMAT` writes a report: html, junit, sarif,
-    github, badge or json. `kill ID` searches a run in which a machine of ordeal.toml notices a survivor, and writes it
-    as a test. `doctor [PATH]...` runs the tests without a mutant, and says what they are good for.
+    program, `accept ID` notes that no test needs to notice it, `rerun` judges again what nothing noticed, and `report
+    FORMAT` writes a report: html, junit, sarif, github, badge or json. `kill ID` searches a run in which a machine of
+    ordeal.toml notices a survivor, and writes it as a test. `doctor [PATH]...` runs the tests without a mutant, and
+    says what they are good for.
     """
     return _run("mutation.kill" if given["paths"][:1] == ("kill",) else "mutation.mutate", given)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from ordeal._engine.mutation.chimp_sites import sites
-from ordeal._engine.mutation.operators import OPERATORS, Change
+from ordeal._engine.mutation.operators import BODY_OPERATORS, OPERATORS, Change
 from ordeal._engine.mutation.source import Function, Source
 
 CHIMP = "chimp"
@@ -79,7 +79,7 @@ def _all(source: Source, operators: Sequence[str]) -> Iterable[Mutant]:
 def _mutant(source: Source, operator: str, change: Change, ordinals: Counter[tuple[str, ...]]) -> Mutant:
     statement = source.statement_of(change.node)
     first, last = _own_lines(statement)
-    if operator == "body_none":
+    if operator in BODY_OPERATORS:
         holder = source.parents[change.node]
         assert isinstance(holder, Function)
         last = holder.end_lineno or last

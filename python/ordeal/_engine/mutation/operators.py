@@ -271,18 +271,81 @@ def default_none(source: Source, node: ast.AST) -> Iterator[Change]:
 
 def body_none(source: Source, node: ast.AST) -> Iterator[Change]:
     """Yield the whole body of a function to ``return None``; its docstring stays."""
-    if isinstance(node, Function):
-        body = node.body[1:] if _is_docstring(node.body[0]) and len(node.body) > 1 else node.body
-        if all(isinstance(each, ast.Pass) or _is_docstring(each) for each in body) or _is_trivial(body):
-            return
-        span = source.start(body[0]), source.end(body[-1])
-        lines = source.part(span).count("\n")
-        is_generator = any(
-            isinstance(each, ast.Yield | ast.YieldFrom) and source.name_of(each) == source.name_of(node)
-            for each in ast.walk(node)
-        )
-        text = f"return (None{chr(10) * lines})" if lines else "return None"
-        yield Change(body[0], span, f"{text}; yield" if is_generator else text)
+    if isinstance(node, Function) and (body := _body_of(node)):
+        yield _returning(source, node, body, "None")
+
+
+def body_value(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield the whole body of a function to ``return`` of a plain value of the type that it returns, if that is told."""
+    if isinstance(node, Function) and (body := _body_of(node)):
+        for value in _PLAIN_VALUES.get(_returned_type(source, node), ()):
+            yield _returning(source, node, body, value)
+
+
+def _body_of(node: Function) -> list[ast.stmt]:
+    """Return the body without its docstring; nothing where it does nothing."""
+    body = node.body[1:] if _is_docstring(node.body[0]) and len(node.body) > 1 else node.body
+    does_nothing = all(isinstance(each, ast.Pass) or _is_docstring(each) for each in body) or _is_trivial(body)
+    return [] if does_nothing else body
+
+
+def _returning(source: Source, node: Function, body: list[ast.stmt], value: str) -> Change:
+    span = source.start(body[0]), source.end(body[-1])
+    lines = source.part(span).count("\n")
+    text = f"return ({value}{chr(10) * lines})" if lines else f"return {value}"
+    return Change(body[0], span, f"{text}; yield" if _is_generator(source, node) else text)
+
+
+def _is_generator(source: Source, node: Function) -> bool:
+    return any(
+        isinstance(each, ast.Yield | ast.YieldFrom) and source.name_of(each) == source.name_of(node)
+        for each in ast.walk(node)
+    )
+
+
+_PLAIN_VALUES = {
+    "bool": ("True", "False"),
+    "int": ("0", "1"),
+    "float": ("0.0", "1.0"),
+    "str": ("''", "'A'"),
+    "bytes": ("b''", "b'A'"),
+    "list": ("[]",),
+    "dict": ("{}",),
+    "set": ("set()",),
+    "tuple": ("()",),
+}
+
+
+def _returned_type(source: Source, node: Function) -> str:
+    """Return the name of the type that a function returns, by its annotation or by each of its values; else nothing."""
+    if _is_generator(source, node):
+        return ""
+    if node.returns is not None:
+        text = source.part(source.span(node.returns)).strip("\"'")
+        return text.partition("[")[0]
+    name = source.name_of(node)
+    values = [each.value for each in ast.walk(node) if isinstance(each, ast.Return) and source.name_of(each) == name]
+    types = {_type_of(each) for each in values}
+    return types.pop() if len(types) == 1 else ""
+
+
+def _type_of(value: ast.expr | None) -> str:
+    match value:
+        case ast.Constant(value=constant):
+            return type(constant).__name__
+        case ast.Compare() | ast.UnaryOp(op=ast.Not()):
+            return "bool"
+        case ast.JoinedStr():
+            return "str"
+        case ast.List() | ast.ListComp():
+            return "list"
+        case ast.Dict() | ast.DictComp():
+            return "dict"
+        case ast.Set() | ast.SetComp():
+            return "set"
+        case ast.Tuple():
+            return "tuple"
+    return ""
 
 
 def _is_trivial(body: list[ast.stmt]) -> bool:
@@ -302,13 +365,15 @@ OPERATORS: dict[str, Operator] = {
         *(arithmetic, comparison, negate, return_none, boundary, constant, logical, delete_statement),
         *(remove_not, unary_negate, break_continue_swap, exception_swallow, except_nothing),
         *(argument_none, assign_none, string),
-        *(argument_swap, filter_drop, loop_none, slice_drop, method_swap, default_none, body_none),
+        *(argument_swap, filter_drop, loop_none, slice_drop, method_swap, default_none, body_none, body_value),
     )
 }
 _NAMES = list(OPERATORS)
+#: Those that exchange the whole body of a function.
+BODY_OPERATORS = tuple(_NAMES[-2:])
 PRESETS: dict[str, tuple[str, ...]] = {
-    "extreme": ("body_none",),
+    "extreme": BODY_OPERATORS,
     "essential": tuple(_NAMES[:4]),
     "standard": tuple(_NAMES[:8]),
-    "thorough": tuple(_NAMES[:-1]),
+    "thorough": tuple(_NAMES[:-2]),
 }

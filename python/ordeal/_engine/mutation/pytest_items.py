@@ -12,8 +12,9 @@ from unittest import SkipTest
 
 import pytest
 
-#: What is told of a failure: the number of the test, and the type of what it raised.
+#: What is told of a failure: the number of the test, and the type of what it raised; ``ASSERTED`` for all assertions.
 OnFailure = Callable[[int, str], None]
+ASSERTED = "AssertionError"
 
 
 def same_chance() -> None:
@@ -43,7 +44,8 @@ class FailureWatch:
             return None
         if isinstance(excinfo.value, pytest.skip.Exception | SkipTest | pytest.xfail.Exception):
             return None
-        self.on_failure(excinfo.typename)
+        asserted = isinstance(excinfo.value, AssertionError | pytest.fail.Exception)
+        self.on_failure(ASSERTED if asserted else excinfo.typename)
         vars(item).pop("_excinfo", None)
         return pytest.TestReport(item.nodeid, item.location, {}, "failed", "", call.when)
 
@@ -52,7 +54,7 @@ class FailureWatch:
         """Tell of a report of a failure that no exception came before, such as that of a subtest."""
         self.reports.append(report)
         if self.on_failure is not None and report.failed:
-            self.on_failure("failure")
+            self.on_failure(ASSERTED)
 
 
 class Items:

@@ -144,5 +144,6 @@ def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant
             str(message.get("note", "")),
             str(message.get("nearest", "")),
             tuple(judgement.names[each] for each in message.get("covering", ())),
+            bool(message.get("asserted")),
         )
     return None

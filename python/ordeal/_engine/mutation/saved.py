@@ -38,6 +38,7 @@ class _Kept(msgspec.Struct):
     note: str = ""
     nearest: str = ""
     covering: tuple[int, ...] = ()
+    asserted: bool = False
 
 
 class Saved(msgspec.Struct):
@@ -78,6 +79,7 @@ def save(folder: Path, key: str, judgement: Judgement) -> None:
         _Kept(
             *(each.mutant, each.word, each.killer, each.tests, each.route, each.note, each.nearest),
             tuple(numbers[name] for name in each.covering if name in numbers),
+            each.asserted,
         )
         for each in judgement.verdicts
     ]

@@ -18,7 +18,8 @@ WORDS: tuple[Word, ...] = (*DETECTED, "survived", "uncovered", "not run")
 class Verdict:
     """What became of one mutant: the word, the test that noticed it, how many ran, and what else there is to say.
 
-    Of a survivor ``nearest`` is the test that is most about it; ``covering`` are all tests that run it.
+    Of a survivor ``nearest`` is the test that is most about it; ``covering`` are all tests that run it. ``asserted``
+    tells a mutant that an assertion noticed from one that only made the program end in another error.
     """
 
     mutant: Mutant
@@ -29,23 +30,28 @@ class Verdict:
     note: str = ""
     nearest: str = ""
     covering: tuple[str, ...] = ()
+    asserted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How many of the judged mutants were detected; ``covered`` of those that any test runs."""
+    """How many of the judged mutants were detected, and how many of them by an assertion."""
 
     detected: int
     undetected: int
     uncovered: int
     not_run: int
+    asserted: int = 0
 
     @classmethod
     def of(cls, verdicts: Iterable[Verdict]) -> Score:
         """Count verdicts."""
+        verdicts = list(verdicts)
         counts = Counter(verdict.word for verdict in verdicts)
         detected = sum(counts[word] for word in DETECTED)
-        return cls(detected, counts["survived"] + counts["uncovered"], counts["uncovered"], counts["not run"])
+        asserted = sum(verdict.asserted for verdict in verdicts)
+        undetected = counts["survived"] + counts["uncovered"]
+        return cls(detected, undetected, counts["uncovered"], counts["not run"], asserted)
 
     @property
     def judged(self) -> int:
@@ -55,17 +61,22 @@ class Score:
     @property
     def percent(self) -> float | None:
         """The share that was detected, rounded down to a tenth; None without mutants. 100 only if all were judged."""
-        return self._share(self.judged)
+        return self._share(self.detected, self.judged)
 
     @property
     def covered_percent(self) -> float | None:
         """The same of those that a test runs."""
-        return self._share(self.judged - self.uncovered)
+        return self._share(self.detected, self.judged - self.uncovered)
 
-    def _share(self, of: int) -> float | None:
+    @property
+    def asserted_percent(self) -> float | None:
+        """The share of the judged ones that an assertion noticed."""
+        return self._share(self.asserted, self.judged)
+
+    def _share(self, part: int, of: int) -> float | None:
         if not of:
             return None
-        tenths = self.detected * 1000 // of
+        tenths = part * 1000 // of
         return min(tenths, 999 if self.not_run else 1000) / 10
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from ordeal._engine.formatting import one_line
 from ordeal._engine.mutation.accepted import accept
 from ordeal._engine.mutation.machines import kept_judgement
-from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.mutants import CHIMP, Mutant
 from ordeal._engine.mutation.running import Judgement
 from ordeal._engine.mutation.saved import Saved, load
 from ordeal._engine.mutation.source import Source
@@ -125,6 +125,27 @@ def _source_of(mutant: Mutant) -> Source:
     if source.text[mutant.start : mutant.end].decode("utf-8", "replace") != mutant.original:
         raise ConfigError(f"{mutant.shown} has changed since the last run", hint="run `ordeal mutate` again")
     return source
+
+
+def as_rerun(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what was given; with ``rerun``, as option or as first word, the changes and files of the last run.
+
+    Raises:
+        ConfigError: there is no last run, or it left nothing to judge again.
+    """
+    is_verb = given["paths"][:1] == ("rerun",) and not Path("rerun").exists()
+    if not (is_verb or given["rerun"]):
+        return given
+    saved = load(Path.cwd())
+    if saved is None:
+        raise ConfigError("there is no run to judge again", hint="`ordeal mutate` judges, and keeps what it found")
+    left = [each.mutant for each in saved.verdicts() if _is_open(each)]
+    if not left:
+        raise ConfigError("the last run left nothing unnoticed", hint="`ordeal mutate` judges all again")
+    paths = given["paths"][is_verb:] or tuple(dict.fromkeys(each.shown for each in left))
+    operators = dict.fromkeys(each.operator for each in left)
+    chosen = {"preset": CHIMP} if CHIMP in operators else {"operators": given["operators"] or ",".join(operators)}
+    return {**given, **chosen, "paths": paths, "rerun": True}
 
 
 def survivors(saved: Saved | None) -> set[str]:

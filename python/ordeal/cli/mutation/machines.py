@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from ordeal._engine.mutation.verdicts import Verdict
 from ordeal._report.both_judges import both_json, both_text
 from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text
 from ordeal.cli import terminal
+from ordeal.cli.mutation.progress import MutationProgress
 from ordeal.config import load_config_for
 from ordeal.errors import ConfigError
 
@@ -29,10 +31,9 @@ def by_machines(
     sources: Sequence[Source],
     mutants: Sequence[Mutant],
     workers: int,
-    progress: Callable[[Verdict], None],
 ) -> Judgement:
     """Judge mutants by machines, print the report, and keep what they said. Return the verdicts."""
-    found = _judged(given, sources, mutants, workers, progress)
+    found = _judged(given, sources, mutants, workers)
     if given["json"]:
         terminal.write(json.dumps(machine_mutation_json(sources, found), indent=2) + "\n")
     else:
@@ -49,10 +50,9 @@ def by_both(
     sources: Sequence[Source],
     tests: Judgement,
     workers: int,
-    progress: Callable[[Verdict], None],
 ) -> Judgement:
     """Judge by machines what tests have judged, print one report, and keep it. Return the verdicts of both."""
-    found = _judged(given, sources, [each.mutant for each in tests.verdicts], workers, progress)
+    found = _judged(given, sources, [each.mutant for each in tests.verdicts], workers)
     verdicts = together(tests.verdicts, found.verdicts)
     if given["json"]:
         terminal.write(json.dumps(both_json(sources, verdicts, tests, found), indent=2) + "\n")
@@ -78,10 +78,10 @@ def _judged(
     sources: Sequence[Source],
     mutants: Sequence[Mutant],
     workers: int,
-    progress: Callable[[Verdict], None],
 ) -> MachineJudgement:
     options = machine_options(given, workers)
-    return judge_with_machines(sources, mutants, options, folder=Path.cwd(), progress=progress)
+    with closing(MutationProgress(len(mutants))) as progress:
+        return judge_with_machines(sources, mutants, options, folder=Path.cwd(), progress=progress.take)
 
 
 def machine_options(given: Mapping[str, Any], workers: int) -> MachineOptions:

@@ -8,7 +8,8 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from ordeal._report.stryker import stryker_json
 from ordeal.cli import terminal
 from ordeal.cli.mutation import doctor, last
 from ordeal.cli.mutation.machines import by_both, by_machines, machine_options
+from ordeal.cli.mutation.progress import MutationProgress
 from ordeal.errors import ConfigError
 
 _INTERRUPTED = 130
@@ -38,6 +40,7 @@ def run(given: Mapping[str, Any]) -> int:
         return last.run(given)
     if given["paths"][:1] == ("doctor",) and not Path("doctor").exists():
         return doctor.run(given, sources_of(given["paths"][1:]))
+    given = last.as_rerun(given)
     folder = Path.cwd()
     sources = sources_of(given["paths"])
     operators = operators_of(given)
@@ -61,15 +64,13 @@ def run(given: Mapping[str, Any]) -> int:
         return 0
     workers = given["workers"] or os.cpu_count() or 1
     terminal.say(f"{counted(len(mutants), 'mutant')} of {_named(given)}, {counted(workers, 'worker')}")
-    progress = _Progress(len(mutants))
     if given["with"] == "machines":
-        return _exit_code(by_machines(given, sources, mutants, workers, progress.take), given)
+        return _exit_code(by_machines(given, sources, mutants, workers), given)
     if given["with"] == "both":
         machine_options(given, workers)  # what is wrong with them is said before the tests have run
-    judgement = _by_tests(given, sources, mutants, workers, progress.take)
+    judgement = _by_tests(given, sources, mutants, workers)
     if given["with"] == "both" and not judgement.was_interrupted:
-        beside = _Progress(len(mutants)).take
-        return _exit_code(by_both(given, sources, judgement, workers, beside), given)
+        return _exit_code(by_both(given, sources, judgement, workers), given)
     _write(given, sources, judgement)
     return _exit_code(judgement, given)
 
@@ -79,7 +80,6 @@ def _by_tests(
     sources: Sequence[Source],
     mutants: Sequence[Mutant],
     workers: int,
-    progress: Callable[[Verdict], None],
 ) -> Judgement:
     """Judge mutants by the tests of pytest, or say again what they said when all was as it is now."""
     folder = Path.cwd()
@@ -89,22 +89,23 @@ def _by_tests(
     if known is not None:
         terminal.say("nothing has changed since the last run, whose verdicts stand; --no-cache judges again")
         return known
-    keeper = saved.Keeper(folder)
+    keeper, progress = saved.Keeper(folder), MutationProgress(len(mutants))
 
     def take(verdict: Verdict) -> None:
         keeper.take(verdict)
-        progress(verdict)
+        progress.take(verdict)
 
-    judgement = judge_with_pytest(
-        sources,
-        mutants,
-        tests=arguments,
-        folder=folder,
-        workers=workers,
-        isolation=given["isolation"],
-        budget=given["budget"],
-        progress=take,
-    )
+    with closing(progress):
+        judgement = judge_with_pytest(
+            sources,
+            mutants,
+            tests=arguments,
+            folder=folder,
+            workers=workers,
+            isolation=given["isolation"],
+            budget=given["budget"],
+            progress=take,
+        )
     # What was not judged for want of time may be judged the next time.
     saved.save(folder, "" if judgement.is_over_budget else key, judgement)
     kept_judgement.forget(folder)
@@ -181,20 +182,6 @@ def _digest(mutant: Mutant, seed: int) -> bytes:
     return hashlib.sha256(f"{seed} {mutant.id}".encode()).digest()
 
 
-class _Progress:
-    """One line for each tenth of the mutants."""
-
-    def __init__(self, total: int) -> None:
-        self._total, self._done, self._survived, self._told = total, 0, 0, 0
-
-    def take(self, verdict: Verdict) -> None:
-        self._done += 1
-        self._survived += verdict.word == "survived"
-        if self._done * 10 // self._total > self._told:
-            self._told = self._done * 10 // self._total
-            terminal.say(f"  {self._done}/{self._total}  survived {self._survived}")
-
-
 def _write(given: Mapping[str, Any], sources: Sequence[Source], judgement: Judgement) -> None:
     if given["report_json"]:
         _save(Path(given["report_json"]), json.dumps(stryker_json(sources, judgement)))
@@ -219,6 +206,6 @@ def _exit_code(judgement: Judgement, given: Mapping[str, Any]) -> int:
         return _INTERRUPTED
     if given["new_only"]:
         return int(any(each.word in ("survived", "uncovered") for each in judgement.verdicts))
-    threshold = given["threshold"]
-    percent = Score.of(judgement.verdicts).percent
-    return int(threshold is not None and (percent is None or percent < threshold))
+    score = Score.of(judgement.verdicts)
+    gates = (given["threshold"], score.percent), (given["assertion_threshold"], score.asserted_percent)
+    return int(any(least is not None and (percent is None or percent < least) for least, percent in gates))

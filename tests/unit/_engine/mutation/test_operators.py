@@ -64,6 +64,10 @@ def changed_line(source: Source, mutant: Mutant) -> str:
             ["def f(a, b=None, *, c=None, d=e): return a", "def f(a, b=1, *, c=None, d=None): return a"],
         ),
         ("body_none", "def f():\n    'doc'\n    return 1", ["return None"]),
+        ("body_value", "def f():\n    'doc'\n    return 2", ["return 0", "return 1"]),
+        ("body_value", "def f(a) -> dict[str, int]: return a", ["def f(a) -> dict[str, int]: return {}"]),
+        ("body_value", "def f(a):\n    if a: return ()\n    return []", []),
+        ("body_value", "def f(a):\n    yield a\n    return 1", []),
     ],
 )
 def test_each_operator_changes_one_place(operator: str, text: str, expected: list[str]) -> None:

@@ -20,6 +20,11 @@ def test_what_is_detected_and_what_is_covered() -> None:
     assert (found.percent, found.covered_percent) == (50.0, 66.6)
 
 
+def test_what_assertions_noticed_has_a_share_of_its_own() -> None:
+    found = Score.of([Verdict(MUTANT, "killed", asserted=True), Verdict(MUTANT, "killed"), Verdict(MUTANT, "survived")])
+    assert (found.percent, found.asserted_percent) == (66.6, 33.3)
+
+
 def test_without_mutants_there_is_no_score() -> None:
     assert score().percent is None
     assert score("not run").percent is None

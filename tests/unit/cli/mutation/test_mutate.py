@@ -28,6 +28,8 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_survivor_is_shown_with_its_diff(run: Run) -> None:
     code, out, err = run("mutate", "shop.py", "--preset", "essential", "--threshold", "100")
     assert code == 1
+    assert run("mutate", "shop.py", "-p", "essential", "--assertion-threshold", "66")[0] == 0
+    assert run("mutate", "shop.py", "-p", "essential", "--assertion-threshold", "67")[0] == 1
     assert "shop.py:2  allowed  survived  comparison  " in out
     assert "  -     return age >= 18\n  +     return age > 18\n  1 test ran this and passed; nearest: " in out
     assert "; nearest: test_shop.py::test_it\n" in out
@@ -37,6 +39,9 @@ def test_a_survivor_is_shown_with_its_diff(run: Run) -> None:
     again, same, err = run("mutate", "shop.py", "--preset", "essential", "--new-only")
     assert (again, same.splitlines()[:4]) == (code, out.splitlines()[:4])
     assert "nothing has changed since the last run" in err
+    _, out, err = run("mutate", "rerun")
+    assert err.startswith("1 mutant of operators comparison, ")
+    assert "score 0/1 (0.0 %)\n" in out
 
 
 @pytest.mark.slow

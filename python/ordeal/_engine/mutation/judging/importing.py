@@ -22,7 +22,7 @@ from ordeal._engine.mutation.interpreters.sitecustomize import real_path, serve
 from ordeal._engine.mutation.judging.quiet_hypothesis import quieten
 from ordeal._engine.mutation.judging.trials import offer
 from ordeal._engine.mutation.mutants import Mutant
-from ordeal._engine.mutation.pytest_items import FailureWatch, Items, same_chance
+from ordeal._engine.mutation.pytest_items import ASSERTED, FailureWatch, Items, same_chance
 from ordeal._engine.mutation.source import Source
 
 _BASELINE_SECONDS = 600.0
@@ -202,6 +202,7 @@ class ImportRoute:
         elif "failed" in said:
             word = "memory" if said["kind"] == "MemoryError" else "killed"
             more |= {"verdict": word, "killer": said["failed"], "note": "" if said["failed"] else "at import"}
+            more |= {"asserted": said["kind"] == ASSERTED}
         elif ended.is_late or ended.signal == signal.SIGPROF:
             more |= {"verdict": "timeout"}
         elif ended.signal:

@@ -17,6 +17,7 @@ from ordeal._engine.mutation.forks import Ended, Job, Say, run_jobs
 from ordeal._engine.mutation.judging.suite import Suite
 from ordeal._engine.mutation.judging.trials import Trial
 from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.pytest_items import ASSERTED
 
 LANE = 50
 _PATIENCE = 4.0
@@ -140,7 +141,8 @@ class Lanes:
             tag.lane.killers[mutant.shown, mutant.function] = killer
         word = "memory" if said["kind"] == "MemoryError" else "killed"
         names, count = self._suite.names, said.get("ran", len(ran))
-        self._verdict(mutant, word, killer=names[killer], tests=count, covering=sorted(trial.numbers))
+        more = {"covering": sorted(trial.numbers), "asserted": said["kind"] == ASSERTED}
+        self._verdict(mutant, word, killer=names[killer], tests=count, **more)
 
     def _take_end(self, tag: _Tag, trial: Trial, ended: Ended) -> None:
         """A process has ended in the midst of a mutant: that is what it says of it."""

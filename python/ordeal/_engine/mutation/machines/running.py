@@ -135,6 +135,7 @@ def verdict_of(mutant: Mutant, finding: Finding) -> Verdict:
         finding.replays,
         "machine",
         finding.note or finding.why_it_survived,
+        asserted=kill is not None and kill.kind == "assertion",
     )
 
 

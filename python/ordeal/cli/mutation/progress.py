@@ -1,0 +1,60 @@
+"""Shows how far a judge is: one line that is drawn anew on a terminal, else a line for each tenth of the mutants."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from shutil import get_terminal_size
+
+from ordeal._engine.mutation.verdicts import WORDS, Verdict
+from ordeal._native import monotonic
+from ordeal.cli import terminal
+
+_INTERVAL_SECONDS = 0.1
+_BAR = 20
+
+
+class MutationProgress:
+    """Counts verdicts, and shows them when it is time."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._done, self._tenths = total, 0, 0
+        self._counts: Counter[str] = Counter()
+        self._is_live = terminal.is_terminal() and os.environ.get("TERM") not in (None, "", "dumb")
+        self._first = self._due = 0.0
+        self._width = 0
+
+    def take(self, verdict: Verdict) -> None:
+        """Count one more."""
+        now = monotonic()
+        # Tests run without a mutant before the first verdict: that is no part of the speed.
+        self._first = self._first or now
+        self._done += 1
+        self._counts[verdict.word] += 1
+        if self._is_live and now >= self._due:
+            self._due = now + _INTERVAL_SECONDS
+            self._draw(self.line(now - self._first, get_terminal_size().columns - 1))
+        elif not self._is_live and self._done * 10 // self._total > self._tenths:
+            self._tenths = self._done * 10 // self._total
+            terminal.say(f"  {self._done}/{self._total}  survived {self._counts['survived']}")
+
+    def line(self, seconds: float, width: int) -> str:
+        """Return a bar, what became of how many, how many a second, and the time that is left."""
+        filled = self._done * _BAR // self._total
+        parts = [f"[{'#' * filled}{'-' * (_BAR - filled)}]", f"{self._done}/{self._total}"]
+        parts += [f"{word} {self._counts[word]}" for word in WORDS if self._counts[word]]
+        if seconds > 0 and self._done > 1:
+            left = int((self._total - self._done) * seconds / self._done + 0.5)
+            parts += [f"{self._done / seconds:.0f}/s", f"{left // 60}:{left % 60:02} left"]
+        return "  ".join(parts)[:width]
+
+    def close(self) -> None:
+        """Clear the line."""
+        if self._width:
+            self._draw("")
+            terminal.say("\r", newline=False)
+            self._width = 0
+
+    def _draw(self, line: str) -> None:
+        terminal.say(f"\r{line.ljust(self._width)}", newline=False)
+        self._width = len(line)
