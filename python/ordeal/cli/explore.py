@@ -327,9 +327,9 @@ class _Session:
         options = options_of_entry(self._options, test)
         view = progress_view(self._flags.progress, test.class_path, options)
         watchers = Watchers(self._run_writer, view)
-        # Output of the program under test belongs on stderr; on stdout it would end up inside the report.
+        # What the program prints is dropped here as it is in workers; `ordeal replay` shows it, run by run.
         shown = [closing(view), view.telling_of_interrupts()] if view else []
-        with redirect_stdout(sys.stderr), ExitStack() as stack:
+        with terminal.contained(verbose=False), ExitStack() as stack:
             for each in shown:
                 stack.enter_context(each)
             return make_explorer(test, options).run(

@@ -112,6 +112,11 @@ class Fault(ABC):
         """In how many runs the fault was on in this process so far, the current one included."""
         return self._fault_switch.runs_on
 
+    @property
+    def remarks(self) -> Sequence[str]:
+        """Sentences on what the fault has been found not to reach in the program, when it was first switched on."""
+        return ()
+
     def check_targets(self) -> None:  # noqa: B027 - most kinds have nothing to check
         """Check that the fault can act, before anything runs. Raises FaultError when it cannot."""
 
@@ -256,8 +261,14 @@ class MultiPatchFault(Fault):
         self._limits = CallLimits()
         self._wraps = list(patches)
         self._patches = [Patch(name, target, wrap) for target, wrap in self._wraps]
+        self._remarks: list[str] = []
         self._is_warned = False
         self._has_told = False
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """Sentences on what the fault has been found not to reach in the program, when it was first switched on."""
+        return tuple(self._remarks)
 
     def limited(self, *, probability: float | None = None, calls: tuple[int, int | None] | None = None) -> Self:
         """Act on some calls only, and say so in the name; returns this fault, so that it can follow a factory.
@@ -343,7 +354,7 @@ class MultiPatchFault(Fault):
                 raise self._unresolved(error) from None
             if not self._is_warned:
                 self._is_warned = True
-                _warn(f"Skipping fault {self.name!r}: cannot resolve target {error}")
+                self._warn(f"Skipping fault {self.name!r}: cannot resolve target {error}")
             return False
         except BaseException:
             self._undo_all()
@@ -403,7 +414,12 @@ class MultiPatchFault(Fault):
         self._has_told = True
         for target, places in kept.items():
             if places:
-                _warn(f"Fault {self.name!r} does not act where `{target}` is kept elsewhere: {', '.join(places)}")
+                self._warn(f"Fault {self.name!r} does not act where `{target}` is kept elsewhere: {', '.join(places)}")
+
+    def _warn(self, message: str) -> None:
+        """Say it at once, and keep it for the report: what a worker prints is dropped."""
+        self._remarks.append(message)
+        warnings.warn(message, UserWarning, stacklevel=2, skip_file_prefixes=(_PACKAGE_FOLDER,))
 
 
 class LambdaFault(Fault):
@@ -425,10 +441,6 @@ class LambdaFault(Fault):
 
     def _do_deactivate(self) -> None:
         self._on_deactivate()
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=2, skip_file_prefixes=(_PACKAGE_FOLDER,))
 
 
 def check_function(fault_name: str, argument: str, function: object) -> None:

@@ -154,13 +154,13 @@ class TestFindings:
         assert explorer.constructed[0][1]["record_traces"] is True
         assert sorted(path.name for path in Path("t").iterdir()) == ["fail-run-3.json", "path-run-2.json"]
 
-    def test_text_of_the_program_under_test_stays_out_of_the_report(self, run: Run, explorer: ScriptedExplorer) -> None:
+    def test_text_of_the_program_under_test_is_dropped(self, run: Run, explorer: ScriptedExplorer) -> None:
         def talk(_: object) -> ExplorationResult:
             sys.stdout.write("noise\n")
             return make_result()
 
         explorer.outcomes = [talk]
-        assert run("explore") == (0, CLEAN_REPORT, f"{HEADER}noise\n{CLOSING}")
+        assert run("explore") == (0, CLEAN_REPORT, f"{HEADER}{CLOSING}")
 
 
 class TestOptions:

@@ -172,6 +172,15 @@ def test_in_process_has_no_other_process(run: Run) -> None:
     assert Path("pid").read_text() != str(os.getpid())
 
 
+@pytest.mark.parametrize("where", [("--in-process",), ("--workers", "1")])
+def test_what_rules_print_is_dropped_wherever_they_run(run: Run, where: tuple[str, ...]) -> None:
+    talk = "print('talk'); print('talk', file=sys.stderr); logging.warning('talk')"
+    write(PID.replace("import os", "import logging, os, sys").replace("Path(", f"{talk}; Path(", 1), max_runs=5)
+    code, out, err = run("explore", *where)
+    assert (code, "talk" in out, "talk" in err) == (0, False, False)
+    assert Path("pid").exists()
+
+
 @pytest.mark.parametrize("other", [("--workers", "2"), ("--store", "dir://none")])
 def test_in_process_contradicts_other_processes(run: Run, other: tuple[str, str]) -> None:
     write(PID, max_runs=5)

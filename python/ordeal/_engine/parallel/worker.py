@@ -335,6 +335,7 @@ class _Worker:
 
     def _report(self) -> Report:
         search = self._search
+        search.note_limits()
         totals = search.totals()
         return Report(
             tally=search.tally.counts(),

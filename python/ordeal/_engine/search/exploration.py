@@ -134,7 +134,7 @@ class Exploration:
 
     def _result(self, failures: Sequence[Failure], traces: list[Trace]) -> ExplorationResult:
         search = self._search
-        search.note_what_was_untraced()
+        search.note_limits()
         return make_result(
             self._settings,
             self._targets,

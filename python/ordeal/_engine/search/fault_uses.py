@@ -55,6 +55,10 @@ class FaultUses:
             if fault.counts_calls
         }
 
+    def remarks(self) -> list[str]:
+        """Return what the faults have been found not to reach."""
+        return [f"{remark}." for fault in self._faults for remark in fault.remarks]
+
     def restore(self, counts: Mapping[str, Sequence[int]]) -> None:
         """Continue from the counts of another process."""
         for fault, left_out in zip(self._faults, self._left_out, strict=True):

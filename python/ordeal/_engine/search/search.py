@@ -523,12 +523,12 @@ class Search:
         starts["comparison"] = max(0, self.tally.runs - sum(starts.values()))
         return kinds
 
-    def note_what_was_untraced(self) -> None:
-        """Note which code was not watched, and which strategies are drawn through Hypothesis after all."""
+    def note_limits(self) -> None:
+        """Note what was not watched, what faults do not reach, and which strategies Hypothesis draws after all."""
         monitor = self.monitoring.monitor
         if monitor is not None and monitor.error is not None:
             self.tally.note(f"Some code was not traced: {monitor.error}.")
-        for note in given_up[self._given_up_before :]:
+        for note in (*self.faults.remarks(), *given_up[self._given_up_before :]):
             self.tally.note(note)
 
 
