@@ -1,99 +1,171 @@
-"""What a server bears of a fleet, and what breaks first: the real protocol over simulated members, clock and server.
+"""What a server bears of a fleet, and what breaks first: the real protocol over simulated members, network and server.
 
-usage: python benchmarks/fleet_simulation.py [--seconds N] [--members N ...] [--simulated N] [--check]
+usage: python benchmarks/fleet_simulation.py [--seconds N] [--members N ...] [--real N] [--relay N ...] [--corpus N]
+       python benchmarks/fleet_simulation.py --check [--seconds N]
 
-Members are the stores that explorations use, with the waits and limits that these have. Their backend is a server in
-memory, which counts the commands and bytes of a Redis server. What a command and a byte cost is measured on a server
-that is started for this. Above --simulated members, the looks are computed: how many there are, the heads that each
-reads, and what was published since the one before. --check runs 32 members over a real server as well, in one process
-and in the same order, and compares what it counted.
+Members are the stores that explorations use, with the waits and limits that these have, over a server in memory. Each
+round trip takes its time on the network, then on the one processor of the server, where it waits for those before it;
+what commands, fields and bytes cost there is measured on a Redis server that is started for this. What members and
+their launcher say beside the store (`ordeal fleet status` shows it) is simulated, too. The corpus is distilled first.
+
+Of a large fleet, --real members run the protocol and see the shards of all; each of the others does what a member of
+these did last, and publishes what it finds. With --relay N, a fleet is simulated in which one process on each host
+looks for N members.
+
+--check starts 32 members for real, as processes of this machine that do little, and compares what the server was asked
+for, what it sent and received, and how busy it was, with the simulation of what these members did.
 """
 
 import argparse
+import contextlib
 import heapq
+import json
+import os
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
+from statistics import median
+from textwrap import dedent
+from typing import Any
 
 import redis
 from harness.report import command, host, table
 from store_sync import redis_server
 
-from ordeal._engine.parallel.store_client import (
-    FIRST_ENTRIES_MAX,
-    SYNC_SECONDS,
-    SYNC_SECONDS_MAX,
-    SYNCS_PER_SECOND,
-    ImportBudget,
-    sync_seconds,
-)
-from ordeal.store import Entry, Outgoing, Store, open_store
+from ordeal._engine.parallel.fleet.agent import beat_seconds
+from ordeal._engine.parallel.fleet.fleet import BEAT_SECONDS, POLL_SECONDS, RECORDS_PER_SECOND
+from ordeal._engine.parallel.store_client import FIRST_ENTRIES_MAX, ImportBudget, sync_seconds
+from ordeal.cli.fleet.home import LOOK_SECONDS
+from ordeal.store import Entry, Outgoing, Store
 from ordeal.store.backend import Backend, ShardName, ShardState, Span, Unreadable
-from ordeal.store.redis_backend import RedisBackend
+from ordeal.store.open import open_readers
 
 SLOT_BYTES = 24
-#: What stands around each argument and answer of a command, in bytes, and in the name of a key.
+#: What stands around the arguments and the answer of a command, in bytes, and in the name of a key.
 COMMAND_BYTES, ANSWER_BYTES = 95, 8
-RUNS_PER_SECOND = 200
-#: New entries a second of the whole fleet, their size, and how many the store has at first.
-NEW_PER_SECOND, TAPE_BYTES, CORPUS = 20, 1024, 1000
-#: Connections that a server takes by default.
+#: Connections that a server takes by default, and bytes a second that its network carries.
 CLIENTS_MAX = 10_000
 NETWORK_BYTES = 10e9 / 8
+#: From a member to the server, in seconds, in a data centre.
+ONE_WAY_SECONDS = 0.25e-3
+SHARE = 0.95
+#: How far the simulation may be from real members.
+WITHIN = 0.2
+HEADER = [
+    *("members", "looks/s", "commands/s", "MiB/s", "server", "ms of a look, median / 99 %", "ms of CPU of a look"),
+    *("s to 95 % of the corpus", "what breaks"),
+]
+
+
+@dataclass(frozen=True)
+class Load:
+    """What the members of a fleet do: each a number of runs a second, all together new entries, of some size."""
+
+    runs_per_second: float = 200.0
+    new_per_second: float = 20.0
+    tape_bytes: float = 1024.0
+    edges: int = 4
+    corpus: int = 1000
+    record_bytes: float = 600.0
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Processor time of the server, in seconds: a round trip, one more command in it, a field of a hash, a byte."""
+
+    trip: float
+    each: float
+    field: float
+    byte: float
 
 
 @dataclass
 class Server:
-    """The shards of a namespace, and what was asked and said."""
+    """What a Redis server has of a namespace, and what it was asked for. It does one thing after the other."""
 
+    costs: Costs
     shards: dict[ShardName, bytearray] = field(default_factory=dict)
+    states: dict[ShardName, ShardState] = field(default_factory=dict)
+    base_data: dict[ShardName, bytes] = field(default_factory=dict)
     commands: int = 0
-    bytes_in: int = 0
-    bytes_out: int = 0
+    bytes: float = 0.0
+    busy: float = 0.0
+    free_at: float = 0.0
+    link_free_at: float = 0.0
 
-    def count(self, sent: int, answered: int) -> None:
-        self.commands += 1
-        self.bytes_in += COMMAND_BYTES + sent
-        self.bytes_out += ANSWER_BYTES + answered
+    def trip(self, at: float, commands: int, sent: float, answered: float, fields: int = 0) -> float:
+        """Do some commands that come together, and return when their answers have arrived."""
+        sent += COMMAND_BYTES * commands
+        answered += ANSWER_BYTES * commands
+        cost = self.costs.trip + (commands - 1) * self.costs.each + fields * self.costs.field
+        cost += (sent + answered) * self.costs.byte
+        self.commands += commands
+        self.bytes += sent + answered
+        self.busy += cost
+        self.free_at = max(self.free_at, at + ONE_WAY_SECONDS) + cost
+        self.link_free_at = max(self.link_free_at, self.free_at) + answered / NETWORK_BYTES
+        return self.link_free_at + ONE_WAY_SECONDS
+
+    def reset(self) -> None:
+        self.commands, self.bytes, self.busy = 0, 0.0, 0.0
 
 
 class Simulated(Backend):
-    """What one member sees of the server. It knows no leases: failures are another matter."""
+    """What one member sees of the server. It knows no leases: failures are another matter.
+
+    Attributes:
+        at: the time of this member, which each round trip moves on.
+        trips: those of its present exchange.
+    """
 
     def __init__(self, server: Server, number: int) -> None:
         self.server, self.number = server, number
+        self.at = 0.0
+        self.trips: list[tuple[int, float, float]] = []
+
+    def _trip(self, commands: int, sent: float, answered: float) -> None:
+        self.trips.append((commands, sent, answered))
+        self.at = self.server.trip(self.at, commands, sent, answered)
 
     def claim(self, token: str, preferred: int | None) -> int:  # noqa: ARG002 - nobody else has it
         return self.number if preferred is None else preferred
 
     def survey(self) -> dict[ShardName, ShardState]:
-        self.server.count(0, SLOT_BYTES * len(self.server.shards))
-        self.server.count(0, 0)
-        return {name: ShardState(len(data), 0.0) for name, data in self.server.shards.items()}
+        self._trip(2, 0, SLOT_BYTES * len(self.server.states))
+        return dict(self.server.states)
 
     def read(self, spans: Sequence[Span]) -> list[bytes | Unreadable]:
-        parts = [bytes(self.server.shards[span.name][span.offset : span.offset + span.size]) for span in spans]
-        for part in parts:
-            self.server.count(0, len(part))
+        parts = []
+        for span in spans:
+            data = self.server.base_data[span.name] if span.is_base else self.server.shards[span.name]
+            parts.append(bytes(data[span.offset : span.offset + span.size]))
+        if parts:
+            self._trip(len(parts), 0, sum(map(len, parts)))
         return list(parts)
 
     def write(self, name: ShardName, offset: int, data: bytes) -> None:
         shard = self.server.shards.setdefault(name, bytearray())
         if data:
             shard[offset : offset + len(data)] = data
-            self.server.count(len(data), 0)
-        self.server.count(SLOT_BYTES, 0)
+        self.server.states[name] = ShardState(len(shard), 0.0)
+        self._trip(1 + bool(data), SLOT_BYTES + len(data), 0)
 
     def bases(self) -> Mapping[ShardName, int]:
-        return {}
+        return {name: len(data) for name, data in self.server.base_data.items()}
 
     def write_base(self, name: ShardName, parts: Iterable[bytes]) -> None:
-        raise NotImplementedError
+        self.server.base_data[name] = b"".join(parts)
 
     def remove(self, shards: Collection[ShardName], bases: Collection[ShardName]) -> None:
-        raise NotImplementedError
+        for name in shards:
+            del self.server.states[name], self.server.shards[name]
+        for name in bases:
+            del self.server.base_data[name]
 
     def lease(self, key: str, token: str, seconds: float) -> bool:  # noqa: ARG002 - everybody has it
         return True
@@ -102,175 +174,333 @@ class Simulated(Backend):
         """Do nothing: nothing is held."""
 
 
-def entry(number: int) -> Entry:
-    return Entry(f"entry {number} ".encode().ljust(TAPE_BYTES, b"x"), tuple(range(4 * number, 4 * number + 4)))
+def entry(number: int, load: Load) -> Entry:
+    tape = f"entry {number} ".encode().ljust(round(load.tape_bytes), b"x")
+    return Entry(tape, tuple(range(load.edges * number, load.edges * (number + 1))))
 
 
-@dataclass
 class Fleet:
-    """Members that look when it is their turn, by a clock that only they move."""
+    """Members that look when it is their turn, by a clock that only they move.
 
-    stores: list[Store]
-    now: float = 0.0
-    looks: int = 0
-    found: int = CORPUS
-    #: When each member had 95 % of what the store had at first.
-    warm: dict[int, float] = field(default_factory=dict)
+    Attributes:
+        looks: how many exchanges there were, of all members.
+        waits: how long the exchanges of those that are real took.
+        cpu: the processor time that each of these took here, in the member.
+        warm: when each of these had most of what the store had at first.
+    """
+
+    def __init__(self, server: Server, members: int, real: int, load: Load) -> None:
+        self.server, self.members, self.load = server, members, load
+        # The crowd lies between them, in an even mixture.
+        chosen = range(0, members, -(-members // min(real, members)))
+        self.backends = {number: Simulated(server, number) for number in chosen}
+        self.stores = {number: Store(backend, place="00") for number, backend in self.backends.items()}
+        for store in self.stores.values():
+            store.join()
+        self.crowd: dict[int, Store] = {}
+        self.now, self.looks, self.found = 0.0, 0, load.corpus
+        self.waits: list[float] = []
+        self.cpu: list[float] = []
+        self.warm: dict[int, float] = {}
+        self._had = dict.fromkeys(chosen, 0)
+        self._budgets = {number: ImportBudget(workers=1) for number in chosen}
+        self._exchanges = [0] * members
+        #: The round trips of the newest exchange of somebody real, by how many that one had made before.
+        self._trips: dict[int, list[tuple[int, float, float]]] = {}
+        self._order = count()
+        self._turns: list[tuple[float, int, Callable[[], float]]] = []
 
     def run(self, seconds: float) -> None:
-        count = len(self.stores)
-        budgets = [ImportBudget(workers=1) for _ in range(count)]
-        exchanges, had = [0] * count, [0] * count
-        stagger = min(count / 100, 10.0)
-        turns = [(stagger * member / count, member) for member in range(count)]
-        heapq.heapify(turns)
-        while turns[0][0] < seconds:
-            self.now, member = heapq.heappop(turns)
-            first = not exchanges[member]
-            limit = FIRST_ENTRIES_MAX if first else budgets[member].spend(int(RUNS_PER_SECOND * self.now))
-            got = self.stores[member].sync(self.outgoing(), max_entries=limit)
-            assert not got.paused, got.paused
-            self.looks += 1
-            had[member] += sum(each.edges[0] < 4 * CORPUS for each in got.entries)
-            if had[member] >= 0.95 * CORPUS:
-                self.warm.setdefault(member, self.now)
-            heapq.heappush(turns, (self.now + sync_seconds(count, member, exchanges[member]), member))
-            exchanges[member] += 1
+        stagger = min(self.members / 100, 10.0)
+        for number in range(self.members):
+            at = stagger * number / self.members
+            self._plan(at, lambda number=number: self._look(number))  # type: ignore[misc]
+            self._plan(at, self._beat)
+        self._plan(0.0, self._launcher_looks)
+        self._plan(0.0, self._launcher_says)
+        self._plan(0.0, self._home_looks)
+        while self._turns[0][0] < seconds:
+            self.now, _, action = heapq.heappop(self._turns)
+            self._plan(action(), action)
 
-    def outgoing(self) -> Outgoing:
+    def _plan(self, at: float, action: Callable[[], float]) -> None:
+        heapq.heappush(self._turns, (at, next(self._order), action))
+
+    def _look(self, number: int) -> float:
+        made = self._exchanges[number]
+        self._exchanges[number] += 1
+        self.looks += 1
+        done = self._look_really(number, made) if number in self.stores else self._look_as_another(number, made)
+        return done + sync_seconds(self.members, number, made)
+
+    def _look_really(self, number: int, made: int) -> float:
+        backend, load = self.backends[number], self.load
+        limit = self._budgets[number].spend(int(load.runs_per_second * self.now)) if made else FIRST_ENTRIES_MAX
+        backend.at, backend.trips = self.now, []
+        cpu = time.process_time()
+        got = self.stores[number].sync(Outgoing(self._fresh()), max_entries=limit)
+        self.cpu.append(time.process_time() - cpu)
+        assert not got.paused, got.paused
+        self._trips[min(made, 2)] = backend.trips
+        self.waits.append(backend.at - self.now)
+        self._had[number] += sum(each.edges[0] < load.edges * load.corpus for each in got.entries)
+        if self._had[number] >= SHARE * load.corpus:
+            # What was received is run before the search goes on.
+            self.warm.setdefault(number, backend.at + self._had[number] / load.runs_per_second)
+        return backend.at
+
+    def _look_as_another(self, number: int, made: int) -> float:
+        fresh = self._fresh()
+        if fresh:
+            if number not in self.crowd:
+                self.crowd[number] = Store(Simulated(self.server, number), place="00")
+                self.crowd[number].join()
+            # It publishes what it found; what it read is counted below.
+            store = self.crowd[number]
+            for each in fresh:
+                store._say(store._joined(), each)
+            store._publish(store._joined())
+        at = self.now
+        for commands, sent, answered in self._trips.get(min(made, 2), self._trips[max(self._trips)]):
+            at = self.server.trip(at, commands, sent, answered)
+        return at
+
+    def _fresh(self) -> tuple[Entry, ...]:
         """What was found since the last one looked: it falls to whoever looks first."""
-        due = CORPUS + int(NEW_PER_SECOND * self.now)
-        new = tuple(map(entry, range(self.found, due)))
+        due = self.load.corpus + int(self.load.new_per_second * self.now)
+        new = tuple(entry(number, self.load) for number in range(self.found, due))
         self.found = max(self.found, due)
-        return Outgoing(new)
+        return new
+
+    def _beat(self) -> float:
+        """A member says how it is, and looks whether its launcher is there."""
+        at = self.server.trip(self.now, 2, self.load.record_bytes, 0)
+        self.server.trip(at, 1, 0, self.load.record_bytes)
+        return self.now + beat_seconds(self.members)
+
+    def _launcher_looks(self) -> float:
+        fields = self.members + 1
+        self.server.trip(self.now, 1, 0, fields * (self.load.record_bytes + 20), fields)
+        return self.now + max(POLL_SECONDS, self.members / RECORDS_PER_SECOND)
+
+    def _launcher_says(self) -> float:
+        at = self.server.trip(self.now, 1, 0, self.load.record_bytes)
+        self.server.trip(at, 3, self.load.record_bytes, 0)
+        return self.now + BEAT_SECONDS
+
+    def _home_looks(self) -> float:
+        """Who takes findings home reads what all have published since."""
+        fresh = self.load.new_per_second * LOOK_SECONDS
+        at = self.server.trip(self.now, 2, 0, SLOT_BYTES * self.members)
+        self.server.trip(at, max(1, round(fresh)), 0, fresh * (self.load.tape_bytes + 60))
+        return self.now + LOOK_SECONDS
 
 
-def simulated(count: int, seconds: float) -> tuple[Fleet, Server]:
-    server = Server()
-    seeded = Store(Simulated(server, count), place="00")
-    seeded.join()
-    seeded.sync(Outgoing(tuple(map(entry, range(CORPUS)))))
-    stores = [Store(Simulated(server, number), place="00") for number in range(count)]
-    for store in stores:
-        store.join()
-    server.commands = server.bytes_in = server.bytes_out = 0
-    fleet = Fleet(stores)
-    fleet.run(seconds)
-    return fleet, server
-
-
-def counted(client: redis.Redis) -> tuple[int, int]:
-    """How many commands of members a server has run, and the bytes that it has sent and received."""
-    stats = client.info("commandstats")
-    calls = sum(stats.get(f"cmdstat_{name}", {}).get("calls", 0) for name in ("getrange", "setrange", "zrevrange"))
-    net = client.info("stats")
-    return calls, net["total_net_input_bytes"] + net["total_net_output_bytes"]
-
-
-def real(count: int, seconds: float, url: str, folder: Path) -> tuple[int, int]:
-    """The same with a real server."""
-    with open_store(url, "fleet", folder=folder) as seeded:
+def simulated(members: int, real: int, seconds: float, costs: Costs, load: Load) -> Fleet:
+    """A fleet after so many seconds, which began with the corpus of an earlier one."""
+    server = Server(costs)
+    with Store(Simulated(server, members), place="00") as seeded:
         seeded.join()
-        seeded.sync(Outgoing(tuple(map(entry, range(CORPUS)))))
-        stores = [open_store(url, "fleet", folder=folder) for _ in range(count)]
-        for store in stores:
-            store.join()
-        backend = seeded._medium
-        assert isinstance(backend, RedisBackend)
-        before = counted(backend._client)
-        Fleet(stores).run(seconds)
-        after = counted(backend._client)
-        for store in stores:
-            store.close()
-    return after[0] - before[0], after[1] - before[1]
+        seeded.sync(Outgoing(tuple(entry(number, load) for number in range(load.corpus))))
+        if load.corpus:
+            assert seeded.compact() is not None
+    # Of a thousand members, each has written that it is there before any of them finds anything.
+    for number in range(members):
+        server.states[ShardName(number, f"{number + 1:016x}")] = ShardState(15, 0.0)
+    fleet = Fleet(server, members, real, load)
+    server.reset()
+    fleet.run(seconds)
+    return fleet
 
 
-def costs(url: str) -> tuple[float, float, float]:
-    """The processor time of a server, in seconds: for a round trip, a command among many, and a byte of an answer."""
+def costs(url: str) -> Costs:
+    """What a server takes, by its own account."""
     client = redis.Redis.from_url(url)
     client.set("costs", bytes(2**20))
+    client.hset("fields", mapping={f"member-{number:06}": bytes(600) for number in range(1000)})
 
-    def spent(times: int, together: int, size: int) -> float:
+    def spent(times: int, ask: Callable[[Any], object]) -> float:
         before = client.info("cpu")
         for _ in range(times):
             pipeline = client.pipeline(transaction=False)
-            for _ in range(together):
-                pipeline.getrange("costs", 0, size - 1)
+            ask(pipeline)
             pipeline.execute()
         after = client.info("cpu")
         return sum(float(after[name] - before[name]) for name in ("used_cpu_user", "used_cpu_sys")) / times
 
-    trip, hundred = spent(5_000, 1, 24), spent(500, 101, 24)
-    each = max(0.0, hundred - trip) / 100
-    return trip, each, max(0.0, spent(500, 1, 2**20) - trip) / 2**20
+    small = spent(5_000, lambda pipeline: pipeline.getrange("costs", 0, SLOT_BYTES - 1))
+    many = spent(500, lambda pipeline: [pipeline.getrange("costs", 0, SLOT_BYTES - 1) for _ in range(101)])
+    byte = max(0.0, spent(500, lambda pipeline: pipeline.getrange("costs", 0, -1)) - small) / 2**20
+    fields = spent(300, lambda pipeline: pipeline.hgetall("fields")) - small - 620_000 * byte
+    each_field = max(0.0, fields / 1000)
+    # A round trip has bytes of its own, which are counted with all others.
+    return Costs(max(0.0, small - 130 * byte), max(0.0, (many - small) / 100 - 130 * byte), each_field, byte)
 
 
-def check(seconds: float, url: str, folder: Path) -> bool:
-    """Whether the simulation counts what a real server does, within a fifth."""
-    _, server = simulated(32, seconds)
-    calls, size = real(32, seconds, url, folder)
-    apart = [server.commands / calls - 1, (server.bytes_in + server.bytes_out) / size - 1]
-    print(f"\n32 members, {seconds:g} s: a real server had {calls:,} commands and {size:,} bytes; simulated", end=" ")
-    print(f"{server.commands:,} ({apart[0]:+.1%}) and {server.bytes_in + server.bytes_out:,} ({apart[1]:+.1%})")
-    return all(abs(each) <= 0.2 for each in apart)
-
-
-def row(count: int, largest: int, seconds: float, trip: float, each: float, byte: float) -> list[str]:
-    """A line of the table: of a simulation, or computed where members are more than ``largest``."""
-    cold = "not run"
-    if count <= largest:
-        fleet, server = simulated(count, seconds)
-        looks, commands = fleet.looks / seconds, server.commands / seconds
-        rate = (server.bytes_in + server.bytes_out) / seconds
-        if len(fleet.warm) == count:
-            cold = f"{max(fleet.warm.values()):.0f}"
-    else:
-        wait = min(max(SYNC_SECONDS, count / SYNCS_PER_SECOND), SYNC_SECONDS_MAX)
-        looks = count / wait
-        # What one finds others read as one part of its shard each: as many as have found something since.
-        commands = looks * (3 + min(count, NEW_PER_SECOND * wait))
-        fresh = NEW_PER_SECOND * wait * (TAPE_BYTES + 60)
-        rate = commands * (COMMAND_BYTES + ANSWER_BYTES) + looks * (SLOT_BYTES * count + fresh)
-    cpu = 3 * looks * trip + commands * each + rate * byte
-    limits = {"connections": count / CLIENTS_MAX, "network": rate / NETWORK_BYTES, "server": cpu}
-    first = max(limits, key=lambda name: limits[name])
-    verdict = f"{first}, at {count / limits[first]:,.0f}" if limits[first] > 1 else "nothing"
+def row(members: int, options: argparse.Namespace, costs: Costs, load: Load, relay: int = 1) -> list[str]:
+    """A line of the table. With a relay, as many look as there are hosts, and what all found goes through them."""
+    fleet = simulated(max(1, members // relay), options.real, options.seconds, costs, load)
+    server, seconds = fleet.server, options.seconds
+    connections = (2 * members if relay == 1 else members // relay) + 4
+    used = {
+        "connections": connections / CLIENTS_MAX,
+        "network": server.bytes / seconds / NETWORK_BYTES,
+        "server": server.busy / seconds,
+    }
+    first = max(used, key=lambda name: used[name])
+    warm = max(fleet.warm.values()) if len(fleet.warm) == len(fleet.stores) else None
+    ordered = sorted(fleet.waits)
     return [
-        f"{count:,}",
-        f"{looks:,.0f}",
-        f"{commands:,.0f}",
-        f"{rate / 2**20:,.1f}",
-        f"{cpu:.1%}",
-        cold,
-        verdict,
+        f"{members:,}" + (f", relays for {relay}" if relay > 1 else ""),
+        f"{fleet.looks / seconds:,.0f}",
+        f"{server.commands / seconds:,.0f}",
+        f"{server.bytes / seconds / 2**20:,.1f}",
+        f"{used['server']:.1%}",
+        f"{1e3 * median(ordered):.1f} / {1e3 * ordered[int(0.99 * len(ordered))]:.1f}",
+        f"{1e3 * median(fleet.cpu):.1f}",
+        "longer" if warm is None else f"{warm:.0f}",
+        f"{first}, at {members / used[first]:,.0f}" if used[first] > 1 else f"nothing; {first} at {used[first]:.0%}",
     ]
+
+
+# -- the check with real members ---------------------------------------------------------------------------------
+
+CHECKED = 32
+TARGET = """
+    def look(number, kind):
+        return LOOKS[number % len(LOOKS)](kind)
+
+    LOOKS = []
+    for number in range(3000):
+        space = {}
+        exec(compile(f"def look(kind):\\n if kind == 'a':\\n  return {number}\\n return 0", __file__, "exec"), space)
+        LOOKS.append(space["look"])
+"""
+SLOW = """
+    import time
+    from hypothesis import strategies as st
+    from hypothesis.stateful import RuleBasedStateMachine, rule
+    import branches
+
+    class Slow(RuleBasedStateMachine):
+        @rule(number=st.integers(0, 10_000_000), kind=st.sampled_from("ab"))
+        def look(self, number, kind):
+            time.sleep(0.02)
+            branches.look(number, kind)
+"""
+SETTINGS = """
+    [explorer]
+    target_modules = ["branches"]
+    steps_per_run = 5
+
+    [[tests]]
+    class = "test_slow:Slow"
+"""
+
+
+def asked_so_far(client: redis.Redis) -> tuple[float, int, int, float]:
+    """The time, and how many commands a server has run, its bytes, and its processor time."""
+    stats, net, cpu = client.info("commandstats"), client.info("stats"), client.info("cpu")
+    commands = sum(each["calls"] for name, each in stats.items() if name not in ("cmdstat_info", "cmdstat_ping"))
+    size = net["total_net_input_bytes"] + net["total_net_output_bytes"]
+    return time.monotonic(), commands, size, float(cpu["used_cpu_user"] + cpu["used_cpu_sys"])
+
+
+def told_so_far(url: str, environment: Mapping[str, str]) -> tuple[list[Entry], list[dict[str, Any]]]:
+    """All entries that the store has, and the records of the members that run."""
+    said = subprocess.run(
+        [sys.executable, "-m", "ordeal", "fleet", "status", "--json"], env=environment, capture_output=True, check=True
+    )
+    members = [each for each in json.loads(said.stdout)["members"].values() if each["state"] == "running"]
+    entries: list[Entry] = []
+    for reader in open_readers(url):
+        reader.edges()
+        entries += reader._queue._entries.values()
+    return entries, members
+
+
+def check(options: argparse.Namespace, url: str, folder: Path) -> bool:
+    """Whether the simulation of a fleet asks as much of a server as the fleet does, within a fifth."""
+    for name, text in (("branches.py", TARGET), ("test_slow.py", SLOW), ("ordeal.toml", SETTINGS)):
+        (folder / name).write_text(dedent(text), encoding="utf-8")
+    environment = {**os.environ, "ORDEAL_STORE": url}
+    words = ["explore", "--on", f"local:{CHECKED}", "--workers", "1", "--max-time", str(options.seconds + 300)]
+    client = redis.Redis.from_url(url)
+    fleet = subprocess.Popen(
+        [sys.executable, "-m", "ordeal", *words],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + 240
+        while time.monotonic() < deadline:
+            time.sleep(3)
+            with contextlib.suppress(subprocess.CalledProcessError):
+                if len(told_so_far(url, environment)[1]) == CHECKED:
+                    break
+        time.sleep(15)
+        entries, members = told_so_far(url, environment)
+        started = asked_so_far(client)
+        time.sleep(options.seconds)
+        ended = asked_so_far(client)
+        more, later = told_so_far(url, environment)
+    finally:
+        subprocess.run([sys.executable, "-m", "ordeal", "fleet", "stop"], env=environment, check=False)
+        fleet.wait()
+    seconds, commands, size, cpu = (after - before for after, before in zip(ended, started, strict=True))
+    runs = sum(each["runs"] for each in later) - sum(each["runs"] for each in members)
+    load = Load(
+        runs_per_second=runs / seconds / CHECKED,
+        new_per_second=(len(more) - len(entries)) / seconds,
+        tape_bytes=sum(len(each.tape) for each in more) / len(more),
+        edges=round(sum(len(each.edges) for each in more) / len(more)),
+        corpus=len(entries),
+        record_bytes=sum(len(json.dumps(each)) for each in later) / len(later),
+    )
+    print(
+        f"{len(later)} members made {runs / seconds:.0f} runs a second, and {load.new_per_second:.1f} entries,", end=" "
+    )
+    print(f"of {load.tape_bytes:.0f} bytes and {load.edges} edges; there were {load.corpus:,} at first.\n")
+    # As it was while the members ran: the processor has as many others to serve.
+    server = simulated(CHECKED, CHECKED, seconds, costs(url), load).server
+    rows, within = [], True
+    for what, real, other, form in (
+        ("commands/s", commands / seconds, server.commands / seconds, ",.1f"),
+        ("KiB/s", size / seconds / 1024, server.bytes / seconds / 1024, ",.1f"),
+        ("share of a processor", cpu / seconds, server.busy / seconds, ".2%"),
+    ):
+        rows.append([what, f"{real:{form}}", f"{other:{form}}", f"{other / real - 1:+.1%}"])
+        within = within and abs(other / real - 1) <= WITHIN
+    print(table([f"{CHECKED} members, {seconds:.0f} s", "real", "simulated", "apart"], rows))
+    return within
 
 
 def main() -> int:
     """Measure, simulate, and print a table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=60.0, help="how long the fleet works, by its own clock (60)")
-    parser.add_argument("--members", type=int, nargs="*", default=[10, 100, 200, 1_000, 10_000, 100_000])
-    parser.add_argument("--simulated", type=int, default=200, help="above so many, looks are computed (200)")
-    parser.add_argument("--check", action="store_true", help="compare with a real server")
+    parser.add_argument("--members", type=int, nargs="*", default=[10, 100, 1_000, 10_000, 100_000])
+    parser.add_argument("--real", type=int, default=1000, help="of more members, so many run the protocol (1000)")
+    parser.add_argument("--relay", type=int, nargs="*", default=[], help="and with a relay for so many members")
+    parser.add_argument("--corpus", type=int, default=1000, help="how many entries there are at first (1000)")
+    parser.add_argument("--check", action="store_true", help="compare with real members")
     options = parser.parse_args()
-    print(f"{host()}\n`{command()}`")
-    with tempfile.TemporaryDirectory() as name, redis_server(Path(name)) as url:
-        trip, each, byte = costs(url)
-        print(
-            f"\nA round trip costs the server {1e6 * trip:.1f} µs, a command among many {1e6 * each:.2f} µs,", end=" "
-        )
-        print(f"a MiB {1e3 * byte * 2**20:.2f} ms.\n")
+    print(f"{host()}\n`{command()}`\n")
+    with tempfile.TemporaryDirectory(prefix="oc") as name, redis_server(Path(name)) as url:
         if options.check:
-            return int(not check(options.seconds, url, Path(name) / "waiting"))
-        header = ["members", "looks/s", "commands/s", "MiB/s", "server", "s to 95 % of the corpus", "what breaks"]
-        started = time.perf_counter()
-        print(
-            table(
-                header, [row(count, options.simulated, options.seconds, trip, each, byte) for count in options.members]
-            )
-        )
-        print(f"\nsimulated in {time.perf_counter() - started:.0f} s")
+            return int(not check(options, url, Path(name)))
+        measured, load = costs(url), Load(corpus=options.corpus)
+    print(
+        f"A round trip costs the server {1e6 * measured.trip:.1f} µs, a command more {1e6 * measured.each:.2f} µs,",
+        f"a field {1e6 * measured.field:.2f} µs, a MiB {1e3 * measured.byte * 2**20:.2f} ms.\n",
+    )
+    started = time.perf_counter()
+    rows = [row(members, options, measured, load) for members in options.members]
+    rows += [row(members, options, measured, load, relay) for relay in options.relay for members in options.members]
+    print(table(HEADER, rows))
+    print(f"\nsimulated in {time.perf_counter() - started:.0f} s")
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
@@ -37,6 +38,7 @@ from ordeal.result.known import known_lines
 
 if TYPE_CHECKING:
     from ordeal._engine.storage.trace_file import Trace
+    from ordeal.config.options import ExplorationOptions
     from ordeal.result import (
         Discovery,
         ExplorationResult,
@@ -149,13 +151,23 @@ def _option_text(value: object) -> str:
     return str(value)
 
 
+def explorers_text(options: ExplorationOptions) -> str:
+    """Return who explores: so many workers here, or so many members of a fleet."""
+    if options.on is None:
+        return counted(options.workers or os.cpu_count() or 1, "worker")
+    return f"{counted(options.member_count, 'member')} on {options.on.partition(':')[0]}"
+
+
 def exploration_header(
-    version: str, *, classes: int, workers: int, seconds: float, rng_seed: int, options: Mapping[str, object]
+    version: str, *, classes: int, who: str, seconds: float, rng_seed: int, options: Mapping[str, object]
 ) -> str:
-    """Return the first lines of an exploration: what is needed to run the same one again, and ``options``."""
+    """Return the first lines of an exploration: what is needed to run the same one again, and ``options``.
+
+    ``who`` explores: the workers here, or where the members are.
+    """
     facts = [
         counted(classes, "class", "classes"),
-        counted(workers, "worker"),
+        who,
         f"{seconds:g} s",
         f"random seed {rng_seed}",
     ]

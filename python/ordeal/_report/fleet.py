@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ordeal._engine.formatting import counted
 from ordeal._engine.parallel.fleet.board import new_edges_an_hour, number_of, text_of
+from ordeal._engine.parallel.fleet.growth import edges_over_time
 
 #: A member that has not said anything for this long may be lost.
 SILENT_SECONDS = 15.0
@@ -30,6 +31,8 @@ def fleet_text(name: str, launcher: Mapping[str, Any], members: Records, now: fl
         f"Fleet {name}: {state}, {text_of(dict(launcher), 'class')} on {text_of(dict(launcher), 'on')}",
         f"  {counted(len(running), 'member')} running of {wanted}; {told}",
     ]
+    if grown := growth_text(edges_over_time(dict(each) for each in members.values())):
+        lines.append(f"  edges over time: {grown}")
     left = new_edges_an_hour(dict(each) for each in running)
     if left is not None:
         lines.append(f"  left to find: at most {edges_an_hour(left)}, by what the runs so far showed (95% confidence)")
@@ -38,6 +41,20 @@ def fleet_text(name: str, launcher: Mapping[str, Any], members: Records, now: fl
     if len(members) > MEMBERS_MAX:
         lines.append(f"  ... and {len(members) - MEMBERS_MAX} more (--json shows all)")
     return "\n".join(lines) + "\n"
+
+
+def growth_text(grown: Sequence[tuple[float, int]]) -> str:
+    """Return how many edges there were after an eighth, a quarter and half of the time in which they grew, and last."""
+    if not grown:
+        return ""
+    end = grown[-1][0]
+    told: dict[int, float] = {}
+    for part in (1 / 8, 1 / 4, 1 / 2, 1):
+        known = [point for point in grown if point[0] <= part * end]
+        if known:
+            seconds, edges = known[-1]
+            told.setdefault(edges, seconds)
+    return ", ".join(f"{edges:,} after {seconds:,.0f} s" for edges, seconds in told.items())
 
 
 def _after_the_end(record: dict[str, Any]) -> dict[str, Any]:

@@ -200,7 +200,8 @@ def explore(**given: Any) -> int:
 @click.argument("action", type=click.Choice(("status", "logs", "stop")))
 @click.argument("url", metavar="[URL]", required=False)
 @click.option("--name", metavar="NAME", help="Name of the fleet [default: the one that was started last]")
-@click.option("--json", is_flag=True, help="Print the records as JSON")
+@click.option("-f", "--follow", is_flag=True, help="Show it anew each second until it has ended; Ctrl-C leaves")
+@click.option("--json", is_flag=True, help="Print the records as JSON; with --follow, a line each second")
 def fleet(**given: Any) -> int:
     """Show the members of a fleet, what failed there, or stop it.
 

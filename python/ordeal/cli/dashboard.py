@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
 import secrets
 import socket
 import subprocess
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._engine.parallel.fleet.board import open_board
-from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE
+from ordeal._engine.parallel.fleet.plan import named_store
 from ordeal._engine.runs.folder import RUNS_PATH
 from ordeal._report.dashboard.app import make_app
 from ordeal.cli import terminal
@@ -38,7 +37,7 @@ def run(given: Mapping[str, Any]) -> int:
     runs = Path(given["runs"] or RUNS_PATH)
     if given["runs"] is not None and not runs.is_dir():
         raise ConfigError(f"no folder of runs: {runs}", hint="`ordeal explore` makes .ordeal/runs")
-    store = given["store"] or os.environ.get(STORE_VARIABLE) or None
+    store = named_store(given["store"])
     if store is not None:
         _check_store(store)
     with _listening(given["port"]) as listening:

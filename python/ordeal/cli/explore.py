@@ -20,6 +20,7 @@ from ordeal._engine.execution.machine import MachineFactory, check_factory
 from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.isolation.memory_limit import MEBIBYTE
+from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE
 from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
 from ordeal._engine.runs.writer import RunWriter
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
@@ -31,6 +32,7 @@ from ordeal._report.exploration import (
     closing_line,
     exploration_header,
     exploration_report,
+    explorers_text,
     json_document,
     json_report,
 )
@@ -106,8 +108,11 @@ def termination_interrupts() -> Iterator[None]:
 def _effective(config: OrdealConfig, given: Mapping[str, object], flags: ExploreFlags) -> ExplorationOptions:
     """Return the options of each class, before its own entry is applied."""
     options = override(exploration_options(config, confirm_fresh=True), given)
+    own_store = os.environ.get(STORE_VARIABLE) if options.on and not given["store"] else None
     return dataclasses.replace(
         options,
+        # What this person has set, perhaps with a password, goes before what all share.
+        store=own_store or options.store,
         known=config.explorer.known if given["known"] is None else config.explorer.known + options.known,
         workers=options.workers if options.isolate else 1,
         verbose=options.verbose or config.report.verbose,
@@ -164,7 +169,7 @@ def _header(flags: ExploreFlags, config: OrdealConfig, options: ExplorationOptio
     return exploration_header(
         version(),
         classes=len(config.tests),
-        workers=options.workers or os.cpu_count() or 1,
+        who=explorers_text(options),
         seconds=options.max_time,
         rng_seed=options.seed,
         options=shown,

@@ -16,7 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.text import Text
 
 from ordeal._engine.formatting import counted, one_line
-from ordeal._report.exploration import shrink_progress_line
+from ordeal._report.exploration import explorers_text, shrink_progress_line
 from ordeal.cli import terminal
 from ordeal.config.options import ExplorationOptions
 from ordeal.result import FoundFailure, ProgressSnapshot, ShrinkSnapshot
@@ -41,7 +41,7 @@ class LiveView:
     def __init__(self, test_class: str, options: ExplorationOptions) -> None:
         self._name = one_line(test_class.rpartition(":")[2], limit=40)
         self._options = options
-        self._region = _Region()
+        self._region = Region()
         self._stopping = False
         self._due = 0.0
         self._told = 0
@@ -106,12 +106,11 @@ class LiveView:
     def _head(self, snapshot: ProgressSnapshot, width: int) -> Text:
         limit = self._options.max_time
         total = clock(limit) if limit < 1e7 else "no limit"
-        workers = self._options.workers or os.cpu_count() or 1
         time = f"{clock(snapshot.elapsed)} / {total}"
         speed = f"{snapshot.runs_per_second:,.0f} runs/s"
         name = Text(self._name, style="bold")
         name.truncate(width // 3, overflow="ellipsis")
-        parts = [(time, 0), (counted(workers, "worker"), 3), (speed, 2), ("Ctrl-C stops", 1)]
+        parts = [(time, 0), (explorers_text(self._options), 3), (speed, 2), ("Ctrl-C stops", 1)]
         rest = _fitting(parts, width - name.cell_len - 2)
         line = Text.assemble(name, "  ", time, "  ")
         after = "  ".join(rest[1:])
@@ -122,7 +121,7 @@ class LiveView:
         return line.append(after)
 
 
-class _Region:
+class Region:
     """The last lines of a terminal, drawn anew in place, also where it has become narrower and breaks them."""
 
     def __init__(self) -> None:
@@ -134,6 +133,11 @@ class _Region:
     def width(self) -> int:
         """The columns to write to; the last one stays free, as a terminal may break a line that fills it."""
         return max(20, self._console.width - 1)
+
+    @property
+    def height(self) -> int:
+        """The rows of the terminal."""
+        return max(4, self._console.height)
 
     def draw(self, lines: Sequence[Text], above: Sequence[Text] = ()) -> None:
         """Replace what is drawn by ``lines``, with ``above`` before them, which stays."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
@@ -35,7 +34,7 @@ class View(Protocol):
 def progress_view(kind: str, test_class: str, options: ExplorationOptions) -> View | None:
     """Return what shows the progress: ``auto`` is live on a terminal, and lines where ``--verbose`` asks for them."""
     if kind == "auto":
-        kind = "live" if _can_redraw() else "plain" if options.verbose or terminal.is_terminal() else "none"
+        kind = "live" if terminal.can_redraw() else "plain" if options.verbose or terminal.is_terminal() else "none"
     if kind == "none":
         return None
     if kind == "plain":
@@ -44,10 +43,6 @@ def progress_view(kind: str, test_class: str, options: ExplorationOptions) -> Vi
     live = importlib.import_module("ordeal.cli.live")
     view: View = live.LiveView(test_class, options)
     return view
-
-
-def _can_redraw() -> bool:
-    return terminal.is_terminal() and os.environ.get("TERM") not in (None, "", "dumb")
 
 
 class Watchers:

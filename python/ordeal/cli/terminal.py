@@ -105,6 +105,11 @@ def is_terminal() -> bool:
     return _err().isatty()
 
 
+def can_redraw() -> bool:
+    """Return whether several lines of stderr can be drawn anew."""
+    return is_terminal() and os.environ.get("TERM") not in (None, "", "dumb")
+
+
 def can_ask() -> bool:
     """Return whether a person reads the messages and can answer."""
     return is_terminal() and sys.stdin is not None and sys.stdin.isatty()

@@ -118,3 +118,9 @@ class FleetConfig:
             flag=Flag("--fleet-name", "NAME", "Name for `ordeal fleet status`"),
         ).metadata,
     )
+
+    @property
+    def member_count(self) -> int:
+        """How many members these options ask for; 0 for ``local:0``, which has none."""
+        kind, _, rest = (self.on or "").partition(":")
+        return self.members or (int(rest) if kind == "local" and rest else 1)

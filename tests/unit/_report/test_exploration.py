@@ -372,7 +372,7 @@ class TestSessionTexts:
         assert header == "ordeal 1.2\nrng seed: 7\noptions: a=none b=x,y c=none d=true e=0.5"
 
     def test_header_of_an_exploration_shows_what_it_takes_to_do_it_again(self) -> None:
-        facts = {"classes": 2, "workers": 1, "seconds": 2.5, "rng_seed": 7}
+        facts = {"classes": 2, "who": "1 worker", "seconds": 2.5, "rng_seed": 7}
         assert exploration_header("1.2", **facts, options={}) == "ordeal 1.2: 2 classes, 1 worker, 2.5 s, random seed 7"  # type: ignore[arg-type]
         assert exploration_header("1.2", **facts, options={"b": ("x", "y")}).endswith("\noptions: b=x,y")  # type: ignore[arg-type]
 

@@ -11,9 +11,10 @@ import sys
 from typing import Any
 
 import pytest
+from rich.text import Text
 
 from ordeal.cli import terminal
-from ordeal.cli.live import FOUND_MAX, STOPPING, LiveView, clock, failure_line, figures
+from ordeal.cli.live import FOUND_MAX, STOPPING, LiveView, Region, clock, failure_line, figures
 from ordeal.cli.progress import ProgressLine, progress_view
 from ordeal.config.options import ExplorationOptions
 from ordeal.result import FoundFailure, ProgressSnapshot, ShrinkSnapshot
@@ -219,3 +220,20 @@ def test_what_draws_and_makes_pages_is_loaded_when_it_is_needed() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout == "none\nnone\n"
+
+
+def test_lines_are_replaced_and_what_stands_above_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr(terminal, "error_stream", lambda: screen)
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("LINES", "9")
+    region = Region()
+    assert (region.width, region.height) == (39, 9)
+    region.draw([Text("one"), Text("two" * 40)])
+    region.draw([Text("three")], above=[Text("found")])
+    first, second = screen.getvalue().split("\x1b[1A")
+    assert max(map(len, first.removeprefix("\x1b[?25l").splitlines())) <= 40
+    assert second == "\x1b[Jfound\nthree"
+    region.clear()
+    region.clear()
+    assert screen.getvalue().endswith("\r\x1b[J\x1b[?25h")

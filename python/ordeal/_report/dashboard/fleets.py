@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ordeal._engine.parallel.fleet.board import LAUNCHER, Record, number_of, open_board, text_of
+from ordeal._engine.parallel.fleet.growth import edges_over_time
 from ordeal._report.fleet import SILENT_SECONDS
+from ordeal._report.html.chart import Point, coverage_chart
 from ordeal.store.open import shown_address
 
 #: So many fleets and members are on a page; `ordeal fleet status --json` has all members.
@@ -60,9 +62,15 @@ def fleet_values(name: str, records: Mapping[str, Record], place: str, now: floa
             {"value": f"{max((each['edges'] for each in members), default=0):,}", "what": "edges at most"},
             {"value": f"{number_of(launcher, 'elapsed'):,.0f}", "what": "seconds"},
         ],
+        "chart": _chart(records),
         "members": members[:MEMBERS_MAX],
         "more": max(0, len(members) - MEMBERS_MAX),
     }
+
+
+def _chart(records: Mapping[str, Record]) -> str:
+    grown = edges_over_time(record for key, record in records.items() if key != LAUNCHER)
+    return coverage_chart([Point(seconds, 0, edges) for seconds, edges in grown], [], "growth")
 
 
 def _member(key: str, record: Record, now: float) -> dict[str, Any]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE
+from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, named_store
 from ordeal._engine.parallel.fleet.reader import read_failures
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, SeedReplay, SeedReplayer
 from ordeal._report.seeds import pulled_summary, seed_line, seeds_json
@@ -59,7 +58,7 @@ def _named(words: Sequence[str], config: OrdealConfig | None) -> tuple[str, list
                 hint="write `ordeal seeds pull redis://HOST/0 tests.test_shop:ShopChaos`",
             )
     settings = config.fleet.store if config else None
-    url = words[0] if has_url else os.environ.get(STORE_VARIABLE) or settings
+    url = named_store(words[0] if has_url else None, settings)
     if not url:
         raise ConfigError("no store is named", hint=f"write its URL, or set {STORE_VARIABLE}")
     classes = list(words[has_url:]) or [test.class_path for test in config.tests] if config else list(words[has_url:])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ordeal._engine.parallel.fleet.board import (
@@ -18,16 +18,22 @@ from ordeal._engine.parallel.fleet.board import (
     reached,
     text_of,
 )
-from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE
+from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, named_store
 from ordeal._report.fleet import fleet_text, log_text
 from ordeal.cli import terminal
+from ordeal.cli.fleet.follow import document, follow
+from ordeal.config import DEFAULT_PATH, load_config
 from ordeal.errors import ConfigError, StoreError
 from ordeal.store.open import shown_address
 
 
 def run(given: Mapping[str, Any]) -> int:
     """Show or end the fleet. Return 0."""
-    url = given["url"] or os.environ.get(STORE_VARIABLE)
+    if given["follow"] and given["action"] != "status":
+        message = f"`--follow` is for `ordeal fleet status`, not for `{given['action']}`"
+        raise ConfigError(message, hint="drop `--follow`")
+    settings = load_config(needs_tests=False).fleet.store if Path(DEFAULT_PATH).exists() else None
+    url = named_store(given["url"], settings)
     if not url:
         raise ConfigError("no store is named", hint=f"write its URL, or set {STORE_VARIABLE}")
     name = given["name"] or _newest(url)
@@ -40,9 +46,10 @@ def run(given: Mapping[str, Any]) -> int:
         )
     if given["action"] == "stop":
         _stop(board, records[LAUNCHER], name, url)
+    elif given["follow"]:
+        follow(board, name, as_json=given["json"])
     elif given["json"]:
-        launcher = records.pop(LAUNCHER)
-        terminal.write(json.dumps({"fleet": name, "launcher": launcher, "members": records}, indent=2) + "\n")
+        terminal.write(json.dumps(document(name, records), indent=2) + "\n")
     else:
         text = fleet_text if given["action"] == "status" else log_text
         terminal.write(text(name, records.pop(LAUNCHER), records, time.time()))

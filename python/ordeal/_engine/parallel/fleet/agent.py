@@ -32,6 +32,7 @@ from ordeal._engine.parallel.fleet.board import (
     open_board,
     text_of,
 )
+from ordeal._engine.parallel.fleet.growth import FIELD, Growth
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, Task
 from ordeal._engine.version import version
 from ordeal.errors import WRONG_USE, OrdealError
@@ -102,6 +103,7 @@ class Agent:
         self._resumes = resumes
         self._store = store
         self._lease = _Lease()
+        self._growth = Growth()
         self._stop_at = 0.0
         self._buffer = b""
         self._board: Board | None = None
@@ -252,6 +254,8 @@ class Agent:
             return
         if isinstance(found, dict):
             self._record |= found
+            self._growth.add(time.time() - number_of(self._record, "since"), int(number_of(self._record, "edges")))
+            self._record[FIELD] = str(self._growth)
 
     def _tell(self) -> bool:
         assert self._board is not None

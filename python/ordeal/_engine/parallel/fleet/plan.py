@@ -89,7 +89,7 @@ def make_plan(
     """
     assert options.on is not None
     kind, _, rest = options.on.partition(":")
-    members = options.members or (int(rest) if kind == "local" and rest else 1)
+    members = options.member_count
     if not members:
         raise ConfigError("`local:0` has no members", hint="write for example `--on local:4`")
     if kind == "local" and rest and options.members not in (0, int(rest)):
@@ -115,6 +115,14 @@ def make_plan(
     return FleetPlan(
         task=task, on=options.on, members=members, store=_store(options, kind, environment), options=options
     )
+
+
+def named_store(
+    given: str | None, settings: str | None = None, *, environment: Mapping[str, str] = os.environ
+) -> str | None:
+    """Return the store that somebody means who wants to look at one: the one of this folder, if no other is named."""
+    named = given or environment.get(STORE_VARIABLE) or settings
+    return named or (f"dir://{_LOCAL_STORE}" if Path(_LOCAL_STORE).is_dir() else None)
 
 
 def _store(options: ExplorationOptions, kind: str, environment: Mapping[str, str]) -> str:

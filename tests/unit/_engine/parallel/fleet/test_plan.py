@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ordeal._engine.parallel.fleet.plan import FleetPlan, Task, make_plan
+from ordeal._engine.parallel.fleet.plan import FleetPlan, Task, make_plan, named_store
 from ordeal.config.options import ExplorationOptions
 from ordeal.errors import ConfigError
 
@@ -54,3 +55,15 @@ def test_what_does_not_fit_is_refused(options: dict[str, Any], said: str) -> Non
 def test_a_fleet_saves_no_state() -> None:
     with pytest.raises(ConfigError, match="--resume"):
         plan_of(run={"resume_from": "x"}, on="local:2")
+
+
+def test_the_store_of_this_folder_is_meant_when_no_other_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert named_store(None, environment={}) is None
+    (tmp_path / ".ordeal/store").mkdir(parents=True)
+    assert named_store(None, environment={}) == "dir://.ordeal/store"
+    assert named_store(None, "dir://set", environment={}) == "dir://set"
+    assert named_store(None, "dir://set", environment={"ORDEAL_STORE": "dir://own"}) == "dir://own"
+    assert named_store("dir://given", "dir://set", environment={"ORDEAL_STORE": "dir://own"}) == "dir://given"
