@@ -1,10 +1,11 @@
 """Tries the methods of a class in a process of its own: which arguments they take, and what they raise.
 
 usage: python -m ordeal._engine.scaffold.probe ORDER, where the file ORDER is JSON with ``class``, ``paths``,
-``seconds`` and ``output``, the file for the answer.
+``seconds``, ``file_seconds`` for a trial with files, and ``output``, the file for the answer.
 
 Nothing here writes files, starts processes or threads, connects or sleeps: an audit hook refuses it, and a method that
-tries is left out of the machine. Each call has a time limit, and the process has limits of memory and CPU.
+tries is left out of the machine. A class whose constructor takes a path is tried again with a folder of its own when it
+meets files. Each call has a time limit, and the process has limits of memory and CPU.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import linecache
 import os
 import re
 import sys
+import tempfile
 import textwrap
 import time
 import types
@@ -28,8 +30,18 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.scaffold.guard import WATCH, RefusedError, TooLongError, bounded, limit_process
-from ordeal._engine.scaffold.values import ANYTHING, LIST, SYMBOLS, Candidate, Chance, candidates, is_known
+from ordeal._engine.scaffold.guard import ABOUT_FILES, WATCH, RefusedError, TooLongError, bounded, limit_process
+from ordeal._engine.scaffold.values import (
+    ANYTHING,
+    LIST,
+    SYMBOLS,
+    Candidate,
+    Chance,
+    candidates,
+    is_known,
+    is_place,
+    places,
+)
 
 _METHODS_MAX = 45
 _PARAMETERS_MAX = 4
@@ -74,10 +86,11 @@ class _Method:
 class _Trial:
     """The trial of one class."""
 
-    def __init__(self, cls: type, package: str, deadline: float) -> None:
+    def __init__(self, cls: type, package: str, deadline: float, places: Sequence[Candidate] = ()) -> None:
         self._cls = cls
         self._package = package
         self._deadline = deadline
+        self._places = places  # for what a constructor takes a path for
         self._rng = Chance(0)
         self._constructor: tuple[list[_Parameter], tuple[Candidate, ...]] = ([], ())
         self.methods: list[_Method] = []
@@ -86,15 +99,22 @@ class _Trial:
         """Return what was learnt; ``reason`` is not empty if no object can be made."""
         reason = self._choose_constructor()
         if reason:
-            return {"reason": reason}
+            return {"reason": reason, "meets_files": WATCH.reason in ABOUT_FILES}
         self.methods = list(self._find_methods())
         for _ in range(2):
             for method in self.methods:
                 self._choose(method, self._fresh if not method.passed else self._used)
         for _ in range(_SEQUENCES):
-            if time.monotonic() < self._deadline:
-                self._sequence()
+            self._sequence()
         return self._answer()
+
+    def takes_a_place(self) -> bool:
+        """Return whether the constructor takes a path for what its objects keep."""
+        parameters = self._parameters(self._cls, skip=0, makes=True) or []
+        return any(each.candidates == self._places for each in parameters)
+
+    def _is_over(self) -> bool:
+        return time.monotonic() > self._deadline
 
     # the constructor
 
@@ -114,14 +134,14 @@ class _Trial:
                     passed += 1
                 except BaseException as error:  # noqa: BLE001 - whatever a constructor raises
                     errors[_said(error)] += 1
-                    if WATCH.reason:
+                    if WATCH.reason and not self._places:
                         return f"its constructor {WATCH.reason}"
             if passed > best[0]:
                 best = (passed, choice)
             if passed == _DRAWS + 4:
                 self._constructor = (parameters, choice)
                 return ""
-            if time.monotonic() > self._deadline:
+            if self._is_over():
                 break
         if best[0] >= _DRAWS:
             self._constructor = (parameters, best[1])
@@ -143,7 +163,8 @@ class _Trial:
         thing = self._fresh()
         working = [method for method in self.methods if method.passed and not (method.refused or method.ends)]
         for _ in range(20 if working else 0):
-            self._attempt(thing, self._rng.choice(working), count=False)
+            if not self._is_over():
+                self._attempt(thing, self._rng.choice(working), count=False)
         return thing
 
     # methods
@@ -192,7 +213,7 @@ class _Trial:
             options = self._options(each, makes=makes)
             if skips and each.kind is each.POSITIONAL_ONLY:
                 options = []
-            elif getattr(function, "__name__", "") in SYMBOLS:
+            elif getattr(function, "__name__", "") in SYMBOLS and not self._places:
                 options = [self._instances(), *options]
             is_optional = each.default is not each.empty
             if is_optional and (not options or len(found) >= _PARAMETERS_MAX):
@@ -208,9 +229,11 @@ class _Trial:
         default = ... if parameter.default is parameter.empty else parameter.default
         if parameter.annotation is not parameter.empty:
             annotation = _text_of(parameter.annotation)
+        if makes and self._places and is_place(name, annotation):
+            return [*self._places]
         options = candidates(name, annotation, default)
         own = {self._cls.__name__, "Self"}
-        takes_own = not makes and (name == "other" or bool(set(re.findall(r"\w+", annotation)) & own))
+        takes_own = not (makes or self._places) and (name == "other" or bool(set(re.findall(r"\w+", annotation)) & own))
         if takes_own:
             options = [self._instances(), *options]
         if default is ...:
@@ -229,7 +252,7 @@ class _Trial:
 
     def _choose(self, method: _Method, make: Callable[[], Any]) -> None:
         """Choose the arguments with which a method passes most often."""
-        if method.refused or (method.passed and method.passed >= _DRAWS):
+        if method.refused or (method.passed and method.passed >= _DRAWS) or self._is_over():
             return
         best = -1.0
         for choice in _choices(method.parameters):
@@ -252,7 +275,7 @@ class _Trial:
                 method.chosen, method.passed, method.failed = choice, trial.passed, trial.failed
                 method.answers, method.iterates, method.endless = trial.answers, trial.iterates, trial.endless
                 method.gives_own = trial.gives_own
-            if trial.passed == _DRAWS or time.monotonic() > self._deadline:
+            if trial.passed == _DRAWS or self._is_over():
                 return
 
     def _attempt(
@@ -282,6 +305,8 @@ class _Trial:
         except RefusedError:
             return
         for _ in range(_SEQUENCE_STEPS if working else 0):
+            if self._is_over():
+                return
             method = self._rng.choice(working)
             values = self._draw(method.chosen)
             error = self._attempt(thing, method, values=values)
@@ -323,6 +348,7 @@ class _Trial:
         listed = [self._method_answer(method) for method in self.methods]
         return {
             "reason": "",
+            "meets_files": any(method.refused in ABOUT_FILES for method in self.methods),
             "module": module,
             "name": name,
             "doc": (inspect.getdoc(self._cls) or "").strip().partition("\n")[0][:200],
@@ -334,13 +360,12 @@ class _Trial:
 
     def _method_answer(self, method: _Method) -> dict[str, Any]:
         answers = method.answers | self._said_to_raise(method)
-        never = not method.passed and not method.refused
         return {
             "name": method.name,
             "form": method.form,
             "parameters": _listed(method.parameters, method.chosen),
             "answers": sorted({":".join(_public(each, self._package)) for each in answers}),
-            "left_out": method.refused or (method.failed.most_common(1)[0][0] if never and method.failed else ""),
+            "left_out": method.refused or _never_passed(method),
             "refused": bool(method.refused),
             "iterates": method.iterates,
             "endless": method.endless,
@@ -373,6 +398,8 @@ class _Trial:
                 continue
             answers: set[type[BaseException]] = set()
             for _ in range(6):
+                if self._is_over():
+                    return found
                 try:
                     thing = self._used()
                     bounded(lambda thing=thing, name=name: getattr(thing, name))  # type: ignore[misc]
@@ -403,6 +430,16 @@ class _Trial:
         return found
 
 
+def _never_passed(method: _Method) -> str:
+    """Return why a method cannot be a rule that was not refused; nothing if it can."""
+    if method.passed or method.ends:
+        return ""
+    if not method.failed:
+        return "there was no time to try it"
+    said = method.failed.most_common(1)[0][0]
+    return "" if _share(said) >= _NOTHING_THERE else said
+
+
 def _is_of_wrong_type(error: BaseException | None, method: _Method, values: Sequence[object]) -> bool:
     """Return whether a call failed as an object lacks what it needs, and it is of a type that was a guess."""
     if not isinstance(error, TypeError | AttributeError):
@@ -414,9 +451,12 @@ def _is_of_wrong_type(error: BaseException | None, method: _Method, values: Sequ
 
 def _share(said: str) -> float:
     """Return how much of a passed call an exception is worth: nothing is at a key as long as nothing was put there."""
-    return 0.8 if said.startswith(("KeyError", "IndexError")) else 0.3 if said.startswith("ValueError") else 0.0
+    return (
+        _NOTHING_THERE if said.startswith(("KeyError", "IndexError")) else 0.3 if said.startswith("ValueError") else 0.0
+    )
 
 
+_NOTHING_THERE = 0.8
 _LEFT_OUT = object()
 _OMITTED = Candidate("", "", lambda _: _LEFT_OUT)
 
@@ -500,7 +540,8 @@ def _listed(parameters: Sequence[_Parameter], choice: Sequence[Candidate]) -> li
     return found
 
 
-def _try_class(path: str, deadline: float) -> dict[str, Any]:
+def _try_class(path: str, seconds: float, file_seconds: float) -> dict[str, Any]:
+    deadline = time.monotonic() + seconds
     module, _, name = path.partition(":")
     try:
         cls = getattr(importlib.import_module(module), name)
@@ -508,10 +549,20 @@ def _try_class(path: str, deadline: float) -> dict[str, Any]:
         return {"reason": f"it cannot be imported: {_said(error)}"}
     if not isinstance(cls, type):
         return {"reason": "it is no class"}
+    package = module.partition(".")[0]
     try:
-        return _Trial(cls, module.partition(".")[0], deadline).run()
+        found = _Trial(cls, package, deadline).run()
+        if found["meets_files"]:
+            WATCH.folder = os.path.realpath(tempfile.mkdtemp(dir="."))
+            own = _Trial(cls, package, time.monotonic() + file_seconds, places(WATCH.folder))
+            found = max(found, own.run() if own.takes_a_place() else {}, key=_working)
     except BaseException as error:  # noqa: BLE001 - a hostile class must not hide the others
         return {"reason": f"it could not be tried: {_said(error)}"}
+    return found
+
+
+def _working(found: dict[str, Any]) -> int:
+    return sum(not method["left_out"] for method in found.get("methods", ()))
 
 
 def main(order_path: str) -> int:
@@ -519,7 +570,7 @@ def main(order_path: str) -> int:
     order = json.loads(Path(order_path).read_text("utf-8"))
     sys.path[:0] = order["paths"]
     limit_process(order["seconds"])
-    found = _try_class(order["class"], time.monotonic() + order["seconds"])
+    found = _try_class(order["class"], order["seconds"], order["file_seconds"])
     Path(order["output"]).write_text(json.dumps(found), "utf-8")
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import time
 from collections.abc import Sequence
@@ -16,7 +17,10 @@ from ordeal._engine.isolation.command import run_module
 #: The trial of all classes together, beyond which its process is ended.
 TRIAL_SECONDS = 8.0
 _GRACE_SECONDS = 5.0
+#: How many times longer a trial may take when files are written.
+_FILE_TIMES = 2
 _ANSWER_BYTES_MAX = 1 << 24
+_MEMORY = "/dev/shm"
 #: Shrinking comes on top of the time of an exploration.
 _EXPLORE_GRACE_SECONDS = 90.0
 
@@ -76,18 +80,22 @@ def try_classes(paths: Sequence[str], roots: Sequence[Path], *, seconds: float =
 
 def _try_class(path: str, roots: Sequence[Path], seconds: float) -> Tried:
     """Return what a class took and raised, in a process of its own, in an empty folder and with limits."""
-    with tempfile.TemporaryDirectory(prefix="ordeal-init-") as folder:
+    # A database waits for its disk at each change; in memory there is nothing to wait for.
+    memory = _MEMORY if os.access(_MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="ordeal-init-", dir=memory) as folder:
         order, output = Path(folder, "order.json"), Path(folder, "answer.json")
         content = {
             "class": path,
             "paths": [str(root.absolute()) for root in roots],
             "seconds": seconds,
+            "file_seconds": _FILE_TIMES * seconds,
             "output": str(output),
         }
         order.write_text(json.dumps(content), "utf-8")
         work = Path(folder, "work")
         work.mkdir()
-        run_module("ordeal._engine.scaffold.probe", [str(order)], folder=work, seconds=seconds + _GRACE_SECONDS)
+        limit = (1 + _FILE_TIMES) * seconds + _GRACE_SECONDS
+        run_module("ordeal._engine.scaffold.probe", [str(order)], folder=work, seconds=limit)
         try:
             data = output.read_bytes()[: _ANSWER_BYTES_MAX + 1]
             return msgspec.json.decode(data, type=Tried)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -61,6 +62,15 @@ CONSTANTS = {
     "RECORDS": "st.dictionaries(NAMES, VALUES, max_size=4)",
     "CALLBACKS": "st.just(callback)",
 }
+
+
+#: What a constructor is given in place of a drawn value when its objects keep files: where they are, in a folder that
+#: the machine makes for each run.
+PLACES = {"FOLDER": "self.folder.name", "FILE": 'f"{self.folder.name}/data"'}
+_PLACE_WORDS = frozenset(
+    {"path", "filename", "filepath", "file", "directory", "dir", "dirname", "folder", "root", "location", "storage"}
+    | {"database", "db", "base", "basedir", "rootdir", "workdir", "datadir", "fname"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +235,24 @@ def candidates(name: str, annotation: str, default: object) -> list[Candidate]:
         found = named + ([] if default is ... else list(_BY_TYPE.get(type(default).__name__, ())))
         found += ANYTHING if default is ... else ()
     return list(dict.fromkeys(found))
+
+
+def is_place(name: str, annotation: str) -> bool:
+    """Return whether a parameter of a constructor may say where files are to be kept."""
+    words = set(name.lower().strip("_").split("_"))
+    typed = set(re.findall(r"\w+", annotation))
+    return bool(words & _PLACE_WORDS or typed & {"Path", "PathLike", "StrPath"}) and (
+        not typed or bool(typed & {"str", "bytes", "Path", "PathLike", "StrPath", "Any", "object"})
+    )
+
+
+def places(folder: str) -> list[Candidate]:
+    """Return a new folder below ``folder``, and a file that does not exist in a new folder."""
+
+    def new(_: Chance) -> str:
+        return tempfile.mkdtemp(dir=folder)
+
+    return [Candidate("FOLDER", "str", new), Candidate("FILE", "str", lambda rng: f"{new(rng)}/data")]
 
 
 def is_known(annotation: str) -> bool:

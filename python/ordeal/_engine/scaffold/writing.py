@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ordeal._engine.formatting import one_line
-from ordeal._engine.scaffold.values import CONSTANTS, SYMBOLS
+from ordeal._engine.scaffold.values import CONSTANTS, PLACES, SYMBOLS
 
 WIDTH = 100
 _RULES_MAX = 40
@@ -39,6 +39,7 @@ _TAKEN = frozenset(
         "check_invariants",
         "faults",
         "fault",
+        "folder",
         "initialize_rules",
         "invariants",
         "name_counter",
@@ -96,8 +97,8 @@ class _Writer:
         names = {each["name"] for each in kept}
         left_out = [each for each in self._tried["methods"] if each["name"] not in names]
         rules = [self._rule(each) for each in kept if not each["ends"]]
-        endings = [self._teardown(each) for each in kept if each["ends"]]
-        body = [self._create(), *rules, *self._look(), *endings, *self._invariants()]
+        endings = [each["name"] for each in kept if each["ends"]]
+        body = [self._create(), *rules, *self._look(), *self._teardown(endings), *self._invariants()]
         body = [textwrap.indent(part, "    ") for part in body]
         machine = (
             f'class {machine_name(self._tried)}(ChaosTest):\n    """{self._class} under any sequence of calls."""\n\n'
@@ -131,6 +132,8 @@ class _Writer:
             standard.append(f"from datetime import {', '.join(moments)}")
         if "islice(" in text:
             standard.append("from itertools import islice")
+        if "TemporaryDirectory(" in text:
+            standard.append("from tempfile import TemporaryDirectory")
         names = [name for name in ("initialize", "invariant", "rule") if f"@{name}(" in text]
         other = ["from hypothesis import strategies as st"] if re.search(r"\bst\.", text) else []
         other.append(f"from ordeal import {', '.join(['ChaosTest', *names])}")
@@ -167,8 +170,15 @@ class _Writer:
 
     def _create(self) -> str:
         parameters = self._tried["parameters"]
-        call = _shown_call(self._class, parameters)
-        return self._function("initialize", "create", parameters, [f"self.{self._attribute} = {call}"], "")
+        drawn = [each for each in parameters if each["strategy"] not in PLACES]
+        body = [f"self.{self._attribute} = {_shown_call(self._class, parameters)}"]
+        if self._keeps_files:
+            body.insert(0, "self.folder = TemporaryDirectory()  # for what it keeps in files")
+        return self._function("initialize", "create", drawn, body, "")
+
+    @property
+    def _keeps_files(self) -> bool:
+        return any(each["strategy"] in PLACES for each in self._tried["parameters"])
 
     def _rule(self, method: Mapping[str, Any]) -> str:
         parameters = method["parameters"]
@@ -184,14 +194,17 @@ class _Writer:
         body = [f"with suppress({', '.join(answers)}):", f"    {call}"] if answers else [call]
         return self._function("rule", self._rule_name(_NAMES.get(method["name"], method["name"])), parameters, body, "")
 
-    def _teardown(self, method: Mapping[str, Any]) -> str:
-        """Return the end of a run: what ends the object is called once, when nothing follows that it would break."""
-        return (
-            "def teardown(self) -> None:\n"
-            f'    if hasattr(self, "{self._attribute}"):\n'
-            f"        self.{self._attribute}.{method['name']}()\n"
-            "    super().teardown()"
-        )
+    def _teardown(self, endings: Sequence[str]) -> Iterator[str]:
+        """Yield the end of a run: what ends the object is called once, when nothing follows that it would break."""
+        last = [f"self.{self._attribute}.{name}()" for name in endings]
+        last += ["self.folder.cleanup()"] * self._keeps_files
+        if last:
+            lines = "".join(f"        {line}\n" for line in last)
+            yield (
+                "def teardown(self) -> None:\n"
+                f'    if hasattr(self, "{self._attribute}"):\n{lines}'
+                "    super().teardown()"
+            )
 
     def _rule_name(self, wanted: str) -> str:
         name = _free(wanted)
@@ -274,7 +287,10 @@ def _argument(parameter: Mapping[str, Any]) -> str:
 
 
 def _shown_call(function: str, parameters: Sequence[Mapping[str, Any]]) -> str:
-    words = [f"{each['name']}={_argument(each)}" if each["keyword"] else _argument(each) for each in parameters]
+    values = [PLACES.get(each["strategy"]) or _argument(each) for each in parameters]
+    words = [
+        f"{each['name']}={value}" if each["keyword"] else value for each, value in zip(parameters, values, strict=True)
+    ]
     return f"{function}({', '.join(words)})"
 
 

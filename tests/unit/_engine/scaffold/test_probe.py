@@ -118,6 +118,23 @@ VAULT = '''
 
         def close(self, reason: str = "") -> None:
             self.rows.close()
+
+    class Notes:
+        def __init__(self, directory=None, limit: int = 3):
+            self.folder = Path(directory or "made")
+            self.folder.mkdir(exist_ok=True)
+
+        def write(self, name: str) -> None:
+            (self.folder / name).write_text("x")
+
+        def wipe(self) -> None:
+            Path("precious").unlink()
+
+        def leave(self) -> None:
+            (self.folder.parent.parent / "made").write_text("x")
+
+        def link(self) -> None:
+            (self.folder / "link").symlink_to("/etc")
 '''
 
 
@@ -126,7 +143,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tried]:
     folder = tmp_path_factory.mktemp("project")
     (folder / "vault.py").write_text(dedent(VAULT))
     (folder / "precious").write_text("x")
-    names = ("Vault", "Chain", "Needs", "Table", "Spans", "Purse")
+    names = ("Vault", "Chain", "Needs", "Table", "Spans", "Purse", "Notes")
     found = try_classes([*(f"vault:{name}" for name in names), "no_module:X"], [folder])
     assert (folder / "precious").exists()
     assert sorted(path.name for path in folder.iterdir()) == ["precious", "vault.py"]
@@ -204,6 +221,28 @@ def test_what_ends_an_object_is_called_when_its_run_ends(tried: dict[str, Tried]
         "            self.table.close()\n"
         "        super().teardown()\n"
     ) in text
+
+
+@pytest.mark.slow
+def test_what_keeps_files_gets_a_folder_of_its_own(tried: dict[str, Tried]) -> None:
+    notes = tried["vault:Notes"]
+    assert [each.strategy for each in notes.parameters] == ["FOLDER", "st.integers(1, 8)"]
+    assert {each.name: each.left_out for each in notes.methods} == {
+        "write": "",
+        "wipe": "deletes files",
+        "leave": "writes files",
+        "link": "makes links",
+    }
+    text = written(msgspec.to_builtins(notes), "tests/test_notes.py")
+    ast.parse(text)
+    assert "from tempfile import TemporaryDirectory\n" in text
+    assert (
+        "    @initialize(limit=st.integers(1, 8))\n"
+        "    def create(self, limit: int) -> None:\n"
+        "        self.folder = TemporaryDirectory()  # for what it keeps in files\n"
+        "        self.notes = Notes(self.folder.name, limit)\n"
+    ) in text
+    assert '        if hasattr(self, "notes"):\n            self.folder.cleanup()\n' in text
 
 
 @pytest.mark.parametrize(("name", "variable"), [("LRUCache", "lru_cache"), ("Signal", "signal"), ("_A1B", "a1_b")])
