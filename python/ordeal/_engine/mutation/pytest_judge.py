@@ -42,8 +42,8 @@ class JudgePlugin:
         self.watch = FailureWatch()
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session: Any) -> bool:
-        """Judge, and say what is left to be judged by importing it."""
+    def pytest_runtestloop(self, session: Any) -> None:
+        """Judge, end this process, and say what is left to be judged by importing it."""
         imported = self._coverage.take()
         self._coverage.stop()
         if session.testsfailed:
@@ -60,7 +60,8 @@ class JudgePlugin:
         left_out = sorted({*suite.names} - {*suite.passing()})
         found = {"left": [each.id for each in left], "left out": left_out, "tests": len(suite.passing())}
         self._say({**found, "cpu": cpu, "wall": wall})
-        return True
+        # What pytest and its plugins do at the end of a session takes longer than many suites, and nobody reads it.
+        os._exit(0)
 
     def _judge(self, suite: Suite) -> list[Mutant]:
         """Judge what can be judged in memory. Return the mutants whose code runs at import: they need another way."""
@@ -79,12 +80,46 @@ class JudgePlugin:
         return lanes.at_import
 
 
+class _AtCollection:
+    """Forks a judge in memory where pytest is about to collect; then judges in further forks what must be imported.
+
+    So this process stays one that has imported nothing of the program, but for what plugins and conftests do.
+    """
+
+    def __init__(self, order: dict[str, Any], sources: list[Source], say: Say, coverage: LineCoverage) -> None:
+        self._order, self._sources, self._say, self._coverage = order, sources, say, coverage
+        self._parent = os.getpid()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: Any) -> None:
+        """Let pytest collect in a fork, and end this process when all is judged that can be judged from here."""
+        if os.getpid() != self._parent:
+            return
+        began = sum(os.times()[:4])
+        pid = os.fork()
+        if pid == 0:
+            die_with(self._parent)
+            self._order["cpu"] += began
+            return
+        os.waitpid(pid, 0)
+        self._coverage.stop()
+        left = Path(self._order["left"])
+        if left.exists():
+            route = ImportRoute(self._order, self._sources, json.loads(left.read_text("utf-8")), self._say)
+            for plugin in session.config.pluginmanager.get_plugins():
+                if isinstance(plugin, JudgePlugin | FailureWatch):
+                    session.config.pluginmanager.unregister(plugin)
+            left.write_text(json.dumps(route.judge_in(session)), "utf-8")
+        os._exit(0)
+
+
 def _judge(order: dict[str, Any], say: Say, sources: list[Source]) -> None:
     coverage = LineCoverage({real_path(str(source.path)) for source in sources})
     coverage.start()
     plugin = JudgePlugin(order, say, sources, coverage)
+    plugins = [_AtCollection(order, sources, say, coverage), plugin, plugin.watch]
     try:
-        _silent_pytest(pytest_arguments(order["tests"]), [plugin, plugin.watch], order["tests"])
+        _silent_pytest(pytest_arguments(order["tests"]), plugins, order["tests"])
     except Refused as refused:
         say({"refused": [str(each) for each in refused.args]})
 
@@ -113,13 +148,13 @@ def _silent_pytest(arguments: list[str], plugins: list[Any], tests: Sequence[str
     return code
 
 
-def _collect_in_fork(order: dict[str, Any], sources: list[Source], say: Say) -> None:
-    """Judge in memory, in a fork: this process stays one that has imported nothing of the program."""
-    before = sum(os.times()[:4])
+def _in_fork(order: dict[str, Any], sources: list[Source], say: Say) -> None:
+    """Judge in a fork: this process stays one in which pytest has not begun."""
+    order["cpu"] = sum(os.times()[:4])
 
     def keep(message: dict[str, Any]) -> None:
         if "baseline" in message:
-            message["cpu"] = before + sum(os.times()[:4])
+            message["cpu"] = order["cpu"] + sum(os.times()[:4])
         if "left" in message:
             Path(order["left"]).write_text(json.dumps(message), "utf-8")
         else:
@@ -147,7 +182,7 @@ def main() -> None:
     path = [str(Path(sitecustomize.__file__).parent), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))
     sources = [Source.of(Path(path), shown) for path, shown in order["sources"]]
-    _collect_in_fork(order, sources, say)
+    _in_fork(order, sources, say)
     left = Path(order["left"])
     if left.exists():
         ImportRoute(order, sources, json.loads(left.read_text("utf-8")), say).judge()

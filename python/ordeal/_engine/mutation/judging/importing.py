@@ -26,6 +26,8 @@ from ordeal._engine.mutation.pytest_items import ASSERTED, FailureWatch, Items, 
 from ordeal._engine.mutation.source import Source
 
 _BASELINE_SECONDS = 600.0
+#: Why there is no verdict on a file that is not imported anew.
+IMPORTED = "pytest or one of its plugins has imported the file before the tests do"
 _REFUSED = "the unchanged program fails where mutants of imported code run, so no verdict would be true"
 
 
@@ -90,29 +92,13 @@ class ImportPlugin:
         os._exit(0)
 
 
-class _Waiting(ImportPlugin):
-    """The same in a pytest that has loaded its plugins, and stops there to be forked."""
-
-    def __init__(self, route: ImportRoute, tell: Say) -> None:
-        super().__init__(route.left_out)
-        self._route, self._tell = route, tell
-        self._parent = os.getpid()
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection(self, session: Any) -> None:
-        """Judge what can be judged from here, and end; in a fork, let pytest collect."""
-        if os.getpid() == self._parent:
-            self._route.judge_waiting(lambda say: self.go_on(session, say), self._tell)
-            os._exit(0)
-
-
 class ImportRoute:
     """Judges the mutants that a judge in memory has left over. ``answer`` is what that one said."""
 
     def __init__(
         self, order: Mapping[str, Any], sources: Sequence[Source], answer: Mapping[str, Any], say: Say
     ) -> None:
-        self._order, self._say = order, say
+        self._order, self._answer, self._say = order, answer, say
         self._sources = {source.shown: source for source in sources}
         self._place = Path(order["left"]).parent
         self.left_out: list[str] = answer["left out"]
@@ -123,35 +109,46 @@ class ImportRoute:
 
     def judge(self) -> None:
         """Say what becomes of each mutant, or that the unchanged program fails on this way."""
+        self._say_what_is_imported()
         if not self._left:
             return
-        # What pytest makes of the tests is compiled once, to a folder of our own, and read from there by all others.
-        sys.pycache_prefix = str(self._place / "bytecode")
-        for said in next(run_jobs([Job(self._wait, 0, _BASELINE_SECONDS)], 1)).said:
-            self._left.pop(said.get("judged", ""), None)
-        if not self._left:
-            return
+        self._compile_apart()
         if not self._is_green(self._from_the_start):
             self._say({"refused": [_REFUSED]})
             return
-        for ended in run_jobs(self._jobs(self._from_the_start), self._order["workers"]):
+        for ended in run_jobs(self._jobs(self._from_the_start, list(self._left.values())), self._order["workers"]):
             self._take(ended)
 
-    # In a pytest that waits
+    def judge_in(self, session: Any) -> dict[str, Any]:
+        """Judge the mutants of files that nothing has imported yet, in a pytest that is about to collect.
 
-    def _wait(self, tell: Say) -> None:
-        same_chance()
-        plugin = _Waiting(self, tell)
-        pytest.main(pytest_arguments(self._order["tests"]), plugins=[plugin, plugin.watch])
+        Return what is left, as this was given.
+        """
+        waiting = [each for each in self._left.values() if not self._is_imported(each)]
+        self._compile_apart()
+        plugin = ImportPlugin(self.left_out)
+        for each in (plugin, plugin.watch):
+            session.config.pluginmanager.register(each)
 
-    def judge_waiting(self, collect: Any, tell: Say) -> None:
-        """Judge the mutants of files that nothing has imported yet, and tell of each that it is judged."""
-        self._left = {each.id: each for each in self._left.values() if not self._is_imported(each)}
-        if not self._left or not self._is_green(collect):
-            return
-        for ended in run_jobs(self._jobs(collect), self._order["workers"]):
-            self._take(ended)
-            tell({"judged": ended.job.tag.id})
+        def collect(say: Say) -> None:
+            plugin.go_on(session, say)
+
+        if waiting and self._is_green(collect):
+            for ended in run_jobs(self._jobs(collect, waiting), self._order["workers"]):
+                self._take(ended)
+                del self._left[ended.job.tag.id]
+        return {**self._answer, "left": list(self._left)}
+
+    def _compile_apart(self) -> None:
+        # What pytest makes of the tests is compiled once, to a folder of our own, and read from there by all others.
+        sys.pycache_prefix = str(self._place / "bytecode")
+
+    def _say_what_is_imported(self) -> None:
+        """Say of mutants in files that this process has imported, such as those of pytest, that they are not run."""
+        for each in [*self._left.values()]:
+            if self._is_imported(each):
+                self._say({"verdict": "not run", "id": each.id, "route": "import", "note": IMPORTED})
+                del self._left[each.id]
 
     def _is_imported(self, mutant: Mutant) -> bool:
         return is_imported(real_path(str(self._sources[mutant.shown].path)))
@@ -177,8 +174,8 @@ class ImportRoute:
         ended = next(run_jobs([Job(run, 0, _BASELINE_SECONDS)], 1))
         return bool(ended.said) and ended.said[-1].get("survived") == self._tests
 
-    def _jobs(self, collect: Any) -> Iterator[Job]:
-        for each in self._left.values():
+    def _jobs(self, collect: Any, mutants: Sequence[Mutant]) -> Iterator[Job]:
+        for each in mutants:
             yield Job(partial(self._import, each, collect), *self._limits, each)
 
     def _import(self, mutant: Mutant, collect: Any, say: Say) -> None:
@@ -221,7 +218,7 @@ def is_imported(path: str) -> bool:
 def never_imported_anew(path: str, text: bytes) -> str:
     """Return why no test would meet this text of a file; empty if the tests import it."""
     if is_imported(path):
-        return "pytest or one of its plugins has imported the file before the tests do"
+        return IMPORTED
     try:
         compile(text, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
