@@ -272,6 +272,13 @@ def init(**given: Any) -> int:
     show_default=True,
     help="Runs of each machine, whose traces judge",
 )
+@click.option(
+    "--traces",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(),
+    help="Traces that judge beside saved failures and guards; repeatable",
+)
 @click.option("--matrix", is_flag=True, help="Let each trace of a machine judge each mutant, not only until one fails")
 @click.option(
     "-c", "--config", metavar="FILE", default="ordeal.toml", show_default=True, help="Where machines are named"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from ordeal._engine.mutation.machines.running import close_with_machines
 from ordeal._engine.mutation.mutants import CHIMP, Mutant, mutants_of
 from ordeal._engine.mutation.operators import PRESETS
 from ordeal._engine.mutation.source import Source
+from ordeal._engine.seed_corpus.corpus import SeedCorpus
+from ordeal._engine.storage.trace_file import Trace
 from ordeal.cli import terminal
-from ordeal.cli.mutation.machines import machine_options
+from ordeal.cli.mutation.machines import GUARDS, machine_options
 from ordeal.cli.mutation.mutate import operators_of, sources_of
 from ordeal.errors import ConfigError, OrdealError
 
@@ -37,11 +40,23 @@ def run(given: Mapping[str, Any]) -> int:
     )
     if closed.test and output is not None:
         _save(output, closed.test)
+    guard = _guarded(closed)
     if given["json"]:
-        terminal.write(json.dumps({"id": mutant.id, **msgspec.to_builtins(closed)}, indent=2) + "\n")
+        terminal.write(json.dumps({"id": mutant.id, **msgspec.to_builtins(closed), "guard": guard}, indent=2) + "\n")
     else:
         terminal.write("".join(f"{line}\n" for line in _lines(closed, output, pin=given["pin"])))
+        if guard:
+            terminal.write(one_line(f"kept as a judge of later mutants: {guard}") + "\n")
     return 0 if closed.test else 1
+
+
+def _guarded(closed: Closed) -> str:
+    """Keep the run of a test that kills, and return its file; nothing where it cannot be kept."""
+    if not (closed.trace and closed.test):
+        return ""
+    with suppress(OrdealError):
+        return str(SeedCorpus(GUARDS).save(Trace.from_json(closed.trace.encode())))
+    return ""
 
 
 def _named(name: str, sources: list[Source], operators: tuple[str, ...]) -> tuple[Source, Mutant]:

@@ -25,6 +25,9 @@ from ordeal.cli.mutation.progress import MutationProgress
 from ordeal.config import load_config_for
 from ordeal.errors import ConfigError
 
+#: Runs that fail on a mutant and pass on the program: they judge mutants, as saved failures do.
+GUARDS = ".ordeal/guards"
+
 
 def by_machines(
     given: Mapping[str, Any],
@@ -102,4 +105,5 @@ def machine_options(given: Mapping[str, Any], workers: int) -> MachineOptions:
         seed=given["seed"],
         workers=workers,
         matrix=given["matrix"],
+        saved=(config.report.corpus_dir, config.report.traces_dir, GUARDS, *given["traces"]),
     )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.unit._engine.mutation.machines import till
 
 from ordeal._engine.mutation.machines.closing import Closed
+from ordeal._engine.mutation.machines.traces import drawn
 from ordeal.cli import main
 from ordeal.cli.mutation import kill
 
@@ -38,6 +41,18 @@ def id_of(capsys: pytest.CaptureFixture[str]) -> str:
 def test_wrong_use(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mutate", "kill", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_run_of_a_test_that_kills_is_kept_to_judge(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said: list[dict[str, Any]] = []
+    drawn(f"{till.__name__}:Till", [till.__name__], runs=6, seconds=20, seed=1, say=said.append)
+    closed = Closed("killed", "no", "def test_it(): ...\n", 3, 10, 10, trace=said[0]["trace"])
+    monkeypatch.setattr(kill, "close_with_machines", lambda *_, **__: closed)
+    assert main(["mutate", "kill", id_of(capsys), "shop.py"]) == 0
+    (guard,) = (project / ".ordeal/guards").rglob("*.json")
+    assert f"kept as a judge of later mutants: {guard.relative_to(project)}\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

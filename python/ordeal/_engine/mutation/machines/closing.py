@@ -43,7 +43,7 @@ _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*|\[('[^'\\]*'|-?\d+)\])*")
 class Closed(msgspec.Struct, frozen=True):
     """What became of a survivor: ``killed``, ``pinned`` or ``open``, and the test with how often it was right.
 
-    ``why`` is what fails, what is pinned, or why there is nothing.
+    ``why`` is what fails, what is pinned, or why there is nothing; ``trace`` is the run that fails, as JSON.
     """
 
     how: str
@@ -53,6 +53,7 @@ class Closed(msgspec.Struct, frozen=True):
     failed: int = 0
     passed: int = 0
     searched: int = 0
+    trace: str = ""
 
 
 class Closing:
@@ -125,7 +126,8 @@ class Closing:
         with self._broken():
             test = generate_tests([small])
         why = f"{type(error).__name__}: {error}"
-        return self._verified(Closed("killed", why[:300], self._named(test, "kills"), len(recorder.steps)))
+        named, kept = self._named(test, "kills"), small.to_json().decode()
+        return self._verified(Closed("killed", why[:300], named, len(recorder.steps), trace=kept))
 
     def pinned(self, trace: Trace, step: int) -> Closed:
         """Write the shortest trace found whose last state differs, with that state as it is today."""

@@ -56,6 +56,7 @@ class Order(msgspec.Struct):
     seed: int
     workers: int
     matrix: bool = False
+    saved: tuple[str, ...] = ()
 
 
 class Refused(Exception):  # noqa: N818 - it is an answer: no verdict is possible
@@ -124,14 +125,22 @@ class Judge:
         loaded = {
             each["trace"]: (Trace.from_json(each["trace"].encode()), each["failed"]) for each in said if "trace" in each
         }
+        found: list[tuple[Trace, list[bool]]] = [(trace, [failed]) for trace, failed in loaded.values()]
+        # What was a failure once may pass today, to its last step.
+        known = {trace.content_hash() for trace, _ in found}
+        for trace in traces.saved(path, order.saved):
+            if trace.content_hash() not in known:
+                known.add(trace.content_hash())
+                found.append((trace, [False, True] if trace.failure else [False]))
         tapes, of_tape = [], []
-        for trace, failed in loaded.values():
-            tape = traces.tape_without_failure(trace, bench, failed=failed)
-            if tape is not None:
-                tapes.append(tape)
-                of_tape.append(trace)
+        for trace, ways in found:
+            for tape in (traces.tape_without_failure(trace, bench, failed=failed) for failed in ways):
+                if tape is not None:
+                    tapes.append(tape)
+                    of_tape.append(trace)
         measuring = Job(lambda say: traces.measured(bench, tapes, self._paths, self._live, say), 0, _MEASURING_SECONDS)
-        first, *good, last = _said(measuring, f"{path} cannot be replayed")
+        first, *whole, last = _said(measuring, f"{path} cannot be replayed")
+        good = [each for at, each in enumerate(whole) if not at or not _is_part(each, whole[at - 1], of_tape)]
         self._unsteady.append(first["unsteady"])
         if "reads" not in last or not good:
             raise Refused(f"no trace of {path} runs twice alike on the unchanged program")
@@ -149,7 +158,7 @@ class Judge:
             path,
             len(good),
             sum(each["steps"] for each in good),
-            len(loaded) - len(good),
+            len(found) - len(good),
             tuple(rule.name for rule in (*definition.initializers, *definition.rules)),
             tuple(fault.name for fault in bench.driver.faults),
             tuple(each.name for each in definition.invariants),
@@ -317,6 +326,11 @@ def _said(job: Job, problem: str) -> list[Message]:
     if raised or ended.signal or ended.is_late:
         raise Refused(f"{problem}: {raised or 'its process did not come to an end'}")
     return ended.said
+
+
+def _is_part(each: Message, before: Message, of_tape: list[Trace]) -> bool:
+    """Whether a tape is the one before it without the last step."""
+    return of_tape[each["tape"]] is of_tape[before["tape"]]
 
 
 def _cpu_seconds() -> float:

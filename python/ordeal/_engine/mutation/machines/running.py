@@ -27,7 +27,10 @@ _KILLER = "ordeal._engine.mutation.machines.kill_process"
 
 @dataclass(frozen=True)
 class MachineOptions:
-    """How machines judge: what they explore, how many runs of it, and whether each trace judges each mutant."""
+    """How machines judge: what they explore, how many runs of it, and whether each trace judges each mutant.
+
+    The traces in the folders ``saved`` judge as well.
+    """
 
     machines: tuple[str, ...]
     targets: tuple[str, ...] = ()
@@ -36,6 +39,7 @@ class MachineOptions:
     seed: int = 0
     workers: int = 1
     matrix: bool = False
+    saved: tuple[str, ...] = ()
 
 
 @dataclass
@@ -154,6 +158,7 @@ def _fields(sources: Sequence[Source], mutants: Sequence[Mutant], options: Machi
         "seed": options.seed,
         "workers": options.workers,
         "matrix": options.matrix,
+        "saved": options.saved,
     }
 
 

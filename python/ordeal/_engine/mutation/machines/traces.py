@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -25,6 +26,8 @@ from ordeal.explore import Explorer
 
 #: Different seeds lead into different parts of a machine.
 EXPLORATIONS = 3
+#: So many files of a folder are read.
+SAVED_MAX = 500
 
 Lines = set[tuple[str, int]]
 
@@ -66,6 +69,18 @@ def drawn(path: str, targets: Sequence[str], *, runs: int, seconds: float, seed:
         for trace in [*result.traces, *(failure.trace for failure in result.failures if failure.trace is not None)]:
             if trace.has_choices:
                 say({"trace": trace.to_json().decode(), "failed": trace.failure is not None})
+
+
+def saved(path: str, folders: Sequence[str]) -> Iterator[Trace]:
+    """Yield the traces of a machine in the files below some folders; what cannot be read is left alone."""
+    files = [file for folder in folders for file in sorted(Path(folder).rglob("*.json*"))[:SAVED_MAX]]
+    for file in files:
+        try:
+            trace = Trace.load(file)
+        except TraceError:
+            continue
+        if trace.test_class == path and trace.has_choices:
+            yield trace
 
 
 def tape_without_failure(trace: Trace, bench: Bench, *, failed: bool) -> _native.Tape | None:

@@ -11,7 +11,7 @@ from tests.unit._engine.mutation.machines import till
 from ordeal import _native
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines.bench import Bench
-from ordeal._engine.mutation.machines.traces import cheapest_first, drawn, measured, tape_without_failure
+from ordeal._engine.mutation.machines.traces import cheapest_first, drawn, measured, saved, tape_without_failure
 from ordeal._engine.mutation.swap import LiveFunctions
 from ordeal._engine.storage.trace_file import Trace
 
@@ -28,6 +28,16 @@ def test_drawn_traces_are_the_same_each_time_and_lose_the_step_that_fails(bench:
     less = tape_without_failure(trace, bench, failed=True)
     assert whole is not None
     assert less is None or len(less) == len(whole) - 1
+
+
+def test_saved_traces_of_the_machine_judge_and_damaged_files_do_not(tmp_path: Path) -> None:
+    said: list[dict[str, Any]] = []
+    drawn(f"{till.__name__}:Till", [till.__name__], runs=6, seconds=20, seed=1, say=said.append)
+    trace = Trace.from_json(said[0]["trace"].encode())
+    trace.save(tmp_path / "Till" / "seed-1.json")
+    (tmp_path / "seed-2.json").write_text("{")
+    assert [each.content_hash() for each in saved(f"{till.__name__}:Till", [str(tmp_path)])] == [trace.content_hash()]
+    assert list(saved("other:Till", [str(tmp_path), str(tmp_path / "gone")])) == []
 
 
 def test_what_is_measured_names_lines_and_reads(bench: Bench, tapes: list[_native.Tape]) -> None:
