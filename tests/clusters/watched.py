@@ -51,12 +51,16 @@ class Fleet:
             text=True,
         )
 
-    def running(self) -> dict[str, dict[str, object]]:
-        """Return the members that run, by name, as `ordeal fleet status` tells of them."""
+    def members(self) -> dict[str, dict[str, object]]:
+        """Return all members by name, as `ordeal fleet status` tells of them."""
         command = [*ORDEAL, "fleet", "status", "--json"]
         told = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False).stdout
-        found = json.loads(told)["members"] if told else {}
-        return {name: each for name, each in found.items() if each["state"] == "running"}
+        found: dict[str, dict[str, object]] = json.loads(told)["members"] if told else {}
+        return found
+
+    def running(self) -> dict[str, dict[str, object]]:
+        """Return the members that run."""
+        return {name: each for name, each in self.members().items() if each["state"] == "running"}
 
     def acknowledged(self) -> set[int]:
         """Return the edges that the store has."""

@@ -91,10 +91,14 @@ class RedisBackend(Backend):
                 client.set_retry(Retry(NoBackoff(), 1))
         except UnreachableError as error:
             backend.close()
+            if why := _refusal(error.__cause__, has_password=password is not None):
+                hint = "write `redis://:PASSWORD@HOST:6379/0`, with a user before the colon if there is one; in the "
+                hint += "environment variable ORDEAL_STORE nobody else sees it"
+                raise StoreError(f"the store {place} {why}", hint=hint) from error
             raise StoreError(
                 f"the store cannot be used: {error}",
-                hint="start the server (`redis-server`), or name the host, port, database and password of another, as "
-                "in `--store redis://:PASSWORD@HOST:6379/0`",
+                hint="start the server (`redis-server`), or name the host, port and database of another, as in "
+                "`--store redis://HOST:6379/0`",
             ) from error
         return backend
 
@@ -268,6 +272,13 @@ class RedisBackend(Backend):
             # trusted.
             self._client.connection_pool.disconnect()
             raise UnreachableError(f"{self._place}: answers as no Redis server does: {_said(error)}") from error
+
+
+def _refusal(error: BaseException | None, *, has_password: bool) -> str:
+    """Return how a server refused this user, empty if it did not. One without a password is told so in many words."""
+    if isinstance(error, redis.AuthenticationError):
+        return "refuses the password" if has_password else "asks for a password"
+    return "asks for a password" if str(error).startswith(("NOAUTH", "HELLO must be called")) else ""
 
 
 def _base_of(member: object) -> tuple[ShardName, int] | None:

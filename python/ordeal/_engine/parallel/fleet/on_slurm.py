@@ -139,6 +139,8 @@ def call(command: tuple[str, ...], *, store: str = "", text: str | None = None) 
         message = f"`{command[0]}` cannot be run: {error.strerror or error}"
         raise FleetError(message, hint="start the fleet where it is installed") from error
     if done.returncode:
-        message = f"`{command[0]}` failed: {one_line(done.stderr.strip() or str(done.returncode), limit=300)}"
+        # What went wrong comes last, after all that was tried.
+        said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        message = f"`{command[0]}` failed: {one_line(said[-1], limit=300)}"
         raise FleetError(message, hint=f"see that `{' '.join(command[:2])}` works in a shell")
     return done.stdout

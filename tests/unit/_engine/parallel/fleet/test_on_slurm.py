@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._engine.parallel.fleet.on_slurm import SlurmLauncher, script_of
+from ordeal._engine.parallel.fleet.launcher import FleetError
+from ordeal._engine.parallel.fleet.on_slurm import SlurmLauncher, call, script_of
 from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
 from ordeal.config.fleet_options import FleetConfig
 
@@ -19,6 +20,14 @@ def test_the_job_holds_no_password() -> None:
     assert "sesame" not in text
     assert "night" in text
     assert "--array=0-3" in text
+
+
+def test_what_went_wrong_is_the_last_that_a_command_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "squeue").write_text("#!/bin/sh\necho one way >&2\necho no configuration >&2\nexit 1\n")
+    (tmp_path / "squeue").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with pytest.raises(FleetError, match="`squeue` failed: no configuration$"):
+        call(("squeue",))
 
 
 def test_a_task_that_the_queue_no_longer_lists_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
