@@ -24,6 +24,7 @@
 #   make fuzz-files    give 10,000 damaged files of all kinds to the command line
 #   make test-nightly  the slow tests alone
 #   make test-clusters the fleets on clusters of Ray and Dask of this machine, in an environment of their own
+#   make test-ray      the fleets on Ray with two of its older versions
 #   make test-hypothesis  the tests of what depends on Hypothesis' inside, with its older versions
 #   make test-pythons  all Python tests with each other version of Python that is here
 #   make durations     run the Python tests and note which are slow, for the order of the next run
@@ -61,7 +62,7 @@ tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files))
 shell_scripts := $(shell grep -l -d skip '^\#!/bin/bash' tools/* .ci/run)
 
 .PHONY: demo test check nightly build lint format bench bench-full probes docs soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations accessibility wheels
-.PHONY: test-core test-python test-nightly test-clusters test-hypothesis test-pythons
+.PHONY: test-core test-python test-nightly test-clusters test-ray test-hypothesis test-pythons
 .PHONY: checks check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
 
 build: $(VENV)/stamp-build
@@ -133,6 +134,7 @@ accessibility: build build/axe/node_modules/axe-core/axe.min.js
 nightly: check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks docs
 	@$(MAKE) test-nightly
 	@$(MAKE) test-clusters
+	@$(MAKE) test-ray
 	@$(MAKE) test-hypothesis
 	@$(MAKE) test-pythons
 	@if command -v npm >/dev/null && command -v chromium >/dev/null; then $(MAKE) accessibility; fi
@@ -252,6 +254,12 @@ test-nightly: build
 # Members start as `python -m ordeal` of this environment, which has the build of the other one.
 test-clusters: build build/clusters-venv/stamp
 	@build/clusters-venv/bin/python -m pytest --quiet -m nightly tests/clusters
+
+# Two minor versions of Ray before the newest, with which all tests of clusters run.
+ray_versions := 2.58.1 2.59.0
+
+test-ray: build build/clusters-venv/stamp
+	@for version in $(ray_versions); do tools/test-ray $$version build/clusters-venv; done
 
 # The oldest version of Hypothesis that is supported, and one between it and the newest, which all other tests run with.
 hypothesis_versions := 6.140.3 6.160.0

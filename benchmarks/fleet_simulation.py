@@ -8,8 +8,8 @@ round trip takes its time on the network, then on the one processor of the serve
 what commands, fields and bytes cost there is measured on a Redis server that is started for this. What members and
 their launcher say beside the store (`ordeal fleet status` shows it) is simulated, too. The corpus is distilled first.
 
-Of a large fleet, --real members run the protocol and see the shards of all; each of the others does what a member of
-these did last, and publishes what it finds. With --relay N, a fleet is simulated in which one process on each host
+Up to --real members, all run the protocol. Of more, a hundred do, and see the shards of all; each of the others does what
+a member of these did last, and publishes what it finds. With --relay N, a fleet is simulated in which one process on each host
 looks for N members.
 
 --check starts 32 members for real, as processes of this machine that do little, and compares what the server was asked
@@ -54,6 +54,10 @@ NETWORK_BYTES = 10e9 / 8
 #: From a member to the server, in seconds, in a data centre.
 ONE_WAY_SECONDS = 0.25e-3
 SHARE = 0.95
+#: How many members run the protocol where all would be too many for this machine.
+SAMPLE = 100
+#: A member has one connection to the store, and one to say how it is.
+CONNECTIONS = 2
 #: How far the simulation may be from real members.
 WITHIN = 0.2
 HEADER = [
@@ -339,9 +343,10 @@ def costs(url: str) -> Costs:
 
 def row(members: int, options: argparse.Namespace, costs: Costs, load: Load, relay: int = 1) -> list[str]:
     """A line of the table. With a relay, as many look as there are hosts, and what all found goes through them."""
-    fleet = simulated(max(1, members // relay), options.real, options.seconds, costs, load)
+    count = max(1, members // relay)
+    fleet = simulated(count, count if count <= options.real else SAMPLE, options.seconds, costs, load)
     server, seconds = fleet.server, options.seconds
-    connections = (2 * members if relay == 1 else members // relay) + 4
+    connections = CONNECTIONS * count
     used = {
         "connections": connections / CLIENTS_MAX,
         "network": server.bytes / seconds / NETWORK_BYTES,
@@ -482,7 +487,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=60.0, help="how long the fleet works, by its own clock (60)")
     parser.add_argument("--members", type=int, nargs="*", default=[10, 100, 1_000, 10_000, 100_000])
-    parser.add_argument("--real", type=int, default=1000, help="of more members, so many run the protocol (1000)")
+    parser.add_argument("--real", type=int, default=1000, help="up to so many, all members run the protocol (1000)")
     parser.add_argument("--relay", type=int, nargs="*", default=[], help="and with a relay for so many members")
     parser.add_argument("--corpus", type=int, default=1000, help="how many entries there are at first (1000)")
     parser.add_argument("--check", action="store_true", help="compare with real members")

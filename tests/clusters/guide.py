@@ -16,4 +16,11 @@ def commands() -> list[list[str]]:
     text = GUIDE.read_text(encoding="utf-8")
     found = [each for block in _BLOCK.findall(text) for each in _COMMAND.findall(block)]
     found += re.findall(r"`(ordeal (?:explore|fleet|seeds) [^`]*)`", text)
-    return [shlex.split(each)[1:] for each in found]
+    # The end of a text that another shell is given is no part of the command.
+    return [shlex.split(each.rstrip('" ') if each.count('"') % 2 else each)[1:] for each in found]
+
+
+def blocks(heading: str) -> list[str]:
+    """Return the shell blocks below a heading, up to the next one."""
+    _, _, rest = GUIDE.read_text(encoding="utf-8").partition(f"\n## {heading}\n")
+    return _BLOCK.findall(rest.partition("\n## ")[0])

@@ -1,4 +1,4 @@
-"""What `kubectl` and the controller of indexed jobs do, for a test without a cluster: pods are processes of this machine.
+"""What `kubectl` and the controller of indexed jobs do, for a test without a cluster: pods are processes here.
 
 usage: python kubernetes.py STATE kubectl's words...; STATE is a folder, with secrets in `secret-NAME-KEY`
 

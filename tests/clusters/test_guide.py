@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
 import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from tests.clusters import engines, guide, project
+import redis
+from tests.clusters import engines, guide, kubernetes, project, slurm
 from tests.clusters.watched import ORDEAL, Fleet
-from tests.unit.samples.stores import running_server
+from tests.unit.samples.stores import SERVER_PLACES, free_port, running_server
 
 pytestmark = pytest.mark.nightly
 SECONDS = "8"
@@ -62,3 +67,102 @@ def test_a_fleet_as_in_the_guide_finds_the_bug_and_tells_of_it(place: str, tmp_p
         code, said = call(["seeds", "pull"])
         assert code == 1
         assert "1 known" in said
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of programs that come first: `ordeal`, and an `ssh` whose hosts are this one."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name, text in (
+        ("ordeal", f'exec "{sys.executable}" -m ordeal "$@"'),
+        ("ssh", 'cd "$HOME" && exec sh -c "$2"'),
+    ):
+        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}:/usr/sbin:/sbin")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return programs
+
+
+def run(text: str, folder: Path) -> str:
+    done = subprocess.run(["bash", "-c", text], cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    return done.stdout + done.stderr
+
+
+def test_four_shells_share_a_folder(shell: Path, tmp_path: Path) -> None:
+    folder = project.write(tmp_path / "myapp")
+    said = run(re.sub("explore -v", f"explore -v --max-time {SECONDS}", guide.blocks("A few shells")[0]), folder)
+    assert said.count("1 FAILURE:") == 4, said
+    assert (folder / ".ordeal/store").is_dir()
+
+
+def test_shells_of_other_machines_share_a_server(shell: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write(tmp_path / "myapp")
+    port = free_port()
+    monkeypatch.setenv("PASSWORD", "sesame")
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}:{SERVER_PLACES}")
+    text = guide.blocks("A few shells")[1].replace("0.0.0.0", f"127.0.0.1 --port {port} --dir {tmp_path}")
+    text = re.sub(r"\$\(hostname\):\d+", f"127.0.0.1:{port}", text).replace("--max-time 3600", f"--max-time {SECONDS}")
+    spying = subprocess.Popen(
+        "while sleep 0.2; do ps -eo args; done",
+        shell=True,
+        stdout=(tmp_path / "spied").open("wb"),
+        start_new_session=True,
+    )
+    try:
+        said = run(text, tmp_path)
+    finally:
+        os.killpg(spying.pid, signal.SIGKILL)
+        spying.wait()
+        redis.Redis(port=port, password="sesame").shutdown(nosave=True)
+    assert said.count("1 FAILURE:") == 3, said
+    assert "sesame" not in said
+    seen = (tmp_path / "spied").read_text(errors="replace")
+    assert "ordeal explore" in seen
+    assert "sesame" not in seen
+
+
+@pytest.mark.skipif(bool(slurm.missing()), reason="needs the Debian packages slurm-wlm and munge")
+def test_the_jobs_of_slurm(shell: Path, tmp_path: Path) -> None:
+    folder = project.write(tmp_path / "project")
+    with TemporaryDirectory(prefix="oc") as place, slurm.running(Path(place) / "c") as cluster:
+        environment = cluster.environment | {"ORDEAL_STORE": f"dir://{tmp_path}/store"}
+        (words,) = of_place("slurm")
+        done = subprocess.run(
+            [*ORDEAL, *shortened(words, "slurm", "2")],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1, done.stderr
+        assert "fleet of 2 members" in done.stdout
+        script = folder / "job.sh"
+        (text,) = guide.blocks("Slurm")
+        text = text.replace("0-31", "0-1").replace("per-task=4", "per-task=1").replace("6600", SECONDS)
+        script.write_text(text.replace("srun ", "srun --mpi=none "))
+        subprocess.run(["sbatch", "--wait", str(script)], cwd=folder, env=environment, check=True, timeout=240)
+        # Each task ends with 1, for what it found.
+        logs = [path.read_text() for path in folder.glob("slurm-*.out")]
+        assert [log.count("1 FAILURE:") for log in logs] == [1, 1], logs
+
+
+def test_the_job_of_kubernetes(shell: Path, tmp_path: Path) -> None:
+    kubernetes.install(shell, tmp_path / "cluster")
+    (tmp_path / "redis").mkdir()
+    with running_server(tmp_path / "redis") as server:
+        fleet = Fleet(project.write(tmp_path / "project"), server.url, tmp_path / "state")
+        (words,) = of_place("kubernetes")
+        done = subprocess.run(
+            [*ORDEAL, *shortened(words, "kubernetes", "2")],
+            cwd=fleet.folder,
+            env=fleet.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1, done.stderr
+        assert "fleet of 2 members" in done.stdout

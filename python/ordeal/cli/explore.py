@@ -108,7 +108,7 @@ def termination_interrupts() -> Iterator[None]:
 def _effective(config: OrdealConfig, given: Mapping[str, object], flags: ExploreFlags) -> ExplorationOptions:
     """Return the options of each class, before its own entry is applied."""
     options = override(exploration_options(config, confirm_fresh=True), given)
-    own_store = os.environ.get(STORE_VARIABLE) if options.on and not given["store"] else None
+    own_store = os.environ.get(STORE_VARIABLE) if options.isolate and not given["store"] else None
     return dataclasses.replace(
         options,
         # What this person has set, perhaps with a password, goes before what all share.

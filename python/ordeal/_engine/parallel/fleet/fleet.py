@@ -325,11 +325,12 @@ class Fleet:
         silent = [number for number in self._attempts if not self._record(number)]
         if failed and len(failed) + len(silent) == outcome.members:
             record = next(iter(failed.values()))
-            raise FleetError(
-                f"no member could explore: {text_of(record, 'error')}",
-                hint=one_line(text_of(record, "hint"))
-                or f"`ordeal fleet logs {shown_address(self._plan.store)}` says more",
-            )
+            error, hint = text_of(record, "error"), one_line(text_of(record, "hint"))
+            hint = hint or f"`ordeal fleet logs {shown_address(self._plan.store)}` says more"
+            if "ModuleNotFoundError" in error:
+                # Here it could be imported.
+                hint = f"install what is missing where the members run, as on {text_of(record, 'host')}; there {hint}"
+            raise FleetError(f"no member could explore: {error}", hint=hint)
         if len(silent) == outcome.members and not outcome.interrupted and not outcome.trouble:
             raise FleetError(
                 f"none of {counted(outcome.members, 'member')} reached the store"

@@ -89,7 +89,7 @@ class RayLauncher(Launcher):
         except Exception as error:
             # Ray raises errors of many types, also for another version of Python or Ray.
             raise FleetError(
-                f"the Ray cluster at {self._host}:{self._port} cannot be used: {one_line(str(error), limit=400)}",
+                f"the Ray cluster at {self._host}:{self._port} cannot be used: {last_line(error)}",
                 hint="use the same versions of Python and Ray here and there, and see that the head is not overloaded",
             ) from error
 

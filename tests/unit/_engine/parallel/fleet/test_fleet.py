@@ -60,6 +60,18 @@ def test_what_no_member_could_explore_is_an_error(tmp_path: Path) -> None:
     assert caught.value.hint == "install it"
 
 
+def test_what_is_missing_where_members_run_is_to_be_installed_there(tmp_path: Path) -> None:
+    said = {
+        "state": "failed",
+        "error": "importing `shop` raised ModuleNotFoundError: x",
+        "hint": "look",
+        "host": "node7",
+    }
+    with pytest.raises(FleetError, match="ModuleNotFoundError: x") as caught:
+        Fleet(plan_in(tmp_path), launcher=Scripted(f"dir://{tmp_path}", said)).run()
+    assert caught.value.hint == "install what is missing where the members run, as on node7; there look"
+
+
 def test_why_no_member_started_is_said(tmp_path: Path) -> None:
     class Silent(Scripted):
         def start(self, task: Task, number: int, attempt: int) -> None:
