@@ -257,13 +257,19 @@ def _steps(view: TraceView) -> dict[str, Any]:
         if values["role"] or values["differences"] or values["passing"]:
             values["is_empty"] = False
         if len(view.steps) > LONG_STEPS:
+            values["marks"] = _few(values["marks"])
             values["new_lines"] = values["new_lines"][:3]
             values["changes"] = values["changes"][:10]
             values["differences"] = values["differences"][:5]
         left -= sum(len(row["path"]) + len(row["text"]) + 60 for row in values["state"])
         steps.append(values)
     start = [{"path": path, "text": text} for path, text in list(view.start.items())[:STATE_ROWS_MAX]]
-    return {"steps": steps, "lanes": list(shown.values()), "start": start if steps else []}
+    return {
+        "steps": steps,
+        "is_long": len(view.steps) > LONG_STEPS,
+        "lanes": list(shown.values()),
+        "start": start if steps else [],
+    }
 
 
 class _Beside:
@@ -337,7 +343,7 @@ def _step(step: StepView, lanes: Mapping[str, str], state: Mapping[str, str], de
         "changes_more": max(0, len(changes) - CHANGES_MAX),
         "output": step.output,
         "new_lines": [{"place": f"{each.file}:{each.line}", "code": each.code} for each in step.new_lines],
-        "new_lines_title": f"{len(step.new_lines) + step.new_lines_more} lines run for the first time in this trace",
+        "new_lines_title": f"{counted(len(step.new_lines) + step.new_lines_more, 'line')} run for the first time in this trace",
         "state": [{"path": path, "text": text, "changed": path in changed} for path, text in rows[:STATE_ROWS_MAX]],
         "state_more": max(0, len(rows) - STATE_ROWS_MAX),
     }
@@ -370,6 +376,13 @@ def _marks(step: StepView, decided: bool) -> list[dict[str, str]]:
     if step.new_lines:
         marks.append(("", counted(len(step.new_lines) + step.new_lines_more, "new line")))
     return [{"kind": kind, "text": text} for kind, text in marks]
+
+
+def _few(marks: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Return the marks with those of no colour as one."""
+    plain = [mark["text"] for mark in marks if not mark["kind"]]
+    coloured = [mark for mark in marks if mark["kind"]]
+    return [*coloured, *([{"kind": "", "text": ", ".join(plain)}] if plain else [])]
 
 
 def call_text(step: StepView, *, limit: int = 300) -> str:

@@ -316,6 +316,21 @@ def test_three_findings_are_small_and_so_is_a_long_trace() -> None:
     assert len(long.encode()) < 2_000_000
 
 
+def test_a_long_trace_has_few_elements_and_all_of_the_text() -> None:
+    texts = view("seen", 1_000)
+    long = Tags(render_page(document(result(failure())), views={"5ad946": texts}))
+    # A page opens as fast as it has few elements: no tables, and nothing to open inside of a step.
+    assert sum(long.tags.values()) < 30_000
+    assert long.tags["details"] < 1_020
+    assert long.tags["table"] < 10
+    said = " ".join("".join(long.texts).split())
+    for text in ("Drew seen", "Fault fired: seen", "Swallowed: seen raised at seen", "seen: absent \u2192 seen"):
+        assert text in said
+    assert "seen2: seen \u2192 gone" in said
+    assert "more: seen; absent in the passing run" in said
+    assert "1 line run for the first time in this trace: seen:1 seen" in said
+
+
 def test_of_ten_thousand_findings_most_are_rows() -> None:
     shown = result(*[failure("a failure like many", id=f"{number:06x}") for number in range(10_000)])
     page = render_page(document(shown))
