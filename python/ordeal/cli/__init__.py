@@ -35,7 +35,9 @@ _COMMANDS = {
     "mutate": "Break a program, and say which breaks no test notices",
     "replay": "Run a saved failure again, shrink it, write it as plain Python",
     "report": "Make a page of a run, or a report in another format; compare two",
+    "schema": "Print the JSON Schema of the settings, or of a file of a run",
     "seeds": "Replay the saved failures (seeds), and say which still fail",
+    "view": "Make the page of a saved failure, and open it",
 }
 
 

@@ -75,7 +75,7 @@ def bisect(**given: Any) -> int:
 
     Replays the failure at commits between the two, in a worktree of its own.
     """
-    return _run("bisect", given)
+    return _run("saved.bisect", given)
 
 
 @click.command(
@@ -370,7 +370,7 @@ def replay(**given: Any) -> int:
     ID is what a report prints, or the beginning of it; FILE is a trace or a seed. Without either, the last failure that
     was saved runs again.
     """
-    return _run("replay", given)
+    return _run("saved.replay", given)
 
 
 @click.command(
@@ -401,6 +401,20 @@ def report(**given: Any) -> int:
 
 
 @click.command(
+    name="schema",
+    epilog="Exit code: 0, 2 for wrong use.",
+    **_SETTINGS,
+)
+@click.argument("name", metavar="config|event|report|status")
+def schema(**given: Any) -> int:
+    """Print the JSON Schema of the settings, or of a file of a run.
+
+    config is that of ordeal.toml, for editors; event, report and status are those of the files in .ordeal/runs.
+    """
+    return _run("schema", given)
+
+
+@click.command(
     name="seeds",
     epilog="Exit code: 1 when a seed fails, as recorded or differently, 0 when none does, 2 for wrong use, "
     "also for a seed whose class cannot be imported.",
@@ -426,9 +440,33 @@ def seeds(**given: Any) -> int:
     return _run("seeds", given)
 
 
+@click.command(
+    name="view",
+    epilog="Exit code: 0, 2 for wrong use, or for a trace that cannot be read or does not fail.",
+    **_SETTINGS,
+)
+@click.argument("trace", metavar="[ID|FILE]", required=False, type=click.Path())
+@click.option("--no-browser", is_flag=True, help="Only print the path of the page")
+@click.option(
+    "-o",
+    "--output",
+    metavar="PATH",
+    type=click.Path(),
+    help="File of the page [default: .ordeal/report/failure-ID.html]",
+)
+def view(**given: Any) -> int:
+    """Make the page of a saved failure, and open it.
+
+    Runs the failure again, and shows each step, when it was decided, and what of it matters. ID is what a report
+    prints, or the beginning of it; FILE is a trace or a seed. Without either, it is the last failure that was saved.
+    """
+    return _run("saved.view", given)
+
+
 _ALL: tuple[click.Command, ...] = (
     *(benchmark, bisect, catalog, chimp, completion, dashboard),
-    *(doctor, explore, init, mutate, replay, report, seeds),
+    *(doctor, explore, fleet, init, mutate, replay, report),
+    *(schema, seeds, view),
 )
 
 

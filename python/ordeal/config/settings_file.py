@@ -69,7 +69,7 @@ def load_config_for(class_paths: Sequence[str], path: str | Path | None) -> Orde
     """
     if not class_paths:
         if path is None and not Path(DEFAULT_PATH).exists():
-            hint = f"name a class: `ordeal explore {CLASS_PATH.example}`, or create the file with a `[[tests]]` entry"
+            hint = f"run `ordeal init` to create one, or name a class: `ordeal explore {CLASS_PATH.example}`"
             raise refusal(f"config file not found: {DEFAULT_PATH}", hint)
         return load_config(DEFAULT_PATH if path is None else path)
     if path is None and not Path(DEFAULT_PATH).exists():
@@ -90,7 +90,7 @@ def _read(path: Path) -> str:
             raise refusal(f"config file is larger than {SIZE_MAX} bytes: {path}", "name the settings file of ordeal")
         return data.decode("utf-8-sig")
     except FileNotFoundError:
-        hint = "create it with a `[[tests]]` entry, or name another file with `--config PATH`"
+        hint = "run `ordeal init` to create one, or name a file with `--config PATH`"
         raise refusal(f"config file not found: {path}", hint) from None
     except IsADirectoryError:
         hint = f"name a file, for example `--config {path / DEFAULT_PATH}`"

@@ -116,7 +116,7 @@ def _main() -> None:
     from hypothesis import strategies as st  # noqa: PLC0415
 
     import ordeal.cli.explore  # noqa: PLC0415
-    import ordeal.cli.replay  # noqa: F401, PLC0415
+    import ordeal.cli.saved.replay  # noqa: F401, PLC0415
 
     # What Hypothesis knows of Unicode it computes in seconds, unless it finds it in a folder of the project.
     st.text().validate()

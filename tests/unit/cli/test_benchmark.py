@@ -467,7 +467,7 @@ class TestWrongUse:
             (
                 ["-c", "missing.toml"],
                 "config file not found: missing.toml",
-                "create it with a `[[tests]]` entry, or name another file with `--config PATH`",
+                "run `ordeal init` to create one, or name a file with `--config PATH`",
             ),
             (["--worker", "3"], "no option named `--worker`", "did you mean `--max-workers`?"),
         ],

@@ -290,7 +290,7 @@ class TestOptions:
             (
                 ["-c", "missing.toml"],
                 "config file not found: missing.toml",
-                "create it with a `[[tests]]` entry, or name another file with `--config PATH`",
+                "run `ordeal init` to create one, or name a file with `--config PATH`",
             ),
             (
                 ["-c", "."],

@@ -318,7 +318,7 @@ class TestFile:
         with pytest.raises(ConfigError) as caught:
             load_config("other.toml")
         assert caught.value.message == "config file not found: other.toml"
-        assert caught.value.hint == "create it with a `[[tests]]` entry, or name another file with `--config PATH`"
+        assert caught.value.hint == "run `ordeal init` to create one, or name a file with `--config PATH`"
 
     def test_directory(self) -> None:
         Path("folder").mkdir()

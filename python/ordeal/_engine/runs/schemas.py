@@ -1,4 +1,4 @@
-"""The JSON Schemas of the files of a run, made from the types that write and read them."""
+"""The JSON Schemas of the settings file and of the files of a run, made from the types that write and read them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import msgspec
 
 from ordeal._engine.runs.events import AnyEvent, RunStatus
 from ordeal._engine.runs.report import ReportDocument
+from ordeal.config.schema import config_schema
 
 
 def schemas() -> dict[str, dict[str, Any]]:
     """Return the schemas by their names in the reference."""
     kinds: dict[str, Any] = {"event": AnyEvent, "report": ReportDocument, "status": RunStatus}
-    return {name: msgspec.json.schema(kind) for name, kind in kinds.items()}
+    return {"config": config_schema(), **{name: msgspec.json.schema(kind) for name, kind in kinds.items()}}

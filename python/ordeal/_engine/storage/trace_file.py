@@ -45,6 +45,7 @@ _GZIP_FRAME = 16
 #: The mode that programs usually request for a new file.
 NEW_FILE_MODE = 0o666
 WRITERS = ("ordeal", "hypothesis", "python")
+_DAMAGED = "name a trace or a seed as `ordeal explore` saved it"
 
 ChoiceValue = bool | int | float | str | bytes
 
@@ -268,8 +269,12 @@ class Trace:
                 hint="name a file of the traces that `ordeal explore` has saved",
             ) from error
         except (ValueError, zlib.error) as error:
-            raise TraceError(f"cannot read trace {target}: {error}") from error
-        return cls.from_json(data, where=str(target))
+            raise TraceError(f"cannot read trace {target}: {error}", hint=_DAMAGED) from error
+        try:
+            return cls.from_json(data, where=str(target))
+        except TraceError as error:
+            error.hint = error.hint or _DAMAGED
+            raise
 
 
 def _unpacked(data: bytes, suffix: str) -> bytes:

@@ -17,6 +17,8 @@ _TRIED = (0, 1, 2, 3, 5, 10, 30, 100, 1_000, 1_000_000, 2**40, -1, -2, -5, -30, 
 #: So many other values must have been possible for a statement.
 OTHERS_MIN = 2
 BISECTIONS_MAX = 48
+#: So many values that pass among more that fail are named.
+EXCEPTIONS_MAX = 3
 
 
 def variations(
@@ -103,6 +105,8 @@ def _said(fails: Callable[[int], tuple[int, bool] | None], value: int, *, is_num
         return f"must be {_border(fails, passing[-1], failing[0])} or more"
     if failing[-1] < passing[0]:
         return f"must be {_border(fails, passing[0], failing[-1])} or less"
+    if len(passing) <= EXCEPTIONS_MAX < len(failing):
+        return f"may be anything but {' or '.join(map(str, passing))}: {len(failing) - 1} other values fail alike"
     return ""
 
 

@@ -124,11 +124,11 @@ def _command(failure: Row) -> str:
 def _origin(failure: Row) -> list[dict[str, str]]:
     rows = [
         ("Found in", f"run {failure['run_id']}" if failure["run_id"] else "the replay of a seed"),
-        ("Seen in", counted(failure["count"], "run")),
+        ("Seen in", counted(failure["count"], "run") if failure["count"] else ""),
         ("Id", failure["id"]),
         ("Bucket", failure["bucket"]),
         ("Trace", failure.get("trace_path")),
-        ("Seed", failure.get("seed_path")),
+        ("Seed", failure.get("seed_path") if failure.get("seed_path") != failure.get("trace_path") else ""),
     ]
     return [{"what": what, "value": str(value)} for what, value in rows if value]
 

@@ -32,6 +32,15 @@ def render_page(
     document: Mapping[str, Any], *, views: Mapping[str, TraceView] | None = None, events: Iterable[Event] = ()
 ) -> str:
     """Return the page of a report. ``views`` are the recorded traces by the ids of their failures."""
+    markup = importlib.import_module("markupsafe").Markup
+    values = page_values(document, views or {}, list(events))
+    for shown in values["classes"]:
+        shown["chart"] = markup(shown["chart"])
+    return render("page.html", values)
+
+
+def render(template: str, values: Mapping[str, Any]) -> str:
+    """Return the page that a template makes of values, all of whose texts stay texts."""
     jinja = importlib.import_module("jinja2")
     environment = jinja.Environment(
         loader=jinja.FileSystemLoader(TEMPLATES),
@@ -40,12 +49,8 @@ def render_page(
         lstrip_blocks=True,
         undefined=jinja.StrictUndefined,
     )
-    markup = importlib.import_module("markupsafe").Markup
-    values = page_values(document, views or {}, list(events))
-    for shown in values["classes"]:
-        shown["chart"] = markup(shown["chart"])
-    style = (TEMPLATES / "style.css").read_text("utf-8")
-    page: str = environment.get_template("page.html").render(values, style=markup(style))
+    style = importlib.import_module("markupsafe").Markup((TEMPLATES / "style.css").read_text("utf-8"))
+    page: str = environment.get_template(template).render(values, style=style)
     return page.strip() + "\n"
 
 

@@ -18,11 +18,12 @@ class Account(RuleBasedStateMachine):
         most=st.integers(-500, 500),
         exact=st.integers(0, 40),
         free=st.integers(),
+        but=st.integers(-20, 20),
         item=st.sampled_from("abcdef"),
         name=st.text(),
     )
-    def check(self, least: int, most: int, exact: int, free: int, item: str, name: str) -> None:
-        assert not (least >= 137 and most <= 20 and exact == 7)
+    def check(self, least: int, most: int, exact: int, free: int, but: int, item: str, name: str) -> None:
+        assert not (least >= 137 and most <= 20 and exact == 7 and but not in (0, 1))
 
 
 def said(seconds: float) -> dict[str, str]:
@@ -41,6 +42,7 @@ def test_thresholds_values_that_must_be_and_those_that_do_not_matter() -> None:
     assert found["least"] == "must be 137 or more"
     assert found["most"] == "must be 20 or less"
     assert found["exact"].startswith("must be 7: none of ")
+    assert found["but"].startswith("may be anything but 0 or 1: ")
     assert found["free"].startswith("may be anything: ")
     assert found["item"].startswith("may be anything: ")
     assert "name" not in found

@@ -1,6 +1,6 @@
 """One step of ``ordeal bisect``: replays a trace in the folder that git has checked out.
 
-usage: python -m ordeal.cli.bisect_step TRACE FOLDER, where FOLDER is where ordeal runs, below the current one.
+usage: python -m ordeal.cli.saved.bisect_step TRACE FOLDER, where FOLDER is where ordeal runs, below the current one.
 Exit code: 1 if it fails as recorded, 0 if it does not fail, 125 if that cannot be told.
 """
 

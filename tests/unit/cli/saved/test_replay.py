@@ -20,7 +20,7 @@ import pytest
 from ordeal.explore import Explorer
 from ordeal.trace import Trace
 
-from .conftest import Run
+from ..conftest import Run
 
 MACHINES = """\
     import hypothesis.strategies as st
@@ -306,16 +306,16 @@ def write_bad_files() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "hint"),
     [
-        (["truncated.json"], "truncated.json is not JSON that can be read: ", None),
-        (["edited.json"], "edited.json is damaged: its checksum does not fit its content", None),
+        (["truncated.json"], "truncated.json is not JSON that can be read: ", "name a trace"),
+        (["edited.json"], "edited.json is damaged: its checksum does not fit its content", "name a trace"),
         (["later.json"], "later.json has version 2; this ordeal reads version 1", "read it with the ordeal that wrote"),
-        (["binary.json"], "binary.json is not UTF-8: ", None),
-        (["deep.json"], "deep.json nests lists or objects too deeply", None),
-        (["long.json"], "long.json holds 10000002 values; at most 4000000 are read", None),
-        (["hostile.json.zst"], "cannot read trace hostile.json.zst: ", None),
-        (["half.json.gz"], "cannot read trace half.json.gz: the gzip file is cut off", None),
+        (["binary.json"], "binary.json is not UTF-8: ", "name a trace"),
+        (["deep.json"], "deep.json nests lists or objects too deeply", "name a trace"),
+        (["long.json"], "long.json holds 10000002 values; at most 4000000 are read", "name a trace"),
+        (["hostile.json.zst"], "cannot read trace hostile.json.zst: ", "name a trace"),
+        (["half.json.gz"], "cannot read trace half.json.gz: the gzip file is cut off", "name a trace"),
         (["gone.json"], "cannot read trace gone.json: No such file or directory", "name a file of the traces"),
-        (["machines.py"], "machines.py is not JSON", None),
+        (["machines.py"], "machines.py is not JSON", "name a trace"),
         ([], "no failure is saved here", "`ordeal explore` saves those that it finds"),
         (["0123"], "no saved failure has the id `0123`", "nothing is saved here"),
         (["trace.json", "--plain", "-", "--json"], "`--plain -` and `--json` both write to stdout", "write `--plain F"),

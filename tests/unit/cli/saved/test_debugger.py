@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ordeal.cli.debugger import can_debug, post_mortem
+from ordeal.cli.saved.debugger import can_debug, post_mortem
 
 
 def run_in(module: str, body: str, **names: Any) -> Any:

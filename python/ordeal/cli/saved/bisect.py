@@ -15,7 +15,7 @@ from ordeal._engine.formatting import one_line
 from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._report.formats.document import line
 from ordeal.cli import terminal
-from ordeal.cli.bisect_step import FAILS, PASSES
+from ordeal.cli.saved.bisect_step import FAILS, PASSES
 from ordeal.cli.folders import corpus_folders, traces_folders
 from ordeal.errors import ConfigError
 
@@ -30,7 +30,7 @@ def run(given: Mapping[str, Any]) -> int:
         # Another commit may have another trace of that name, or none.
         kept = Path(place, "trace.json")
         shutil.copyfile(trace, kept)
-        command = [sys.executable, "-m", "ordeal.cli.bisect_step", str(kept), str(folder)]
+        command = [sys.executable, "-m", "ordeal.cli.saved.bisect_step", str(kept), str(folder)]
         terminal.say(f"Replaying {one_line(str(given['trace']))} between {good[:12]} and {bad[:12]} ...")
         _check_end(tree, bad, command, wanted=FAILS, what="the later one, where it must fail")
         _check_end(tree, good, command, wanted=PASSES, what="the earlier one, where it must not fail")

@@ -6,7 +6,7 @@ import pytest
 
 from ordeal._engine.replay.replayer import ShrinkProgress
 from ordeal.cli import terminal
-from ordeal.cli.shrink_line import ShrinkLine
+from ordeal.cli.saved.shrink_line import ShrinkLine
 
 
 class Time:
@@ -18,7 +18,7 @@ class Time:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Time:
     found = Time()
-    monkeypatch.setattr("ordeal.cli.shrink_line.monotonic", lambda: found.now_s)
+    monkeypatch.setattr("ordeal.cli.saved.shrink_line.monotonic", lambda: found.now_s)
     return found
 
 

@@ -1,0 +1,49 @@
+"""``ordeal view``: makes the page of a saved failure, step by step and why, and opens it in a browser."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ordeal._engine.execution.class_path import trust_settings
+from ordeal._engine.seed_corpus.lookup import find_failure
+from ordeal._engine.storage.trace_file import Trace, write_atomically
+from ordeal._engine.trace_view.recording import record_view
+from ordeal._report.html.trace_page import render_trace
+from ordeal.cli import terminal
+from ordeal.cli.folders import corpus_folders, traces_folders
+from ordeal.config import DEFAULT_PATH, ReportConfig
+from ordeal.errors import ConfigError
+from ordeal.result.failure import failure_id
+
+
+def run(given: Mapping[str, Any]) -> int:
+    """Write the page, print its path, and open it where somebody sits before a screen. Return the exit code."""
+    trust_settings(Path(DEFAULT_PATH))
+    path = find_failure(given["trace"], traces_folders(), corpus_folders())
+    trace = Trace.load(path)
+    if trace.failure is None:
+        raise ConfigError(f"the trace {path} does not fail", hint="name a failure: `ordeal replay` runs any trace")
+    name = f"failure-{failure_id(trace.failure.bucket)}.html"
+    target = Path(given["output"]) if given["output"] is not None else Path(ReportConfig().report_dir, name)
+    terminal.say("Recording each step, and why it fails...")
+    page = render_trace(trace, record_view(trace), path.as_posix())
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target, page.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        message = f"cannot write the page to `{target}`: {error.strerror or error}"
+        raise ConfigError(message, hint="name another `--output`") from None
+    terminal.write(f"{target}\n")
+    if not given["no_browser"] and has_screen(os.environ) and terminal.is_terminal():
+        importlib.import_module("webbrowser").open(target.absolute().as_uri())
+    return 0
+
+
+def has_screen(environment: Mapping[str, str]) -> bool:
+    """Return whether a browser has a window to open in: one that draws in this terminal would take it over."""
+    return sys.platform == "darwin" or bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))

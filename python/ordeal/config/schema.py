@@ -1,0 +1,39 @@
+"""The JSON Schema of ``ordeal.toml``, for editors that complete and check it; made from the table of options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ordeal.config.option import Option
+from ordeal.config.options import DEFAULT_PATH, SECTIONS, keys_of
+
+
+def config_schema() -> dict[str, Any]:
+    """Return the schema. It says what kind of value each key has, and in words what else must hold of it."""
+    tables = {section: _table(section, declared) for section, declared in SECTIONS.items()}
+    tables["tests"] = {"type": "array", "items": tables["tests"]}
+    return {"title": DEFAULT_PATH, "type": "object", "properties": tables, "additionalProperties": False}
+
+
+def _table(section: str, declared: type) -> dict[str, Any]:
+    """Return the schema of a section. A key that is left out says what null would, which TOML has not."""
+    _, definitions = msgspec.json.schema_components([declared])
+    fields: Mapping[str, Mapping[str, Any]] = definitions[declared.__name__]["properties"]
+    options = keys_of(declared)
+    table: dict[str, Any] = {
+        "type": "object",
+        "properties": {key: _key(fields[option.name], option) for key, option in options.items()},
+        "additionalProperties": False,
+    }
+    return {**table, "required": ["class"]} if section == "tests" else table
+
+
+def _key(field: Mapping[str, Any], option: Option) -> dict[str, Any]:
+    kinds = [kind for kind in field.get("anyOf", [field]) if kind.get("type") != "null"]
+    kept = {name: value for name, value in kinds[0].items() if name in ("type", "enum", "items")}
+    default = field.get("default")
+    told = {"default": list(default) if isinstance(default, tuple) else default} if default is not None else {}
+    return {"description": f"Must be {option.check.expected}.", **kept, **told}

@@ -1,0 +1,80 @@
+"""`ordeal view`: the page of a saved failure, by its id or its file, and what is no failure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
+from ordeal.cli.saved import view
+from ordeal.result.failure import failure_id
+
+from ..conftest import Run
+
+MACHINE = """
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+class Lamp(RuleBasedStateMachine):
+    def __init__(self):
+        super().__init__()
+        self.lit = False
+
+    @rule()
+    def press(self):
+        self.lit = not self.lit
+        assert self.lit, "the lamp is out"
+"""
+BUCKET = "AssertionError in Lamp.press"
+
+
+def trace(**changes: object) -> Trace:
+    made = Trace(1, 42, "lamps:Lamp")
+    made.steps = [TraceStep(kind="rule", name="press"), TraceStep(kind="rule", name="press")]
+    made.failure = TraceFailure("AssertionError", "the lamp is out", 2, BUCKET)
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("lamps.py").write_text(MACHINE)
+
+
+@pytest.mark.slow
+def test_a_failure_gets_its_page_by_id(run: Run) -> None:
+    Path(".ordeal/traces").mkdir(parents=True)
+    trace().save(".ordeal/traces/fail-run-1.json")
+    name = failure_id(BUCKET)
+    assert run("view", name[:6]) == (
+        0,
+        f".ordeal/report/failure-{name}.html\n",
+        "Recording each step, and why it fails...\n",
+    )
+    page = Path(f".ordeal/report/failure-{name}.html").read_text("utf-8")
+    for text in ("AssertionError: the lamp is out", "lamps:Lamp", "lamps.py:12", "<td><code>lit</code></td>"):
+        assert text in page
+
+
+def test_a_trace_that_does_not_fail_is_refused(run: Run) -> None:
+    trace(failure=None).save("fine.json")
+    assert run("view", "fine.json") == (
+        2,
+        "",
+        "error: the trace fine.json does not fail\n\nhint: name a failure: `ordeal replay` runs any trace\n",
+    )
+
+
+def test_nothing_saved_is_said(run: Run) -> None:
+    code, _, err = run("view")
+    assert (code, err.partition("\n")[0]) == (2, "error: no failure is saved here")
+
+
+@pytest.mark.parametrize(
+    ("environment", "has"), [({}, False), ({"DISPLAY": ":0"}, True), ({"WAYLAND_DISPLAY": "wayland-0"}, True)]
+)
+def test_a_browser_needs_a_screen(environment: dict[str, str], has: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view.sys, "platform", "linux")
+    assert view.has_screen(environment) is has
