@@ -1,7 +1,7 @@
 """Whether the page of a run says "decided here" at the right step of ten puzzles whose failures show only later.
 
-usage: python benchmarks/decided_steps.py searches each puzzle, has its failure recorded as for the page, and prints where
-the share of failing runs rises most; exit 1 if that is the step that decides in fewer than nine of ten
+usage: python benchmarks/decided_steps.py searches each puzzle, has its failure recorded as for the page, and prints
+where the share of failing runs rises most; exit 1 if that is the step that decides in fewer than nine of ten
 """
 
 from __future__ import annotations

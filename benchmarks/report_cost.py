@@ -2,8 +2,8 @@
 
 usage: python benchmarks/report_cost.py [--pairs N] [--runs N]
 
-By processor time until the search of the class is over. What the reports take then is not the search's, and printed from
-one run that is left to its end.
+By processor time until the search of the class is over. What the reports take then is not the search's, and printed
+from one run that is left to its end.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from ordeal._engine.formatting import one_line
 from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._report.formats.document import line
 from ordeal.cli import terminal
-from ordeal.cli.saved.bisect_step import FAILS, PASSES
 from ordeal.cli.folders import corpus_folders, traces_folders
+from ordeal.cli.saved.bisect_step import FAILS, PASSES
 from ordeal.errors import ConfigError
 
 

@@ -29,8 +29,8 @@ from ordeal._report.replay import (
     shrunk_text,
 )
 from ordeal.cli import terminal
-from ordeal.cli.saved.debugger import can_debug, post_mortem
 from ordeal.cli.folders import corpus_folders, traces_folders
+from ordeal.cli.saved.debugger import can_debug, post_mortem
 from ordeal.cli.saved.shrink_line import ShrinkLine
 from ordeal.config import DEFAULT_PATH
 from ordeal.errors import ConfigError, OutdatedTraceError
