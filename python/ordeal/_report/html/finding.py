@@ -322,6 +322,7 @@ def _passed(step: PassingStep) -> str:
 def _step(step: StepView, lanes: Mapping[str, str], state: Mapping[str, str], decided: bool) -> dict[str, Any]:
     changed = {change.path for change in step.changes}
     changes = shown_changes(step.changes)
+    new_lines = counted(len(step.new_lines) + step.new_lines_more, "line")
     # What changed comes first: it is what a reader looks for where not all is shown.
     rows = sorted(state.items(), key=lambda row: row[0] not in changed)
     return {
@@ -343,7 +344,7 @@ def _step(step: StepView, lanes: Mapping[str, str], state: Mapping[str, str], de
         "changes_more": max(0, len(changes) - CHANGES_MAX),
         "output": step.output,
         "new_lines": [{"place": f"{each.file}:{each.line}", "code": each.code} for each in step.new_lines],
-        "new_lines_title": f"{counted(len(step.new_lines) + step.new_lines_more, 'line')} run for the first time in this trace",
+        "new_lines_title": f"{new_lines} run for the first time in this trace",
         "state": [{"path": path, "text": text, "changed": path in changed} for path, text in rows[:STATE_ROWS_MAX]],
         "state_more": max(0, len(rows) - STATE_ROWS_MAX),
     }
