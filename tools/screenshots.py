@@ -1,4 +1,4 @@
-"""The pictures of the guides: a terminal while a search goes on and after one, and the page of the run that it made.
+"""The pictures of the guides: terminals while commands run and after, and the pages of a run, in light, dark, narrow.
 
 usage: python tools/screenshots.py writes them to docs/guides/images; it needs tmux and Chromium
 
@@ -7,8 +7,11 @@ Nothing in them is drawn by hand: the shop of the examples is searched, and what
 
 from __future__ import annotations
 
+import base64
 import importlib.util
+import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from accessibility import Tab, opened
 from rich.console import Console
 from rich.text import Text
 
@@ -41,13 +45,50 @@ def main() -> int:
         # What that search saved the next one would replay.
         shutil.rmtree(project / ".ordeal")
         write_terminal(project, IMAGES / "live.svg")
-        made = subprocess.run([ordeal(), "report", "html"], cwd=project, capture_output=True, text=True, check=True)
-        page = project / made.stdout.strip()
-        take(browser, page, IMAGES / "report.png", size=(900, 1500))
-        second = project / "second.html"
-        second.write_text(only_finding(page.read_text("utf-8"), 2), "utf-8")
-        take(browser, second, IMAGES / "trace.png", size=(900, 930), dark=True)
+        write_commands(Path(folder), project)
+        with opened(browser) as tab:
+            write_pages(tab, Path(folder), project)
     return 0
+
+
+def write_commands(folder: Path, project: Path) -> None:
+    """Record what commands print: the way of a newcomer, and what is done with what was found."""
+    parking = folder / "parking"
+    newcomer = importlib.import_module("newcomer")
+    for name, text in newcomer.PACKAGE.items():
+        (parking / name).parent.mkdir(parents=True, exist_ok=True)
+        (parking / name).write_text(text, "utf-8")
+    record(parking, "ordeal init --yes", IMAGES / "init.svg")
+    record(parking, "ordeal replay -v", IMAGES / "replay.svg")
+    record(parking, "ordeal replay --plain -", IMAGES / "plain.svg")
+    record(project, "ordeal seeds", IMAGES / "seeds.svg")
+    record(project, "ordeal explore --max-tyme 5", IMAGES / "mistake.svg")
+    record(ROOT / "tests", "ordeal doctor unit.samples.ailing:NeverReady", IMAGES / "doctor.svg")
+
+
+def write_pages(tab: Tab, folder: Path, project: Path) -> None:
+    """Take pictures of the pages: of the run, of one failure, and of the dashboard."""
+    made = subprocess.run([ordeal(), "report", "html"], cwd=project, capture_output=True, text=True, check=True)
+    page = project / made.stdout.strip()
+    take(tab, page.as_uri(), IMAGES / "report.png", size=(900, 1500))
+    take(tab, page.as_uri(), IMAGES / "report-dark.png", size=(900, 700), dark=True)
+    take(tab, page.as_uri(), IMAGES / "report-narrow.png", size=(360, 700))
+    second = folder / "second.html"
+    second.write_text(only_finding(page.read_text("utf-8"), 2), "utf-8")
+    take(tab, second.as_uri(), IMAGES / "trace.png", size=(900, 930), dark=True)
+    take(tab, second.as_uri(), IMAGES / "trace-narrow.png", size=(360, 700))
+    command = [ordeal(), "dashboard"]
+    with subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as served:
+        assert served.stdout is not None
+        runs = re.sub(r"\s", "", served.stdout.readline())
+        for name, dark, width in (
+            ("dashboard", False, 900),
+            ("dashboard-dark", True, 900),
+            ("dashboard-narrow", False, 360),
+        ):
+            take(tab, f"{runs}runs/{page.parent.name}", IMAGES / f"{name}.png", size=(width, 700), dark=dark)
+        take(tab, runs, IMAGES / "dashboard-runs.png", size=(900, 260))
+        served.terminate()
 
 
 def ordeal() -> str:
@@ -89,6 +130,25 @@ def write_report(project: Path, path: Path) -> None:
     draw(shown, path, title="ordeal explore")
 
 
+def record(folder: Path, command: str, path: Path) -> None:
+    """Run a command in a terminal to its end, and write what it leaves there."""
+    tmux = ["tmux", "-L", f"ordeal-screenshots-{path.stem}"]
+    ended = folder / f"{path.stem}.ended"
+    line = f"PATH={shlex.quote(os.environ['PATH'])} {command}; touch {shlex.quote(str(ended))}; sleep 99"
+    size = ["-x", str(COLUMNS), "-y", "60"]
+    subprocess.run([*tmux, "new-session", "-d", *size, "-c", str(folder), line], check=True)
+    try:
+        while not ended.exists():
+            time.sleep(0.2)
+        capture = [*tmux, "capture-pane", "-p", "-e", "-S", "-"]
+        screen = subprocess.run(capture, capture_output=True, text=True, check=True).stdout
+    finally:
+        subprocess.run([*tmux, "kill-server"], check=False)
+        ended.unlink(missing_ok=True)
+    shown = Text(f"$ {command}\n", style="bold")
+    draw(shown.append_text(Text.from_ansi(screen.rstrip())), path, title=" ".join(command.split()[:2]))
+
+
 def draw(shown: Text, path: Path, *, title: str) -> None:
     """Write what a terminal shows as SVG."""
     with Path("/dev/null").open("w", encoding="utf-8") as nowhere:
@@ -108,13 +168,14 @@ def only_finding(page: str, number: int) -> str:
     return f'{head[: head.index("<header>")]}<main><details open class="finding"{summary}<div class="body">{steps}'
 
 
-def take(browser: str, page: Path, path: Path, *, size: tuple[int, int], dark: bool = False) -> None:
-    """Take a picture of a page."""
-    scheme = ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"] if dark else []
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", *scheme]
-    with tempfile.TemporaryDirectory() as profile:
-        where = [f"--user-data-dir={profile}", f"--window-size={size[0]},{size[1]}", f"--screenshot={path}"]
-        subprocess.run([browser, *options, *where, page.as_uri()], check=True, capture_output=True)
+def take(tab: Tab, address: str, path: Path, *, size: tuple[int, int], dark: bool = False) -> None:
+    """Take a picture of the beginning of a page."""
+    tab.renew()
+    tab.call("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=False)
+    colours = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    tab.call("Emulation.setEmulatedMedia", features=[colours])
+    tab.open(address)
+    path.write_bytes(base64.b64decode(tab.call("Page.captureScreenshot", format="png")["data"]))
     make_small(path)
 
 
@@ -126,4 +187,6 @@ def make_small(path: Path) -> None:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     sys.exit(main())
