@@ -105,12 +105,9 @@ def test_shells_of_other_machines_share_a_server(shell: Path, tmp_path: Path, mo
     monkeypatch.setenv("PATH", f"{os.environ['PATH']}:{SERVER_PLACES}")
     text = guide.blocks("A few shells")[1].replace("0.0.0.0", f"127.0.0.1 --port {port} --dir {tmp_path}")
     text = re.sub(r"\$\(hostname\):\d+", f"127.0.0.1:{port}", text).replace("--max-time 3600", f"--max-time {SECONDS}")
-    spying = subprocess.Popen(
-        "while sleep 0.2; do ps -eo args; done",
-        shell=True,
-        stdout=(tmp_path / "spied").open("wb"),
-        start_new_session=True,
-    )
+    with (tmp_path / "spied").open("wb") as spied:
+        command = ["sh", "-c", "while sleep 0.2; do ps -eo args; done"]
+        spying = subprocess.Popen(command, stdout=spied, start_new_session=True)
     try:
         said = run(text, tmp_path)
     finally:
