@@ -10,7 +10,6 @@ import json
 import os
 import select
 import sys
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
@@ -95,10 +94,7 @@ def main() -> int:
     os.dup2(2, 1)
     given = json.loads(sys.stdin.readline())
     task = Task.from_json(given["task"])
-    folder = next((each for each in task.path if Path(each).is_dir()), None)
-    if folder is not None:
-        os.chdir(folder)
-    sys.path.insert(0, str(Path.cwd()))
+    task.enter()
     try:
         trust(task.test_class)
         machine = load_class(task.test_class)

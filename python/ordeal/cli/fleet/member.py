@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from ordeal._engine.execution.class_path import load_class, trust
@@ -102,10 +101,7 @@ def main() -> int:
 
 
 def _explored(task: Task, store: str, teller: _Teller) -> ExplorationResult:
-    folder = next((each for each in task.path if Path(each).is_dir()), None)
-    if folder is not None:
-        os.chdir(folder)
-    sys.path.insert(0, str(Path.cwd()))
+    task.enter()
     trust(task.test_class)
     machine = load_class(task.test_class)
     explorer = Explorer(machine, **task.init, isolate=True, store=store)

@@ -13,25 +13,12 @@ from typing import Any
 from ordeal._engine.formatting import one_line
 from ordeal._engine.parallel.fleet.endpoint import host_and_port, listens, must_greet
 from ordeal._engine.parallel.fleet.launcher import END_SECONDS, FleetError, Launcher, library
-from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
+from ordeal._engine.parallel.fleet.plan import LEFT_OUT, FleetPlan, Task
 from ordeal.errors import ConfigError
 
 PORT = 10001
 #: How long a head may be away before its members count as lost for good.
 AWAY_SECONDS_MAX = 120.0
-#: What is never sent: what git, Python and ordeal keep for themselves.
-LEFT_OUT = [
-    ".git",
-    ".ordeal",
-    ".venv",
-    "venv",
-    ".tox",
-    "__pycache__",
-    ".hypothesis",
-    ".mypy_cache",
-    ".ruff_cache",
-    "build",
-]
 #: What Ray accepts, in bytes.
 PROJECT_SIZE_MAX = 500 * 2**20
 
@@ -94,7 +81,8 @@ class RayLauncher(Launcher):
             ) from error
 
     def _connect(self) -> None:
-        environment = {} if self._project is None else {"working_dir": str(self._project), "excludes": LEFT_OUT}
+        project = self._project
+        environment = {} if project is None else {"working_dir": str(project), "excludes": sorted(left_out_of(project))}
         self._ray.init(
             f"ray://{self._host}:{self._port}", runtime_env=environment, log_to_driver=False, logging_level="error"
         )
@@ -161,6 +149,11 @@ class RayLauncher(Launcher):
             self._ray.shutdown()
 
 
+def left_out_of(project: Path) -> set[str]:
+    """Return the names of what is not sent of a project: also virtual environments of any name at its top."""
+    return {*LEFT_OUT, *(each.parent.name for each in project.glob("*/pyvenv.cfg"))}
+
+
 def _project(given: str) -> Path | None:
     if given == "none":
         return None
@@ -168,9 +161,9 @@ def _project(given: str) -> Path | None:
     if not folder.is_dir():
         message = f"`--project {given}` is no folder"
         raise ConfigError(message, hint="name the folder with your tests, or write `--project none`")
-    size = 0
+    size, left_out = 0, left_out_of(folder)
     for path, names, files in os.walk(folder):
-        names[:] = [name for name in names if name not in LEFT_OUT]
+        names[:] = [name for name in names if name not in left_out]
         size += sum(file.stat().st_size for name in files if (file := Path(path) / name).is_file())
         if size > PROJECT_SIZE_MAX:
             raise ConfigError(

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import platform
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,8 +22,14 @@ from ordeal.errors import ConfigError
 STORE_VARIABLE = "ORDEAL_STORE"
 TASK_VARIABLE = "ORDEAL_FLEET_TASK"
 _LOCAL_STORE = ".ordeal/store"
+#: What is never sent: what git, Python and ordeal keep for themselves.
+LEFT_OUT = frozenset(
+    (".git", ".ordeal", ".venv", "venv", ".tox", "__pycache__", ".hypothesis", ".mypy_cache", ".ruff_cache", "build")
+)
 #: The arguments of the Explorer that members are not told: they are for the launcher, or follow from where members run.
 _OWN = {"corpus_dir", "store", "workers", "isolate", "confirm_fresh", "record_traces", "mutation_targets", "verbose"}
+#: What is installed is to be installed where members run, too.
+_NOT_SEARCHED = LEFT_OUT | {"site-packages", "dist-packages"}
 
 
 def _told() -> set[str]:
@@ -33,13 +40,15 @@ def _told() -> set[str]:
 class Task:
     """What every member of a fleet is told. ``init`` and ``run`` are options of the Explorer that JSON can hold.
 
-    ``members`` is how many there are, and ``alone`` whether no launcher waits for them.
+    ``members`` is how many there are, and ``alone`` whether no launcher waits for them. ``path`` are the folders where
+    the project may be, and ``search`` those in it that modules are imported from.
     """
 
     fleet: str
     test_class: str
     seconds: float
     path: tuple[str, ...]
+    search: tuple[str, ...] = ()
     init: dict[str, Any] = field(default_factory=dict)
     run: dict[str, Any] = field(default_factory=dict)
     ordeal: str = field(default_factory=version)
@@ -55,7 +64,15 @@ class Task:
     def from_json(cls, text: str) -> Task:
         """Read what ``to_json`` returned."""
         found = json.loads(text)
-        return cls(**{**found, "path": tuple(found["path"])})
+        return cls(**{**found, "path": tuple(found["path"]), "search": tuple(found["search"])})
+
+    def enter(self) -> None:
+        """Go to the folder of the project, if it is here, and import its modules before all others."""
+        folder = next((each for each in self.path if Path(each).is_dir()), None)
+        if folder is not None:
+            os.chdir(folder)
+        here = Path.cwd()
+        sys.path[:0] = [str(here), *(str(here / each) for each in self.search)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +125,7 @@ def make_plan(
         test_class=test_class,
         seconds=run["max_time"],
         path=(str(Path.cwd()),),
+        search=_search(Path.cwd() if options.project in ("auto", "none") else Path(options.project).absolute()),
         members=members,
         init=_init(options, kind, members),
         run=_run(run, members),
@@ -115,6 +133,14 @@ def make_plan(
     return FleetPlan(
         task=task, on=options.on, members=members, store=_store(options, kind, environment), options=options
     )
+
+
+def _search(project: Path) -> tuple[str, ...]:
+    """Return the folders of a project, such as `src`, that modules are imported from here, relative to it."""
+    found = dict.fromkeys(
+        entry.relative_to(project) for entry in map(Path, sys.path) if entry.is_absolute() and project in entry.parents
+    )
+    return tuple(each.as_posix() for each in found if not _NOT_SEARCHED.intersection(each.parts))
 
 
 def named_store(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -19,3 +20,11 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="ray") as caught:
         on_ray.launcher(plan)
     assert "pip install ray" in str(caught.value.hint)
+
+
+def test_a_virtual_environment_of_any_name_is_not_sent(tmp_path: Path) -> None:
+    (tmp_path / "env").mkdir()
+    (tmp_path / "env/pyvenv.cfg").touch()
+    (tmp_path / "src").mkdir()
+    assert {".venv", "env"} <= on_ray.left_out_of(tmp_path)
+    assert "src" not in on_ray.left_out_of(tmp_path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +69,22 @@ def test_the_store_of_this_folder_is_meant_when_no_other_is_named(
     assert named_store(None, "dir://set", environment={}) == "dir://set"
     assert named_store(None, "dir://set", environment={"ORDEAL_STORE": "dir://own"}) == "dir://own"
     assert named_store("dir://given", "dir://set", environment={"ORDEAL_STORE": "dir://own"}) == "dir://given"
+
+
+def test_members_import_from_the_folders_of_the_project_that_are_searched_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for each in (here / "src", there / "src"):
+        each.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    searched = [str(here), str(here / "src"), str(here / "env/lib/site-packages"), "src", str(tmp_path)]
+    monkeypatch.setattr("sys.path", searched)
+    task = plan_of(on="ray://head:1", store="dir://s").task
+    assert task.search == ("src",)
+    monkeypatch.chdir(there)
+    monkeypatch.setattr("sys.path", ["/usr/lib"])
+    dataclasses.replace(Task.from_json(task.to_json()), path=(str(tmp_path / "none"),)).enter()
+    assert sys.path == [str(there), str(there / "src"), "/usr/lib"]
+    Task.from_json(task.to_json()).enter()
+    assert Path.cwd() == here
