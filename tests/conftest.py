@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from tests.warm_python import VARIABLE, warm_interpreter, warm_python
 
 # What tells Hypothesis of a continuous integration: it then draws the same in each run and keeps no examples; and what
 # sets the seed of a session. Child processes inherit both.
@@ -38,3 +39,16 @@ def _one_core() -> Iterator[None]:
 def pytest_collection_finish() -> None:
     """Have the collector of garbage leave alone what stays until the end, here and in all forks."""
     gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _warm_python() -> Iterator[None]:
+    """Start the interpreter for the commands of tests, unless this process is one of several that share it."""
+    if VARIABLE in os.environ:
+        yield
+        return
+    with warm_interpreter() as place, pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, place)
+        yield
+        if warm_python.cache_info().currsize:
+            warm_python().close()

@@ -1,6 +1,6 @@
 """Runs the Python tests in parts, each in a small process of its own, the slowest first.
 
-usage: python tools/python_tests.py [--jobs N] [--record] [FILE or FOLDER ...] [option of pytest ...]
+usage: python tools/python_tests.py [--jobs N] [--record] [--dearest N] [FILE or FOLDER ...] [option of pytest ...]
 
 A process that has collected all tests is large, and so is all that its tests fork: each fork of it takes five times as
 long. So one process imports what all tests need, and forks for each part of a few files, which collects these alone.
@@ -20,7 +20,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -67,6 +67,7 @@ class Ended:
     counts: Counter[str] = field(default_factory=Counter)
     seconds: dict[str, float] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
+    cpu_of_tests: dict[str, float] = field(default_factory=dict)
     cpu_seconds: float = 0.0
 
 
@@ -97,12 +98,33 @@ def parts_of(files: list[str], seconds: dict[str, float]) -> list[Part]:
     return sorted(parts, key=lambda part: -part.seconds)
 
 
+def command_seconds() -> float:
+    """The CPU time of the commands that tests gave to the interpreter that all parts share."""
+    warm = sys.modules.get("tests.warm_python")
+    return warm.warm_python().cpu_seconds if warm and warm.warm_python.cache_info().currsize else 0.0
+
+
+def cpu_seconds() -> float:
+    """The CPU time that this process took, with that of its commands and of the children that it has waited for."""
+    return sum(os.times()[:4]) + command_seconds()
+
+
 class Noted:
     """A plugin of pytest that writes down what came of a part."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._cpu_seconds: dict[str, float] = {}
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Note what a test costs; fixtures that it shares count for the first test that asks for them."""
+        before = cpu_seconds()
+        try:
+            return (yield)
+        finally:
+            self._cpu_seconds[item.nodeid] = cpu_seconds() - before
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Add what a test took to what its file takes."""
@@ -114,6 +136,8 @@ class Noted:
         document = {
             "counts": {outcome: len(stats.get(outcome, ())) for outcome in OUTCOMES},
             "seconds": self._seconds,
+            "cpu_seconds": self._cpu_seconds,
+            "command_seconds": command_seconds(),
             "skipped": [f"{report.nodeid}: {report.longrepr[2]}" for report in stats.get("skipped", ())],
         }
         self._path.write_text(json.dumps(document), "utf-8")
@@ -139,7 +163,7 @@ class Runner:
                 process, status, usage = os.wait4(-1, 0)
                 number, part = self._running.pop(process)
                 ended = self._ended(number, part, os.waitstatus_to_exitcode(status))
-                ended.cpu_seconds = usage.ru_utime + usage.ru_stime
+                ended.cpu_seconds += usage.ru_utime + usage.ru_stime
                 yield ended
         finally:
             # A Ctrl-C has reached them as well: they end, and tell what they came to.
@@ -179,7 +203,8 @@ class Runner:
             document = json.loads(self._path(number, "json").read_text("utf-8"))
         except OSError:  # its process ended before the tests did
             return Ended(part, code or 70, f"{said}\nthe process of {part.name} ended early, with exit code {code}")
-        return Ended(part, code, said, Counter(document["counts"]), document["seconds"], document["skipped"])
+        counts, seconds, cpu = Counter(document["counts"]), document["seconds"], document["cpu_seconds"]
+        return Ended(part, code, said, counts, seconds, document["skipped"], cpu, document["command_seconds"])
 
     def _path(self, number: int, kind: str) -> Path:
         return self._folder / f"{number}.{kind}"
@@ -209,26 +234,30 @@ def shown(ended: Ended, done: int, total: int) -> None:
     print(f"[{done:3}/{total}] {state:6} {took} {counted(ended.counts):32} {ended.part.name}", flush=True)
 
 
-def run_all(parts: list[Part], options: list[str], jobs: int, record: bool) -> int:
+def run_all(parts: list[Part], options: list[str], own: argparse.Namespace) -> int:
     """Run the parts and print what they came to; return the exit code."""
     began = time.monotonic()
     counts: Counter[str] = Counter()
     seconds: dict[str, float] = {}
+    cpu_of_tests: dict[str, float] = {}
     skipped: list[str] = []
     failed: list[Ended] = []
     with tempfile.TemporaryDirectory(prefix="parts-") as folder:
-        for done, ended in enumerate(Runner(Path(folder), options, jobs).run(parts), 1):
+        for done, ended in enumerate(Runner(Path(folder), options, own.jobs).run(parts), 1):
             shown(ended, done, len(parts))
             counts += ended.counts
             seconds |= ended.seconds
+            cpu_of_tests |= ended.cpu_of_tests
             skipped += ended.skipped
             if ended.code not in FINE:
                 failed.append(ended)
     for line in [*(f"SKIPPED {each}" for each in sorted(skipped)), *(f"FAILED {each.part.name}" for each in failed)]:
         print(line)
-    print(f"{counted(counts)} in {time.monotonic() - began:.0f} s")
+    for test in sorted(cpu_of_tests, key=lambda test: -cpu_of_tests[test])[: own.dearest]:
+        print(f"{cpu_of_tests[test]:6.2f} s CPU {test}")
+    print(f"{counted(counts)} in {time.monotonic() - began:.0f} s, {sum(cpu_of_tests.values()):.0f} s of CPU in tests")
     found = {file: round(takes, 1) for file, takes in seconds.items() if takes >= 0.1}
-    place = DURATIONS if record else LAST_DURATIONS
+    place = DURATIONS if own.record else LAST_DURATIONS
     place.parent.mkdir(exist_ok=True)
     place.write_text(json.dumps(dict(sorted(found.items())), indent=2) + "\n", "utf-8")
     return 1 if failed else 0 if counts["passed"] else int(pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -243,6 +272,7 @@ def parsed(arguments: list[str]) -> tuple[argparse.Namespace, list[str], list[st
         "--jobs", type=int, default=(os.cpu_count() or 1) + 2, help="how many parts run at a time: some wait"
     )
     parser.add_argument("--record", action="store_true", help=f"write {DURATIONS.name}: what each file took")
+    parser.add_argument("--dearest", type=int, default=0, metavar="N", help="print the N tests that cost most CPU time")
     own, others = parser.parse_known_args(arguments)
     places = [each for each in others if not each.startswith("-") and Path(each.partition("::")[0]).exists()]
     return own, places or ["tests"], [each for each in others if each not in places]
@@ -256,8 +286,10 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.path[:0] = [str(ROOT)]
     import_what_all_need()
+    warm = import_module("tests.warm_python")
     try:
-        return run_all(parts_of(list(files_in(places)), seconds), ["-q", *options], own.jobs, own.record)
+        with warm.warm_interpreter() as os.environ[warm.VARIABLE]:
+            return run_all(parts_of(list(files_in(places)), seconds), ["-q", *options], own)
     except KeyboardInterrupt:
         return int(pytest.ExitCode.INTERRUPTED)
 

@@ -73,7 +73,7 @@ REPAIRED = {"vault.py": VAULT["vault.py"].replace("elif to == 117:", "elif to ==
 
 
 def run_pytest(project: Project, *options: str) -> subprocess.CompletedProcess[str]:
-    return project.python("-m", "pytest", "-q", "-p", "no:cacheprovider", *options)
+    return project.new_python("-m", "pytest", "-q", "-p", "no:cacheprovider", *options)
 
 
 @pytest.fixture(scope="module")

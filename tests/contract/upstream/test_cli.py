@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.warm_python import HASH_SEED
 
-from ..projects import USUAL_HASH_SEED, Project
+from ..projects import Project
 
 pytestmark = pytest.mark.slow
 
@@ -122,7 +123,7 @@ def without_timing(value: Any) -> Any:
     return value
 
 
-def written(project: Project, *options: str, hash_seed: str = USUAL_HASH_SEED) -> dict[str, str]:
+def written(project: Project, *options: str, hash_seed: str = HASH_SEED) -> dict[str, str]:
     """All files that one exploration in a clean project writes, by path; only what a clock measured is taken out."""
     shutil.rmtree(project.root / ".ordeal", ignore_errors=True)
     shutil.rmtree(project.root / "out", ignore_errors=True)

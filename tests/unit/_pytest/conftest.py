@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
@@ -13,14 +15,16 @@ from typing import Any
 
 import hypothesis.core
 import pytest
+from tests.warm_python import warm_python
 
 import _ordeal_pytest
 import ordeal._engine.seed_corpus.corpus  # noqa: F401 - a run in this process forgets the modules that it was first to import
 from ordeal._engine.storage.trace_file import ChoiceValue, Trace, TraceFailure, TraceStep
 from ordeal.assertions import tracker
 
+TIME_LIMIT_S = 120.0
 PLUGINS = ("_ordeal_pytest", "_hypothesis_pytestplugin")
-# This process has imported the plugin long ago.
+# This process has imported the plugin long ago, and so has the one that is forked for a pytest.
 IN_PROCESS = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
 TEST_CLASS = "tests.test_bank:BankChaos"
 
@@ -144,6 +148,17 @@ class Project:
 
     def run_apart(self, *arguments: str, plugins: tuple[str, ...] = PLUGINS) -> pytest.RunResult:
         """Run pytest in a process of its own."""
+        base = self.root / f"runpytest-{sum(1 for _ in self.root.glob('runpytest-*'))}"
+        words = ("-m", "pytest", f"--basetemp={base}", *_with_plugins(plugins), *arguments, *IN_PROCESS)
+        began = time.perf_counter()
+        done = warm_python().run(words, Path.cwd(), os.environ, TIME_LIMIT_S)
+        sys.stdout.write(done.stdout)
+        sys.stderr.write(done.stderr)
+        lines = (done.stdout.splitlines(), done.stderr.splitlines())
+        return pytest.RunResult(done.returncode, *lines, time.perf_counter() - began)
+
+    def run_new(self, *arguments: str, plugins: tuple[str, ...] = PLUGINS) -> pytest.RunResult:
+        """Run pytest in an interpreter that has imported nothing before."""
         return self.pytester.runpytest_subprocess(*_with_plugins(plugins), *arguments)
 
     def run_workers(self, *arguments: str) -> pytest.RunResult:

@@ -27,7 +27,7 @@ TRIVIAL = f"""
 @pytest.mark.parametrize("options", [[], ["--no-ordeal-seeds"], ["-v"]])
 def test_nothing_heavy_is_imported(project: Project, options: list[str]) -> None:
     project.write({"tests/test_bank.py": TRIVIAL, "ordeal.toml": "[explorer]\n"})
-    result = project.run_apart("-p", "no:hypothesispytest", *options, plugins=("_ordeal_pytest",))
+    result = project.run_new("-p", "no:hypothesispytest", *options, plugins=("_ordeal_pytest",))
     result.assert_outcomes(passed=1)
 
 
@@ -44,7 +44,7 @@ def test_listing_seeds_does_not_import_what_replays_them(project: Project) -> No
             """,
         }
     )
-    result = project.run_apart("--collect-only", "-q", "-s", plugins=("_ordeal_pytest",))
+    result = project.run_new("--collect-only", "-q", "-s", plugins=("_ordeal_pytest",))
     assert "LOADED []" in result.outlines
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import importlib
 import os
 import subprocess
@@ -10,24 +9,24 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
 from typing import Any
 
+from tests.warm_python import HASH_SEED, warm_python
+
 import ordeal
 from ordeal.explore import ExplorationResult, Explorer
 from ordeal.trace import Trace
 
-from .warm_python import WarmPython
-
 TIME_LIMIT_S = 60.0
 CLI_TIME_LIMIT_S = 120.0
-USUAL_HASH_SEED = "0"
+#: Plugins of pytest that the environment of the tests has, beside ours and that of Hypothesis.
+OTHER_PLUGINS = ("anyio", "slipcover", "syrupy", "time_machine", "xdist", "xdist.looponfail")
 
 
-def environment(hash_seed: str = USUAL_HASH_SEED) -> dict[str, str]:
+def environment(hash_seed: str = HASH_SEED) -> dict[str, str]:
     """What a child process needs to import the same ordeal as this one."""
     # What this process was told as well: it may have another version of Hypothesis from there.
     folders = [str(Path(ordeal.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
@@ -35,15 +34,9 @@ def environment(hash_seed: str = USUAL_HASH_SEED) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join(filter(None, folders)),
         "PYTHONHASHSEED": hash_seed,
         "PYTHONDONTWRITEBYTECODE": "1",
+        # To import them takes a pytest longer than all else that it does.
+        "PYTEST_ADDOPTS": " ".join(f"-p no:{name}" for name in OTHER_PLUGINS),
     }
-
-
-@cache
-def warm_python() -> WarmPython:
-    """The interpreter for the commands of all tests that have no need of another hash seed."""
-    started = WarmPython(environment())
-    atexit.register(started.close)
-    return started
 
 
 @dataclass(frozen=True)
@@ -67,10 +60,14 @@ class Project:
             _forget(lambda name, _: name.partition(".")[0] == package)  # that of another project
         return getattr(importlib.import_module(module), name)
 
-    def python(self, *arguments: str, hash_seed: str = USUAL_HASH_SEED) -> subprocess.CompletedProcess[str]:
+    def python(self, *arguments: str, hash_seed: str = HASH_SEED) -> subprocess.CompletedProcess[str]:
         """Run the interpreter in the project."""
-        if arguments[:2] == ("-m", "ordeal") and hash_seed == USUAL_HASH_SEED:
+        if arguments[0] == "-m" and arguments[1] in ("ordeal", "pytest") and hash_seed == HASH_SEED:
             return warm_python().run(arguments, self.root, environment(), CLI_TIME_LIMIT_S)
+        return self.new_python(*arguments, hash_seed=hash_seed)
+
+    def new_python(self, *arguments: str, hash_seed: str = HASH_SEED) -> subprocess.CompletedProcess[str]:
+        """Run an interpreter that has imported nothing before."""
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=self.root,
@@ -81,7 +78,7 @@ class Project:
             check=False,
         )
 
-    def explore(self, *options: str, hash_seed: str = USUAL_HASH_SEED) -> subprocess.CompletedProcess[str]:
+    def explore(self, *options: str, hash_seed: str = HASH_SEED) -> subprocess.CompletedProcess[str]:
         """Run ``ordeal explore`` in the project."""
         return self.python("-m", "ordeal", "explore", *options, hash_seed=hash_seed)
 
