@@ -98,7 +98,8 @@ def catalog(**given: Any) -> int:
 @click.command(
     name="chimp",
     options_metavar="--code DIR --tests COMMAND... [--exclude PATTERN...] [--timeout SECONDS]",
-    epilog="Exit code: 0 when all was tried, 2 for wrong use, 3 when the tests fail on the unchanged program.",
+    epilog="Exit code: 0 when all was tried, 1 for what --fail-on names, 2 for wrong use, 3 when the tests fail on the "
+    "unchanged program.",
     context_settings={**_SETTINGS["context_settings"], "ignore_unknown_options": True},
 )
 @click.option("--code", metavar="DIR", required=True, type=click.Path(), help="Folder of the program")
@@ -110,12 +111,15 @@ def catalog(**given: Any) -> int:
     show_default=True,
     help="How long the tests may take",
 )
+@click.option("--fail-on", metavar="WORDS", help="End with 1 for any of these: dead, uncovered")
+@click.option("--logs", is_flag=True, help="Append what no test notices to FILE.py.log beside each file")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="")
 def chimp(**given: Any) -> int:
     """Break each node of a program, and run any command of tests on it.
 
     --tests takes the command, of several words if need be, and --exclude patterns of files to leave alone.
-    All happens in a copy of the current folder.
+    The program is not written. Where the command is pytest of the same Python, nodes are broken in memory, which is
+    many times as fast; else in a copy of the current folder.
     """
     return _run("mutation.chimp", given)
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
-from ordeal._engine.mutation.chimp_reasons import NO_MORE, Reasons
+from ordeal._engine.mutation import chimp_by_pytest
+from ordeal._engine.mutation.chimp_by_pytest import PATIENCE, Outcome, run_tests
+from ordeal._engine.mutation.chimp_reasons import Reasons
 from ordeal._engine.mutation.mutants import CHIMP, Mutant, equals_original, mutants_of
 from ordeal._engine.mutation.running import NoVerdictError
+from ordeal._engine.mutation.saved import project_files
 from ordeal._engine.mutation.source import Source
 from ordeal.errors import ConfigError
 
@@ -55,34 +53,82 @@ def chimp_sources(code: str, exclude: Sequence[str], folder: Path) -> list[Sourc
 
 
 def broken_nodes(sources: Sequence[Source], command: Sequence[str], seconds: float, folder: Path) -> Iterator[Broken]:
-    """Break each node and run the command in a copy of ``folder``, which is never written itself.
+    """Break each node, and run the command on it. The program is not written: that happens in memory, or in a copy.
 
     Raises:
-        NoVerdictError: the command fails on the unchanged copy, or does not use the program.
+        NoVerdictError: the command fails on the unchanged program, or does not use it.
     """
     with tempfile.TemporaryDirectory(prefix="ordeal-chimp-") as place:
-        copy = Path(place, "copy")
-        shutil.copytree(folder, copy, ignore=_NOT_COPIED, symlinks=True)
-        _refuse_links_out(sources, folder, copy)
-        if _run(command, copy, seconds) != "failed":
-            _refuse_unused(sources, command, seconds, folder, copy)
+        mutants = {source.shown: mutants_of(source, [CHIMP]) for source in sources}
+        dead = {each.id for source in sources for each in mutants[source.shown] if equals_original(source, each)}
+        judged = chimp_by_pytest.judged(sources, mutants, dead, command, folder)
+        if judged is None:
+            tests: Tests = _Copy(sources, command, seconds, folder, Path(place))
+            texts = sorted(tests.folder.rglob("*"))
         else:
-            raise NoVerdictError("the tests fail on the unchanged program", hint="mend them first")
-        run = partial(_run, command, copy, seconds)
-        reasons = Reasons(sources, folder, copy, Path(place), run)
+            tests = chimp_by_pytest.InPlace(judged, sources, command, seconds, folder, Path(place))
+            texts = list(project_files([folder]))
+        paths = {source.shown: tests.folder / source.path.relative_to(folder) for source in sources}
+        reasons: Reasons | None = None
         for source in sources:
-            target = copy / source.path.relative_to(folder)
-            for mutant in mutants_of(source, [CHIMP]):
-                if equals_original(source, mutant):
+            for mutant in mutants[source.shown]:
+                if mutant.id in dead:
                     yield Broken(source, mutant, "DEAD", "compiles to the same program")
                     continue
-                target.write_bytes(mutant.applied(source.text))
-                said = run()
+                said = tests.say_of(mutant)
                 if said == "passed":
-                    yield Broken(source, mutant, *reasons.of(source, mutant, target))
+                    reasons = reasons or Reasons(sources, paths, texts, Path(place), tests.run)
+                    yield Broken(source, mutant, *reasons.of(source, mutant))
                 else:
                     yield Broken(source, mutant, "killed" if said == "failed" else "timeout")
-            target.write_bytes(source.path.read_bytes())
+
+
+class Tests(Protocol):
+    """The tests, and the folder that holds the program that they run."""
+
+    folder: Path
+
+    def say_of(self, mutant: Mutant) -> Outcome:
+        """Return what they say of a mutant."""
+
+    def run(self, mutant: Mutant | None, is_broken: bool, more: Mapping[str, str]) -> object:
+        """Run those that are about a mutant, or all, with the mutant or on the original."""
+
+
+class _Copy:
+    """Any command, in a copy of the folder of the program: each mutant is written there."""
+
+    def __init__(
+        self, sources: Sequence[Source], command: Sequence[str], seconds: float, folder: Path, place: Path
+    ) -> None:
+        self.folder = place / "copy"
+        self._command, self._seconds = command, seconds
+        shutil.copytree(folder, self.folder, ignore=_NOT_COPIED, symlinks=True)
+        _refuse_links_out(sources, folder, self.folder)
+        if run_tests(command, self.folder, seconds) == "failed":
+            raise NoVerdictError("the tests fail on the unchanged program", hint="mend them first")
+        _refuse_unused(sources, command, seconds, folder, self.folder)
+        self._files = {source.shown: (source, self.folder / source.path.relative_to(folder)) for source in sources}
+        self._written: Mutant | None = None
+
+    def say_of(self, mutant: Mutant) -> Outcome:
+        """Write it, and run the command."""
+        return self.run(mutant, True, {})
+
+    def run(self, mutant: Mutant | None, is_broken: bool, more: Mapping[str, str]) -> Outcome:
+        """Run the command."""
+        self._put(mutant if is_broken else None)
+        return run_tests(self._command, self.folder, self._seconds * (PATIENCE if more else 1), more)
+
+    def _put(self, mutant: Mutant | None) -> None:
+        before = self._written
+        if before is not None and before != mutant:
+            source, path = self._files[before.shown]
+            path.write_bytes(source.path.read_bytes())
+        if mutant is not None and before != mutant:
+            source, path = self._files[mutant.shown]
+            path.write_bytes(mutant.applied(source.text))
+        self._written = mutant
 
 
 def _refuse_links_out(sources: Sequence[Source], folder: Path, copy: Path) -> None:
@@ -98,34 +144,13 @@ def _refuse_links_out(sources: Sequence[Source], folder: Path, copy: Path) -> No
 
 def _refuse_unused(sources: Sequence[Source], command: Sequence[str], seconds: float, folder: Path, copy: Path) -> None:
     """Refuse where the tests pass although no file can be imported: they use another copy of the program."""
-    if _run(command, copy, seconds) != "passed":
+    if run_tests(command, copy, seconds) != "passed":
         raise NoVerdictError("the tests do not pass within `--timeout` each time", hint="give them longer")
     targets = [copy / source.path.relative_to(folder) for source in sources]
     for target in targets:
         target.write_text("raise SystemError\n", "utf-8")
-    said = _run(command, copy, seconds)
+    said = run_tests(command, copy, seconds)
     for target, source in zip(targets, sources, strict=True):
         target.write_bytes(source.path.read_bytes())
     if said == "passed":
         raise NoVerdictError("the tests pass although no file of the program can be imported", hint="check `--code`")
-
-
-def _run(
-    command: Sequence[str], folder: Path, seconds: float, more: Mapping[str, str] = NO_MORE
-) -> Literal["passed", "failed", "late"]:
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", **more}
-    nothing = subprocess.DEVNULL
-    try:
-        process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
-        )
-    except OSError as error:
-        raise ConfigError(f"`{command[0]}` cannot be run: {error.strerror}", hint="check `--tests`") from None
-    try:
-        return "failed" if process.wait(seconds) else "passed"
-    except subprocess.TimeoutExpired:
-        return "late"
-    finally:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()

@@ -8,17 +8,17 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import CodeType, MappingProxyType
+from types import CodeType
 from typing import Literal
 
 from ordeal._engine.formatting import counted
+from ordeal._engine.mutation.chimp_by_pytest import begins_with_ours
 from ordeal._engine.mutation.interpreters import sitecustomize
 from ordeal._engine.mutation.interpreters.observations import SEPARATOR
 from ordeal._engine.mutation.mutants import Mutant, compiled_unit
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.swap import codes_in
 
-NO_MORE: Mapping[str, str] = MappingProxyType({})
 #: So often a node must have run before it is asked whether it does anything at all.
 RUNS_MIN = 20
 _TEXTS = {
@@ -42,71 +42,66 @@ _DIFFERENCE_CHARS, _BEFORE_CHARS = 90, 20
 _SPIES = {"locals", "vars", "eval", "exec"}
 
 Said = tuple[Literal["DEAD", "DEAD?", "UNCOVERED"], str]
-Run = Callable[[Mapping[str, str]], str]
+#: Runs the tests that are about a mutant, or all, with it or on the original, and with more variables around them.
+Run = Callable[[Mutant | None, bool, Mapping[str, str]], object]
 #: How often the lines of a node ran, and what the calls of its function left, by process.
 _Seen = tuple[int, list[list[str]]]
 
 
 class Reasons:
-    """What the tests run of the program in ``copy``, and what they observe of single functions.
+    """What the tests run of the program, and what they observe of single functions.
 
-    ``run`` runs the tests with more variables in their environment; each Python that they start says what it runs.
+    ``paths`` are the files that they run, by the names of the sources, and ``texts`` all of the project. Each Python
+    that ``run`` starts says what it runs.
     """
 
-    def __init__(self, sources: Sequence[Source], folder: Path, copy: Path, place: Path, run: Run) -> None:
-        self._folder, self._copy, self._place, self._run = folder, copy, place, run
+    def __init__(
+        self, sources: Sequence[Source], paths: Mapping[str, Path], texts: Sequence[Path], place: Path, run: Run
+    ) -> None:
+        self._paths, self._place, self._run = paths, place, run
         self._originals: dict[tuple[str, tuple[int, int], tuple[int, int]], _Seen | None] = {}
         self._texts = [
             path.read_text("utf-8", "replace")
-            for path in sorted(copy.rglob("*"))
+            for path in texts
             if path.suffix in _TEXTS and path.is_file() and path.stat().st_size < _TEXT_BYTES_MAX
         ]
-        self._lines = self._run_lines([self._target(source) for source in sources])
+        self._lines = self._run_lines([paths[source.shown] for source in sources])
 
-    def of(self, source: Source, mutant: Mutant, target: Path) -> Said:
-        """Return the word for a node that was broken in ``target`` and that no test noticed, and why."""
+    def of(self, source: Source, mutant: Mutant) -> Said:
+        """Return the word for a broken node that no test noticed, and why."""
         statement = _statement_of(source, mutant)
         name = _unreferenced(source, statement, self._texts)
         if name:
             return "DEAD?", f"nothing else names `{name}`"
         if stored := _stored_only(source, mutant, statement):
             return stored
-        path, (first, last) = str(target.resolve()), mutant.lines
+        path, (first, last) = str(self._paths[source.shown].resolve()), mutant.lines
         if self._lines and not any((path, line) in self._lines for line in range(first, last + 1)):
             return "UNCOVERED", "never run"
         if mutant.function is None or not self._lines:
             return "UNCOVERED", "no test fails"
-        return self._observed(source, mutant, target)
-
-    def _target(self, source: Source) -> Path:
-        return self._copy / source.path.relative_to(self._folder)
+        return self._observed(source, mutant)
 
     # Which lines run, and what a function does
-
-    def _environment(self, more: dict[str, str]) -> dict[str, str]:
-        path = [str(Path(sitecustomize.__file__).parent), os.environ.get("PYTHONPATH", "")]
-        return {"PYTHONPATH": os.pathsep.join(filter(None, path)), **more}
 
     def _run_lines(self, targets: list[Path]) -> set[tuple[str, int]]:
         """Return the lines that the tests run; none where they run no Python that we can ask."""
         out = self._place / "lines"
         watched = "\n".join(sorted(str(each.resolve()) for each in targets))
-        self._run(self._environment({sitecustomize.LINES: str(out), sitecustomize.WATCHED: watched}))
+        more = {sitecustomize.LINES: str(out), sitecustomize.WATCHED: watched}
+        self._run(None, False, {**begins_with_ours(), **more})
         found = set()
         for row in out.read_bytes().splitlines() if out.exists() else ():
             _, line, path = row.split(b" ", 2)
             found.add((os.fsdecode(path), int(line)))
         return found
 
-    def _observed(self, source: Source, mutant: Mutant, target: Path) -> Said:
+    def _observed(self, source: Source, mutant: Mutant) -> Said:
         assert mutant.function is not None
         key = (source.shown, mutant.function, mutant.lines)
-        mutated = self._seen(mutant, target)
+        mutated = self._seen(mutant, is_broken=True)
         if key not in self._originals:
-            broken = target.read_bytes()
-            target.write_bytes(source.path.read_bytes())
-            first, second = self._seen(mutant, target), self._seen(mutant, target)
-            target.write_bytes(broken)
+            first, second = self._seen(mutant, is_broken=False), self._seen(mutant, is_broken=False)
             self._originals[key] = first if first == second else None
         original = self._originals[key]
         if original is None:
@@ -120,12 +115,13 @@ class Reasons:
             return "DEAD?", f"ran {_times(ran)}, and {same}"
         return "UNCOVERED", f"ran {_times(ran)}, no test fails"
 
-    def _seen(self, mutant: Mutant, target: Path) -> _Seen:
+    def _seen(self, mutant: Mutant, *, is_broken: bool) -> _Seen:
         assert mutant.function is not None
         out = self._place / "observed"
         out.unlink(missing_ok=True)
-        place = " ".join(map(str, (*mutant.function, *mutant.lines, target.resolve())))
-        self._run(self._environment({sitecustomize.OBSERVED: str(out), sitecustomize.OBSERVED_AT: place}))
+        place = " ".join(map(str, (*mutant.function, *mutant.lines, self._paths[mutant.shown].resolve())))
+        more = {sitecustomize.OBSERVED: str(out), sitecustomize.OBSERVED_AT: place}
+        self._run(mutant, is_broken, {**begins_with_ours(), **more})
         ran, calls = 0, dict[str, list[str]]()
         for row in out.read_text("utf-8", "replace").splitlines() if out.exists() else ():
             process, _, what = row.partition(" ")

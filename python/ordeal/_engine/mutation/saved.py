@@ -149,7 +149,7 @@ def key_of(folder: Path, mutants: Sequence[Mutant], options: Mapping[str, Any]) 
     for mutant in mutants:
         digest.update(mutant.id.encode())
     left_files, left_bytes = _FILES_MAX, _BYTES_MAX
-    for path in _files(roots):
+    for path in project_files(roots):
         try:
             data = path.read_bytes()
         except OSError:
@@ -161,7 +161,8 @@ def key_of(folder: Path, mutants: Sequence[Mutant], options: Mapping[str, Any]) 
     return digest.hexdigest()
 
 
-def _files(roots: Sequence[Path]) -> Iterator[Path]:
+def project_files(roots: Sequence[Path]) -> Iterator[Path]:
+    """Yield the files below some folders, without those of version control, caches and environments."""
     done: list[Path] = []
     for root in sorted({each.resolve() for each in roots}):
         if any(root.is_relative_to(each) for each in done):

@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._engine.formatting import one_line
-from ordeal._engine.mutation.chimp import LABELS, broken_nodes, chimp_sources
+from ordeal._engine.mutation.chimp import LABELS, Broken, broken_nodes, chimp_sources
 from ordeal.cli import terminal
 from ordeal.errors import ConfigError
 
+_KINDS = {"dead": ("DEAD", "DEAD?"), "uncovered": ("UNCOVERED",)}
+
 
 def run(given: Mapping[str, Any]) -> int:
-    """Print what no test notices. Return 0."""
+    """Print what no test notices. Return 0, or 1 when there is any of a kind that is to fail."""
+    fails = _kinds(given["fail_on"])
     words = given["words"]
     tests, exclude = _split(words)
     folder = Path.cwd()
@@ -27,8 +30,33 @@ def run(given: Mapping[str, Any]) -> int:
             where = f"{mutant.shown}:{mutant.line}"
             first = mutant.original.partition("\n")[0]
             terminal.write(f"{broken.label:<9}  {one_line(where)}  {one_line(first)}  ({one_line(broken.why)})\n")
+            if given["logs"]:
+                _log(broken)
     terminal.write("  ".join(f"{label} {counts[label]}" for label in LABELS) + "\n")
-    return 0
+    return int(any(counts[label] for label in fails))
+
+
+def _kinds(text: str | None) -> list[str]:
+    found: list[str] = []
+    for word in text.split(",") if text else ():
+        if word not in _KINDS:
+            raise ConfigError(f"`--fail-on` is `{text}`", hint="write `dead`, `uncovered` or `dead,uncovered`")
+        found += _KINDS[word]
+    return found
+
+
+def _log(broken: Broken) -> None:
+    """Append a node to the log beside its file, with the four fields of Chaos Chimp."""
+    mutant, source = broken.mutant, broken.source
+    column = mutant.start - (source.text.rfind(b"\n", 0, mutant.start) + 1)
+    path = source.path.with_name(f"{source.path.name}.log")
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(
+                f"Failure: {broken.label}, {broken.why}\nLine {mutant.line}:{column}\nCode:\n{mutant.original}\n\n"
+            )
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}", hint="leave `--logs` out") from None
 
 
 def _split(words: tuple[str, ...]) -> tuple[list[str], list[str]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ordeal._engine.mutation import chimp_by_pytest
 from ordeal.cli import main
 
 Run = Callable[..., tuple[int, str, str]]
@@ -55,9 +56,41 @@ def test_both_examples_run_as_written(run: Run) -> None:
     assert Path("validator/shop.py").read_bytes() == text
 
 
+@pytest.mark.slow
+def test_pytest_says_the_same_in_memory_and_in_a_copy(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("validator/shop.py").write_text("import os\ndef f(a, b):\n    b.append(a)\n    return 7 + a\n")
+    Path("tests/test_shop.py").write_text("import shop\ndef test_it():\n    assert shop.f(0, []) == 7\n")
+    monkeypatch.setenv("PYTHONPATH", "validator")
+    words = (
+        "chimp",
+        "--code",
+        "validator",
+        "--timeout",
+        "90",
+        "--tests",
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "tests",
+    )
+    found = run(*words)
+    assert found[1] == (
+        "DEAD?      validator/shop.py:1  import os  (nothing else names `os`)\n"
+        "UNCOVERED  validator/shop.py:3  b.append(a)  "
+        "(ran once, no test fails: f(): b is list(0: ), was: b is list(1: 0))\n"
+        "killed 2  timeout 0  DEAD 0  DEAD? 1  UNCOVERED 1\n"
+    )
+    monkeypatch.setattr(chimp_by_pytest, "_arguments", lambda _: None)
+    assert run(*words[:5], "--logs", "--fail-on", "dead", *words[5:]) == (1, *found[1:])
+    log = Path("validator/shop.py.log").read_text()
+    assert log.startswith("Failure: DEAD?, nothing else names `os`\nLine 1:0\nCode:\nimport os\n\n")
+
+
 def test_wrong_use(run: Run) -> None:
     assert run("chimp", "--code", "gone", "--tests", "fab")[0] == 2
     assert run("chimp", "--code", ".")[0] == 2
+    assert run("chimp", "--code", ".", "--fail-on", "alive", "--tests", "fab")[0] == 2
     assert run("chimp", "--code", ".", "--tests", "false")[0] == 3
 
 

@@ -48,17 +48,18 @@ class Project:
             (each / "check.py").write_text(TESTS)
         self.source = Source.of(folder / "own" / "shop.py", "shop.py")
         self.mutants = mutants_of(self.source, [CHIMP])
-        self.reasons = Reasons([self.source], folder / "own", self.copy, folder, self.run)
+        path = self.copy / "shop.py"
+        self.reasons = Reasons([self.source], {"shop.py": path}, [*self.copy.iterdir()], folder, self.run)
 
-    def run(self, more: Mapping[str, str]) -> str:
+    def run(self, mutant: Mutant | None, is_broken: bool, more: Mapping[str, str]) -> str:
+        text = self.source.text if mutant is None or not is_broken else mutant.applied(self.source.text)
+        (self.copy / "shop.py").write_bytes(text)
         line = [sys.executable, "-B", "check.py"]
         return "failed" if subprocess.run(line, cwd=self.copy, env=dict(more), check=False).returncode else "passed"
 
     def said(self, start: str) -> tuple[str, str]:
         mutant: Mutant = next(each for each in self.mutants if each.original.startswith(start))
-        target = self.copy / "shop.py"
-        target.write_bytes(mutant.applied(self.source.text))
-        return self.reasons.of(self.source, mutant, target)
+        return self.reasons.of(self.source, mutant)
 
 
 @pytest.fixture(scope="module")

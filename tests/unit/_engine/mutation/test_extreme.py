@@ -53,7 +53,7 @@ def test_a_function_is_as_tested_as_its_bodies_are_noticed() -> None:
 
 
 def test_what_no_test_runs_is_not_covered_and_what_was_judged_in_part_has_no_word() -> None:
-    verdicts = judged(*["uncovered"] * 3, "survived", "survived", "not run", "survived")
+    verdicts = judged("uncovered", "uncovered", "uncovered", "survived", "survived", "not run", "survived")
     assert [(each.name, each.word) for each in functions_of([SOURCE], verdicts)] == [
         *(("total", "not covered"), ("log", "pseudo-tested"))
     ]

@@ -43,9 +43,10 @@ def pytest_arguments(tests: Sequence[str]) -> list[str]:
     # This process has imported ordeal, which pytest would rather have rewritten, as it has a plugin; and a project may
     # take that warning for an error.
     found += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    found += ["-n0"] if importlib.util.find_spec("xdist") else []
-    found += ["--no-cov"] if importlib.util.find_spec("pytest_cov") else []
-    return [*found, *tests]
+    # What comes last counts: a command may ask for workers or coverage.
+    last = ["-n0"] if importlib.util.find_spec("xdist") else []
+    last += ["--no-cov"] if importlib.util.find_spec("pytest_cov") else []
+    return [*found, *tests, *last]
 
 
 class ImportPlugin:
