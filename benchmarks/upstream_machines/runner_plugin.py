@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType
@@ -46,16 +47,19 @@ def run_state_machine_as_test(factory: Make, **_options: Any) -> None:
         pytest.skip("enough machines")
     _seen.add(test)
     made = factory if isinstance(factory, type) else type(factory())
-    stalls = _Stalls(made)
+    rules = _Rules(made)
     # Strategies and tables of characters that are made once and kept are no engine's own time.
-    _explore(factory, 0, stalls, warm_up=True)
+    _explore(factory, 0, rules, warm_up=True)
     for number in range(_ROUNDS):
         # Before Hypothesis, in whose runs a failing test may leave something behind.
         with _Lines() as of_ordeal:
-            explored = _explore(factory, number + 1, stalls)
+            explored = _explore(factory, number + 1, rules)
+        explored["calls"] = rules.calls
         # What ordeal found is looked for longer, so that a false failure shows.
+        rules.begin()
         with _Lines() as of_hypothesis:
             found = _run(factory, _SECONDS * (_LONGER if explored["failed"] else 1))
+        found["calls"] = rules.calls
         explored["lines"], found["lines"] = len(of_ordeal.seen), len(of_hypothesis.seen)
         line = {"machine": made.__name__, "test": test, "round": number, "ordeal": explored, "Hypothesis": found}
         with _OUTPUT.open("a", encoding="utf-8") as file:
@@ -65,11 +69,16 @@ def run_state_machine_as_test(factory: Make, **_options: Any) -> None:
 vars(hypothesis.stateful)["run_state_machine_as_test"] = run_state_machine_as_test
 
 
-class _Stalls:
-    """The longest time between two rules of a machine: what an engine takes, without the program's own."""
+class _Rules:
+    """The rules of a machine under watch.
+
+    ``longest`` is the longest time between two of them: what an engine takes, without the program's own. ``calls`` are
+    the number of calls of each rule, and the CPU seconds that they took.
+    """
 
     def __init__(self, machine: type) -> None:
         self.longest = 0.0
+        self.calls: dict[str, list[float]] = {}
         self._ended = 0.0
         for rule in (*machine.setup_state().rules, *machine.setup_state().initializers):  # type: ignore[attr-defined]
             if not getattr(rule.function, "ordeal_timed", False):
@@ -78,14 +87,19 @@ class _Stalls:
     def begin(self) -> None:
         """Start from nothing."""
         self.longest, self._ended = 0.0, time.thread_time()
+        self.calls = defaultdict(lambda: [0, 0.0])
 
     def _watched(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def call(*arguments: Any, **keywords: Any) -> Any:
             self.longest = max(self.longest, time.thread_time() - self._ended)
+            began = time.process_time()  # a program may work in another thread
             try:
                 return function(*arguments, **keywords)
             finally:
+                tally = self.calls[function.__name__]
+                tally[0] += 1
+                tally[1] += time.process_time() - began
                 self._ended = time.thread_time()
 
         return call
@@ -121,17 +135,17 @@ class _Lines:
         return sys.monitoring.DISABLE
 
 
-def _explore(factory: Make, seed: int, stalls: _Stalls, *, warm_up: bool = False) -> dict[str, Any]:
+def _explore(factory: Make, seed: int, rules: _Rules, *, warm_up: bool = False) -> dict[str, Any]:
     start = searched = time.process_time()
     stall = 0.0
 
     def told(_progress: object) -> None:
         nonlocal searched, stall
-        searched, stall = time.process_time(), stalls.longest
+        searched, stall = time.process_time(), rules.longest
 
     try:
         explorer = Explorer(factory, workers=1, seed=seed, target_modules=_TARGETS or None)
-        stalls.begin()
+        rules.begin()
         start = searched = time.process_time()
         # In this process, as the fixtures of the test are, and Hypothesis is.
         result = explorer.run(max_runs=1 if warm_up else None, max_time=_SECONDS, shrink=False, progress=told)

@@ -42,8 +42,10 @@ NOTES_MAX = 512
 #: Limits on the items of a collection that are searched for a value, and on the size of a set that is sorted.
 ITEMS_MAX = 12
 SET_SIZE_MAX = 256
-#: How much source is compiled for one replay: some hundredths of a second.
-CHARS_PER_REPLAY = 1 << 15
+#: How much source is compiled for one replay: two or three hundredths of a second.
+CHARS_PER_REPLAY = 1 << 14
+#: So much source is cut into parts in the time in which one character compiles.
+CHARS_READ_PER_CHAR = 64
 #: Longer texts and larger integers are not noted.
 LENGTH_MAX = 4096
 INTEGER_BITS_MAX = 1024
@@ -122,9 +124,12 @@ class Cmplog:
                 function.__code__ = watching
 
     def _part(self, path: str, code: CodeType) -> _WatchedPart | None:
-        """Return the part of the file ``path`` that holds ``code``, unless that must be compiled in a later replay."""
+        """Return the part of the file ``path`` that holds ``code``, unless a later replay must read or compile it."""
         if path not in self._sources_read:
-            self._sources_read[path] = read_parts(path)
+            if self._chars_left <= 0:
+                return None
+            self._sources_read[path] = read = read_parts(path)
+            self._chars_left -= 0 if read is None else read.chars // CHARS_READ_PER_CHAR
         parts = self._sources_read[path]
         number = None if parts is None else parts.part_at(code.co_firstlineno)
         if parts is None or number is None:

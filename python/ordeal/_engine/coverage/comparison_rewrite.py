@@ -96,7 +96,7 @@ def find_comparisons(text: str, path: str, flags: int = 0) -> ComparisonSites | 
             code = compile(text, path, "exec", flags, dont_inherit=True)
             tree = compile(text, path, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
             marker = _Marker()
-            marked = compile(ast.fix_missing_locations(marker.visit(tree)), path, "exec", flags, dont_inherit=True)
+            marked = compile(marker.visit(tree), path, "exec", flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
         return None
     functions: dict[tuple[str, int], Watched] = {}

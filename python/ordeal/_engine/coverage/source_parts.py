@@ -17,9 +17,10 @@ WHOLE_CHARS_MAX = 1 << 14
 
 
 class SourceParts:
-    """The outermost functions of a source file, each a part; ``text`` is the whole. Immutable."""
+    """The outermost functions of a source file, each a part; ``text`` is the whole, of ``chars``. Immutable."""
 
     def __init__(self, text: str) -> None:
+        self.chars = len(text)
         self._lines = text.split("\n")
         self._blocks = [_Block(*block) for block in _native.source_blocks(text)]
         self._is_whole = len(text) < WHOLE_CHARS_MAX

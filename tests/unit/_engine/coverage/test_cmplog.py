@@ -13,6 +13,7 @@ import pytest
 from ordeal import _native
 from ordeal._engine.coverage import cmplog
 from ordeal._engine.coverage.cmplog import EQUAL, INSIDE, NOTES_PER_SITE_MAX, ORDER, PREFIX, SUFFIX, Cmplog
+from ordeal._engine.coverage.comparison_rewrite import find_comparisons
 from ordeal._engine.coverage.real_path import real_path
 from ordeal._engine.coverage.targets import Target
 
@@ -134,6 +135,39 @@ def test_match_is_noted_by_its_constants(make_module: MakeModule) -> None:
 def test_notes_are_few(make_module: MakeModule) -> None:
     module = make_module(body("x == -1"))
     assert len(gathered(module, lambda: [module.f(x) for x in range(1000)])) == NOTES_PER_SITE_MAX
+
+
+def test_a_replay_waits_for_a_part_of_a_large_program_only(
+    make_module: MakeModule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is too much for one replay is read and compiled for the next ones."""
+    filler = "#" * 70 + "\n"
+    module = make_module("".join(f"def f{at}(x):\n{filler * 40}    return x == {500 + at}\n" for at in range(16)))
+    compiled: list[int] = []
+
+    def find(text: str, *arguments: Any) -> Any:
+        compiled.append(len(text))
+        return find_comparisons(text, *arguments)
+
+    monkeypatch.setattr(cmplog, "find_comparisons", find)
+    monitor = monitor_of(module, level="counts")
+    call = partial(run_all, module)
+    with tracing(monitor):
+        call()
+        monitor.set_paused(True)
+        log = Cmplog([Target(module.__name__, file_of(module), is_package=False)], monitor)
+        replay = Replaying(lambda _observer: call()).run
+        found = [len(log.gather(replay, _native.Tape())) for _ in range(4)]
+        monitor.set_paused(False)
+    assert len(compiled) == 16
+    assert found == sorted(found)
+    assert 0 < found[0] < found[-1] == 16
+
+
+def run_all(module: ModuleType) -> None:
+    """Call each function of the module."""
+    for at in range(16):
+        vars(module)[f"f{at}"](3)
 
 
 def test_large_values_and_values_of_other_types_are_not_kept(make_module: MakeModule) -> None:
