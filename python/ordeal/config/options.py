@@ -29,6 +29,7 @@ from ordeal.config.checks import (
     text,
 )
 from ordeal.config.fleet_options import FleetConfig
+from ordeal.config.mutation_options import MutationsConfig
 from ordeal.config.option import ABSENT, METADATA, SAME, Flag, Option, Place
 
 DEFAULT_PATH = "ordeal.toml"
@@ -332,6 +333,7 @@ SECTIONS: dict[str, type] = {
     "tests": TestConfig,
     "report": ReportConfig,
     "fleet": FleetConfig,
+    "mutations": MutationsConfig,
 }
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from ordeal._engine.isolation.regular_file import read_regular
 from ordeal.config.checks import CLASS_PATH, accepted, as_toml, cut, refusal, shown
 from ordeal.config.fleet_options import FleetConfig
+from ordeal.config.mutation_options import MutationsConfig
 from ordeal.config.options import (
     DEFAULT_PATH,
     SECTIONS,
@@ -40,6 +41,7 @@ class OrdealConfig:
     tests: tuple[TestConfig, ...]
     report: ReportConfig
     fleet: FleetConfig = field(default_factory=FleetConfig)
+    mutations: MutationsConfig = field(default_factory=MutationsConfig)
 
 
 def load_config(path: str | Path = DEFAULT_PATH, *, needs_tests: bool = True) -> OrdealConfig:
@@ -56,6 +58,7 @@ def load_config(path: str | Path = DEFAULT_PATH, *, needs_tests: bool = True) ->
         tests=_tests(document, source, needed=needs_tests),
         report=_section(ReportConfig, _table(document, "report", source), "report", source),
         fleet=_section(FleetConfig, _table(document, "fleet", source), "fleet", source),
+        mutations=_section(MutationsConfig, _table(document, "mutations", source), "mutations", source),
     )
 
 

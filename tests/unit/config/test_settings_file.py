@@ -278,7 +278,11 @@ def test_value_of_explorer_that_cannot_be_used(line: str, shown: str, expected: 
             "unknown section [explorers] in ordeal.toml",
             "did you mean `explorer`?",
         ),
-        (f"[scan]\n{TESTS}", "unknown section [scan] in ordeal.toml", "valid sections: explorer, tests, report, fleet"),
+        (
+            f"[scan]\n{TESTS}",
+            "unknown section [scan] in ordeal.toml",
+            "valid sections: explorer, tests, report, fleet, mutations",
+        ),
         (
             f"max_time = 3\n{TESTS}",
             "key `max_time` in ordeal.toml is outside a section",

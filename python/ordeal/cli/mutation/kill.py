@@ -21,18 +21,20 @@ from ordeal._engine.storage.trace_file import Trace
 from ordeal.cli import terminal
 from ordeal.cli.mutation.machines import GUARDS, machine_options
 from ordeal.cli.mutation.mutate import operators_of, sources_of
+from ordeal.cli.mutation.settings import with_settings
 from ordeal.errors import ConfigError, OrdealError
 
 
 def run(given: Mapping[str, Any]) -> int:
     """Close a survivor. Return the exit code: 0 when there is a test of it, 1 when there is none."""
     _, *words = given["paths"]
+    given = with_settings(given)
     if not words:
         raise ConfigError("`kill` needs the id of a mutant", hint="`ordeal mutate --with machines` prints them")
     output = Path(given["output"]) if given["output"] else None
     if output is not None and output.exists():
         raise ConfigError(f"`{output}` exists", hint="name another file: tests in it are yours")
-    source, mutant = _named(words[0], sources_of(words[1:]), operators_of(given))
+    source, mutant = _named(words[0], sources_of(words[1:] or given["targets"]), operators_of(given))
     options = machine_options(given, 1)
     terminal.say(one_line(f"{mutant.id}  {mutant.shown}:{mutant.line}  {mutant.name}  {mutant.operator}"))
     closed = close_with_machines(

@@ -29,6 +29,7 @@ from ordeal.cli import terminal
 from ordeal.cli.mutation import doctor, last
 from ordeal.cli.mutation.machines import by_both, by_machines, machine_options
 from ordeal.cli.mutation.progress import MutationProgress
+from ordeal.cli.mutation.settings import with_settings
 from ordeal.errors import ConfigError
 
 _INTERRUPTED = 130
@@ -40,7 +41,7 @@ def run(given: Mapping[str, Any]) -> int:
         return last.run(given)
     if given["paths"][:1] == ("doctor",) and not Path("doctor").exists():
         return doctor.run(given, sources_of(given["paths"][1:]))
-    given = last.as_rerun(given)
+    given = last.as_rerun(with_settings(given))
     folder = Path.cwd()
     sources = sources_of(given["paths"])
     operators = operators_of(given)

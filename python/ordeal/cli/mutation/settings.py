@@ -1,0 +1,41 @@
+"""What the settings file says about mutation testing, where the command line says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from ordeal.config import load_config
+
+
+def with_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was given, with the section ``[mutations]`` in the place of defaults, and its ``targets``.
+
+    Raises:
+        ConfigError: the settings file is not valid, or the one that was named is not there.
+    """
+    context = click.get_current_context()
+
+    def is_given(name: str) -> bool:
+        return context.get_parameter_source(name) is not ParameterSource.DEFAULT
+
+    if not (is_given("config") or Path(given["config"]).exists()):
+        return {**given, "targets": ()}
+    found = load_config(given["config"], needs_tests=False).mutations
+    settings = {
+        "paths": found.targets,
+        "tests": found.tests,
+        "preset": found.preset,
+        "operators": None if is_given("preset") else ",".join(found.operators),
+        "with": found.judges,
+        "threshold": found.threshold,
+        "assertion_threshold": found.assertion_threshold,
+        "budget": found.budget,
+        "kill_budget": found.kill_budget,
+    }
+    told = {name: value for name, value in settings.items() if value and not is_given(name)}
+    return {**given, **told, "targets": found.targets}
