@@ -72,6 +72,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         " (default: what each test says)",
     )
     group.addoption(
+        "--e2e",
+        action="store_true",
+        help="Run the tests of @simulate.e2e, which send commands to the program in real time (default: skip them)",
+    )
+    group.addoption(
         "--ordeal-seed",
         metavar="SEED",
         help="Have all chance follow this number, git commit, `last` seed or `fresh` one (default: only `ordeal_rng`)",

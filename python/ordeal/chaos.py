@@ -104,6 +104,8 @@ class ChaosTest(RuleBasedStateMachine):
         """
         super().__init_subclass__(**kwargs)
         _check_faults(cls)
+        if hasattr(cls.world, "add_rules") and vars(cls):
+            cls.world.add_rules(cls)
         cls._swarm_options = swarm_options_of(cls)
         _set_automatic_rules(cls)
         _adopt_rules_of_plain_machines(cls)
@@ -223,15 +225,13 @@ def _world_loop(machine: ChaosTest) -> RuleLoop:
     # Imported late: most machines have none.
     module = importlib.import_module("ordeal.simulate.nodes.machine_world")
     settings = type(machine).world
-    if not isinstance(settings, module.MachineWorld):
+    if not isinstance(settings, module.WORLDS):
         raise MachineError(
             f"`world` of a ChaosTest is {settings!r:.100}", hint="write `world = simulate.world(clients=3)`"
         )
     if type(machine).simulated is not False:
         raise MachineError("a ChaosTest has `simulated` or `world`, not both", hint="give the faults to simulate.world")
-    loop: RuleLoop = module.WorldLoop(
-        settings, awaited=_awaited_codes(type(machine)), converged=getattr(machine, "converged", None)
-    )
+    loop: RuleLoop = settings.loop(machine, awaited=_awaited_codes(type(machine)))
     return loop
 
 
@@ -387,7 +387,7 @@ def _guard_teardown(cls: type[ChaosTest]) -> None:
 def _end_run(machine: ChaosTest) -> None:
     try:
         if machine._rule_loop is not None:
-            machine._rule_loop.close()
+            machine._rule_loop.end(machine)
     finally:
         # Not only the faults that the swarm kept: a rule may have switched any fault of the class.
         release(machine.faults)

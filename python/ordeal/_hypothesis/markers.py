@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 RULE_MARKER = "hypothesis_stateful_rule"
 INITIALIZE_MARKER = "hypothesis_stateful_initialize_rule"
+_INVARIANT_MARKER = "hypothesis_stateful_invariant"
 
 #: Class attributes in which ``@seed`` and ``@reproduce_failure`` store their arguments.
 DECORATOR_MARKS = ("_hypothesis_internal_use_seed", "_hypothesis_internal_use_reproduce_failure")
@@ -25,6 +27,20 @@ def rewrap_rules(cls: type, wrap: Callable[[Callable[..., Any]], Callable[..., A
                 wrapped = wrap(rule.function)
                 setattr(member, marker, dataclasses.replace(rule, function=wrapped))
                 setattr(cls, name, member)
+
+
+def invariants_of(cls: type) -> list[Callable[[Any], None]]:
+    """Return what asks each invariant of a machine class that may be asked now."""
+    marks = [getattr(member, _INVARIANT_MARKER, None) for _, member in inspect.getmembers_static(cls)]
+    return [_asking(mark) for mark in marks if mark is not None]
+
+
+def _asking(mark: Any) -> Callable[[Any], None]:
+    def ask(machine: Any) -> None:
+        if all(precondition(machine) for precondition in mark.preconditions):
+            mark.function(machine)
+
+    return ask
 
 
 def mark_as_machine_test(function: Any, cls: type) -> None:

@@ -12,6 +12,7 @@ from ordeal.simulate.errors import (
     Livelock,
     NotDeterministic,
     NotReached,
+    NotRestored,
     SimulationError,
     SimulationFailure,
     SimulationWarning,
@@ -30,6 +31,8 @@ from ordeal.simulate.runtime.odd_process import check
 from ordeal.simulate.runtime.report import Report, ScheduleFailure
 from ordeal.simulate.runtime.scheduled_faults import cancel, latency, stall
 from ordeal.simulate.runtime.testing import test
+from ordeal.simulate.ticks.real_time import e2e, run_log
+from ordeal.simulate.ticks.world import TickWorld
 
 __all__ = [
     "BlockedLoop",
@@ -45,6 +48,7 @@ __all__ = [
     "Node",
     "NotDeterministic",
     "NotReached",
+    "NotRestored",
     "Output",
     "Report",
     "Request",
@@ -54,17 +58,20 @@ __all__ = [
     "SimulationFailure",
     "SimulationWarning",
     "StalledStep",
+    "TickWorld",
     "UnhandledTaskError",
     "World",
     "cancel",
     "check",
     "crash",
+    "e2e",
     "explore",
     "latency",
     "partition",
     "pause",
     "reset",
     "run",
+    "run_log",
     "skew",
     "slow",
     "stall",

@@ -67,5 +67,9 @@ class NotReached(SimulationFailure):
     """What had to become true of a world did not in time."""
 
 
+class NotRestored(SimulationFailure):
+    """A program that was restored from its snapshot is not what it was, or does something else afterwards."""
+
+
 class SimulationWarning(UserWarning):
     """A simulated run says less than it seems to."""

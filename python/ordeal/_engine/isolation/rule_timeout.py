@@ -168,6 +168,11 @@ class RuleLoop:
         if runner is not None:
             runner.close()
 
+    def end(self, machine: Any) -> None:
+        """End the run of the machine that it belongs to."""
+        del machine
+        self.close()
+
     def __copy__(self) -> RuleLoop:
         return RuleLoop()
 

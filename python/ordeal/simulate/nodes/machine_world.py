@@ -20,6 +20,7 @@ from ordeal.simulate.runtime.node_faults import NodeFault
 from ordeal.simulate.runtime.running import RunSettings, failure_of
 from ordeal.simulate.runtime.scheduled_faults import checked_faults
 from ordeal.simulate.runtime.surroundings import Surroundings
+from ordeal.simulate.ticks.machine import Ticking, ticking
 
 CLIENTS_MAX = 1_000
 #: How many callbacks run before the next rule does: None for until the operation has ended, which is the usual.
@@ -38,25 +39,42 @@ class MachineWorld:
     def __get__(self, machine: Any, owner: object = None) -> Any:
         return self if machine is None else machine._own_loop().world
 
+    def loop(self, machine: Any, *, awaited: Collection[CodeType]) -> WorldLoop:
+        """Make the loop of a machine, on which coroutines of the code in ``awaited`` run to their end."""
+        return WorldLoop(self, awaited=awaited, converged=getattr(machine, "converged", None))
 
-def world(*, clients: int = 3, settle: float = 60.0, faults: Any = ()) -> Any:
+
+def world(
+    *, clients: int = 3, settle: float = 60.0, faults: Any = (), ticks: int | None = None, tick_length: float = 1.0
+) -> Any:
     """Give a ChaosTest a world: write ``world = simulate.world(...)`` in its body.
 
     Its ``async def`` rules are then operations of clients: a rule starts one, and the next rule may run before it has
     ended. At the end of a run all faults end, the operations have to end within ``settle`` seconds, and so has
     ``converged()`` to return what counts as true, if the machine has that method. ``self.world`` is the world.
 
+    With ``ticks`` the machine is around a program that moves in ticks: it has ``start()`` and ``tick(now)``, and is
+    sent ``commands``. ``self.world`` has its ``clock`` and its ``disk``.
+
     Args:
         clients: how many operations run at the same time, at most.
         settle: how many simulated seconds the calm phase at the end may take.
         faults: a list such as ``[simulate.crash(), simulate.partition()]``.
+        ticks: how many ticks a run takes at most; each run draws a number up to it.
+        tick_length: how many simulated seconds a tick takes.
 
     Raises:
         SimulationError: an argument cannot be used.
     """
     checked_number("clients", clients, 1, CLIENTS_MAX)
     checked_seconds("settle", settle)
+    if ticks is not None:
+        return ticking(ticks, tick_length, float(settle), checked_faults(faults))
     return MachineWorld(clients, settle, RunSettings(faults=checked_faults(faults)))
+
+
+#: What the `world` of a machine may be.
+WORLDS = (MachineWorld, Ticking)
 
 
 class WorldLoop(MachineLoop):

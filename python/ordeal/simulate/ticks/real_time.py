@@ -1,0 +1,346 @@
+"""``@simulate.e2e``: the commands of a machine, sent to a program in production; and its log run again."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import random
+import re
+import time
+import unittest
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as hypothesis_seed
+from hypothesis import strategies as st
+
+from ordeal import _native
+from ordeal._engine import untrusted
+from ordeal._engine.formatting import counted, one_line
+from ordeal._hypothesis import invariants_of
+from ordeal.errors import MachineError
+from ordeal.simulate.arguments import checked_number, checked_seconds
+from ordeal.simulate.errors import SimulationError
+from ordeal.simulate.ticks.command_log import CommandLog, read_log
+from ordeal.simulate.ticks.commands import LIVE_OF_TEN, CommandType, command_types
+from ordeal.simulate.ticks.machine import Ticking, perform, take_tick
+
+FOLDER = ".ordeal/e2e"
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_WEIGHT_MAX = 100
+#: How many commands are drawn at a time.
+_BATCH = 100
+_SHOWN = 20
+
+
+@dataclass
+class Sendings:
+    """What was sent, and how it went."""
+
+    seconds: float = 0.0
+    latencies_s: list[float] = field(default_factory=list)
+    sent: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    last: list[str] = field(default_factory=list)
+
+    def text(self, log: Path) -> str:
+        """Return the figures, for people."""
+        ordered = sorted(self.latencies_s) or [0.0]
+        median, late = ordered[len(ordered) // 2], ordered[len(ordered) * 99 // 100]
+        rate = len(self.latencies_s) / self.seconds if self.seconds else 0.0
+        lines = [
+            f"{counted(sum(self.sent.values()), 'command')} in {self.seconds:.1f} s: {rate:,.1f} a second",
+            f"half of them within {1e3 * median:.1f} ms, 99 of 100 within {1e3 * late:.1f} ms",
+            ", ".join(f"{name} {number:,}" for name, number in self.sent.most_common()),
+        ]
+        lines += [f"{number:,} times {one_line(name)}" for name, number in self.errors.most_common()]
+        return "\n".join([*lines, f"log, for simulate.run_log: {log}"])
+
+
+def e2e(
+    machine: Any,
+    *,
+    duration: str | float = 30.0,
+    seed: int = 0,
+    errors: tuple[type[Exception], ...] = (),
+    per_command: float | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """Decorate a pytest test that sends the commands of a machine to the program as it runs in production.
+
+    The test is a generator: it sets the program up, yields what takes a command, and after the ``yield`` checks what
+    must be true in the end. It is skipped unless pytest runs with ``--e2e``. All commands are in a log, which
+    ``run_log`` runs again in the world of the machine.
+
+    Args:
+        machine: a ChaosTest with ``commands``.
+        duration: for how long commands are sent: seconds, or a text such as ``"30s"`` or ``"5min"``.
+        seed: what is sent follows from it.
+        errors: what ``send`` may raise; it is counted. Anything else fails the test.
+        per_command: the seconds within which an ``async`` ``send`` has to end.
+
+    Raises:
+        MachineError: the machine has no commands.
+        SimulationError: an argument cannot be used.
+    """
+    kinds = _commands_of(machine)
+    seconds = _seconds(duration)
+    checked_number("seed", seed, 0, 2**64 - 1)
+    limit = None if per_command is None else checked_seconds("per_command", per_command)
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., None]:
+        if not inspect.isgeneratorfunction(function) and not inspect.isasyncgenfunction(function):
+            raise SimulationError(
+                f"{function.__name__} yields nothing", hint="set the program up, and `yield` what takes a command"
+            )
+        return _made(function, lambda given, log: _send_all(function, given, kinds, seconds, seed, errors, limit, log))
+
+    return decorate
+
+
+def _made(function: Callable[..., Any], send_all: Callable[[Mapping[str, Any], Path], Sendings]) -> Callable[..., None]:
+    signature = inspect.signature(function)
+    wants_request = "request" in signature.parameters
+
+    @functools.wraps(function)
+    def run_in_real_time(**fixtures: Any) -> None:
+        __tracebackhide__ = True
+        request = fixtures["request"] if wants_request else fixtures.pop("request")
+        if not request.config.getoption("e2e", default=False):
+            raise unittest.SkipTest("runs in real time, with --e2e")
+        name = re.sub(r"[^\w.\[\]-]", "_", request.node.nodeid.replace("/", ".").replace("::", "."))[:150]
+        log = request.config.rootpath / FOLDER / f"{name}.jsonl"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        sendings = send_all(fixtures, log)
+        request.node.add_report_section("call", "end to end", sendings.text(log.relative_to(request.config.rootpath)))
+
+    own = list(signature.parameters.values())
+    asked = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY)
+    run_in_real_time.__signature__ = signature.replace(parameters=own if wants_request else [*own, asked])
+    del run_in_real_time.__wrapped__  # type: ignore[attr-defined]
+    return run_in_real_time
+
+
+def _commands_of(machine: Any) -> list[CommandType]:
+    kinds = command_types(getattr(machine, "__name__", repr(machine)), getattr(machine, "commands", ()))
+    if not kinds:
+        raise MachineError(f"{machine!r:.100} has no commands", hint="write `commands = [Buy, Refund]` in its body")
+    return kinds
+
+
+def _seconds(duration: str | float) -> float:
+    if isinstance(duration, str):
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|)", duration.strip())
+        if found is None:
+            raise SimulationError(f"duration is {duration!r:.100}", hint='write "30s" or "5min"')
+        return checked_seconds("duration", float(found[1]) * _UNITS[found[2]])
+    return checked_seconds("duration", duration)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sending
+
+
+def _drawn(kinds: list[CommandType], seed: int) -> Iterator[tuple[CommandType, dict[str, Any], random.Random]]:
+    """Yield commands for ever: the class, the values of its fields, and what chooses among live ids."""
+    chance = random.Random(seed)
+    weights = [chance.randint(1, _WEIGHT_MAX) for _ in kinds]
+    drawn = {kind.name: _batch(kind, _native.schedule_run_seed(seed + 1, 0)) for kind in kinds}
+    batches = 0
+    yield kinds[0], {}, chance  # all is ready
+    while True:
+        (kind,) = chance.choices(kinds, weights)
+        if not drawn[kind.name]:
+            batches += 1
+            drawn[kind.name] = _batch(kind, _native.schedule_run_seed(seed + 1, batches))
+            chance.shuffle(drawn[kind.name])
+        yield kind, drawn[kind.name].pop(), chance
+
+
+def _batch(kind: CommandType, seed: int) -> list[dict[str, Any]]:
+    values = list[dict[str, Any]]()
+
+    @hypothesis_seed(seed)
+    @settings(
+        max_examples=_BATCH,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.fixed_dictionaries(dict(kind.fields)))
+    def draw(fields: dict[str, Any]) -> None:
+        values.append(fields)
+
+    draw()
+    return values
+
+
+def _send_all(
+    function: Callable[..., Any],
+    fixtures: Mapping[str, Any],
+    kinds: list[CommandType],
+    seconds: float,
+    seed: int,
+    errors: tuple[type[Exception], ...],
+    limit: float | None,
+    path: Path,
+) -> Sendings:
+    sendings = Sendings()
+    with ExitStack() as stack:
+        log = CommandLog(stack.enter_context(path.open("w", encoding="utf-8")))
+        target, finish, call = stack.enter_context(_set_up(function, fixtures, limit))
+        commands = _drawn(kinds, seed)
+        next(commands)
+        begin = time.monotonic()
+        try:
+            for kind, values, chance in commands:
+                at = time.monotonic() - begin
+                if at >= seconds:
+                    break
+                command = _command(kind, values, chance, target)
+                if command is not None:
+                    log.send(at, kind, command)
+                    _send(call, target, kind, command, errors, log, sendings)
+            sendings.seconds = time.monotonic() - begin
+            if not sendings.sent:
+                raise SimulationError(f"no command was sent in {seconds:g} s", hint="write a longer duration")
+            finish()
+        except BaseException as error:
+            sendings.seconds = time.monotonic() - begin
+            error.add_note(f"\n{sendings.text(path)}\nThe last commands:\n" + "\n".join(sendings.last))
+            raise
+    return sendings
+
+
+@contextmanager
+def _set_up(
+    function: Callable[..., Any], fixtures: Mapping[str, Any], limit: float | None
+) -> Iterator[tuple[Any, Callable[[], object], Callable[..., Any]]]:
+    """Set the program up; give what takes commands, what ends the test, and how to call what it gave."""
+    with asyncio.Runner() as runner:
+
+        def awaited(value: Any) -> Any:
+            return runner.run(asyncio.wait_for(value, limit)) if inspect.isawaitable(value) else value
+
+        def call(called: Callable[..., Any], *arguments: Any) -> Any:
+            return awaited(called(*arguments))
+
+        made = function(**fixtures)
+        is_async = inspect.isasyncgen(made)
+
+        def next_of() -> Any:
+            return runner.run(anext(made)) if is_async else next(made)
+
+        target = next_of()
+
+        def finish() -> None:
+            try:
+                next_of()
+            except (StopIteration, StopAsyncIteration):
+                return
+            raise SimulationError(f"{function.__name__} yields twice", hint="yield once: what takes a command")
+
+        try:
+            yield target, finish, call
+        finally:
+            if is_async:
+                runner.run(made.aclose())
+            else:
+                made.close()
+
+
+def _command(kind: CommandType, values: dict[str, Any], chance: random.Random, target: Any) -> Any:
+    live = target.live_ids() if hasattr(target, "live_ids") else {}
+    for name in values:
+        if live.get(name) and chance.randint(1, 10) <= LIVE_OF_TEN:
+            values[name] = chance.choice(list(live[name]))
+    try:
+        return kind.read(values)
+    except (TypeError, ValueError):
+        return None
+
+
+def _send(
+    call: Callable[..., Any],
+    target: Any,
+    kind: CommandType,
+    command: Any,
+    errors: tuple[type[Exception], ...],
+    log: CommandLog,
+    sendings: Sendings,
+) -> None:
+    sendings.sent[kind.name] += 1
+    shown = untrusted.bounded_call(lambda: repr(command), lambda _: kind.name)
+    sendings.last = [*sendings.last[1 - _SHOWN :], one_line(shown, limit=200)]
+    begin = time.monotonic()
+    outcome = "interrupted"
+    try:
+        call(target.send if hasattr(target, "send") else target, command)
+        outcome = ""
+    except errors as error:
+        outcome = untrusted.type_name(type(error))
+        sendings.errors[outcome] += 1
+    except Exception as error:
+        outcome = f"{untrusted.type_name(type(error))}: {untrusted.error_message(error)}"
+        raise
+    finally:
+        sendings.latencies_s.append(time.monotonic() - begin)
+        log.end(outcome)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The log in the world
+
+
+def run_log(machine: Any, path: str | Path) -> int:
+    """Run the commands of a log in the world of a machine, and raise what fails; return how many there were.
+
+    As many ticks pass between two commands as their times say. Invariants are asked after each, and ``converged()`` at
+    the end.
+
+    Args:
+        machine: a ChaosTest whose world has ticks.
+        path: a log that a test of ``@simulate.e2e`` has written.
+
+    Raises:
+        MachineError: the machine has no such world, or no commands.
+        SimulationError: the log cannot be read.
+    """
+    settings_of_world = getattr(machine, "world", None)
+    if not isinstance(settings_of_world, Ticking):
+        raise MachineError(
+            f"{machine!r:.100} has no world with ticks", hint="write `world = simulate.world(ticks=1000)` in its body"
+        )
+    kinds = _commands_of(machine)
+    state = machine()
+    world = state.world
+    asking = invariants_of(machine)
+    number = 0
+    try:
+        world.run(state.start)
+        for sent in read_log(Path(path), kinds):
+            number += 1
+            while world.clock.time() + world.tick_s <= sent.seconds:
+                take_tick(state)
+            try:
+                perform(state, sent.command)
+            except Exception as error:
+                # What production refused, the world may refuse as well.
+                if untrusted.type_name(type(error)) != sent.outcome:
+                    raise
+            for ask in asking:
+                ask(state)
+    except SimulationError:
+        raise
+    except Exception as error:
+        error.add_note(f"\nWith command {number:,} of {path}, at tick {world.ticks:,} of the world.")
+        raise
+    finally:
+        state.teardown()
+    return number

@@ -1,0 +1,179 @@
+"""The world of a machine that moves in ticks: one program with a clock and a disk, and how far its run has come."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import copy
+import sys
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from ordeal._engine.isolation.rule_timeout import RuleLoop
+from ordeal.errors import MachineError
+from ordeal.simulate.clock import Clock
+from ordeal.simulate.errors import BrokenProperty, EscapedSimulation, NotReached
+from ordeal.simulate.file_system import FileSystem
+from ordeal.simulate.nodes.life import LIFE, Life, NodeClock
+from ordeal.simulate.nodes.node_files import node_files
+from ordeal.simulate.runtime.sites import calling_site
+from ordeal.simulate.runtime.surroundings import Surroundings
+
+#: The name of the machine that the program runs on.
+HOST = "app"
+_NO_NETWORK = "the program of a machine that moves in ticks has no network: give it a stand-in in `start`"
+
+
+#: For how many ticks and commands a program that was restored is compared with the one that was not.
+COMPARED_STEPS = 10
+
+
+@dataclass(slots=True)
+class Original:
+    """A copy of the machine from before a restore, and for how many more steps it is compared."""
+
+    machine: Any
+    steps_left: int = COMPARED_STEPS
+
+
+class TickWorld:
+    """The clock and the disk of a program that moves in ticks. Copied with its machine. Not thread-safe."""
+
+    def __init__(self, tick_s: float, limit: int) -> None:
+        self.clock = Clock()
+        """The clock of the program. In its code, ``time`` and ``datetime`` tell the same."""
+        self.disk = FileSystem(clock=self.clock)
+        """The disk of the program: what its code opens and writes is here."""
+        self.ticks = 0
+        """How many ticks the run has had."""
+        self.last_snapshot: bytes | None = None
+        """What ``snapshot()`` last returned in the rhythm of the run: what is there after a crash."""
+        self.tick_s = tick_s
+        self.limit = limit
+        self.snapshot_every = 1
+        self.original: Original | None = None
+        """The program as it was before it was restored, as long as the two are compared."""
+        self._always: dict[str, Callable[[], object]] = {}
+        life: Any = self
+        self._life = Life(life, HOST, NodeClock(), self.disk)
+        self._depth = 0
+        # What the surroundings of a program ask a loop for.
+        self.world = None
+        self.machine_seed = 0
+        self.uuid_ticks: dict[str, int] = {}
+
+    def always(self, name: str, condition: Callable[[], object]) -> None:
+        """Let a condition be true from now on: it is asked after each tick and each command."""
+        self._always[name] = condition
+
+    def skew(self, offset: float) -> None:
+        """Set the date of the program wrong by ``offset`` more seconds; the clock itself goes on as before."""
+        self._life.clock.offset += float(offset)
+
+    def run(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Call ``function`` as code of the program: with its time and its disk, and behind the fences."""
+        if self._depth:
+            return function(*arguments, **named)
+        context = contextvars.copy_context()
+        context.run(LIFE.set, self._life)
+        self._depth += 1
+        try:
+            surroundings: Any = Surroundings()
+            with node_files(), surroundings.around(self):
+                return context.run(function, *arguments, **named)
+        finally:
+            self._depth -= 1
+
+    def leave(self) -> None:
+        """Be outside: a world that was copied inside of ``run`` is not entered."""
+        self._depth = 0
+
+    def check(self) -> None:
+        """Raise BrokenProperty where something is not true that always must be."""
+        for name, condition in self._always.items():
+            if not condition():
+                raise BrokenProperty(f"{name}: it does not hold at tick {self.ticks}", site=name)
+
+    # What the surroundings ask a loop for
+
+    def time(self) -> float:
+        """Return the time in seconds: 0 when the run begins."""
+        return self.clock.time()
+
+    def sleep_through(self, seconds: float) -> None:
+        """Let time pass because the program called ``time.sleep``."""
+        self.clock.advance(seconds)
+
+    def allows(self, what: str) -> bool:
+        """Return False: all fences stand."""
+        del what
+        return False
+
+    def escape(self, what: str, hint: str) -> NoReturn:
+        """Refuse to leave the simulation."""
+        __tracebackhide__ = True
+        site = calling_site()
+        raise EscapedSimulation(f"{what} inside of a simulation, at {site.where}: {site.name}", hint=hint)
+
+    def addresses(self, *asked: Any) -> NoReturn:
+        """Refuse to look up a name."""
+        __tracebackhide__ = True
+        del asked
+        self.escape("the program looks up an address", _NO_NETWORK)
+
+    def set_signal(self, *asked: Any) -> NoReturn:
+        """Refuse to handle signals."""
+        __tracebackhide__ = True
+        del asked
+        self.escape("the program uses signals", "call what its handler does, in a rule")
+
+    reaction_to = send_signal = set_signal
+
+
+class TickLoop(RuleLoop):
+    """Holds the world of one machine, and ends its run. Copied with the machine."""
+
+    def __init__(self, world: TickWorld, settle: float, take_tick: Callable[[Any], object]) -> None:
+        """Calls ``take_tick(machine)`` to let time pass at the end."""
+        super().__init__()
+        self._take_tick = take_tick
+        self.world = world
+        self._settle_s = settle
+        self._outer: BaseException | None = sys.exception()
+
+    def open(self) -> asyncio.Runner:
+        """Raise MachineError: there is no event loop."""
+        raise MachineError(
+            "a machine whose world has ticks has no `async def` rules",
+            hint="write `def`, or give it a world without `ticks`, in which rules are operations of clients",
+        )
+
+    def run[Result](self, coroutine: Coroutine[Any, Any, Result]) -> Result:
+        """Raise MachineError: there is no event loop."""
+        coroutine.close()
+        self.open()
+        raise AssertionError
+
+    def end(self, machine: Any) -> None:
+        """Let ticks pass until ``converged()`` is true, unless the run has failed already."""
+        converged: Callable[[], object] | None = getattr(machine, "converged", None)
+        if converged is None or sys.exception() is not self._outer:
+            return
+        world = self.world
+        end = world.clock.time() + self._settle_s
+        while not world.run(converged):
+            if world.clock.time() >= end:
+                raise NotReached(
+                    f"converged() is not true within {self._settle_s:g} s of calm, at tick {world.ticks}",
+                    site="converged()",
+                )
+            self._take_tick(machine)
+
+    def __copy__(self) -> TickLoop:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> TickLoop:
+        copied = TickLoop(copy.deepcopy(self.world, memo), self._settle_s, self._take_tick)
+        memo[id(self)] = copied
+        return copied
