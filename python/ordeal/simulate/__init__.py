@@ -26,7 +26,7 @@ from ordeal.simulate.nodes.world import World
 from ordeal.simulate.outside.commands import Command, Output
 from ordeal.simulate.outside.http import Request, Response
 from ordeal.simulate.runtime.exploring import explore, run
-from ordeal.simulate.runtime.node_faults import crash, partition, pause, reset, skew, slow
+from ordeal.simulate.runtime.node_faults import clog, crash, partition, pause, reset, skew, slow
 from ordeal.simulate.runtime.odd_process import check
 from ordeal.simulate.runtime.report import Report, ScheduleFailure
 from ordeal.simulate.runtime.scheduled_faults import cancel, latency, stall
@@ -63,6 +63,7 @@ __all__ = [
     "World",
     "cancel",
     "check",
+    "clog",
     "crash",
     "e2e",
     "explore",

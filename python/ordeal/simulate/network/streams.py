@@ -374,7 +374,7 @@ class NetworkLoop(DatagramLoop):
 
     async def reach(self, factory: ProtocolFactory, address: Address) -> tuple[StreamTransport, asyncio.BaseProtocol]:
         """Connect a protocol to whoever listens at an address."""
-        place = address if isinstance(address, str) else f"{address[0]}:{address[1]}"
+        place = address if isinstance(address, str) else f"{self._shown(address[0])}:{address[1]}"
         source = host_name(LIFE.get())
         name = f"from {source} to {place}" if source else f"to {place}"
         number = self._connections[name] = self._connections.get(name, 0) + 1
@@ -389,6 +389,10 @@ class NetworkLoop(DatagramLoop):
             self._escape_to(address)
             raise ConnectionRefusedError(errno.ECONNREFUSED, f"no server of this simulation listens on {place}")
         return self._joined(factory, server, name, address)
+
+    def _shown(self, host: str) -> str:
+        """Return the name of a node in place of its address, which depends on how many nodes there are."""
+        return host if self.world is None else self.world.host_of(host) or host
 
     def _escape_to(self, address: Address) -> None:
         """Refuse to connect to a host outside of the run: a name with a dot that nobody in the run has."""

@@ -26,6 +26,8 @@ from ordeal.simulate.runtime.node_faults import (
 
 _LENGTH_SITE, _MANNER_SITE = name_key(LENGTH), name_key(MANNER)
 _STEP_SITE = name_key(STEP)
+#: Faults of the network around a node, and not of the node.
+_OF_NETWORK = ("partition", "clog")
 
 
 class _Network(Protocol):
@@ -35,6 +37,7 @@ class _Network(Protocol):
     def manners(self) -> int: ...
     def cut(self, links: Sequence[Link]) -> None: ...
     def heal_links(self, links: Sequence[Link]) -> None: ...
+    def clog(self, node: Node, seconds: float) -> None: ...
     def reset_one(self, node: Node, chosen: Callable[[int], int]) -> None: ...
 
 
@@ -71,12 +74,12 @@ class Nemesis:
         """Plan the strikes of a node that has just started."""
         self._plans[node.name] = _Plans()
         for fault in self._faults:
-            # A partition lasts beyond the life that it has struck.
-            if fault.strikes(node.name) and not (fault.kind == "partition" and self._is_cut_off(node)):
+            # What strikes the network lasts beyond the life that it has struck.
+            if fault.strikes(node.name) and not (fault.kind in _OF_NETWORK and self._lasts(node, fault.kind)):
                 self._plan(node, fault)
 
-    def _is_cut_off(self, node: Node) -> bool:
-        return any(window.node is node and window.kind == "partition" for window in self._windows)
+    def _lasts(self, node: Node, kind: str) -> bool:
+        return any(window.node is node and window.kind == kind for window in self._windows)
 
     def _plan(self, node: Node, fault: NodeFault) -> None:
         value = self._loop.decide_evenly(KINDS.index(fault.kind), node.key, _STEP_SITE, STRIKES)
@@ -115,6 +118,9 @@ class Nemesis:
         elif fault.kind == "crash":
             node.crash()
             self._last(node, fault, lambda: None if node.is_up else node.restart())
+        elif fault.kind == "clog":
+            self._network.clog(node, length_s(self._manner(node, fault, LENGTHS), fault.longest))
+            self._last(node, fault, lambda: self._network.clog(node, 0.0))
         elif fault.kind == "pause":
             node.pause()
             self._last(node, fault, life.resume)
@@ -138,7 +144,7 @@ class Nemesis:
                 life = node.life
                 end()
                 # A new life has planned anew what ended with the one before.
-                if fault.kind == "partition" or (node.life is life and fault.kind != "crash"):
+                if fault.kind in _OF_NETWORK or (node.life is life and fault.kind != "crash"):
                     self._plan(node, fault)
 
         self._loop.at(self._loop.now + length_s(value, longest or fault.longest), over)

@@ -46,6 +46,7 @@ SHRINK_CPU_S = 30.0
 #: In how many legal runs a failure is sought that an illegal order has found, and how far their seeds are apart.
 NEIGHBOURS = 200
 _NEIGHBOUR_STEP = 1_000_003
+_KEPT = "an earlier run left something behind, or a set of objects is iterated, in the order of their addresses"
 #: Each such run is repeated and compared.
 CHECK_EVERY = 100
 
@@ -386,10 +387,10 @@ class ScheduleSearch:
         first, second = self._logged(plans), self._logged(plans)
         differing = next((pair for pair in zip(first, second, strict=False) if pair[0] != pair[1]), None)
         if differing is None and len(first) == len(second):
-            self.report.nondeterministic = f"seed {seed} did something else at first than later: state is kept"
+            self.report.nondeterministic = f"seed {seed} did something else at first than later: {_KEPT}"
         else:
             one, other = differing or ("the end of the run", (first + second)[min(len(first), len(second))])
-            self.report.nondeterministic = f"seed {seed}, {one} in one run and {other} in another"
+            self.report.nondeterministic = f"seed {seed}, {one} in one run and {other} in another: {_KEPT}"
 
     def _logged(self, plans: _native.SchedulePlanner) -> list[str]:
         log: list[str] = []

@@ -10,7 +10,7 @@ from typing import Any
 from ordeal.simulate.arguments import checked_seconds
 from ordeal.simulate.errors import SimulationError
 
-NODE_FAULTS = ("crash", "pause", "partition", "reset", "slow", "skew")
+NODE_FAULTS = ("crash", "pause", "partition", "reset", "slow", "skew", "clog")
 #: How many values the step has at which a fault strikes, and the latest such step: each value is some percent later.
 STRIKES = 256
 LATEST_STEP = 3_000
@@ -105,6 +105,17 @@ def slow(nodes: str = "*", *, longest: float = 0.1) -> NodeFault:
         SimulationError: an argument cannot be used.
     """
     return _fault("slow", nodes, longest)
+
+
+def clog(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:
+    """Return a fault that clogs nodes for a while: whatever they send and get takes up to ``longest`` seconds longer.
+
+    Several nodes may be clogged at a time, and become free in another order.
+
+    Raises:
+        SimulationError: an argument cannot be used.
+    """
+    return _fault("clog", nodes, longest)
 
 
 def skew(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:

@@ -39,6 +39,7 @@ _NOUNS = {
     "reset": "reset",
     "slow": "slow node",
     "skew": "wrong clock",
+    "clog": "clog",
     "overtake": "callback that overtakes others",
 }
 _PLURALS = {
@@ -168,6 +169,8 @@ def _node_fault_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str
     if kind == "skew":
         share, rate = SKEWS[min(value, len(SKEWS) - 1)]
         return f"  the clock of {who} is moved by {share * longest:g} s, and goes at {rate:g}"
+    if kind == "clog":
+        return f"  what {who} sends and gets takes {length_s(value, longest):.3g} s longer"
     if kind == "slow":
         return f"  each step of {who} takes {length_s(value, longest):.3g} s"
     return f"  {kind}{nth} of {who} in way {value + 1}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+from collections import deque
 from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Any
@@ -14,6 +16,10 @@ from ordeal.simulate.runtime.tasks import TaskRecord
 
 #: A table longer than this helps nobody.
 _LINES_MAX = 30
+#: In what an object is looked for, beside attributes.
+_HOLDERS = (list, tuple, set, frozenset, dict, deque)
+#: Where coroutines, generators and asynchronous generators keep their frames.
+_FRAMES = ("cr_frame", "gi_frame", "ag_frame")
 #: How many attributes of an object are looked through for a name.
 _ATTRIBUTES_MAX = 200
 
@@ -61,7 +67,8 @@ def _waited_for(task: asyncio.Task[Any], frames: Sequence[FrameType], names: dic
             method = next((name for name in reversed(methods) if not name.startswith("_")), methods[0])
             what = f"{type(owner).__name__}.{method}"
             name = _name_of(owner, [outer] if outer is not None else [])
-            return f"{what} of {name}" if name else what, owner
+            one = "one " if name.startswith("in ") else ""
+            return f"{what} of {one}{name}" if name else what, owner
     children = [child for child in getattr(future, "_children", ()) if not child.done()]
     if children:
         return f"all of {', '.join(names.get(id(child), 'a future') for child in children[:5])}", None
@@ -69,7 +76,24 @@ def _waited_for(task: asyncio.Task[Any], frames: Sequence[FrameType], names: dic
     if last is not None and not is_program(last.f_code):
         return f"asyncio.{last.f_code.co_name}", None
     name = _name_of(future, frames[-1:]) if future is not None else ""
-    return f"the future {name}" if name else "a future", None
+    what = f"the future {name}" if name and not name.startswith("in ") else f"a future {name}".rstrip()
+    return f"{what}, which nothing else holds" if future is not None and _is_lost(future, frames) else what, None
+
+
+def _is_lost(future: object, frames: Sequence[FrameType]) -> bool:
+    """Return whether nothing leads to a future but who waits for it: it was dropped, and nobody can wake them."""
+    waiting = {id(frame) for frame in frames}
+    return not any(_leads(each, waiting) for each in gc.get_referrers(future))
+
+
+def _leads(holder: object, waiting: set[int]) -> bool:
+    """Return whether an object that refers to a future belongs to somebody else than ``waiting`` frames, or us."""
+    if isinstance(holder, FrameType):
+        return id(holder) not in waiting and not is_own(holder.f_code)
+    frame = next((getattr(holder, name, None) for name in _FRAMES if hasattr(holder, name)), None)
+    if frame is not None:
+        return id(frame) not in waiting
+    return not isinstance(holder, asyncio.Task) and type(holder).__name__ != "FutureIter"
 
 
 def _name_of(target: object, frames: Sequence[FrameType]) -> str:
@@ -82,9 +106,24 @@ def _names(target: object, frame: FrameType) -> Iterator[str]:
     yield from (name for name, value in local.items() if value is target)
     for name, value in local.items():
         yield from (f"{name}.{key}" for key in _keys_of(target, value))
-    yield from (name for name in frame.f_code.co_names if frame.f_globals.get(name) is target)
-    for name in frame.f_code.co_names:
-        yield from (f"{name}.{key}" for key in _keys_of(target, frame.f_globals.get(name)))
+    known = {name: frame.f_globals.get(name) for name in frame.f_code.co_names}
+    yield from (name for name, value in known.items() if value is target)
+    for name, value in known.items():
+        yield from (f"{name}.{key}" for key in _keys_of(target, value))
+    for name, value in (local | known).items():
+        yield from (f"in {inside}" for inside in _holders_of(target, name, value))
+
+
+def _holders_of(target: object, name: str, value: object) -> Iterator[str]:
+    """Yield how the lists, sets and tables are called that have an object in them: ``name``, or an attribute of it."""
+    attributes = getattr(value, "__dict__", None)
+    small = attributes if isinstance(attributes, dict) and len(attributes) <= _ATTRIBUTES_MAX else {}
+    named = [(f"{name}.{key}", each) for key, each in list(small.items()) if isinstance(key, str)]
+    for called, holder in [(name, value), *named]:
+        if type(holder) in _HOLDERS and len(holder) <= _ATTRIBUTES_MAX:  # type: ignore[arg-type]
+            items = holder.values() if isinstance(holder, dict) else holder
+            if any(each is target for each in items):  # type: ignore[attr-defined]
+                yield called
 
 
 def _keys_of(target: object, holder: object) -> Iterator[str]:

@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 
 from ordeal import simulate
+from ordeal.simulate.runtime.decisions import from_labels
 from ordeal.simulate.runtime.node_faults import LENGTHS, STRIKES, length_s, strike_step
 from ordeal.simulate.runtime.scheduled_faults import fault_of_text, fault_text
+from ordeal.simulate.runtime.text import decision_text, needed_text
 
 from ...samples.nodes import ask, echo
 
 ALL: list[Any] = [
     *(simulate.crash(longest=3), simulate.pause(longest=3), simulate.partition(longest=3)),
-    *(simulate.reset(), simulate.slow(), simulate.skew()),
+    *(simulate.reset(), simulate.slow(), simulate.skew(), simulate.clog(longest=3)),
 ]
 
 
@@ -43,9 +45,10 @@ async def careful(world: simulate.World) -> None:
 def test_a_careful_client_gets_its_answers_whatever_happens() -> None:
     report = simulate.explore(careful, runs=150, faults=ALL, check=False)
     assert report.failure is None
-    for kind in ("crash", "pause", "partition", "reset", "slow", "skew"):
+    kinds = {"crash", "pause", "partition", "reset", "slow", "skew", "clog"}
+    for kind in kinds:
         assert f"struck by {kind}: client " in str(report)
-    assert set(report.disturbed) >= {"crash", "pause", "partition", "reset", "slow", "skew", "silence"}
+    assert set(report.disturbed) >= {*kinds, "silence"}
 
 
 def test_the_same_seed_gives_the_same_run() -> None:
@@ -67,6 +70,49 @@ def test_a_failure_needs_one_crash() -> None:
     assert "Needed: 1 crash, of " in note
     assert "db: crash after " in note
     assert "faults=[simulate.crash('*', longest=10.0)," in note
+
+
+async def kept_in_turn(world: simulate.World) -> list[bytes]:
+    """Write to two nodes in turn, and return in which order it arrives."""
+    kept = list[bytes]()
+
+    async def keep(name: str) -> None:
+        async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            while line := await reader.readline():
+                kept.append(name.encode() + line)
+            writer.close()
+
+        await asyncio.start_server(take, port=80)
+
+    for name in ("a", "b"):
+        world.node(name, keep, name)
+    await asyncio.sleep(1)
+    writers = [(await asyncio.open_connection(name, 80))[1] for name in ("a", "b")]
+    for _ in range(4):
+        for writer in writers:
+            writer.write(b"x\n")
+            await asyncio.sleep(1)
+    await world.eventually("all is there", lambda: len(kept) == 8, within=100)
+    for writer in writers:
+        writer.close()
+    return kept
+
+
+def test_a_node_that_is_clogged_gets_what_is_sent_late_and_then_no_more() -> None:
+    plain = [b"ax\n", b"bx\n"] * 4
+    assert simulate.run(kept_in_turn) == plain
+    clogged = {"clog | a | its steps | 0": 4, "clog | a | how long | 0": 12, "clog | a | in what way | 0": 14}
+    late = simulate.run(kept_in_turn, faults=[simulate.clog(longest=4)], decisions=clogged)
+    assert late != plain
+    assert sorted(late) == sorted(plain)
+    assert late[-2:] == plain[-2:]
+
+
+def test_what_a_clog_does_is_told() -> None:
+    decided = list(from_labels({"clog | a | its steps | 0": 4, "clog | a | in what way | 0": 15}))
+    texts = [decision_text(each, [simulate.clog()]) for each in decided]
+    assert texts == ["a: clog after 4 steps of its own", "  what a sends and gets takes 10 s longer"]
+    assert needed_text(decided) == "1 clog"
 
 
 def test_a_clock_that_is_wrong_is_found() -> None:
@@ -139,7 +185,9 @@ def test_faults_are_texts_and_calls() -> None:
             fault_of_text(text)
 
 
-@pytest.mark.parametrize("make", [simulate.crash, simulate.pause, simulate.partition, simulate.slow, simulate.skew])
+@pytest.mark.parametrize(
+    "make", [simulate.crash, simulate.pause, simulate.partition, simulate.slow, simulate.skew, simulate.clog]
+)
 def test_wrong_arguments_are_refused(make: Any) -> None:
     for arguments in ((5,), ("",)):
         with pytest.raises(simulate.SimulationError, match="pattern of names"):

@@ -142,6 +142,47 @@ def test_classic(main: Main, row: str) -> None:
     assert "test_waits.py:" in text
 
 
+async def a_dropped_future(*, is_held: bool = False) -> None:
+    waiting = list[asyncio.Future[None]]()
+    held = list[asyncio.Future[None]]()
+
+    async def acquire() -> None:
+        turn = asyncio.get_running_loop().create_future()
+        waiting.append(turn)
+        await turn
+
+    async def drop() -> None:
+        turn = waiting.pop()
+        if is_held:
+            held.append(turn)
+        del turn
+        await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(acquire())
+        group.create_task(drop())
+
+
+async def a_future_of_another_task() -> None:
+    answer = asyncio.get_running_loop().create_future()
+
+    async def other() -> None:
+        mine = answer
+        await asyncio.Event().wait()
+        mine.set_result(None)
+
+    task = asyncio.create_task(other())
+    await answer
+    await task
+
+
+def test_a_future_that_was_dropped_is_said_to_be() -> None:
+    lost = "waits for the future turn, which nothing else holds"
+    assert lost in table(a_dropped_future)
+    assert lost not in table(lambda: a_dropped_future(is_held=True))
+    assert "nothing else holds" not in table(a_future_of_another_task)
+
+
 def test_the_traceback_ends_where_the_first_task_waits() -> None:
     @asynccontextmanager
     async def connection() -> AsyncIterator[None]:
@@ -159,7 +200,9 @@ def test_the_traceback_ends_where_the_first_task_waits() -> None:
     async def main() -> None:
         await Pool()
 
-    with pytest.raises(simulate.Deadlock, match=r"waits for a future +tests/unit/.*test_waits.py:") as caught:
+    with pytest.raises(
+        simulate.Deadlock, match=r"waits for a future, which nothing else holds +tests/unit/.*test_waits.py:"
+    ) as caught:
         simulate.explore(main)
     assert [entry.name for entry in caught.traceback][-3:] == ["main", "connections", "connection"]
 
