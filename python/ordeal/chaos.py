@@ -129,6 +129,7 @@ class ChaosTest(RuleBasedStateMachine):
 
     #: Made for the first coroutine: most machines have none, and each copy would have to copy it.
     _rule_loop: RuleLoop | None = None
+    _tell: Callable[[str], object] | None = None
     _has_nemesis: ClassVar[bool] = False
     _swarm_options: ClassVar[SwarmOptions]
 
@@ -197,12 +198,18 @@ class ChaosTest(RuleBasedStateMachine):
         """Run ``coroutine`` on the event loop of this machine and return its result."""
         return self._own_loop().run(coroutine)
 
+    def tell_decisions(self, tell: Callable[[str], object]) -> bool:
+        """Call ``tell(text)`` for what the simulation of this run decides; return whether there is one."""
+        self._tell = tell
+        return type(self).world is not None or self.simulated is not False
+
     def _own_loop(self) -> RuleLoop:
         if self._rule_loop is None:
             if type(self).world is not None:
                 self._rule_loop = _world_loop(self)
             else:
                 self._rule_loop = RuleLoop() if self.simulated is False else _simulated_loop(self.simulated)
+            self._rule_loop.tell = self._tell
         return self._rule_loop
 
     def teardown(self) -> None:

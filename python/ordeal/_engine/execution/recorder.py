@@ -40,6 +40,7 @@ class RunRecorder:
         self._active: list[str] = []
         self._ends = False  # with a teardown, of a machine of another process
         self._hits_in_teardown: list[str] | None = None
+        self._is_told_decisions = False  # in place of the choices that they are made from
 
     @property
     def active_faults(self) -> list[str]:
@@ -53,8 +54,10 @@ class RunRecorder:
     def started(self, machine: RuleBasedStateMachine) -> None:
         """Remember the machine, which knows the values in bundles."""
         self._machine = machine
-        for fault in machine.faults if isinstance(machine, ChaosTest) else ():
-            fault.tell_hits(self._hit)
+        if isinstance(machine, ChaosTest):
+            self._is_told_decisions = machine.tell_decisions(self._hit)
+            for fault in machine.faults:
+                fault.tell_hits(self._hit)
 
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
         """Record a rule with its arguments."""
@@ -121,7 +124,8 @@ class RunRecorder:
             # Its constructor raised, so there is nothing to tear down.
             return list(self.program)
         made, *calls = self.program
-        lines = [f"{call}{_remarks(step)}" for call, step in zip(calls, self.steps, strict=True)]
+        told = self._is_told_decisions
+        lines = [f"{call}{_remarks(step, has_told=told)}" for call, step in zip(calls, self.steps, strict=True)]
         return [made, *lines, f"state.teardown(){_comment(self._hits_in_teardown or [])}"]
 
     def written(self) -> bytes:
@@ -162,10 +166,10 @@ def _fault_text(machine: RuleBasedStateMachine | None, name: str) -> str:
     return f"next(fault for fault in state.faults if fault.name == {name!r})"
 
 
-def _remarks(step: TraceStep) -> str:
+def _remarks(step: TraceStep, *, has_told: bool) -> str:
     remarks = [f"draws: {', '.join(step.draws)}"] if step.draws else []
     acted = [str(number) for number, acts in enumerate(step.choices.get(BUGGIFY_ARGUMENT, ()), start=1) if acts]
-    if acted:
+    if acted and not has_told:
         remarks.append(f"chance acts at call {', '.join(acted)}")
     return _comment([*remarks, *step.hits])
 

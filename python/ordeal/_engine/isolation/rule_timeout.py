@@ -142,6 +142,9 @@ class RuleLoop:
     a loop cannot be copied.
     """
 
+    tell: Callable[[str], object] | None = None
+    """Takes what is decided for the run, for people."""
+
     def __init__(self) -> None:
         self._runner: asyncio.Runner | None = None
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections import Counter
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,11 +12,12 @@ from ordeal._engine.isolation.rule_timeout import RuleLoop
 from ordeal.buggify import effect_acts
 from ordeal.errors import MachineError
 from ordeal.simulate.errors import SimulationError
-from ordeal.simulate.runtime.decisions import STALL
+from ordeal.simulate.runtime.decisions import KINDS, STALL, Decided, name_of
 from ordeal.simulate.runtime.loop import SimulationLoop
 from ordeal.simulate.runtime.running import RunSettings, failure_of
-from ordeal.simulate.runtime.scheduled_faults import Stall, checked_faults
+from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, Stall, checked_faults
 from ordeal.simulate.runtime.surroundings import Surroundings
+from ordeal.simulate.runtime.text import decision_text
 
 #: How often a decision is not 0.
 _SHARE = 1 / 8
@@ -30,12 +32,18 @@ def _number(bound: int) -> int:
 class TapeSchedule:
     """Takes decisions from the tape of the run, or from what else decides for buggify: each shrinks to 0."""
 
-    def __init__(self, *, has_stalls: bool) -> None:
-        self._has_stalls = has_stalls
+    def __init__(self, faults: Sequence[SimulatedFault], tell: Callable[[str], object] | None) -> None:
+        """Calls ``tell(text)`` for each decision that is not 0, if given."""
+        self._has_stalls = any(isinstance(fault, Stall) for fault in faults)
+        self._faults = faults
+        self._tell = tell
+        self._met = Counter[tuple[int, int, int]]()
 
     def decide(self, kind: int, actor: int, site: int, bound: int) -> int:
         """Draw a value below ``bound``. Of those above 0, 1 takes half."""
-        del actor, site
+        return self._told(kind, actor, site, self._drawn(kind, bound))
+
+    def _drawn(self, kind: int, bound: int) -> int:
         # Every step of every task makes one of these, and a tape holds them all.
         if bound == 1 or (kind == STALL and not self._has_stalls) or not effect_acts(_SHARE):
             return 0
@@ -45,8 +53,17 @@ class TapeSchedule:
 
     def decide_evenly(self, kind: int, actor: int, site: int, bound: int) -> int:
         """Draw a value below ``bound`` that is often not 0; those above 0 are about equally likely."""
-        del kind, actor, site
-        return 1 + _number(bound - 1) if bound > 1 and effect_acts(_OFTEN) else 0
+        value = 1 + _number(bound - 1) if bound > 1 and effect_acts(_OFTEN) else 0
+        return self._told(kind, actor, site, value)
+
+    def _told(self, kind: int, actor: int, site: int, value: int) -> int:
+        if self._tell is not None:
+            place = kind, actor, site
+            if value:
+                decided = Decided(KINDS[kind], name_of(actor), name_of(site), self._met[place], value)
+                self._tell(decision_text(decided, self._faults).strip())
+            self._met[place] += 1
+        return value
 
     def event(self, what: int) -> None:
         """Note nothing: a replay of the tape is compared by its steps."""
@@ -70,7 +87,7 @@ class MachineLoop(RuleLoop):
     def open(self) -> asyncio.Runner:
         """Return what runs coroutines, creating it if needed."""
         if self._runner is None:
-            schedule = TapeSchedule(has_stalls=any(isinstance(fault, Stall) for fault in self._settings.faults))
+            schedule = TapeSchedule(self._settings.faults, self.tell)
             self._loop = SimulationLoop(schedule, faults=self._settings.faults)  # type: ignore[abstract]
             self._runner = asyncio.Runner(loop_factory=lambda: self._loop)
             self._runner.get_loop()

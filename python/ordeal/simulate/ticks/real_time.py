@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-import random
 import re
 import time
 import unittest
@@ -146,19 +145,23 @@ def _seconds(duration: str | float) -> float:
 # Sending
 
 
-def _drawn(kinds: list[CommandType], seed: int) -> Iterator[tuple[CommandType, dict[str, Any], random.Random]]:
+def _below(chance: _native.Rng, bound: int) -> int:
+    return int(chance.random() * bound)
+
+
+def _drawn(kinds: list[CommandType], seed: int) -> Iterator[tuple[CommandType, dict[str, Any], _native.Rng]]:
     """Yield commands for ever: the class, the values of its fields, and what chooses among live ids."""
-    chance = random.Random(seed)
-    weights = [chance.randint(1, _WEIGHT_MAX) for _ in kinds]
+    chance = _native.Rng(seed, "commands in production")
+    # Each is in this list as often as its weight says.
+    weighted = [kind for kind in kinds for _ in range(1 + _below(chance, _WEIGHT_MAX))]
     drawn = {kind.name: _batch(kind, _native.schedule_run_seed(seed + 1, 0)) for kind in kinds}
     batches = 0
     yield kinds[0], {}, chance  # all is ready
     while True:
-        (kind,) = chance.choices(kinds, weights)
+        kind = weighted[_below(chance, len(weighted))]
         if not drawn[kind.name]:
             batches += 1
             drawn[kind.name] = _batch(kind, _native.schedule_run_seed(seed + 1, batches))
-            chance.shuffle(drawn[kind.name])
         yield kind, drawn[kind.name].pop(), chance
 
 
@@ -255,11 +258,12 @@ def _set_up(
                 made.close()
 
 
-def _command(kind: CommandType, values: dict[str, Any], chance: random.Random, target: Any) -> Any:
+def _command(kind: CommandType, values: dict[str, Any], chance: _native.Rng, target: Any) -> Any:
     live = target.live_ids() if hasattr(target, "live_ids") else {}
     for name in values:
-        if live.get(name) and chance.randint(1, 10) <= LIVE_OF_TEN:
-            values[name] = chance.choice(list(live[name]))
+        if live.get(name) and _below(chance, 10) < LIVE_OF_TEN:
+            ids = list(live[name])
+            values[name] = ids[_below(chance, len(ids))]
     try:
         return kind.read(values)
     except (TypeError, ValueError):

@@ -59,7 +59,7 @@ def _state(machine: Any, world: TickWorld) -> Any:
 def _copied(machine: Any) -> Any:
     """Return a copy of a machine with its program; None where it cannot be copied, which is told."""
     kept = {name: value for name, value in vars(machine).items() if name in ENGINE_ATTRIBUTES}
-    own = {name: value for name, value in vars(machine).items() if name not in ENGINE_ATTRIBUTES}
+    own = {name: value for name, value in vars(machine).items() if name not in (*ENGINE_ATTRIBUTES, "_tell")}
     cls: Any = type(machine)
     twin = cls.__new__(cls)
     try:

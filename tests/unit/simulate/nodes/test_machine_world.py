@@ -119,6 +119,12 @@ def rules(failure: Any) -> list[str]:
     return [step.name for step in failure.trace.steps if step.kind == "rule"]
 
 
+def test_the_program_of_a_failure_says_what_the_world_decided() -> None:
+    (failure, *_) = Explorer(CarelessChaos, seed=1, workers=1).run(max_runs=40, max_shrink_time=2).failures
+    assert any(text in failure.program for text in ("db: crash after ", "db: partition after ", "client: partition"))
+    assert "chance acts at call" not in failure.program
+
+
 def test_operations_overlap() -> None:
     failure = failure_of(CounterChaos)
     assert type(failure.error).__name__ == "AssertionError"
