@@ -222,6 +222,7 @@ class Explorer:
 
     def _explored(self, settings: Settings) -> ExplorationResult:
         options = self.options
+        self._driver.limits.begin_search(settings.max_time, settings.max_runs)
         workers = options.workers or usable_cores()
         if options.store is not None and not can_supervise():
             raise ConfigError("store is given, and this system does not have what workers need")

@@ -161,6 +161,7 @@ void bind_session(py::module_& m) {
       .def("restored", &Session::restored)
       .def("next", [](Session& self) { return self.next().packed(); })
       .def("reject", &Session::reject)
+      .def("draws_again", &Session::draws_again)
       .def(
           "done",
           [](Session& self, std::uint64_t state_hash, std::uint32_t improved) {

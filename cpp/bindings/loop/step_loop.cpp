@@ -63,13 +63,14 @@ class StepLoop::Call {
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
-  ~Call() {
-    for (std::size_t i = 0; i < count_; ++i) {
-      Py_DECREF(slots_[i + 2]);
-    }
-  }
+  ~Call() { clear(); }
 
   void add(py::object value) { slots_[count_++ + 2] = value.release().ptr(); }
+  void clear() noexcept {
+    while (count_ > 0) {
+      Py_DECREF(slots_[--count_ + 2]);
+    }
+  }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
   void resolve(const BundleStore& store, PyObject* reference_type) {
@@ -305,9 +306,10 @@ void StepLoop::run_rule(StepRule& rule, bool initialize) {
   current_ = rule.name.ptr();
   step_slowest_ = &rule.slowest;
   Call call(machine_, rule.arguments.size());
-  for (const StepArgument& argument : rule.arguments) {
-    source_->begin_argument(argument.number);
-    call.add(draw(argument));
+  draw_arguments(rule, call);
+  while (session_ != nullptr && rule.may_draw_again() && session_->draws_again()) {
+    call.clear();
+    draw_arguments(rule, call);
   }
   if (rule.draws_in_body) {
     source_->begin_argument(kBody);
@@ -325,6 +327,13 @@ void StepLoop::run_rule(StepRule& rule, bool initialize) {
     draw_context_->take_length();
   }
   take_result(rule, std::move(result));
+}
+
+void StepLoop::draw_arguments(const StepRule& rule, Call& call) {
+  for (const StepArgument& argument : rule.arguments) {
+    source_->begin_argument(argument.number);
+    call.add(draw(argument));
+  }
 }
 
 py::object StepLoop::draw(const StepArgument& argument) {

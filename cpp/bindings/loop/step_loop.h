@@ -76,6 +76,7 @@ class StepLoop {
   [[nodiscard]] bool may_initialize(const StepRule& rule) const;
   void initialized(const StepRule& rule);
   void run_rule(StepRule& rule, bool initialize);
+  void draw_arguments(const StepRule& rule, Call& call);
   py::object draw(const StepArgument& argument);
   py::object draw_from_bundle(const StepArgument& argument);
   void toggle(const NextStep& step);

@@ -34,6 +34,11 @@ struct StepRule {
   std::vector<std::pair<std::uint32_t, py::object>> fills;  // bundles whose size it changes, by number and name
   bool draws_in_body = false;
   bool is_coroutine = false;
+  // Whether draws of its arguments change nothing, so that others may take their place.
+  [[nodiscard]] bool may_draw_again() const noexcept {
+    return !arguments.empty() && required_bundles.empty() && !draws_in_body;
+  }
+
   double slowest = 0;  // seconds of a step that ended well, as far as they were measured
 };
 

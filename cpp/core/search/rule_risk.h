@@ -34,6 +34,7 @@ class RuleRisk {
   }
   void failed(std::uint32_t rule) noexcept { ++counts_[rule].failed; }
 
+  [[nodiscard]] bool has_failed(std::uint32_t rule) const noexcept { return counts_[rule].failed > 0; }
   // Whether to propose another rule instead: if most of its steps failed, and the more likely, the more of them.
   [[nodiscard]] bool avoids(std::uint32_t rule, Rng& rng) const noexcept;
 

@@ -18,10 +18,11 @@ constexpr std::uint64_t kChoicesPerCost = 4;
 
 }  // namespace
 
-RunState::RunState(const MachineShape& shape, double fault_toggle_prob, const RuleRisk& risk)
+RunState::RunState(const MachineShape& shape, double fault_toggle_prob, const RuleRisk& risk, const StepRisk& step_risk)
     : shape_(shape),
       fault_toggle_prob_(fault_toggle_prob),
       risk_(&risk),
+      step_risk_(&step_risk),
       source_(tape_),
       faults_on_(shape.faults, false) {}
 
@@ -180,6 +181,7 @@ NextStep RunState::propose(NextKind kind, std::uint32_t target) {
   // Not the size: a step of the prefix may have been rejected, and an origin must stay unique.
   const std::uint32_t origin = tape_.empty() ? 0 : tape_.last_step().origin + 1;
   source_.begin_step(step_kind(kind), target, origin);
+  redraws_ = 0;
   return {kind, target};
 }
 
@@ -198,13 +200,18 @@ NextStep RunState::next_rule() {
     return {NextKind::kStuck, 0};
   }
   std::size_t pick = pick_rule();
-  if (risk_->avoids(rules_[pick], planned_.rng)) {
+  for (std::uint32_t avoided = 0; avoided < kAvoidedMax && avoids(rules_[pick]); ++avoided) {
     pick = pick_rule();
   }
   std::swap(rules_[rules_offered_], rules_[pick]);
   const std::uint32_t rule = rules_[rules_offered_++];
   mutate_from_prefix(rule);
   return propose(NextKind::kRule, rule);
+}
+
+bool RunState::avoids(std::uint32_t rule) {
+  return risk_->has_failed(rule) &&
+         (risk_->avoids(rule, planned_.rng) || step_risk_->avoids_next(tape_, rule, planned_.rng));
 }
 
 // By weight among the remaining active rules. The others have no weights, and are drawn uniformly.
@@ -264,6 +271,21 @@ void RunState::reject() {
   source_.drop_step();
   rejected_ = !is_read;
   steps_left_ += step_of_sequence_ && counts_sequence() ? 1U : 0U;
+}
+
+// What is read from a tape is never drawn again, and neither is the rest of what is changed there.
+bool RunState::draws_again() {
+  const TapeStep step = tape_.last_step();
+  const bool may_draw = step.kind == StepKind::kRule && !step_of_prefix_ && source_.is_live();
+  if (!may_draw || redraws_ == kAvoidedMax || !risk_->has_failed(step.target) ||
+      !step_risk_->avoids_values(tape_, planned_.rng)) {
+    return false;
+  }
+  ++redraws_;
+  source_.stop_mutating();
+  source_.drop_step();
+  source_.begin_step(step.kind, step.target, step.origin);
+  return true;
 }
 
 void RunState::step_done() {

@@ -10,6 +10,7 @@
 #include "core/draw/choice_source.h"
 #include "core/search/rule_risk.h"
 #include "core/search/run_planner.h"
+#include "core/search/step_risk.h"
 #include "core/tape/step_source.h"
 #include "core/tape/tape.h"
 
@@ -30,8 +31,11 @@ class RunState {
   // How often in a row the same failure may follow: then the state was broken before.
   static constexpr std::uint32_t kRepeatsMax = 6;
 
-  // `risk` says which rules to propose rarely; it must outlive this object.
-  RunState(const MachineShape& shape, double fault_toggle_prob, const RuleRisk& risk);
+  // How often other rules may be picked, and arguments drawn anew, in place of those that would likely fail.
+  static constexpr std::uint32_t kAvoidedMax = 3;
+
+  // `risk` and `step_risk` say what to propose rarely; they must outlive this object.
+  RunState(const MachineShape& shape, double fault_toggle_prob, const RuleRisk& risk, const StepRisk& step_risk);
   RunState(const RunState&) = delete;  // the source writes to this object's tape
   RunState& operator=(const RunState&) = delete;
 
@@ -47,6 +51,9 @@ class RunState {
   NextStep next();
   // Drops the step. The next proposal replaces it.
   void reject();
+  // Whether the arguments that were drawn for the step should be drawn again, as they failed before. The step then is
+  // on the tape without them.
+  bool draws_again();
   // The step ran to its end.
   void step_done();
   // The step failed in a way that is known. Takes it back, unless the run should end: then it returns false, and
@@ -86,6 +93,7 @@ class RunState {
   std::optional<NextStep> next_fault();
   NextStep next_rule();
   std::size_t pick_rule();
+  [[nodiscard]] bool avoids(std::uint32_t rule);
   [[nodiscard]] std::size_t end_without_failed(std::size_t end);
   void mutate_from_prefix(std::uint32_t rule);
   void note_step(const TapeStep& step);
@@ -94,6 +102,7 @@ class RunState {
   MachineShape shape_;
   double fault_toggle_prob_;
   const RuleRisk* risk_;
+  const StepRisk* step_risk_;
   PlannedRun planned_;
   Tape tape_;
   ChoiceSource source_;
@@ -104,7 +113,8 @@ class RunState {
   std::size_t sequence_position_ = 0;
   bool step_of_prefix_ = false;
   bool step_of_sequence_ = false;
-  bool rejected_ = false;  // the next proposal is for the same step
+  bool rejected_ = false;      // the next proposal is for the same step
+  std::uint32_t redraws_ = 0;  // of this step
   std::uint32_t steps_left_ = 0;
   std::vector<std::uint32_t> initializers_left_;
   std::vector<std::uint32_t> rules_;  // the active ones, then those that the swarm left out

@@ -15,7 +15,7 @@ Session::Session(const MachineShape& shape, const SessionOptions& options, std::
       planner_(shape, options_),
       risk_(shape.rules),
       uses_(shape.rules, shape.faults),
-      run_(shape, options_.fault_toggle_prob, risk_),
+      run_(shape, options_.fault_toggle_prob, risk_, step_risk_),
       learning_(shape, options_, std::move(coverage)) {
   run_.source().reuse(learning_.values(), options_.value_reuse_prob);
 }
@@ -56,6 +56,11 @@ void Session::reject() {
   stage_ = Stage::kReady;
 }
 
+bool Session::draws_again() {
+  ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << spec().run_id << " proposed no step");
+  return run_.draws_again();
+}
+
 // The state of the run changes first: learning refers to the state after the step.
 StepNovelty Session::done(std::uint64_t state_hash, std::uint32_t improved) {
   ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << spec().run_id << " proposed no step");
@@ -63,6 +68,9 @@ StepNovelty Session::done(std::uint64_t state_hash, std::uint32_t improved) {
   run_.step_done();
   if (const TapeStep& step = tape().last_step(); step.kind == StepKind::kRule && !run_.replaying_prefix()) {
     risk_.passed(step.target);
+    if (risk_.has_failed(step.target)) [[unlikely]] {
+      step_risk_.passed(tape());
+    }
     count_use(false);
   }
   return learning_.end_step(tape(), state_hash, improved);
@@ -96,6 +104,7 @@ bool Session::step_back(std::uint64_t failure, bool slow) {
   }
   if (const TapeStep& step = tape().last_step(); step.kind == StepKind::kRule && !run_.replaying_prefix()) {
     risk_.failed(step.target);
+    step_risk_.failed(tape());
   }
   if (!run_.step_back(failure, slow)) {
     return false;
@@ -147,6 +156,7 @@ SessionState Session::save() const {
   state.swarm = planner_.swarm().save();
   state.runs_by_kind = planner_.runs().save();
   state.risk = risk_.counts();
+  state.step_risk = step_risk_.counts();
   learning_.save(state);
   return state;
 }
@@ -164,6 +174,7 @@ void Session::restore(SessionState state) {
   run_.planned().spec.run_id = state.runs;
   planner_.restore(state.schedule, std::move(state.swarm), std::move(state.runs_by_kind));
   risk_.restore(std::move(state.risk));
+  step_risk_.restore(state.step_risk);
   learning_.restore(std::move(state), planner_.schedule());
 }
 

@@ -24,6 +24,7 @@
 #include "core/search/run_state.h"
 #include "core/search/session_options.h"
 #include "core/search/session_state.h"
+#include "core/search/step_risk.h"
 #include "core/tape/journal.h"
 #include "core/tape/step_source.h"
 #include "core/tape/tape.h"
@@ -54,6 +55,9 @@ class Session {
   NextStep next();
   // Notes that the rule from next() cannot run now. The next proposal replaces it.
   void reject();
+  // Once the arguments of a rule are drawn, and before it runs: whether they should be drawn again, as steps with such
+  // values failed before. Not for rules whose draws take values out of bundles.
+  [[nodiscard]] bool draws_again();
   // Before done(): reports a feature of the step, or the `size` of a bundle. Does nothing for a step of the prefix,
   // which need not run at all.
   void feature(FeatureKind kind, std::uint64_t key) { learning_.feature(kind, key); }
@@ -140,6 +144,7 @@ class Session {
   SessionOptions options_;
   RunPlanner planner_;
   RuleRisk risk_;
+  StepRisk step_risk_;
   RuleUses uses_;
   RunState run_;
   Learning learning_;

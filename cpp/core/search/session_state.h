@@ -11,6 +11,7 @@
 #include "core/coverage/features.h"
 #include "core/draw/dictionary.h"
 #include "core/search/rule_risk.h"
+#include "core/search/step_risk.h"
 #include "core/swarm/run_schedule.h"
 #include "core/swarm/swarm.h"
 
@@ -30,7 +31,8 @@ struct SessionState {
   FeaturesState features;
   std::vector<DictionaryEntry> values;  // of the dictionary, without constants; oldest first
   CmplogState cmplog;
-  std::vector<RuleRiskCounts> risk;  // by rule; empty if the rules are not those of the session
+  std::vector<RuleRiskCounts> risk;           // by rule; empty if the rules are not those of the session
+  std::vector<CircumstanceCounts> step_risk;  // the same
 };
 
 }  // namespace ordeal

@@ -23,6 +23,7 @@ constexpr std::size_t kBestBytesMin = 9;
 constexpr std::size_t kSwarmEntryBytesMin = 12;
 constexpr std::size_t kTallyBytesMin = 2;
 constexpr std::size_t kRiskBytesMin = 2;
+constexpr std::size_t kCircumstanceBytesMin = 3;
 // More than any bandit has.
 constexpr std::size_t kArmsMax = 1024;
 // More tapes than a session has besides its checkpoints: those of its findings, and of runs worth a trace.
@@ -334,10 +335,36 @@ std::vector<RuleRiskCounts> read_risk(ByteReader& in, std::size_t rules) {
   return risk;
 }
 
+void write_step_risk(ByteWriter& out, const std::vector<CircumstanceCounts>& risk) {
+  out.number(risk.size());
+  for (const CircumstanceCounts& counts : risk) {
+    out.number(counts.place);
+    out.number(counts.passed);
+    out.number(counts.failed);
+  }
+}
+
+// Only circumstances in which a step failed are written, in ascending order.
+std::vector<CircumstanceCounts> read_step_risk(ByteReader& in) {
+  std::uint64_t next = 0;
+  return in.items<CircumstanceCounts>("steps that fail", kCircumstanceBytesMin, StepRisk::kPlaces, [&] {
+    const CircumstanceCounts counts{.place = in.number32("a circumstance"),
+                                    .passed = in.number32("passed steps"),
+                                    .failed = in.number32("failed steps")};
+    if (counts.place < next || counts.place >= StepRisk::kPlaces || counts.failed == 0) {
+      throw TraceError("steps failed " + std::to_string(counts.failed) + " times in circumstance " +
+                       std::to_string(counts.place));
+    }
+    next = std::uint64_t{counts.place} + 1;
+    return counts;
+  });
+}
+
 // Leaves out what is keyed by indices of rules, faults and bundles.
 void forget_rules(SessionState& session) {
   session.swarm = {};
   session.risk.clear();
+  session.step_risk.clear();
   session.features.entries.clear();
   for (CoverageState::Edge& edge : session.coverage.edges) {
     edge.rules = 0;
@@ -367,6 +394,7 @@ std::string encode_state(const MachineNames& names, const SessionState& session,
   write_values(out, session.values);
   write_cmplog(out, session.cmplog);
   write_risk(out, session.risk);
+  write_step_risk(out, session.step_risk);
   out.number(tapes.size());
   for (const Tape& tape : tapes) {
     write_tape(out, tape);
@@ -394,6 +422,7 @@ LoadedState decode_state(std::string_view bytes, const MachineNames& now) {
   loaded.session.values = read_values(in);
   loaded.session.cmplog = read_cmplog(in, renaming);
   loaded.session.risk = read_risk(in, then.rules.size());
+  loaded.session.step_risk = read_step_risk(in);
   loaded.tapes = in.items<std::optional<Tape>>("tapes", 1, kTapesMax, [&] { return read_tape(in, renaming); });
   loaded.tapes_in_file += loaded.tapes.size();
   loaded.tapes_dropped +=

@@ -8,6 +8,7 @@
 #include "core/shrink/shrink_merges.h"
 #include "core/shrink/shrink_references.h"
 #include "core/shrink/shrink_steps.h"
+#include "core/shrink/shrink_trades.h"
 #include "core/shrink/shrink_values.h"
 
 namespace ordeal {
@@ -110,6 +111,9 @@ void Shrinker::accept(Tape realized, std::vector<Constraint> constraints) {
   FailingTape failing(std::move(realized), std::move(constraints));
   learn(failing.tape, failing.constraints);
   if (rank_order(failing, current_) >= 0) {
+    if (looks()) {
+      passes_[pass_]->saw(failing);
+    }
     return;
   }
   current_ = std::move(failing);

@@ -50,6 +50,11 @@ class Rule:
     is_coroutine: bool
     original: Any  # Hypothesis' own rule
 
+    @property
+    def may_draw_again(self) -> bool:
+        """Whether draws of its arguments change nothing, so that others may take their place."""
+        return bool(self.arguments) and not self.required_bundles and not self.draws_in_body
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Invariant:

@@ -96,6 +96,7 @@ class RunContext:
         source: the source of choices.
         machine: the machine of this run, set by the driver once it exists.
         buggify: decides what points of buggify do; the driver reports steps to it. None acts with probability None.
+        draws_again: asks whether the arguments of the step should be drawn again; None where they never are.
         follows: whether an argument is matched with the step that made its value, wherever that is now, once such a
             step was recorded. Replays do so, because they may have lost steps; other runs use positions.
         producers: the step of the tape that made the value of each name, once a recorded step has run.
@@ -112,6 +113,7 @@ class RunContext:
         "_data",
         "buggify",
         "draw_context",
+        "draws_again",
         "follows",
         "loop",
         "machine",
@@ -126,6 +128,7 @@ class RunContext:
         self._buggify_prob = buggify_prob
         self._before: tuple[float | None, Decisions | None] = (None, None)
         self.machine: Any = None
+        self.draws_again: Callable[[], bool] | None = None
         self.follows = True
         self.producers: dict[str, int] = {}
         self.records = False

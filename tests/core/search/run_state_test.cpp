@@ -26,9 +26,10 @@ Tape tape_of(const std::vector<std::pair<StepKind, std::uint32_t>>& steps) {
 
 struct Running {
   RuleRisk risk{kShape.rules};
+  StepRisk step_risk;
   RunState state;
 
-  explicit Running(double fault_toggle_prob = 0.0) : state(kShape, fault_toggle_prob, risk) {
+  explicit Running(double fault_toggle_prob = 0.0) : state(kShape, fault_toggle_prob, risk, step_risk) {
     state.planned().spec = {.run_id = 1, .steps = 6};
     state.planned().configuration = {std::vector<bool>(kShape.rules, true), std::vector<bool>(kShape.faults, true)};
   }
@@ -309,6 +310,59 @@ TEST(RunState, ARiskyRuleIsProposedRarely) {
   EXPECT_GT(counts[1], 0);
   EXPECT_LT(counts[1], counts[0] / 2);
   EXPECT_LT(counts[1], counts[2] / 2);
+}
+
+// Takes a step with this argument in rule 1 as failed, so often that it counts.
+void fail_with(Running& run, std::int64_t argument) {
+  Tape tape;
+  tape.begin_step(StepKind::kRule, 1, 0);
+  tape.begin_argument(1);
+  tape.add(Choice::integer(argument));
+  for (int i = 0; i < 50; ++i) {
+    run.step_risk.failed(tape);
+  }
+  run.risk.failed(1);
+}
+
+TEST(RunState, ArgumentsThatFailedAreDrawnAgainSomeTimes) {
+  Running run;
+  fail_with(run, 7);
+  run.state.planned().spec.steps = 50;
+  run.state.begin(Rng(1));
+  run.step();
+  int again = 0;
+  for (NextStep next = run.state.next(); next.kind != NextKind::kEnd; next = run.state.next()) {
+    const TapeStep before = run.state.tape().last_step();
+    run.state.source().begin_argument(1);
+    run.state.source().put(Choice::integer(7));
+    std::uint32_t redraws = 0;
+    while (run.state.draws_again()) {
+      EXPECT_EQ(run.state.tape().last_step().origin, before.origin);
+      EXPECT_TRUE(run.state.tape().arguments(run.state.tape().last_step()).empty());
+      run.state.source().begin_argument(1);
+      run.state.source().put(Choice::integer(7));
+      ++redraws;
+    }
+    EXPECT_LE(redraws, RunState::kAvoidedMax);
+    EXPECT_TRUE(redraws == 0 || next.target == 1) << "other rules did not fail";
+    again += redraws > 0 ? 1 : 0;
+    run.state.step_done();
+  }
+  EXPECT_GT(again, 0);
+}
+
+TEST(RunState, WhatIsReadFromATapeIsNotDrawnAgain) {
+  Running run;
+  fail_with(run, 1);
+  run.branch_from(tape_of({{StepKind::kInitialize, 0}, {StepKind::kRule, 1}}));
+  run.state.begin(Rng(1));
+  for (int i = 0; i < 2; ++i) {
+    run.state.next();
+    run.state.source().begin_argument(1);
+    EXPECT_EQ(run.state.source().integer(0, 9, 0), i);
+    EXPECT_FALSE(run.state.draws_again());
+    run.state.step_done();
+  }
 }
 
 TEST(RunState, ChecksWhatItIsTold) {

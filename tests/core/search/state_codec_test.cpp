@@ -239,6 +239,12 @@ TEST(StateCodec, RefusesValuesOutOfRange) {
   EXPECT_NE(with([](SessionState& state) { state.coverage.runs = state.runs + 1; }), "");
   EXPECT_NE(with([](SessionState& state) { state.coverage.runs_sampled = state.runs + 1; }), "");
   EXPECT_NE(with([](SessionState& state) { state.checkpoints[0].frequency_class = kFrequencyClassMax + 1; }), "");
+  EXPECT_EQ(with([](SessionState& state) { state.step_risk = {{.place = 0, .failed = 1}, {.place = 9, .failed = 2}}; }),
+            "");
+  EXPECT_NE(with([](SessionState& state) { state.step_risk = {{.place = 9, .failed = 1}, {.place = 9, .failed = 2}}; }),
+            "");
+  EXPECT_NE(with([](SessionState& state) { state.step_risk = {{.place = StepRisk::kPlaces, .failed = 1}}; }), "");
+  EXPECT_NE(with([](SessionState& state) { state.step_risk = {{.place = 9, .passed = 1}}; }), "");
   EXPECT_NE(with([](SessionState& state) {
               state.features.entries.push_back({.feature = {.kind = static_cast<FeatureKind>(kFeatureKinds), .key = 1},
                                                 .frequency = {.runs = 1, .last_run = 1}});

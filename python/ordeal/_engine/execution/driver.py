@@ -78,11 +78,7 @@ class TimedReplay:
         self._next = replay.next
 
     def next(self) -> int:
-        """Return the next step of the replay.
-
-        Raises:
-            OutOfTime: the time is up.
-        """
+        """Return the next step of the replay; raises OutOfTime when the time is up."""
         if monotonic() >= self.deadline:
             raise OutOfTime
         return self._next()
@@ -235,6 +231,7 @@ class Driver:
         else:
             run = RunContext(step_source.source, len(self.definition.argument_names) - 1, self.buggify_prob)
         run.follows = not isinstance(step_source, Session)
+        run.draws_again = getattr(step_source, "draws_again", None)  # a replay has none
         journaled = _journaled(step_source) if self.journal is not None else None
         if journaled is not None:
             journaled.journal = run.buggify.journal = self.journal
@@ -460,6 +457,8 @@ class Driver:
     ) -> None:
         self._current_rule = rule.name
         values = self.draw_arguments(rule, run, initialize=initialize)
+        while run.draws_again and rule.may_draw_again and run.draws_again():
+            values = self.draw_arguments(rule, run, initialize=initialize)
         if rule.draws_in_body:
             run.source.begin_argument(BODY)
         if observer is not None:
@@ -575,9 +574,9 @@ class Driver:
         in_loop = self._native[0].current if self._native is not None else None
         return in_loop or self._current_rule
 
-    def adapt_limits(self) -> None:
-        """Let the rules take what ``limits`` says from now on, if that is less than their limit."""
-        self.watchdog.lower(self._limit_now, SECONDS_MIN)
+    def adapt_limits(self, seconds_min: float = SECONDS_MIN) -> None:
+        """Let the rules take what ``limits`` says from now on: at least ``seconds_min``, and at most their limit."""
+        self.watchdog.lower(self._limit_now, seconds_min)
 
     def _limit_now(self) -> float:
         if self._native is not None:

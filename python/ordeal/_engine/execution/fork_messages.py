@@ -19,7 +19,7 @@ from ordeal._engine.untrusted import error_message, type_name
 
 # What messages begin with.
 RUN, REPLY, ERROR = "run", "reply", "error"
-NEXT, REJECT, ASK, NOTIFY, STEP, DONE = "next", "reject", "ask", "tell", "step", "done"
+NEXT, REJECT, AGAIN, ASK, NOTIFY, STEP, DONE = "next", "reject", "again", "ask", "tell", "step", "done"
 STARTED, ENDED, GONE = "started", "ended", "gone"
 
 #: The number of messages that a run may send to its session: more than any run needs.

@@ -23,6 +23,7 @@ from ordeal import _native
 from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.driver import END, Driver, Outcome, Status
 from ordeal._engine.execution.fork_messages import (
+    AGAIN,
     ASK,
     DONE,
     ENDED,
@@ -233,6 +234,10 @@ class _Answering:
         elif kind == REJECT and not values:
             self._end_step(self._step)
             self._session.reject()
+        elif kind == AGAIN and not values:
+            if self._step is None:
+                raise RefusedError("arguments outside a step")
+            self._channel.send(REPLY, self._session.draws_again())
         elif kind == STEP:
             step, state_hash, *rest = typed(values, int, int, *SEEN_KINDS)
             self._end_step(step)
@@ -415,6 +420,10 @@ class _RemoteStepSource:
     def reject(self) -> None:
         """Note that the rule of the last step cannot run now."""
         self._line.send(REJECT)
+
+    def draws_again(self) -> bool:
+        """Return whether the arguments of the step should be drawn again."""
+        return bool(self._line.ask(AGAIN))
 
 
 class _RemoteChoiceSource:

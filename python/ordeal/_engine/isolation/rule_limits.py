@@ -1,12 +1,14 @@
 """How long a step may take in a replay: many times what its rule has taken, where that is less than its limit.
 
 A rule that hangs takes its whole limit, each time. To confirm, shrink and meet again a hang of 30 s would take minutes.
+A search of 20 s cannot even wait for the first: it suspects a step that takes a good part of its time, looks once more,
+and leaves it to what follows the search to see whether the step takes its whole limit.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 #: How many times the slowest step of a rule that passed is too long.
@@ -15,6 +17,10 @@ TIMES = 50.0
 SECONDS_MIN = 0.05
 #: By how much the limits grow when one turned out to be too low.
 GROWTH = 10.0
+#: The parts of a search after which a step is suspected to hang: when it is met, and when it is looked at again.
+SUSPECTED, LOOKED_AT = 0.05, 0.2
+#: The least of both, in seconds, and how many times the slowest run that ended well.
+PATIENCE_MIN, PATIENCE_TIMES = 1.0, 10.0
 
 
 class RuleLimits:
@@ -22,6 +28,7 @@ class RuleLimits:
 
     Attributes:
         ended_in: the name of what ran when a step was ended last.
+        looks_for: for how many seconds a search looks at a step at most; 0 if it waits for the full limit.
     """
 
     def __init__(self, full: float) -> None:
@@ -30,9 +37,13 @@ class RuleLimits:
         self._slowest: dict[str, float] = {}
         self._slowest_run = 0.0
         self._hanging: set[str] = set()
+        self._patience = math.inf
+        self._hurried: frozenset[str] = frozenset()
         self._are_full = False
+        self._longest = math.inf  # while a step is looked at
         self._adapts_all = False
         self.ended_in = ""
+        self.looks_for = 0.0
 
     def learn(self, slowest: Mapping[str, float]) -> None:
         """Take in how long the slowest passing steps of some rules took, in seconds."""
@@ -41,12 +52,35 @@ class RuleLimits:
 
     def limit_of(self, rule: str) -> float:
         """Return the present limit of a rule, in seconds. One that never passed is taken to be as slow as any other."""
-        if self._are_full or not (self._adapts_all or rule in self._hanging):
-            return self._full
+        if self._are_full:
+            return min(self._full, self._longest)
+        if not (self._adapts_all or rule in self._hanging):
+            return min(self._full, self._patience_with(rule))
         slowest = self._slowest.get(rule) or max(self._slowest.values(), default=self._slowest_run)
         if not slowest:
-            return self._full
+            return min(self._full, self._patience_with(rule))
         return min(self._full, max(SECONDS_MIN, self._times * slowest))
+
+    def _patience_with(self, rule: str) -> float:
+        return max(self._patience, PATIENCE_TIMES * self._slowest_run) if rule in self._hurried else math.inf
+
+    def begin_search(self, max_time: float, max_runs: int | None) -> None:
+        """Take in how long a search may take.
+
+        Where a number of runs ends it, nothing that a report shows may depend on the clock.
+        """
+        looks_for = max(PATIENCE_MIN, LOOKED_AT * max_time)
+        self.looks_for = looks_for if max_runs is None and looks_for < self._full < math.inf else 0.0
+        self._patience = max(PATIENCE_MIN, SUSPECTED * max_time) if self.looks_for else math.inf
+
+    @contextmanager
+    def hurried(self, rules: Collection[str]) -> Iterator[None]:
+        """Let no step of ``rules`` take too much of the search during the block, unless runs that ended well did."""
+        before, self._hurried = self._hurried, frozenset(rules) if self.looks_for else frozenset()
+        try:
+            yield
+        finally:
+            self._hurried = before
 
     def learn_run(self, seconds: float) -> None:
         """Take in how long a run took that ended well: no step of it can have taken longer."""
@@ -55,7 +89,7 @@ class RuleLimits:
     @property
     def expects_hangs(self) -> bool:
         """Whether a rule may have less than its full limit outside blocks that adapt the limits."""
-        return bool(self._hanging)
+        return bool(self._hanging) or bool(self._hurried)
 
     def expect_hang(self, rule: str) -> None:
         """Adapt the limit of a rule that is known to hang, from now on."""
@@ -64,6 +98,7 @@ class RuleLimits:
     def grow(self) -> None:
         """Raise all limits, because a step that had reached its own passes."""
         self._times *= GROWTH
+        self._patience *= GROWTH
         self._slowest = {rule: max(seconds, SECONDS_MIN / TIMES) for rule, seconds in self._slowest.items()}
 
     @contextmanager
@@ -76,10 +111,10 @@ class RuleLimits:
             self._adapts_all = before
 
     @contextmanager
-    def full(self) -> Iterator[None]:
-        """Give all rules their full limit during the block."""
-        before, self._are_full = self._are_full, True
+    def full(self, at_most: float = math.inf) -> Iterator[None]:
+        """Give all rules their full limit during the block, or ``at_most`` so many seconds."""
+        before, self._are_full, self._longest = (self._are_full, self._longest), True, at_most
         try:
             yield
         finally:
-            self._are_full = before
+            self._are_full, self._longest = before

@@ -53,7 +53,7 @@ from ordeal._engine.parallel.worker import (
     share_of_runs,
     work,
 )
-from ordeal._engine.replay.crash_replayer import CrashReader, Stall
+from ordeal._engine.replay.crash_replayer import LIMIT_TIMES, SLACK_SECONDS, CrashReader, Stall
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.known import KnownFailures
@@ -188,6 +188,7 @@ class WorkerPool:
         self._state = state
         self._folder = folder
         self._crashes = CrashReader(setup.driver)
+        self._looks_for = setup.driver.limits.looks_for
         self._losses = Losses()
         self._contention = Contention()
         self._workers = [_PoolWorker(number) for number in range(options.workers)]
@@ -356,19 +357,36 @@ class WorkerPool:
             if worker.over is None:
                 self._lost(worker, deadline, hung=False)
             child.close()
-        elif not worker.waits and worker.stall.hangs() and self._crashes.is_running(child.journal):
+        elif not worker.waits and self._hangs(worker.stall, child):
             child.kill()
             self._receive(worker)
             self._lost(worker, deadline, hung=True)
             child.close()
         elif (
-            not worker.waits and self._counters.runs[worker.number] and worker.stall.seconds_still() > IDLE_SECONDS_MAX
+            not worker.waits
+            and self._counters.runs[worker.number]
+            and worker.stall.seconds_still() > IDLE_SECONDS_MAX
+            # How long a step may take, its limit says.
+            and (self._counters.copying[worker.number] or not self._crashes.is_running(child.journal))
         ):
             child.kill()
             self._receive(worker)
             worker.failed = worker.failed or f"made no progress for {IDLE_SECONDS_MAX:g} s"
             self._lost(worker, deadline, hung=False)
             child.close()
+
+    def _hangs(self, stall: Stall, child: Child) -> bool:
+        """Return whether a process hangs in code of the user's, where it cannot interrupt that itself.
+
+        A short search waits for one step less than its limit: see ``rule_limits``.
+        """
+        if stall.hangs():
+            return self._crashes.is_running(child.journal)
+        waited = self._looks_for * LIMIT_TIMES + SLACK_SECONDS
+        if not self._looks_for or stall.seconds_still() < waited or not self._crashes.is_in_step(child.journal):
+            return False
+        self._looks_for = 0.0  # once: a rule that is slow could not be run at all
+        return True
 
     def _receive(self, worker: _PoolWorker) -> None:
         assert worker.child is not None

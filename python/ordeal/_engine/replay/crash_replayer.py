@@ -85,6 +85,11 @@ class CrashReader:
         record = self._record(journal)
         return record is None or not _is_idle(record)
 
+    def is_in_step(self, journal: mmap) -> bool:
+        """Return whether the process seems to run a step."""
+        record = self._record(journal)
+        return record is not None and record.stage == "step"
+
     def _record(self, journal: mmap) -> _native.JournalRecord | None:
         try:
             return _native.read_journal(journal, self._shape, self._arguments)

@@ -128,11 +128,15 @@ class Replayer:
         with self._driver.limits.adapted():
             yield
 
-    def hangs(self, tape: _native.Tape, bucket: str = "") -> bool:
-        """Return whether a rule takes its full limit in a replay of ``tape``, which fails in ``bucket``, if given."""
-        with self._driver.limits.full():
+    def hangs(self, tape: _native.Tape, bucket: str = "", *, at_most: float = math.inf) -> _native.Tape | None:
+        """Return what ran if a rule takes its full limit in a replay of ``tape``, which fails in ``bucket``, if given.
+
+        With ``at_most``, it need not take longer than so many seconds.
+        """
+        with self._driver.limits.full(at_most):
             replayed = self.run(tape)
-        return _timed_out(replayed) and (not bucket or falls_into(replayed.bucket, bucket))
+        hangs = _timed_out(replayed) and (not bucket or falls_into(replayed.bucket, bucket))
+        return replayed.tape if hangs else None
 
     def shrink_hang(
         self, tape: _native.Tape, bucket: str, seconds: float, tick: Callable[[ShrinkProgress], None] | None = None
@@ -147,7 +151,7 @@ class Replayer:
             with self.adapted():
                 shrunk = self.shrink(tape, bucket, deadline - monotonic(), tick)
             is_cut_off = shrunk.interrupted or shrunk.failed_check is not None
-            if is_cut_off or shrunk.tape == tape or self.hangs(shrunk.tape, bucket):
+            if is_cut_off or shrunk.tape == tape or self.hangs(shrunk.tape, bucket) is not None:
                 break
             self._driver.limits.grow()
         else:

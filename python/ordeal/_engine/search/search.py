@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol
@@ -20,6 +21,7 @@ from ordeal._engine.execution.machine import machine_names
 from ordeal._engine.execution.settings import Settings, Tally
 from ordeal._engine.execution.snapshot import Snapshot, Snapshots
 from ordeal._engine.isolation.child import Limits
+from ordeal._engine.isolation.rule_limits import PATIENCE_MIN
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.properties.watch import PropertyWatch
@@ -156,7 +158,7 @@ class Search:
         try:
             with self.monitoring.hidden():
                 listener.begin()
-            with self._within_time() as until:
+            with self._within_time() as until, self._hurried():
                 while True:
                     stopped = listener.between_runs() or self._reason_to_stop(until)
                     if stopped is not None:
@@ -186,6 +188,15 @@ class Search:
                 raise OrdealError(failed.rstrip(".")) from error
             self.tally.note(failed)
             return "stuck"
+
+    @contextmanager
+    def _hurried(self) -> Iterator[None]:
+        """Let no step of a rule take all the time of the search, during the block."""
+        driver = self.driver
+        if driver.limits.looks_for:
+            driver.adapt_limits(PATIENCE_MIN)
+        with driver.limits.hurried([rule.name for rule in (*driver.definition.rules, *driver.definition.initializers)]):
+            yield
 
     @contextmanager
     def _within_time(self) -> Iterator[float]:
@@ -427,13 +438,17 @@ class Search:
             met.add(finding.bucket)
             self._listener.checked(finding, Verdict.CONFIRMED)
             return True
-        if finding.is_timeout and self.driver.limits.expects_hangs and not self._hangs(finding):
+        is_short = finding.is_timeout and self.driver.limits.expects_hangs
+        if is_short and not self._hangs(finding):
             return False
         self._listener.failing(finding)
         seen_in = finding.bucket
         with self.monitoring.hidden():
-            replayer = self._replayer_of(finding)
-            verdict = self.findings.add(finding, from_copy=from_copy, replayer=replayer, met=met)
+            if is_short and self.driver.limits.looks_for:
+                verdict = self.findings.suspect(finding, met)
+            else:
+                replayer = self._replayer_of(finding)
+                verdict = self.findings.add(finding, from_copy=from_copy, replayer=replayer, met=met)
         if verdict in (Verdict.UNFAITHFUL, Verdict.DROPPED):
             self.tally.unconfirmed += 1
         self._listener.checked(finding, verdict)
@@ -467,17 +482,21 @@ class Search:
         edges, self._edges_told = self._edges_told, self.session.edges_in_run
         if self.findings.offer_lookalike(finding, is_first=is_first, new=self._edges_told > edges):
             assert self._listener is not None
-            finding.error_traceback = finding.error_traceback or traceback_text(finding.error)
-            finding.error = stand_in(finding.error)
+            finding.error = stand_in(finding.error)  # its traceback is that of the replay that tells it apart
             self._listener.looks_alike(finding)
 
     def _hangs(self, finding: Finding) -> bool:
-        """Return whether a rule that had less time than its limit takes all of it."""
+        """Return whether a rule that had less time than its limit takes all of it, or as much as the search can wait.
+
+        What it waited for less than the limit is looked at again when the search is over.
+        """
         with self.monitoring.hidden():
-            hangs = self.replayer.hangs(finding.tape)
-        if not hangs:
+            ran = self.replayer.hangs(finding.tape, at_most=self.driver.limits.looks_for or math.inf)
+        if ran is None:
             self.driver.limits.grow()
-        return hangs
+        else:
+            finding.tape = ran
+        return ran is not None
 
     def _replayer_of(self, finding: Finding) -> Replayer:
         """Return the replayer that confirms ``finding``: a failure that ends its process needs processes of its own."""

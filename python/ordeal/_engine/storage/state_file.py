@@ -26,7 +26,7 @@ from ordeal.config import SnapshotKind
 from ordeal.errors import StateError
 
 MAGIC = b"ordeal-state\n"
-VERSION = 5
+VERSION = 6
 #: Larger files are not read, and no more than this is unpacked, in bytes.
 PACKED_SIZE_MAX = 256 * 2**20
 UNPACKED_SIZE_MAX = 1024 * 2**20

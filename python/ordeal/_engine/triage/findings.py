@@ -172,6 +172,15 @@ class Findings:
         self._keep(finding)
         return Verdict.FLAKY if finding.flaky else Verdict.CONFIRMED
 
+    def suspect(self, finding: Finding, met: Container[str] = ()) -> Verdict:
+        """Keep what is suspected to hang, as far as the search could wait; whether it does is seen after the search."""
+        if len(self) >= BUCKETS_MAX:
+            return Verdict.DROPPED
+        if self.count(finding.bucket, met):
+            return Verdict.KNOWN
+        self._keep(finding)
+        return Verdict.CONFIRMED
+
     def offer_lookalike(self, finding: Finding, *, is_first: bool, new: bool) -> bool:
         """Keep the failure of a run in a known bucket if it may be another; return whether it is kept.
 

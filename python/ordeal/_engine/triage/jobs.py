@@ -26,6 +26,7 @@ from ordeal._engine.triage.messages import (
     Message,
     NotInDatabase,
     OtherFailure,
+    Refuted,
     SeedBegun,
     SeedReplayed,
     Shrinking,
@@ -83,6 +84,7 @@ def triage_finding(
     shorter: _native.Tape | None = None,
     is_shrunk: bool = False,
     family: Family | None = None,
+    is_suspected: bool = False,
 ) -> Job:
     """Confirm a finding if that is still due, shrink it, and record it.
 
@@ -90,10 +92,10 @@ def triage_finding(
     always fails here in the same way; if that one ``is_shrunk``, it is not shrunk again. So do the steps of the first
     of its ``family``, which was shrunk already: they are tried before its own if there are many siblings, so that
     these cost little, and otherwise after them. All that may take ``seconds``, by default those set for shrinking.
+    Of a hang that ``is_suspected``, it is first seen whether it takes its whole limit; that takes as long besides.
     """
 
     def job(context: JobContext, send: Send) -> None:
-        began = monotonic()
         allowed = context.setup.settings.max_shrink_time if seconds is None else seconds
         replayer = writer = context.replayer_of(finding)
         is_pristine = finding.outside and context.own_process and not finding.needs_own_process
@@ -106,6 +108,10 @@ def triage_finding(
         if not finding.needs_own_process:
             context.isolate()
         with context.running():
+            if is_suspected and replayer.hangs(finding.tape, finding.bucket) is None:
+                send(Refuted())
+                return
+            began = monotonic()
             if is_pristine or (finding.needs_own_process and not finding.is_timeout):
                 _confirm(replayer, finding)
             if context.own_process and not is_pristine:

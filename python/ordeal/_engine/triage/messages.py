@@ -68,6 +68,10 @@ class ToldApart(msgspec.Struct, frozen=True):
     others: tuple[OtherFailure, ...]
 
 
+class Refuted(msgspec.Struct, frozen=True):
+    """A step that was suspected to hang does not take its whole limit."""
+
+
 class CausesFound(msgspec.Struct, frozen=True):
     """Pairs of numbers of failures: the first is an aftereffect of the second, or shares its cause."""
 
@@ -103,6 +107,7 @@ Message = (
     | SeedReplayed
     | Shrinking
     | FailureWritten
+    | Refuted
     | CausesFound
     | ToldApart
     | TraceWritten
@@ -231,6 +236,8 @@ def pack_message(message: Message, names: _native.MachineNames) -> tuple[Value, 
             return ("shrinking", before, steps, candidates)
         case FailureWritten(failure, tape, improved, finished):
             return ("failure", pack_failure(failure), pack_tape(tape, names), improved, finished)
+        case Refuted():
+            return ("refuted",)
         case ToldApart(through, others):
             told = [
                 value
@@ -265,6 +272,8 @@ def unpack_message(values: Sequence[Value], names: _native.MachineNames) -> Mess
             return Shrinking(before, steps, candidates)
         case ["failure", failure, tape, bool(improved), bool(finished)]:
             return FailureWritten(unpack_failure(failure), unpack_tape(tape, names), improved, finished)
+        case ["refuted"]:
+            return Refuted()
         case ["told apart", str(through), *told] if len(told) % 4 == 0:
             return ToldApart(through, tuple(_unpack_other(told[at : at + 4], names) for at in range(0, len(told), 4)))
         case ["causes", *numbers] if len(numbers) % 2 == 0:

@@ -41,6 +41,7 @@ from ordeal._engine.triage.messages import (
     FailureWritten,
     Message,
     NotInDatabase,
+    Refuted,
     SeedBegun,
     SeedReplayed,
     Shrinking,
@@ -102,6 +103,7 @@ class _FindingInTriage(msgspec.Struct):
     is_shrunk: bool = False  # nobody need shrink it, unless the shorter tape shows nothing here
     failure: Failure | None = None
     is_minimal: bool = False
+    is_refuted: bool = False  # it was suspected to hang, and does not
     compared: set[bytes] = msgspec.field(default_factory=set)  # the traces of others that were looked at
 
 
@@ -194,7 +196,7 @@ class Triage:
             for is_first in (True, False):
                 chosen = [each for each in waiting if (each.family is None) is is_first]
                 self._executor.run([self._task(each, len(waiting), shrink=each.shrink) for each in chosen])
-        left = [each for each in waiting if each.failure is None]
+        left = [each for each in waiting if each.failure is None and not each.is_refuted]
         self._executor.finish([self._task(each, len(waiting), shrink=False) for each in left])
         judged = [each for each in waiting if not self._was_lost(each)]
         pairs = []
@@ -311,7 +313,9 @@ class Triage:
         finding = each.finding
 
         def on_message(message: Message) -> None:
-            if isinstance(message, Shrinking):
+            if isinstance(message, Refuted):
+                each.is_refuted = True
+            elif isinstance(message, Shrinking):
                 self._listener.shrinking(each.number, total, message.steps_before, message.steps, message.candidates)
             elif isinstance(message, FailureWritten):
                 failure, each.failure = message.failure, message.failure
@@ -327,14 +331,16 @@ class Triage:
 
         job = triage_finding(
             finding,
+            is_suspected=self._is_suspected(finding),
             shrink=shrink,
             seconds=each.seconds,
             shorter=each.shorter,
             is_shrunk=each.is_shrunk,
             family=each.family,
         )
-        # What is left of a hang takes its full limit once.
+        # What is left of a hang takes its full limit once, and one that is suspected does so before.
         last = LIMIT_TIMES * max(0.0, self._setup.driver.rule_timeout) if finding.is_timeout else 0.0
+        last *= 2 if self._is_suspected(finding) else 1
         return Task(job, self._forwarding(on_message), ended, seconds=each.seconds + last + SLACK_SECONDS)
 
     def _forwarding(self, on_message: Callable[[Message], object]) -> Callable[[Message], object]:
@@ -377,8 +383,19 @@ class Triage:
         limit = f"{each.seconds:g} s"
         self._listener.note(f"Shrinking of {each.finding.bucket} stopped after {limit}, before its trace was minimal.")
 
+    def _is_suspected(self, finding: Finding) -> bool:
+        """Return whether the search did not wait for its whole limit."""
+        return finding.is_timeout and finding.seed is None and self._setup.driver.limits.looks_for > 0
+
     def _was_lost(self, each: _FindingInTriage) -> bool:
-        """Return whether a process was only killed from outside, or by the system when it ran out of memory."""
+        """Return whether it is no failure: a process was only killed, from outside or for memory, or a step is slow."""
+        if each.is_refuted:
+            what = error_message(each.finding.error).partition(" timed out")[0]
+            self._listener.note(
+                f"{what} took more than {self._setup.driver.limits.looks_for:g} s and less than its limit: this search "
+                "did not wait for it, and one with a larger max_time would."
+            )
+            return True
         if not (each.finding.flaky and each.finding.was_killed):
             return False
         self._listener.note("A worker was killed from outside, or because memory was short: no run brings that about.")
@@ -423,8 +440,9 @@ class Triage:
         return traces
 
     def fill_database(self, findings: Sequence[Finding]) -> None:
-        """Let plain pytest find the failures too, except those that would end it."""
-        steady = [each.tape for each in findings if not (each.flaky or each.joined or each.needs_own_process)]
+        """Let plain pytest find the failures too, except those that would end it, or hang in it."""
+        unfit = [each.flaky or each.joined or each.needs_own_process or each.is_timeout for each in findings]
+        steady = [each.tape for each, is_unfit in zip(findings, unfit, strict=True) if not is_unfit]
         if self._setup.settings.corpus_dir is None or not steady:
             return
 

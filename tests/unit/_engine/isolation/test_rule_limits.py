@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ordeal._engine.isolation.rule_limits import GROWTH, SECONDS_MIN, TIMES, RuleLimits
+import pytest
+
+from ordeal._engine.isolation.rule_limits import GROWTH, PATIENCE_TIMES, SECONDS_MIN, TIMES, RuleLimits
 
 
 def test_without_being_adapted_every_limit_is_the_full_one() -> None:
@@ -57,3 +59,40 @@ def test_limits_grow_also_from_the_least() -> None:
     with limits.adapted():
         limits.grow()
         assert limits.limit_of("act") == GROWTH * SECONDS_MIN
+
+
+@pytest.mark.parametrize(
+    ("full", "max_time", "max_runs", "suspected", "looked_at"),
+    [
+        (30.0, 20.0, None, 1.0, 4.0),
+        (30.0, 1.0, None, 1.0, 1.0),
+        (30.0, 100.0, None, 5.0, 20.0),
+        (30.0, 200.0, None, 30.0, 0.0),
+        (30.0, 20.0, 1_000, 30.0, 0.0),
+        (0.5, 20.0, None, 0.5, 0.0),
+        (0.0, 20.0, None, math.inf, 0.0),
+    ],
+    ids=["short", "at least", "longer", "long enough", "by runs", "low limit", "no limit"],
+)
+def test_a_short_search_does_not_wait_for_the_full_limit_of_its_rules(
+    full: float, max_time: float, max_runs: int | None, suspected: float, looked_at: float
+) -> None:
+    limits = RuleLimits(full)
+    limits.begin_search(max_time, max_runs)
+    assert limits.looks_for == looked_at
+    with limits.hurried(["act"]):
+        assert limits.limit_of("act") == suspected
+        assert limits.limit_of("__init__") == (full or math.inf), "only rules are hurried"
+        with limits.full(limits.looks_for or math.inf):
+            assert limits.limit_of("act") == (looked_at or full or math.inf)
+    assert limits.limit_of("act") == (full or math.inf)
+
+
+def test_a_search_waits_longer_where_runs_that_ended_well_took_long_or_a_step_was_suspected_wrongly() -> None:
+    limits = RuleLimits(30.0)
+    limits.begin_search(20.0, None)
+    with limits.hurried(["act"]):
+        limits.learn_run(0.4)
+        assert limits.limit_of("act") == PATIENCE_TIMES * 0.4
+        limits.grow()
+        assert limits.limit_of("act") == GROWTH * 1.0

@@ -22,6 +22,7 @@ from ordeal._engine.parallel.worker import WorkerJob
 from ordeal._engine.parallel.worker_pool import FALSE_STARTS_MAX, WorkerOptions, WorkerPool, edge_bytes
 from ordeal._engine.triage.messages import pack
 from ordeal.errors import MachineError, OrdealError
+from ordeal.explore import Explorer
 
 from ...samples.triaged import setup_for
 
@@ -205,3 +206,14 @@ def test_memory_for_edges_is_a_power_of_two_that_holds_the_source(
     monkeypatch.setattr(worker_pool, "source_bytes", lambda targets: source)
     assert edge_bytes([]) == memory
     assert memory & (memory - 1) == 0
+
+
+def test_a_step_that_takes_long_is_no_lack_of_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(RuleBasedStateMachine):
+        @rule()
+        def wait(self) -> None:
+            time.sleep(0.6)
+
+    monkeypatch.setattr(worker_pool, "IDLE_SECONDS_MAX", 0.2)
+    result = Explorer(Slow, workers=1, isolate=True).run(max_runs=2, steps_per_run=1)
+    assert (result.total_runs, list(result.notes)) == (2, [])

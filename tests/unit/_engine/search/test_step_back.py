@@ -15,6 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from ordeal import ChaosTest
 from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.isolation import rule_limits
+from ordeal._engine.search import search
 from ordeal._engine.search.search import Search
 from ordeal.assertions import sometimes
 from ordeal.explore import Explorer
@@ -139,7 +141,7 @@ def test_a_bucket_counts_once_in_a_run_and_its_steps_are_not_on_the_tape() -> No
     Bad.made = 0
     result = explore(Bad, 50, shrink=False)
     assert [failure.count <= 50 for failure in result.failures] == [True]
-    assert Bad.made > 150, "runs went over their steps again"
+    assert Bad.made > 100, "runs went over their steps again"
     tapes = runs_of(Bad, 30)
     passed = [step for tape in tapes for step in tape[:-1]]
     assert len(passed) > 100
@@ -364,3 +366,46 @@ def test_runs_of_a_machine_without_failures_are_as_they_were() -> None:
         def act(self, value: int) -> None: ...
 
     assert all(len(tape) for tape in itertools.islice(runs_of(Fine, 20), 20))
+
+
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (rule_limits, search):
+        monkeypatch.setattr(module, "PATIENCE_MIN", 0.03)
+
+
+def test_a_hang_does_not_take_all_the_time_of_a_short_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    hurried(monkeypatch)
+
+    class Hanging(ChaosTest):
+        rule_timeout = 1.5
+
+        @rule()
+        def act(self) -> None: ...
+
+        @rule()
+        def wait(self) -> None:
+            threading.Event().wait(20)
+
+    result = Explorer(Hanging, workers=1, seed=3).run(max_time=0.6, shrink=False)
+    (failure,) = result.failures
+    assert "timed out after 1.5s" in str(failure.error)
+    assert result.total_runs > 3
+    assert not failure.flaky
+
+
+def test_a_step_that_is_only_slow_is_no_failure_of_a_short_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    hurried(monkeypatch)
+
+    class Slow(ChaosTest):
+        rule_timeout = 1.5
+
+        @rule()
+        def act(self) -> None: ...
+
+        @rule()
+        def wait(self) -> None:
+            threading.Event().wait(0.4)
+
+    result = Explorer(Slow, workers=1, seed=3).run(max_time=0.6, shrink=False)
+    assert not result.failures
+    assert any("took more than 0.12 s and less than its limit" in note for note in result.notes)
