@@ -16,9 +16,9 @@ enum class About : std::uint8_t { kAfter, kValue, kSize };
 // Draws in the body of a rule have the first name: they come too late to draw anew.
 constexpr std::uint32_t kBody = 0;
 // A circumstance in which no more steps fail than this share is left as it is.
-constexpr double kShareMin = 0.5;
+constexpr double kAvoidedShareMin = 0.5;
 // One failure in a circumstance says little.
-constexpr double kFailuresFew = 1;
+constexpr double kFailuresLittle = 1;
 
 std::size_t place_of(About about, std::uint32_t rule, std::uint64_t where, std::uint64_t what) noexcept {
   const std::uint64_t h = mix64((std::uint64_t{rule} << 8U) ^ static_cast<std::uint64_t>(about));
@@ -106,8 +106,8 @@ void StepRisk::failed(const Tape& tape) noexcept {
 // Up to a share of one half nothing is avoided, and above it as often as steps failed.
 double StepRisk::chance(const Steps& steps) noexcept {
   const auto failed = static_cast<double>(steps.failed);
-  const double share = failed / (failed + static_cast<double>(steps.passed) + kFailuresFew);
-  return share > kShareMin ? std::min(share, kChanceMax) : 0;
+  const double share = failed / (failed + static_cast<double>(steps.passed) + kFailuresLittle);
+  return share > kAvoidedShareMin ? std::min(share, kChanceMax) : 0;
 }
 
 bool StepRisk::avoids_next(const Tape& tape, std::uint32_t rule, Rng& rng) const noexcept {

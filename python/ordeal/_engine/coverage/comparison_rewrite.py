@@ -202,6 +202,8 @@ _KINDS: dict[type[ast.cmpop], Kind] = {
     ast.In: Kind.MEMBER,
     ast.NotIn: Kind.MEMBER,
 }
+#: What is no constant, and needs no try to be read as one.
+_VARIABLE = (ast.Name, ast.Attribute, ast.Subscript)
 _METHODS = {"startswith": Kind.PREFIX, "endswith": Kind.SUFFIX, "get": Kind.LOOKUP}
 
 
@@ -302,11 +304,13 @@ class _Marker(ast.NodeTransformer):
 
     def _operand(self, node: ast.expr) -> int | Fixed:
         """Return a new number, or the constant that the operand is."""
-        try:
-            return Fixed(ast.literal_eval(node))
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            self.operands += 1
-            return self.operands - 1
+        if not isinstance(node, _VARIABLE):
+            try:
+                return Fixed(ast.literal_eval(node))
+            except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+                pass
+        self.operands += 1
+        return self.operands - 1
 
     def _called(self, node: ast.expr, operand: int | Fixed) -> ast.expr:
         if isinstance(operand, Fixed):

@@ -66,14 +66,31 @@ def _text_of(path: str) -> str:
 
 
 def _values_of(expressions: Sequence[str]) -> list[Constant]:
-    values: list[Constant] = []
+    asked = [expression for expression in expressions if len(expression) <= _EXPRESSION_CHARS_MAX]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # shown at import already
-        for expression in expressions:
-            if len(expression) <= _EXPRESSION_CHARS_MAX:
-                with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-                    values += _below(ast.parse(f"({expression}\n)", mode="eval").body)
+        nodes = _parsed_together(asked)
+        if nodes is None:
+            nodes = [node for expression in asked for node in _parsed_together([expression]) or []]
+    values: list[Constant] = []
+    for node in nodes:
+        with suppress(ValueError, RecursionError, MemoryError):
+            values += _below(node)
     return values
+
+
+def _parsed_together(expressions: Sequence[str]) -> list[ast.expr] | None:
+    """Return the expressions as one call of the parser reads them, which costs a fifth of one call for each.
+
+    None if one is invalid, or reaches into another.
+    """
+    together = "".join(f"({expression}\n)," for expression in expressions)
+    try:
+        body = ast.parse(f"[{together}]", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    assert isinstance(body, ast.List)
+    return body.elts if len(body.elts) == len(expressions) else None
 
 
 def _below(node: ast.AST) -> Iterator[Constant]:
