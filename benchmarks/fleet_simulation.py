@@ -8,9 +8,9 @@ round trip takes its time on the network, then on the one processor of the serve
 what commands, fields and bytes cost there is measured on a Redis server that is started for this. What members and
 their launcher say beside the store (`ordeal fleet status` shows it) is simulated, too. The corpus is distilled first.
 
-Up to --real members, all run the protocol. Of more, a hundred do, and see the shards of all; each of the others does what
-a member of these did last, and publishes what it finds. With --relay N, a fleet is simulated in which one process on each host
-looks for N members.
+Up to --real members, all run the protocol. Of more, a hundred do, and see the shards of all; each of the others does
+what a member of these did last, and publishes what it finds. With --relay N, a fleet is simulated in which one process
+on each host looks for N members.
 
 --check starts 32 members for real, as processes of this machine that do little, and compares what the server was asked
 for, what it sent and received, and how busy it was, with the simulation of what these members did.
@@ -44,6 +44,8 @@ from ordeal.cli.fleet.home import LOOK_SECONDS
 from ordeal.store import Entry, Outgoing, Store
 from ordeal.store.backend import Backend, ShardName, ShardState, Span, Unreadable
 from ordeal.store.open import open_readers
+from ordeal.store.records import decode
+from ordeal.store.shard import ShardReader
 
 SLOT_BYTES = 24
 #: What stands around the arguments and the answer of a command, in bytes, and in the name of a key.
@@ -80,12 +82,17 @@ class Load:
 
 @dataclass(frozen=True)
 class Costs:
-    """Processor time of the server, in seconds: a round trip, one more command in it, a field of a hash, a byte."""
+    """Processor time of the server, in seconds: a round trip, one more command in it, a field of a hash, a byte.
+
+    And what it takes in a second by itself, and for each connection that is open.
+    """
 
     trip: float
     each: float
     field: float
     byte: float
+    idle: float
+    connection: float
 
 
 @dataclass
@@ -117,6 +124,10 @@ class Server:
 
     def reset(self) -> None:
         self.commands, self.bytes, self.busy = 0, 0.0, 0.0
+
+    def share(self, seconds: float, connections: int) -> float:
+        """How much of its processor it took, on average."""
+        return self.busy / seconds + self.costs.idle + connections * self.costs.connection
 
 
 class Simulated(Backend):
@@ -214,7 +225,8 @@ class Fleet:
         self._order = count()
         self._turns: list[tuple[float, int, Callable[[], float]]] = []
 
-    def run(self, seconds: float) -> None:
+    def run(self, seconds: float, *, from_second: float = 0.0) -> None:
+        """Work for so long. What the server is asked for counts from a moment on, when all have started."""
         stagger = min(self.members / 100, 10.0)
         for number in range(self.members):
             at = stagger * number / self.members
@@ -223,8 +235,12 @@ class Fleet:
         self._plan(0.0, self._launcher_looks)
         self._plan(0.0, self._launcher_says)
         self._plan(0.0, self._home_looks)
-        while self._turns[0][0] < seconds:
+        counts = False
+        while self._turns[0][0] < from_second + seconds:
             self.now, _, action = heapq.heappop(self._turns)
+            if not counts and self.now >= from_second:
+                counts, self.looks = True, 0
+                self.server.reset()
             self._plan(action(), action)
 
     def _plan(self, at: float, action: Callable[[], float]) -> None:
@@ -300,7 +316,7 @@ class Fleet:
         return self.now + LOOK_SECONDS
 
 
-def simulated(members: int, real: int, seconds: float, costs: Costs, load: Load) -> Fleet:
+def simulated(members: int, real: int, seconds: float, costs: Costs, load: Load, *, from_second: float = 0.0) -> Fleet:
     """A fleet after so many seconds, which began with the corpus of an earlier one."""
     server = Server(costs)
     with Store(Simulated(server, members), place="00") as seeded:
@@ -312,8 +328,7 @@ def simulated(members: int, real: int, seconds: float, costs: Costs, load: Load)
     for number in range(members):
         server.states[ShardName(number, f"{number + 1:016x}")] = ShardState(15, 0.0)
     fleet = Fleet(server, members, real, load)
-    server.reset()
-    fleet.run(seconds)
+    fleet.run(seconds, from_second=from_second)
     return fleet
 
 
@@ -323,22 +338,46 @@ def costs(url: str) -> Costs:
     client.set("costs", bytes(2**20))
     client.hset("fields", mapping={f"member-{number:06}": bytes(600) for number in range(1000)})
 
-    def spent(times: int, ask: Callable[[Any], object]) -> float:
+    def spent(times: int, ask: Callable[[Any], object], pause: float = 0.0) -> float:
         before = client.info("cpu")
         for _ in range(times):
             pipeline = client.pipeline(transaction=False)
             ask(pipeline)
             pipeline.execute()
+            time.sleep(pause)
         after = client.info("cpu")
         return sum(float(after[name] - before[name]) for name in ("used_cpu_user", "used_cpu_sys")) / times
 
-    small = spent(5_000, lambda pipeline: pipeline.getrange("costs", 0, SLOT_BYTES - 1))
-    many = spent(500, lambda pipeline: [pipeline.getrange("costs", 0, SLOT_BYTES - 1) for _ in range(101)])
-    byte = max(0.0, spent(500, lambda pipeline: pipeline.getrange("costs", 0, -1)) - small) / 2**20
-    fields = spent(300, lambda pipeline: pipeline.hgetall("fields")) - small - 620_000 * byte
+    # A server that waits between two of them, as it does for members, takes longer than a busy one.
+    small = spent(2_000, lambda pipeline: pipeline.getrange("costs", 0, SLOT_BYTES - 1), pause=0.001)
+    many = spent(500, lambda pipeline: [pipeline.getrange("costs", 0, SLOT_BYTES - 1) for _ in range(101)], pause=0.001)
+    byte = max(0.0, spent(500, lambda pipeline: pipeline.getrange("costs", 0, -1), pause=0.001) - small) / 2**20
+    fields = spent(300, lambda pipeline: pipeline.hgetall("fields"), pause=0.001) - small - 620_000 * byte
     each_field = max(0.0, fields / 1000)
     # A round trip has bytes of its own, which are counted with all others.
-    return Costs(max(0.0, small - 130 * byte), max(0.0, (many - small) / 100 - 130 * byte), each_field, byte)
+    idle, connection = idle_costs(client, url)
+    return Costs(
+        max(0.0, small - 130 * byte), max(0.0, (many - small) / 100 - 130 * byte), each_field, byte, idle, connection
+    )
+
+
+def idle_costs(client: redis.Redis, url: str, *, connections: int = 500, seconds: float = 3.0) -> tuple[float, float]:
+    """What a server takes in a second that nobody asks, and for each connection."""
+
+    def spent() -> float:
+        before = client.info("cpu")
+        time.sleep(seconds)
+        after = client.info("cpu")
+        return sum(float(after[name] - before[name]) for name in ("used_cpu_user", "used_cpu_sys")) / seconds
+
+    alone = spent()
+    others = [redis.Redis.from_url(url) for _ in range(connections)]
+    for each in others:
+        each.ping()
+    crowded = spent()
+    for each in others:
+        each.close()
+    return alone, max(0.0, crowded - alone) / connections
 
 
 def row(members: int, options: argparse.Namespace, costs: Costs, load: Load, relay: int = 1) -> list[str]:
@@ -350,7 +389,7 @@ def row(members: int, options: argparse.Namespace, costs: Costs, load: Load, rel
     used = {
         "connections": connections / CLIENTS_MAX,
         "network": server.bytes / seconds / NETWORK_BYTES,
-        "server": server.busy / seconds,
+        "server": server.share(seconds, connections),
     }
     first = max(used, key=lambda name: used[name])
     warm = max(fleet.warm.values()) if len(fleet.warm) == len(fleet.stores) else None
@@ -403,25 +442,42 @@ SETTINGS = """
 """
 
 
-def asked_so_far(client: redis.Redis) -> tuple[float, int, int, float]:
-    """The time, and how many commands a server has run, its bytes, and its processor time."""
+def asked_so_far(client: redis.Redis) -> tuple[float, int, int, float, int, int]:
+    """The time; the commands, bytes and processor time of a server; looks of members, and of the launcher."""
     stats, net, cpu = client.info("commandstats"), client.info("stats"), client.info("cpu")
     commands = sum(each["calls"] for name, each in stats.items() if name not in ("cmdstat_info", "cmdstat_ping"))
     size = net["total_net_input_bytes"] + net["total_net_output_bytes"]
-    return time.monotonic(), commands, size, float(cpu["used_cpu_user"] + cpu["used_cpu_sys"])
+    looks, polls = (stats.get(f"cmdstat_{name}", {}).get("calls", 0) for name in ("zrevrange", "hgetall"))
+    return time.monotonic(), commands, size, float(cpu["used_cpu_user"] + cpu["used_cpu_sys"]), looks, polls
 
 
-def told_so_far(url: str, environment: Mapping[str, str]) -> tuple[list[Entry], list[dict[str, Any]]]:
-    """All entries that the store has, and the records of the members that run."""
+@dataclass(frozen=True)
+class Told:
+    """What a store has: how many records, their bytes, how many entries and edges; and the members that run."""
+
+    records: int
+    record_bytes: int
+    entries: int
+    edges: int
+    members: list[dict[str, Any]]
+
+
+def told_so_far(url: str, environment: Mapping[str, str]) -> Told:
+    """Look at a store, and at what its members say."""
     said = subprocess.run(
         [sys.executable, "-m", "ordeal", "fleet", "status", "--json"], env=environment, capture_output=True, check=True
     )
     members = [each for each in json.loads(said.stdout)["members"].values() if each["state"] == "running"]
-    entries: list[Entry] = []
-    for reader in open_readers(url):
-        reader.edges()
-        entries += reader._queue._entries.values()
-    return entries, members
+    found: list[bytes] = []
+    for store in open_readers(url):
+        states = store._medium.survey()
+        for span in [Span(name, 0, state.size) for name, state in states.items() if state.size]:
+            (data,) = store._medium.read([span])
+            assert isinstance(data, bytes)
+            found += ShardReader().feed(data)[0]
+        store.close()
+    entries = [each for each in map(decode, found) if isinstance(each, Entry)]
+    return Told(len(found), sum(map(len, found)), len(entries), sum(len(each.edges) for each in entries), members)
 
 
 def check(options: argparse.Namespace, url: str, folder: Path) -> bool:
@@ -443,38 +499,45 @@ def check(options: argparse.Namespace, url: str, folder: Path) -> bool:
         while time.monotonic() < deadline:
             time.sleep(3)
             with contextlib.suppress(subprocess.CalledProcessError):
-                if len(told_so_far(url, environment)[1]) == CHECKED:
+                if len(told_so_far(url, environment).members) == CHECKED:
                     break
         time.sleep(15)
-        entries, members = told_so_far(url, environment)
+        before = told_so_far(url, environment)
         started = asked_so_far(client)
         time.sleep(options.seconds)
         ended = asked_so_far(client)
-        more, later = told_so_far(url, environment)
+        after = told_so_far(url, environment)
+        # What a processor with so much else to do takes for each.
+        (folder / "other").mkdir()
+        with redis_server(folder / "other") as idle:
+            measured = costs(idle)
     finally:
         subprocess.run([sys.executable, "-m", "ordeal", "fleet", "stop"], env=environment, check=False)
         fleet.wait()
-    seconds, commands, size, cpu = (after - before for after, before in zip(ended, started, strict=True))
-    runs = sum(each["runs"] for each in later) - sum(each["runs"] for each in members)
+    seconds, commands, size, cpu, looks, polls = (late - early for late, early in zip(ended, started, strict=True))
+    runs = sum(each["runs"] for each in after.members) - sum(each["runs"] for each in before.members)
     load = Load(
         runs_per_second=runs / seconds / CHECKED,
-        new_per_second=(len(more) - len(entries)) / seconds,
-        tape_bytes=sum(len(each.tape) for each in more) / len(more),
-        edges=round(sum(len(each.edges) for each in more) / len(more)),
-        corpus=len(entries),
-        record_bytes=sum(len(json.dumps(each)) for each in later) / len(later),
+        new_per_second=(after.records - before.records) / seconds,
+        edges=max(1, round(after.edges / after.entries)),
+        # The frame, and what else is in a record, come on top of the tape.
+        tape_bytes=max(16, after.record_bytes / after.records - 8 * after.edges / after.entries - 12),
+        corpus=before.entries,
+        record_bytes=sum(len(json.dumps(each)) for each in after.members) / CHECKED,
     )
-    print(
-        f"{len(later)} members made {runs / seconds:.0f} runs a second, and {load.new_per_second:.1f} entries,", end=" "
-    )
-    print(f"of {load.tape_bytes:.0f} bytes and {load.edges} edges; there were {load.corpus:,} at first.\n")
-    # As it was while the members ran: the processor has as many others to serve.
-    server = simulated(CHECKED, CHECKED, seconds, costs(url), load).server
+    print(f"{CHECKED} members made {runs / seconds:.0f} runs a second and {load.new_per_second:.1f} records, of")
+    size_each = after.record_bytes / after.records
+    print(f"{size_each:.0f} bytes and {load.edges} edges; there were {before.records:,} at first.\n")
+    model = simulated(CHECKED, CHECKED, seconds, measured, load, from_second=15)
+    server = model.server
+    home = 1 / LOOK_SECONDS
     rows, within = [], True
     for what, real, other, form in (
+        ("looks/s", looks / seconds, model.looks / seconds + home, ",.1f"),
+        ("looks/s of the launcher", polls / seconds, 1 / POLL_SECONDS, ",.1f"),
         ("commands/s", commands / seconds, server.commands / seconds, ",.1f"),
         ("KiB/s", size / seconds / 1024, server.bytes / seconds / 1024, ",.1f"),
-        ("share of a processor", cpu / seconds, server.busy / seconds, ".2%"),
+        ("share of a processor", cpu / seconds, server.share(seconds, CONNECTIONS * CHECKED), ".2%"),
     ):
         rows.append([what, f"{real:{form}}", f"{other:{form}}", f"{other / real - 1:+.1%}"])
         within = within and abs(other / real - 1) <= WITHIN
