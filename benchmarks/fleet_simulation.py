@@ -60,6 +60,8 @@ SHARE = 0.95
 SAMPLE = 100
 #: A member has one connection to the store, and one to say how it is.
 CONNECTIONS = 2
+#: How long the record of a launcher is.
+LAUNCHER_BYTES = 250
 #: How far the simulation may be from real members.
 WITHIN = 0.2
 HEADER = [
@@ -106,6 +108,7 @@ class Server:
     commands: int = 0
     bytes: float = 0.0
     busy: float = 0.0
+    now: float = 0.0
     free_at: float = 0.0
     link_free_at: float = 0.0
 
@@ -118,9 +121,12 @@ class Server:
         self.commands += commands
         self.bytes += sent + answered
         self.busy += cost
-        self.free_at = max(self.free_at, at + ONE_WAY_SECONDS) + cost
-        self.link_free_at = max(self.link_free_at, self.free_at) + answered / NETWORK_BYTES
-        return self.link_free_at + ONE_WAY_SECONDS
+        # By the time of the exchange, so that what waits for an answer holds up nobody who comes meanwhile.
+        waits = max(0.0, self.free_at - self.now) + max(0.0, self.link_free_at - self.now)
+        carries = answered / NETWORK_BYTES
+        self.free_at = max(self.free_at, self.now) + cost
+        self.link_free_at = max(self.link_free_at, self.now) + carries
+        return at + 2 * ONE_WAY_SECONDS + waits + cost + carries
 
     def reset(self) -> None:
         self.commands, self.bytes, self.busy = 0, 0.0, 0.0
@@ -238,6 +244,7 @@ class Fleet:
         counts = False
         while self._turns[0][0] < from_second + seconds:
             self.now, _, action = heapq.heappop(self._turns)
+            self.server.now = self.now
             if not counts and self.now >= from_second:
                 counts, self.looks = True, 0
                 self.server.reset()
@@ -295,17 +302,17 @@ class Fleet:
     def _beat(self) -> float:
         """A member says how it is, and looks whether its launcher is there."""
         at = self.server.trip(self.now, 2, self.load.record_bytes, 0)
-        self.server.trip(at, 1, 0, self.load.record_bytes)
+        self.server.trip(at, 1, 0, LAUNCHER_BYTES)
         return self.now + beat_seconds(self.members)
 
     def _launcher_looks(self) -> float:
         fields = self.members + 1
-        self.server.trip(self.now, 1, 0, fields * (self.load.record_bytes + 20), fields)
-        return self.now + max(POLL_SECONDS, self.members / RECORDS_PER_SECOND)
+        done = self.server.trip(self.now, 1, 0, fields * (self.load.record_bytes + 20), fields)
+        return done + max(POLL_SECONDS, self.members / RECORDS_PER_SECOND)
 
     def _launcher_says(self) -> float:
-        at = self.server.trip(self.now, 1, 0, self.load.record_bytes)
-        self.server.trip(at, 3, self.load.record_bytes, 0)
+        at = self.server.trip(self.now, 1, 0, LAUNCHER_BYTES)
+        self.server.trip(at, 3, LAUNCHER_BYTES, 0)
         return self.now + BEAT_SECONDS
 
     def _home_looks(self) -> float:
@@ -516,18 +523,19 @@ def check(options: argparse.Namespace, url: str, folder: Path) -> bool:
         fleet.wait()
     seconds, commands, size, cpu, looks, polls = (late - early for late, early in zip(ended, started, strict=True))
     runs = sum(each["runs"] for each in after.members) - sum(each["runs"] for each in before.members)
+    new, new_bytes = after.records - before.records, after.record_bytes - before.record_bytes
+    edges = (after.edges - before.edges) / max(1, after.entries - before.entries)
     load = Load(
         runs_per_second=runs / seconds / CHECKED,
-        new_per_second=(after.records - before.records) / seconds,
-        edges=max(1, round(after.edges / after.entries)),
+        new_per_second=new / seconds,
+        edges=max(1, round(edges)),
         # The frame, and what else is in a record, come on top of the tape.
-        tape_bytes=max(16, after.record_bytes / after.records - 8 * after.edges / after.entries - 12),
+        tape_bytes=max(16, new_bytes / max(1, new) - 8 * edges - 12),
         corpus=before.entries,
         record_bytes=sum(len(json.dumps(each)) for each in after.members) / CHECKED,
     )
     print(f"{CHECKED} members made {runs / seconds:.0f} runs a second and {load.new_per_second:.1f} records, of")
-    size_each = after.record_bytes / after.records
-    print(f"{size_each:.0f} bytes and {load.edges} edges; there were {before.records:,} at first.\n")
+    print(f"{new_bytes / max(1, new):.0f} bytes and {load.edges} edges; there were {before.records:,} at first.\n")
     model = simulated(CHECKED, CHECKED, seconds, measured, load, from_second=15)
     server = model.server
     home = 1 / LOOK_SECONDS
@@ -550,7 +558,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=60.0, help="how long the fleet works, by its own clock (60)")
     parser.add_argument("--members", type=int, nargs="*", default=[10, 100, 1_000, 10_000, 100_000])
-    parser.add_argument("--real", type=int, default=1000, help="up to so many, all members run the protocol (1000)")
+    parser.add_argument("--real", type=int, default=100, help="up to so many, all members run the protocol (100)")
     parser.add_argument("--relay", type=int, nargs="*", default=[], help="and with a relay for so many members")
     parser.add_argument("--corpus", type=int, default=1000, help="how many entries there are at first (1000)")
     parser.add_argument("--check", action="store_true", help="compare with real members")
@@ -565,9 +573,10 @@ def main() -> int:
         f"a field {1e6 * measured.field:.2f} µs, a MiB {1e3 * measured.byte * 2**20:.2f} ms.\n",
     )
     started = time.perf_counter()
-    rows = [row(members, options, measured, load) for members in options.members]
-    rows += [row(members, options, measured, load, relay) for relay in options.relay for members in options.members]
-    print(table(HEADER, rows))
+    print(table(HEADER, []))
+    for relay in (1, *options.relay):
+        for members in options.members:
+            print(f"| {' | '.join(row(members, options, measured, load, relay))} |", flush=True)
     print(f"\nsimulated in {time.perf_counter() - started:.0f} s")
     return 0
 

@@ -18,7 +18,7 @@ from tests.unit.samples.stores import RedisServer, running_server
 
 pytestmark = pytest.mark.nightly
 ORDEAL = [sys.executable, "-m", "ordeal"]
-WAIT_SECONDS = 120.0
+WAIT_SECONDS = 240.0
 
 
 def _until(condition: Callable[[], bool]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from ordeal.store.open import open_readers
 
 ORDEAL = [sys.executable, "-m", "ordeal"]
-WAIT_SECONDS = 120.0
+WAIT_SECONDS = 240.0
 
 
 def until(condition: Callable[[], bool]) -> float:

@@ -1,4 +1,4 @@
-"""The entries of others that wait for a run here: those with rare edges come first, then the newest."""
+"""The entries of others that wait for a run here: first those with rare edges, then the distilled, then the newest."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ ENTRIES_MAX = 100_000
 SIZE_MAX = 256 * 2**20
 #: The rarity of an entry that names no edge: after all that do.
 _NO_EDGE = 2**62
+#: Goes before all arrivals: a fleet finds more each second than a member may run, and would keep it from what is known.
+_DISTILLED = 2**62
 
 
 class ImportQueue:
@@ -30,12 +32,16 @@ class ImportQueue:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def add(self, entry: Entry, carriers: dict[int, int]) -> None:
-        """Add a new entry, which becomes the newest. ``carriers`` counts the entries that reached each edge first."""
+    def add(self, entry: Entry, carriers: dict[int, int], *, distilled: bool = False) -> None:
+        """Add a new entry, which becomes the newest. ``carriers`` counts the entries that reached each edge first.
+
+        With ``distilled``, it is one of a few that reach all that an earlier fleet knew.
+        """
         self._arrivals += 1
         self._entries[entry.id] = entry
         self._size += _size(entry)
-        heapq.heappush(self._heap, (_rarity(entry, carriers), -self._arrivals, entry.id))
+        arrival = self._arrivals + _DISTILLED * distilled
+        heapq.heappush(self._heap, (_rarity(entry, carriers), -arrival, entry.id))
         while len(self._entries) > ENTRIES_MAX or self._size > SIZE_MAX:
             self._remove(next(iter(self._entries)))
         if len(self._heap) > 2 * len(self._entries) + ENTRIES_MAX:

@@ -57,7 +57,8 @@ class Incoming:
     """What the others have published since the last exchange.
 
     Attributes:
-        entries: worth a run here, as they reached edges that were not reached here; the rarest first, then the newest.
+        entries: worth a run here, as they reached edges that were not reached here; the rarest first, then
+            what was distilled, then the newest.
         edges: reached by others, and not reported before.
         failures: buckets about which something new is known, as all members know them.
         refused: how many records or inputs were malformed or too large, and therefore ignored.

@@ -330,7 +330,7 @@ class Store:
                     report = FailureReport(content.bucket, content.trace, content.steps, count, content.shrunk)
                     self._learn(ShardName(name.number, token), report)
             elif not isinstance(content, Covers):
-                self._learn(name, content)
+                self._learn(name, content, distilled=True)
         except RecordError as error:
             self._news.refuse(f"a record of base {name} {error}")
 
@@ -364,7 +364,7 @@ class Store:
             self._news.refuse(f"shard {name} is read no further: {refusal}")
         return (reader.offset, reader.needed) != before and not reader.damage
 
-    def _learn(self, name: ShardName, content: Content) -> None:
+    def _learn(self, name: ShardName, content: Content, *, distilled: bool = False) -> None:
         if isinstance(content, FailureReport):
             if self._buckets.add(name.token, content):
                 self._news.buckets.add(content.bucket)
@@ -378,7 +378,7 @@ class Store:
             if len(self._entry_ids) >= ENTRIES_MAX:
                 raise RecordError(f"is one entry too many; at most {ENTRIES_MAX} are known")
             self._count(content)
-            self._queue.add(content, self._carriers)
+            self._queue.add(content, self._carriers, distilled=distilled)
         for edge in fresh:
             self._carriers.setdefault(edge, 0)
 

@@ -28,6 +28,14 @@ def test_the_rarest_edge_of_an_entry_decides_and_then_its_age() -> None:
     assert names(queue.take(None, set(), {1: 5, 2: 2, 3: 3, 4: 3})) == ["b", "d", "c", "e"]
 
 
+def test_what_was_distilled_comes_before_what_is_newer_and_as_rare() -> None:
+    queue = ImportQueue()
+    queue.add(entry("distilled", 1), {}, distilled=True)
+    for number in range(5):
+        queue.add(entry(f"new {number}", 10 + number), {})
+    assert names(queue.take(2, set(), {12: 0} | dict.fromkeys([1, 10, 11, 13, 14], 1))) == ["new 2", "distilled"]
+
+
 def test_what_is_known_by_then_never_comes() -> None:
     queue = queue_of(entry("a", 1, 2), entry("b", 2), entry("c", 2, 3))
     known = {3}
