@@ -102,6 +102,14 @@ def warm_python() -> WarmPython:
     return WarmPython(os.environ[VARIABLE])
 
 
+def run_module(
+    *arguments: str, environment: Mapping[str, str] | None = None, folder: Path | None = None, seconds: float = 120.0
+) -> subprocess.CompletedProcess[str]:
+    """Run ``python -m MODULE ...`` in a folder; left out, in that of this process, with its environment."""
+    told = os.environ if environment is None else environment
+    return warm_python().run(("-m", *arguments), folder or Path.cwd(), told, seconds)
+
+
 def _text(stream: IO[bytes]) -> str:
     stream.seek(0)
     return stream.read().decode().replace("\r\n", "\n")

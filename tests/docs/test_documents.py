@@ -18,6 +18,7 @@ import yaml
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 from sybil.typing import Parser
+from tests.warm_python import run_module
 
 from ordeal.config import load_config
 
@@ -93,6 +94,8 @@ def test_blocks_of(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     document = Sybil(parsers=PARSERS, path=str(path.parent), pattern=path.name).parse(path)
     # Classes in a document ask for the module they are from.
     document.namespace["__name__"] = "document"
+    # What a page does not show may start pytest, and the command line, without an interpreter of its own for each.
+    document.namespace["run_module"] = run_module
     for example in document.examples():
         example.evaluate()
 

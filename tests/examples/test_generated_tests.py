@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.warm_python import run_module
 
 import ordeal
 
@@ -29,6 +30,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def python(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     path = [str(Path(ordeal.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))}
+    if arguments[:2] == ("-m", "pytest"):
+        return run_module(*arguments[1:], environment=environment, folder=project)
     command = [sys.executable, *arguments]
     return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from tests.warm_python import HASH_SEED, run_module
 
 from ordeal._engine.runs.folder import read_events, read_result, read_status, run_folders
 
@@ -68,12 +69,14 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(name).write_text(dedent(text), encoding="utf-8")
 
 
-def in_shell(*command: str, hash_seed: str = "0") -> subprocess.CompletedProcess[str]:
+def in_shell(*command: str, hash_seed: str = HASH_SEED) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONIOENCODING": "utf-8"}
+    if command[1] == "-m" and hash_seed == HASH_SEED:
+        return run_module(*command[2:], environment=environment)
     return subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, timeout=120, check=False)
 
 
-def explore(*options: str, hash_seed: str = "0") -> subprocess.CompletedProcess[str]:
+def explore(*options: str, hash_seed: str = HASH_SEED) -> subprocess.CompletedProcess[str]:
     return in_shell(sys.executable, "-m", "ordeal", "explore", *options, hash_seed=hash_seed)
 
 
@@ -83,7 +86,7 @@ def test_bug_is_found_shrunk_reported_and_replayed_by_the_last_line() -> None:
     assert "    1 FAILURE:\n      ValueError: overdrawn: ü (2 steps)\n" in done.stdout
     assert "      Sequence: withdraw -> withdraw\n" in done.stdout
     assert re.search(
-        r"^  \[0s\] runs=\d+ steps=\d+ edges=\d+ cps=\d+ fails=\d+ \(\d+ runs/s\)$", done.stderr, re.MULTILINE
+        r"^  \[\d+s\] runs=\d+ steps=\d+ edges=\d+ cps=\d+ fails=\d+ \(\d+ runs/s\)$", done.stderr, re.MULTILINE
     )
     assert "talk\n" not in done.stderr + done.stdout  # a worker has nobody to talk to
     (trace,) = Path(".ordeal/traces").iterdir()

@@ -10,6 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from tests.warm_python import run_module
 
 from .conftest import Run
 
@@ -146,11 +147,7 @@ def test_a_thread_that_importing_starts_is_named_and_the_machine_is_explored(wor
 
 
 def ordeal(*arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
-    return subprocess.run(
-        [sys.executable, "-m", "ordeal", *arguments],
-        capture_output=True, encoding="utf-8", env=environment, timeout=60, check=False,
-    )  # fmt: skip
+    return run_module("ordeal", *arguments)
 
 
 PID = """

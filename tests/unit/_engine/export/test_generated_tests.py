@@ -6,7 +6,6 @@ import ast
 import importlib
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,6 +14,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+from tests.warm_python import run_module
 
 import ordeal
 from ordeal._engine.export.generated_tests import pack, replay_packed, unpack
@@ -211,10 +211,8 @@ def outcomes(folder: Path, source: str) -> dict[str, str]:
     environment = {**os.environ, "PYTHONPATH": str(Path(ordeal.__file__).absolute().parents[1])}
     # An editable install is found by an import hook, which is there before pytest can rewrite its asserts.
     strict = ["-W", "error", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rA", "--tb=no", "-q", *strict]
-    done = subprocess.run(
-        [*command, "test_generated.py"], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    quiet = ("-p", "no:cacheprovider", "-rA", "--tb=no", "-q", *strict, "test_generated.py")
+    done = run_module("pytest", *quiet, environment=environment, folder=folder)
     return {
         name: word for word, name in re.findall(r"^(PASSED|FAILED) test_generated.py::(\w+)", done.stdout, re.MULTILINE)
     }
