@@ -54,13 +54,17 @@ def _document(name: str | None) -> tuple[Path | None, dict[str, Any]]:
     if name is not None and (name.endswith(".json") or Path(name).is_file()):
         return None, read_document(Path(name))
     folder = find_run(name, Path(RUNS_PATH))
-    if name is None and not (folder / RESULT).exists():
-        # One that goes on, or was killed: the latest that came to its end tells more.
-        ended = (each for each in reversed(run_folders(Path(RUNS_PATH))) if (each / RESULT).exists())
-        folder = next(ended, folder)
+    if name is None:
+        # One that goes on, was killed, or could not explore: the latest that came to its end tells more.
+        for each in reversed(run_folders(Path(RUNS_PATH))):
+            if (each / RESULT).exists() and (document := read_document(each / RESULT))["results"]:
+                return each, document
     result = folder / RESULT
     if not result.exists():
-        raise ConfigError(f"the run in `{folder}` has no result", hint="it goes on, or it was ended before its report")
+        raise ConfigError(
+            f"the run in `{folder}` has no result",
+            hint="`ordeal dashboard` shows what it had found, and whether it goes on",
+        )
     return folder, read_document(result)
 
 

@@ -133,6 +133,13 @@ def test_the_latest_run_that_came_to_its_end(run: Run, folder: Path) -> None:
     assert run("report", "html") == (0, f"{folder}/report.html\n", "")
 
 
+def test_the_latest_run_that_explored(run: Run, folder: Path) -> None:
+    refused = RunWriter()
+    refused.begun("2.0.1", [CLASS], {})
+    refused.finished(json.dumps(json_document([], {"seed": 42})), 2, interrupted=False)
+    assert run("report", "html") == (0, f"{folder}/report.html\n", "")
+
+
 def test_without_runs(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     code, _, err = run("report", "html")
