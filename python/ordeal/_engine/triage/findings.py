@@ -19,7 +19,7 @@ from ordeal._engine.execution.bucket import (
     traceback_text,
 )
 from ordeal._engine.execution.recorder import RunRecorder
-from ordeal._engine.formatting import describe_error
+from ordeal._engine.formatting import describe_error, one_line
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
 from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
@@ -88,6 +88,9 @@ class Finding(msgspec.Struct):
     def told(self) -> FoundFailure:
         """Return what is known of it before it is shrunk."""
         error = describe_error(self.error)
+        if error == type_name(type(self.error)) and self.bucket.startswith(error):
+            # An assertion without a message: what it asserts tells them apart.
+            error = one_line(place_of(self.bucket))
         return FoundFailure(failure_id(self.bucket), self.bucket, error, self.origin.run_id, len(self.tape))
 
     @property

@@ -50,9 +50,11 @@ def findings_of(document: Mapping[str, Any]) -> Iterator[tuple[Result, Finding]]
 
 
 def headline(finding: Finding) -> str:
-    """Return the type and the first line of the message."""
+    """Return the type and the first line of the message, or of what was asserted where there is none."""
     kind = line(finding.get("error_type") or "failure", NAME_CHARS_MAX)
-    first = str(finding.get("error_message") or "")[:4096].strip().partition("\n")[0]
+    asserted = [str(each) for each in (finding.get("place") or {}).get("asserted") or ()]
+    message = str(finding.get("error_message") or "")[:4096].strip() or "".join(asserted[:1])
+    first = message.partition("\n")[0]
     return f"{kind}: {line(first)}" if first else kind
 
 

@@ -17,6 +17,7 @@ from ordeal._engine.trace_view.view import (
     Switch,
     TraceView,
 )
+from ordeal._report.formats.document import headline
 from ordeal._report.html.code import highlighted
 from ordeal.result.failure import replay_command
 
@@ -39,8 +40,9 @@ Row = Mapping[str, Any]
 def finding_values(failure: Row, view: TraceView | None, *, number: int, replayed: frozenset[str]) -> dict[str, Any]:
     """Return the values of the template for a failure; ``replayed`` are the paths of seeds known before this run."""
     view = view or TraceView(reason="it was not recorded")
-    first, _, rest = str(failure["error_message"]).strip().partition("\n")
-    headline = f"{failure['error_type']}: {first}" if first else str(failure["error_type"])
+    asserted = (failure.get("place") or {}).get("asserted", ())
+    first, _, rest = (str(failure["error_message"]).strip() or "".join(asserted[:1])).partition("\n")
+    title = f"{failure['error_type']}: {first}" if first else str(failure["error_type"])
     known = failure.get("seed_path") in replayed
     badge = ("flaky", "flaky") if failure["flaky"] else ("known", "known") if known else ("new", "new")
     return {
@@ -48,11 +50,11 @@ def finding_values(failure: Row, view: TraceView | None, *, number: int, replaye
         "id": failure["id"],
         "badge": badge[0],
         "badge_kind": badge[1],
-        "error": cut(headline, 200),
-        "message": f"{headline}\n{rest}" if rest or len(headline) > 200 else "",
+        "error": cut(title, 200),
+        "message": f"{title}\n{rest}" if rest or len(title) > 200 else "",
         "facts": _facts(failure),
         "where": _where(failure.get("place")),
-        "asserted": "\n".join((failure.get("place") or {}).get("asserted", ())),
+        "asserted": "\n".join(asserted),
         "broken_by": ", ".join(failure.get("broken_by") or ()),
         "also_reached_by": ", ".join(failure.get("also_reached_by") or ()),
         "faults": faults_text(failure),
@@ -416,7 +418,7 @@ def rows_of(failures: Sequence[Row]) -> list[dict[str, Any]]:
     return [
         {
             "id": failure["id"],
-            "error": cut(f"{failure['error_type']}: {failure['error_message']}".strip().split("\n")[0], 160),
+            "error": cut(headline(failure), 160),
             "where": where_text(failure.get("place")),
             "steps": failure.get("trace_steps") or "",
             "count": failure["count"],

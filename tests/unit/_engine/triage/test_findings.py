@@ -145,3 +145,18 @@ def test_more_steps_than_are_told_apart_count_with_the_first() -> None:
     assert found.count(f"{place} [after another]")
     assert (known[0].count, len(found)) == (2, SIBLINGS_MAX)
     assert not found.count(f"{place} elsewhere [after another]")
+
+
+class Bare(RuleBasedStateMachine):
+    @rule()
+    def go(self) -> None:
+        # As an assertion without a message, which pytest would rewrite here.
+        raise AssertionError
+
+
+def test_an_assertion_without_a_message_is_told_by_what_it_asserts() -> None:
+    setup = setup_for(Bare)
+    assert (
+        finding_for(setup, tape_for(setup.driver, "go")).told().error
+        == "AssertionError in Bare.go: raise AssertionError"
+    )

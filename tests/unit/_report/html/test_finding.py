@@ -21,6 +21,7 @@ from ordeal._report.html.finding import (
     faults_text,
     finding_values,
     lane_table,
+    rows_of,
     shown_changes,
     window_text,
 )
@@ -125,3 +126,11 @@ def test_an_arrow_leads_from_lane_to_lane() -> None:
     assert [cell["kind"] for cell in back] == ["arrived left", "through", "happened left"]
     assert [cell["kind"] for cell in there] == ["happened right", "through", "arrived right"]
     assert len(lane_table([LaneEvent(str(number), "runs") for number in range(50)])["names"]) == 12
+
+
+def test_an_assertion_without_a_message_is_titled_by_what_it_asserted() -> None:
+    place = {**failure()["place"], "asserted": ["assert 2 == 1", " +  where 2 = len(lot)"]}
+    bare = failure(error_message="", place=place)
+    shown = finding_values(bare, None, number=1, replayed=frozenset())
+    assert (shown["error"], shown["message"]) == ("AssertionError: assert 2 == 1", "")
+    assert [row["error"] for row in rows_of([bare])] == ["AssertionError: assert 2 == 1"]
