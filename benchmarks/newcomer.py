@@ -77,8 +77,14 @@ def prepare(folder: Path) -> dict[str, str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
     kept = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_")) or "proxy" in name}
-    path = f"{folder}/venv/bin:/usr/local/bin:/usr/bin:/bin"
-    return {**kept, "PATH": path, "HOME": str(folder), "PIP_NO_CACHE_DIR": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    programs = f"{folder}/venv/bin:/usr/local/bin:/usr/bin:/bin"
+    return {
+        **kept,
+        "PATH": programs,
+        "HOME": str(folder),
+        "PIP_NO_CACHE_DIR": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    }
 
 
 def until_found(command: str, folder: Path, variables: dict[str, str]) -> bool:

@@ -76,5 +76,5 @@ def test_nothing_saved_is_said(run: Run) -> None:
     ("environment", "has"), [({}, False), ({"DISPLAY": ":0"}, True), ({"WAYLAND_DISPLAY": "wayland-0"}, True)]
 )
 def test_a_browser_needs_a_screen(environment: dict[str, str], has: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(view.sys, "platform", "linux")
+    monkeypatch.setattr("sys.platform", "linux")
     assert view.has_screen(environment) is has
