@@ -76,10 +76,9 @@ def _targets(result: Mapping[str, Any]) -> Iterator[Check]:
         message = "no `target_modules`: the search is blind"
         if imported:
             message += f"; {', '.join(f'`{name}`' for name in imported)} is imported by the machine"
-        add = f"add `target_modules = [{names}]`" if imported else "name what is tested in `target_modules`"
-        yield Check(
-            "target modules", "warning", one_line(message, limit=400), one_line(f"{add} to [explorer]", limit=400)
-        )
+        add = f"add `target_modules = [{names}]` to [explorer]"
+        hint = add if imported else 'name what is tested in [explorer]: `target_modules = ["myapp"]`'
+        yield Check("target modules", "warning", one_line(message, limit=400), one_line(hint, limit=400))
 
 
 def _rules(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Check]:
