@@ -20,7 +20,7 @@ REFERENCE = Path(__file__).parents[4] / "docs/reference/schemas"
 @pytest.mark.parametrize("name", schemas())
 def test_the_published_schema_is_that_of_the_type(name: str) -> None:
     published = json.loads((REFERENCE / f"{name}.schema.json").read_text("utf-8"))
-    assert published == schemas()[name]
+    assert published == schemas()[name], "run python tools/schemas.py"
 
 
 @pytest.mark.parametrize("seeds", [range(40), pytest.param(range(40, 1000), marks=pytest.mark.nightly)], ids=str)
