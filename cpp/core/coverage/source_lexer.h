@@ -64,7 +64,11 @@ class Lexer {
  public:
   explicit Lexer(std::string_view source) noexcept : source_(source) {}
 
-  // False at the end. Lines without a token are passed over.
+  // False at the end. Lines without a token are passed over. The caller's line is filled anew, and its room is used
+  // again, so that a source of any length costs the memory of its longest line.
+  //
+  // A bracket that closes nothing is a token as any other. One that is never closed makes the rest of the source one
+  // line: that is wrong where the source is, and still ends.
   bool next(LogicalLine& line) {
     line.tokens.clear();
     std::uint32_t depth = 0;

@@ -39,7 +39,9 @@ std::uint64_t fault_windows_of(const Tape& tape) {
   return fault_windows;
 }
 
-// In the order of the tape, so that an earlier choice decides before a later one.
+// What people read decides first: steps, then how long faults are on, then how much is drawn. Only tapes that are equal
+// in all of these are compared choice by choice, in the order of the tape, so that an earlier choice decides before a
+// later one. Total for tapes with constraints, so no sequence of accepted candidates can go round in a circle.
 std::weak_ordering rank_order(const FailingTape& left, const FailingTape& right) {
   if (const auto order = left.tape.size() <=> right.tape.size(); order != 0) {
     return order;

@@ -24,6 +24,10 @@ Tape without_steps(const Tape& tape, std::size_t begin, std::size_t end) {
   return tape.subset(keep);
 }
 
+// Sizes are halved, as in delta debugging, so a sweep asks for at most about two candidates for each step: halves, then
+// quarters, down to pairs. Whoever wants single steps gone has RemoveSteps. The last step is tried first, and alone: it
+// is the one that fails, so it mostly has to stay, and chunks that hold it would all be refused.
+//
 // An accepted chunk may remove further steps, as those that needed its values are repaired away; so the position is
 // moved back inside the tape after each verdict.
 SearchCoroutine<Tape> RemoveChunks::candidates(const FailingTape& current) {
@@ -46,7 +50,8 @@ SearchCoroutine<Tape> RemoveChunks::candidates(const FailingTape& current) {
   swept_ = hash_of_steps(tape);
 }
 
-// From the end, so that steps are tried before those that made what they use.
+// From the end, so that steps are tried before those that made what they use. One candidate for each step, until so
+// many in a row were refused that the rest is not worth their replays.
 SearchCoroutine<Tape> RemoveSteps::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   Patience patience;
@@ -57,6 +62,9 @@ SearchCoroutine<Tape> RemoveSteps::candidates(const FailingTape& current) {
   }
 }
 
+// Two steps that only go together, such as an acquire and its release: each of them alone is refused. Near pairs come
+// first, as most that belong together are near each other.
+//
 // Quadratic in the steps, so the distance is limited, and it is not repeated before a step is gone.
 SearchCoroutine<Tape> RemovePairs::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
@@ -78,7 +86,8 @@ SearchCoroutine<Tape> RemovePairs::candidates(const FailingTape& current) {
   swept_ = hash_of_steps(tape);
 }
 
-// Long runs first. The last step fails, and stays.
+// A loop that a machine went round too often: any two of its turns may be needed, but not all of them. Chunks miss such
+// runs, as they begin and end at multiples of their size. Long runs first. The last step fails, and stays.
 SearchCoroutine<Tape> RemoveRuns::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   if (tape.size() > kStepsMax || swept_ == hash_of_steps(tape)) {

@@ -25,6 +25,7 @@ void Tape::begin_step(StepKind kind, std::uint32_t target, std::uint32_t origin)
   steps_.push_back({kind, target, origin, at, at});
 }
 
+// An argument without choices is one as well: its name says that the rule was given it. O(1).
 void Tape::begin_argument(std::uint32_t name) {
   ORDEAL_CHECK(!steps_.empty(), "an argument needs a step");
   ORDEAL_CHECK(arguments_.size() < kChoicesMax, "arguments=" << arguments_.size());
@@ -62,6 +63,7 @@ void Tape::clear() noexcept {
   choices_.clear();
 }
 
+// Valid until the tape changes, as are the spans below: each of them looks into an array that may grow or move.
 const TapeStep& Tape::step(std::size_t index) const {
   ORDEAL_CHECK(index < steps_.size(), "index=" << index << " size=" << steps_.size());
   return steps_[index];
