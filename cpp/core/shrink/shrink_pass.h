@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "core/base/search_coroutine.h"
 #include "core/shrink/failing_tape.h"
-#include "core/shrink/search_coroutine.h"
 #include "core/tape/tape.h"
 
 namespace ordeal {

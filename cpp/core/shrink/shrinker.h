@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/search_coroutine.h"
 #include "core/shrink/failing_tape.h"
-#include "core/shrink/search_coroutine.h"
 #include "core/shrink/shrink_pass.h"
 #include "core/tape/tape.h"
 

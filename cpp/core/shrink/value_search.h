@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "core/shrink/search_coroutine.h"
+#include "core/base/search_coroutine.h"
 #include "core/tape/choice.h"
 #include "core/tape/constraint.h"
 

@@ -1,5 +1,5 @@
 // A coroutine that asks: it gets the answers, an unanswered candidate is a no, and what it throws comes out.
-#include "core/shrink/search_coroutine.h"
+#include "core/base/search_coroutine.h"
 
 #include <gtest/gtest.h>
 
