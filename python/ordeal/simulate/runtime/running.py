@@ -27,7 +27,7 @@ from ordeal.simulate.runtime.lock_history import watched_locks
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S, SimulationLoop
 from ordeal.simulate.runtime.node_faults import NodeFault
 from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, checked_faults
-from ordeal.simulate.runtime.sites import is_program, site_in
+from ordeal.simulate.runtime.sites import Site, is_program, site_in
 from ordeal.simulate.runtime.surroundings import Surroundings
 
 #: Without arguments, or with one, `world`.
@@ -36,6 +36,8 @@ type Log = Callable[[float, str, str], object]
 
 #: Fences that a test may open.
 ALLOWED = ("socket", "subprocess", "os", "pty", "_thread", "time.sleep", "open", "sqlite3", "signal")
+#: Whose error asyncio reports with a text, where it is no task's.
+_WHO = {"Unhandled exception in client_connected_cb": "what start_server calls for a connection"}
 #: What ends a test without being a failure of the program; by name, as pytest may not be there.
 _NOT_FAILURES = ("Skipped", "Exit", "XFailed", "UnsatisfiedAssumption", "StopTest")
 
@@ -241,12 +243,14 @@ def failure_of(loop: SimulationLoop) -> BaseException | None:
 
 
 def _unhandled(message: str, error: Any, task: Any, loop: SimulationLoop) -> UnhandledTaskError:
-    who = f"the task {loop.record_of(task).name}" if isinstance(task, asyncio.Task) else "a callback"
+    who = f"the task {loop.record_of(task).name}" if isinstance(task, asyncio.Task) else _WHO.get(message, "a callback")
     if error is None:
         return UnhandledTaskError(f"asyncio reports: {message}", site=message)
     kind, text = untrusted.type_name(type(error)), untrusted.error_message(error)
+    found = _innermost(error.__traceback__)
     failure = UnhandledTaskError(
-        f"{who} ended with {kind}: {text}\nnobody awaited it, so asyncio would only have logged it",
+        f"{who} ended with {kind}: {text}{'' if found is None else f', at {found.where}: {found.name}'}\n"
+        "nobody awaited it, so asyncio would only have logged it",
         site=bucket_of(error),
     )
     failure.__cause__ = error
@@ -260,15 +264,16 @@ def bucket_of(error: BaseException) -> str:
     name = untrusted.full_name(type(error))
     if isinstance(error, SimulationFailure):
         return f"{name} in {error.site}" if error.site else name
-    place = _place(error.__traceback__)
-    return f"{name} in {place}" if place else name
+    place = _innermost(error.__traceback__)
+    return name if place is None else f"{name} in {place.name}"
 
 
-def _place(traceback: TracebackType | None) -> str:
-    place = ""
+def _innermost(traceback: TracebackType | None) -> Site | None:
+    """Return the innermost place in the program."""
+    place = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if is_program(code):
-            place = site_in(code, traceback.tb_lasti).name
+            place = site_in(code, traceback.tb_lasti)
         traceback = traceback.tb_next
     return place

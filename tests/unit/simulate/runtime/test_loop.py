@@ -243,7 +243,9 @@ def test_an_error_that_nobody_awaits_is_a_failure() -> None:
         await asyncio.sleep(1)
         assert task.done()
 
-    with pytest.raises(simulate.UnhandledTaskError, match="the task fails#0 ended with ValueError: lost") as caught:
+    with pytest.raises(
+        simulate.UnhandledTaskError, match=r"the task fails#0 ended with ValueError: lost, at .*test_loop.py:"
+    ) as caught:
         simulate.explore(main)
     assert isinstance(caught.value.__cause__, ValueError)
 
