@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -187,8 +189,42 @@ def _kill(pid: int, sig: int, /) -> None:
         loop.send_signal(LIFE.get(), sig)
 
 
+def _refusing(module: Any, name: str, fence: str, what: str, hint: str) -> Callable[..., Any]:
+    """Return a function of the system that no simulated program may call; others call the real one."""
+    real = getattr(module, name)
+
+    @functools.wraps(real)
+    def refusing(*arguments: Any, **named: Any) -> Any:
+        __tracebackhide__ = True
+        loop = _loop(fence)
+        if loop is None:
+            return real(*arguments, **named)
+        return loop.escape(f"the program {what} ({module.__name__}.{name})", hint)
+
+    return refusing
+
+
+_ALARM = "sets an alarm of the system", "use asyncio.timeout, or loop.call_later"
+_WAIT = "waits for the system", "use asyncio.sleep, and the streams and locks of asyncio"
+_PIPE = "makes a pipe or a device among the files", "let tasks share an asyncio.Queue, or give the program a stand-in"
+#: No audit event tells of these.
+_REFUSED: list[tuple[Any, str, str, tuple[str, str]]] = [
+    (signal, "alarm", "signal", _ALARM),
+    (signal, "setitimer", "signal", _ALARM),
+    (signal, "pause", "signal", _WAIT),
+    (signal, "sigwait", "signal", _WAIT),
+    (select, "select", "socket", _WAIT),
+    (os, "mkfifo", "os", _PIPE),
+    (os, "mknod", "os", _PIPE),
+]
+
 _PLACES = Places(
     {
+        (module, name): _refusing(module, name, fence, *why)
+        for module, name, fence, why in _REFUSED
+        if hasattr(module, name)
+    }
+    | {
         (socket, "socket"): _SocketType(),
         (socket, "getaddrinfo"): _getaddrinfo,
         (socket, "gethostname"): _gethostname,

@@ -120,9 +120,9 @@ def _holders_of(target: object, name: str, value: object) -> Iterator[str]:
     small = attributes if isinstance(attributes, dict) and len(attributes) <= _ATTRIBUTES_MAX else {}
     named = [(f"{name}.{key}", each) for key, each in list(small.items()) if isinstance(key, str)]
     for called, holder in [(name, value), *named]:
-        if type(holder) in _HOLDERS and len(holder) <= _ATTRIBUTES_MAX:  # type: ignore[arg-type]
+        if type(holder) in _HOLDERS and len(holder) <= _ATTRIBUTES_MAX:
             items = holder.values() if isinstance(holder, dict) else holder
-            if any(each is target for each in items):  # type: ignore[attr-defined]
+            if any(each is target for each in items):
                 yield called
 
 

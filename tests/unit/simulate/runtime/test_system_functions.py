@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import select
+import signal
 import socket
+from collections.abc import Callable
+
+import pytest
 
 from ordeal import simulate
 
@@ -19,6 +25,25 @@ def test_names_of_nodes_are_found_by_a_function_in_an_executor() -> None:
         return node.address
 
     assert simulate.run(main) == "10.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: signal.alarm(1), r"sets an alarm of the system \(signal.alarm\)"),
+        (lambda: signal.setitimer(signal.ITIMER_REAL, 1), r"sets an alarm of the system \(signal.setitimer\)"),
+        (lambda: signal.sigwait([signal.SIGUSR1]), r"waits for the system \(signal.sigwait\)"),
+        (lambda: select.select([], [], [], 1), r"waits for the system \(select.select\)"),
+        (lambda: os.mkfifo("pipe"), r"makes a pipe .* \(os.mkfifo\)"),
+    ],
+)
+def test_what_no_audit_event_tells_of_is_refused(call: Callable[[], object], text: str) -> None:
+    async def main() -> None:
+        call()
+
+    with pytest.raises(simulate.EscapedSimulation, match=f"{text} inside of a simulation, at .*py:\\d+"):
+        simulate.run(main)
+    assert select.select([], [], [], 0) == ([], [], [])
 
 
 def test_the_type_of_a_socket_stays_a_type_for_whoever_uses_it_as_one() -> None:
