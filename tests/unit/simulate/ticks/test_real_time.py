@@ -77,7 +77,7 @@ PRODUCTION = (
     class Server(Shop):
         send = Shop.handle
 
-    @simulate.e2e(ShopDST, duration=0.3, errors=(Refused,))
+    @simulate.e2e(ShopDST, duration=0.5, errors=(Refused,))
     def test_production(tmp_path):
         server = Server()
         yield server
@@ -118,7 +118,7 @@ def test_what_it_finds_is_found_again_in_the_world(pytester: pytest.Pytester, mo
     result = pytester.runpytest_inprocess("--e2e", *QUIET)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["*the cash is wrong*", "* commands in 0.* s: *", "*half of them within *", "*buy *", "*The last commands:*"]
+        ["*the cash is wrong*", "* commands in * s: *", "*half of them within *", "*buy *", "*The last commands:*"]
     )
     (log,) = (pytester.path / ".ordeal/e2e").iterdir()
     rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
