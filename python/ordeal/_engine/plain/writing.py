@@ -13,6 +13,7 @@ from ordeal._engine.plain.program import End, Program, Statement
 from ordeal._engine.plain.recorder import Recorder
 from ordeal._engine.untrusted import error_message, full_name
 from ordeal.errors import DivergenceError
+from ordeal.simulate.errors import SimulationFailure
 
 _TITLE_MAX = 300
 _MESSAGE_MAX = 200
@@ -45,6 +46,8 @@ def program_of(recorder: Recorder, error: BaseException) -> Program:
     """
     if recorder.problem:
         raise CannotWriteError(recorder.problem)
+    if isinstance(error, SimulationFailure):
+        raise CannotWriteError("it is a failure of a simulated run, which plain calls do not make")
     operations = recorder.operations
     end, last, seen = _end(recorder, error)
     needed = _connected(operations[: last + 1], seen, is_last=not end.text)

@@ -16,6 +16,7 @@ from ordeal._engine.plain.recorder import Recorder
 from ordeal._engine.plain.rewriting import RECORDER, rewritten
 from ordeal._engine.plain.trying import minimised, outcome
 from ordeal._engine.plain.writing import CannotWriteError, program_of
+from ordeal.simulate.errors import Deadlock
 
 LIBRARY = """
     class Full(Exception): ...
@@ -253,3 +254,14 @@ def test_a_program_that_ends_otherwise_is_refused() -> None:
     assert refused.reason == "it ends with KeyError instead of ValueError"
     elsewhere: dict[str, Any] = {"type": "ValueError", "place": "g", "text": "", "seen": []}
     assert minimised(made, "f", lambda _: elsewhere).reason == "it fails in g instead of f"
+
+
+def test_what_only_a_simulated_run_ends_with_has_no_plain_program(tmp_path: Path) -> None:
+    source = """
+        from shelflib import Shelf
+        shelf = Shelf(1)
+        assert not shelf.put(3)
+    """
+    recorder, _ = recorded(source, tmp_path)
+    with pytest.raises(CannotWriteError, match="a failure of a simulated run"):
+        program_of(recorder, Deadlock("nothing can go on"))
