@@ -45,6 +45,8 @@ def test_one_host_pays_for_nothing() -> None:
     (row,) = extrapolate(fit, 16, 10).projections
     assert row.hosts == 1
     assert row.fleet_capacity == pytest.approx(LAW.capacity(10))
+    full = extrapolate(fit, 16, 16).projections[-1]
+    assert full.fleet_capacity == pytest.approx(LAW.capacity(16))
 
 
 def test_the_store_by_arithmetic() -> None:
@@ -60,6 +62,12 @@ def test_relays_stand_in_where_there_are_too_many_connections() -> None:
     rows = {row.workers: row for row in carried_on(100_000).projections}
     assert (rows[10_000].connections, rows[100_000].connections) == (10_000, 1000)
     assert rows[100_000].store_load == pytest.approx(1000 / 30 / 5780)
+    assert carried_on(10_001).projections[-1].connections == 101
+
+
+def test_more_workers_ask_the_store_less_often() -> None:
+    assumed = Assumptions()
+    assert [assumed.sync_interval_s(each) for each in (100, 101, 1000, 1001)] == [1.0, 5.0, 5.0, 30.0]
 
 
 def test_other_assumptions_give_other_numbers() -> None:

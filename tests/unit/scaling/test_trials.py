@@ -42,6 +42,7 @@ def test_throughput_is_what_was_counted_in_a_second(metric: Metric, throughput: 
 
 def test_a_trial_that_took_no_time_has_no_throughput() -> None:
     assert trial(1, seconds=0.0).throughput("runs") == 0
+    assert trial(1, seconds=0.5).throughput("runs") == 200.0
 
 
 def test_trials_are_grouped_by_workers_in_rising_order() -> None:
@@ -50,7 +51,7 @@ def test_trials_are_grouped_by_workers_in_rising_order() -> None:
 
 
 def test_only_cpus_that_the_process_may_use_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 3}, raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0: {0, 3}}[process], raising=False)
     assert available_cpus() == 2
     monkeypatch.delattr(os, "sched_getaffinity")
     monkeypatch.setattr(os, "cpu_count", lambda: None)

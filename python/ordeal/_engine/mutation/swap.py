@@ -31,6 +31,7 @@ class LiveFunctions:
 
     def __init__(self, paths: set[str]) -> None:
         self._found: dict[str, dict[Place, list[types.FunctionType]]] = {path: {} for path in paths}
+        gc.unfreeze()  # a conftest may have frozen all, and what is frozen is not listed
         for each in gc.get_objects():
             if type(each) is types.FunctionType:
                 of_file = self._found.get(real_path(each.__code__.co_filename))

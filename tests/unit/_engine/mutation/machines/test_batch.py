@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 
 import pytest
@@ -36,7 +35,6 @@ def kept(tapes: list[_native.Tape]) -> list[Kept]:
 
 def judge(source: Source, mutant: Mutant, kept: list[Kept], *, matrix: bool = False) -> tuple[Batch, Finding]:
     folder = str(Path(till.__file__).parent)
-    gc.unfreeze()  # the tests freeze what is imported, and then nothing alive is found
     live = LiveFunctions({real_path(till.__file__)})
     turns = TurnLimit(live)
     bench = Bench(till.Till, folder, 10.0, turns, 100)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 
 import pytest
@@ -21,7 +20,6 @@ Mutants = dict[tuple[str, str, str], Mutant]
 
 @pytest.fixture(scope="module")
 def live() -> LiveFunctions:
-    gc.unfreeze()  # the tests freeze what is imported, and then nothing alive is found
     return LiveFunctions({real_path(till.__file__)})
 
 

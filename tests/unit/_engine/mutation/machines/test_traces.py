@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +42,6 @@ def test_saved_traces_of_the_machine_judge_and_damaged_files_do_not(tmp_path: Pa
 def test_what_is_measured_names_lines_and_reads(bench: Bench, tapes: list[_native.Tape]) -> None:
     said: list[dict[str, Any]] = []
     path = real_path(till.__file__)
-    gc.unfreeze()  # the tests freeze what is imported, and then nothing alive is found
     measured(bench, tapes[:2], {path}, LiveFunctions({path}), said.append)
     first, *found, last = said
     assert first == {"unsteady": []}

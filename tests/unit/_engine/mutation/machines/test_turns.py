@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-
 import pytest
 from tests.unit._engine.mutation.machines import till
 
@@ -32,7 +30,6 @@ caught: list[int] = []
 
 
 def test_a_loop_that_catches_its_end_gets_it_again() -> None:
-    gc.unfreeze()  # the tests freeze what is imported, and then nothing alive is found
     limit = TurnLimit(LiveFunctions({real_path(till.__file__)}))
     try:
         limit.watch([turn.__code__, turn_for_ever.__code__])
