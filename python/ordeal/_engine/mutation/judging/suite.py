@@ -25,6 +25,8 @@ _FLAKY_MAX = 20
 _FORCED_MAX = 5
 # Enough for the limit of turns to be met first by whatever loops in Python: it is the same on a busy machine.
 _CPU_FREE = 0.5
+#: Without a mutant nothing hangs: what does not end in time gets much longer before its tests are called unstable.
+_PATIENCE = 4.0, 40.0
 _TURNS_FREE, _TURNS_FACTOR = 100_000, 100
 
 Lines = set[tuple[str, int]]
@@ -131,13 +133,20 @@ class Suite:
     def _null_gate(self) -> None:
         """Run the unchanged program the way that mutants run. A test that fails there is left out, by name."""
         while True:
-            ended = next(run_jobs([self.unchanged(sorted(self._passing))], 1))
-            said = ended.said[-1] if ended.said else {}
+            said = self._said_unchanged(sorted(self._passing))
             if "survived" in said:
                 return
             if "failed" not in said or len(self.flaky) >= _FLAKY_MAX:
                 raise Refused("the unchanged program fails where mutants run, so no verdict would be true")
             self.leave_out(said["failed"])
+
+    def _said_unchanged(self, numbers: list[int]) -> dict[str, Any]:
+        """Return what tests say on the original; nothing where they take too long for any busy machine."""
+        for factor in _PATIENCE:
+            ended = next(run_jobs([self.unchanged(numbers, factor)], 1))
+            if ended.said:
+                return ended.said[-1]
+        return {}
 
     def leave_out(self, number: int) -> None:
         """Let a test judge nothing any more: it does not pass each time."""
@@ -216,8 +225,7 @@ class Suite:
     def is_true(self, numbers: list[int]) -> bool:
         """Whether the same tests in the same order pass on the original; asked once for each test that kills."""
         if numbers[-1] not in self._trusted:
-            ended = next(run_jobs([self.unchanged(numbers, 4.0)], 1))
-            if not (ended.said and "survived" in ended.said[-1]):
+            if "survived" not in self._said_unchanged(numbers):
                 return False
             self._trusted.add(numbers[-1])
         return True
