@@ -62,7 +62,7 @@ std::unique_ptr<Session> make_session(const std::tuple<std::uint32_t, std::uint3
                                       std::optional<bool> rule_swarm, const std::string& swarm,
                                       const std::string& swarm_policy, const std::vector<OperationFields>& operations,
                                       bool pair_features, double value_reuse_prob,
-                                      const std::vector<std::string>& features_off) {
+                                      const std::vector<std::string>& features_off, bool by_clock) {
   const auto [rules, initializers, faults] = shape;
   return std::make_unique<Session>(MachineShape{.rules = rules, .initializers = initializers, .faults = faults},
                                    SessionOptions{.seed = seed,
@@ -78,7 +78,8 @@ std::unique_ptr<Session> make_session(const std::tuple<std::uint32_t, std::uint3
                                                   .operations = to_operations(operations),
                                                   .policy = parse_policy(swarm_policy),
                                                   .pair_features = pair_features,
-                                                  .features = all_but(features_off)},
+                                                  .features = all_but(features_off),
+                                                  .by_clock = by_clock},
                                    std::move(coverage));
 }
 
@@ -156,7 +157,8 @@ void bind_session(py::module_& m) {
            py::arg("max_checkpoints"), py::arg("checkpoint_prob"), py::arg("checkpoint_strategy"),
            py::arg("fault_toggle_prob"), py::arg("seed_mutation_prob"), py::arg("steps_per_run"), py::arg("rule_swarm"),
            py::arg("swarm"), py::arg("swarm_policy"), py::arg("operations"), py::arg("pair_features"),
-           py::arg("value_reuse_prob"), py::arg("features_off") = std::vector<std::string>{})
+           py::arg("value_reuse_prob"), py::arg("features_off") = std::vector<std::string>{},
+           py::arg("by_clock") = false)
       .def("begin_run", &Session::begin_run)
       .def("restored", &Session::restored)
       .def("next", [](Session& self) { return self.next().packed(); })
@@ -188,6 +190,8 @@ void bind_session(py::module_& m) {
       .def("transfer_energy", &Session::transfer_energy, py::arg("checkpoint"), py::arg("by"))
       .def("failed", &Session::failed)
       .def("step_back", &Session::step_back, py::arg("failure"), py::arg("slow") = false)
+      .def_property_readonly("wants_times", &Session::wants_times)
+      .def("took", &Session::took, py::arg("seconds"))
       .def("end_run", &Session::end_run, py::arg("seconds") = 0.0)
       .def("direct_swarm", &Session::direct_swarm, py::arg("rules"))
       .def("configuration", &configuration)

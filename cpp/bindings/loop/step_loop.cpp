@@ -151,9 +151,14 @@ StepLoop::End StepLoop::run(const Run& run) {
     if (step.kind == NextKind::kStuck) {
       return End::kStuck;
     }
+    const bool is_timed = session_ != nullptr && session_->wants_times();
+    const double began = is_timed ? monotonic_seconds() : 0;
     if (take_step(step)) {
       check_invariants_after(step);
       end_step();
+      if (is_timed) {
+        session_->took(monotonic_seconds() - began);
+      }
       learn(step);
     }
     if (++since_signals_ % kSignalsPeriod == 0) {

@@ -75,6 +75,17 @@ void RunPlanner::plan(PlannedRun& run, Corpus& corpus, std::optional<Tape> solut
   ORDEAL_DCHECK(run.sequence.changed.size() == run.sequence.tape.size(), "not every step says whether it is changed");
 }
 
+// The first slow run finds out that it is one: its steps may take as long as all that is left of the search.
+bool RunPlanner::simplify(PlannedRun& run) noexcept {
+  if (allows_simple_) {
+    return false;
+  }
+  allows_simple_ = true;
+  run.kind.simplicity = RunSimplicity::kSimplest;
+  run.simplest_prob = kSimplestProb;
+  return true;
+}
+
 // Both bandits learn from a run what it was worth: the one of its kind, and the one of its swarm configuration.
 void RunPlanner::report(const PlannedRun& run, std::uint64_t reward, std::uint64_t cost, std::uint32_t new_edges) {
   // The kind of the run was not chosen: it followed a tape.

@@ -65,6 +65,9 @@ class RunPlanner {
   void report(const PlannedRun& run, std::uint64_t reward, std::uint64_t cost, std::uint32_t new_edges);
   // From now on, runs may draw simpler values than others, or may not. A search does not remember it.
   void allow_simple(bool allowed) noexcept { allows_simple_ = allowed; }
+  // Has the rest of a run draw the simplest values. Returns whether that is new: false where runs choose for
+  // themselves.
+  bool simplify(PlannedRun& run) noexcept;
 
   // Rules that touch files with uncovered branches, for the third layer of the swarm.
   void direct_swarm(const std::vector<bool>& rules) { swarm_.set_directed(rules); }

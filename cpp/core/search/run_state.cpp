@@ -18,11 +18,13 @@ constexpr std::uint64_t kChoicesPerCost = 4;
 
 }  // namespace
 
-RunState::RunState(const MachineShape& shape, double fault_toggle_prob, const RuleRisk& risk, const StepRisk& step_risk)
+RunState::RunState(const MachineShape& shape, double fault_toggle_prob, const RuleRisk& risk, const StepRisk& step_risk,
+                   const RuleTimes& times)
     : shape_(shape),
       fault_toggle_prob_(fault_toggle_prob),
       risk_(&risk),
       step_risk_(&step_risk),
+      times_(&times),
       source_(tape_),
       faults_on_(shape.faults, false) {}
 
@@ -42,7 +44,7 @@ void RunState::begin(const Rng& values) {
   live_ = values;
   source_.live(live_);
   source_.reset_misaligned();
-  source_.simplify(planned_.simplest_prob);
+  simplify();
   apply_configuration();
 }
 
@@ -201,6 +203,9 @@ NextStep RunState::next_rule() {
   }
   std::size_t pick = pick_rule();
   for (std::uint32_t avoided = 0; avoided < kAvoidedMax && avoids(rules_[pick]); ++avoided) {
+    pick = pick_rule();
+  }
+  if (times_->avoids(rules_[pick], planned_.rng)) {
     pick = pick_rule();
   }
   std::swap(rules_[rules_offered_], rules_[pick]);

@@ -9,6 +9,7 @@
 #include "core/base/rng.h"
 #include "core/draw/choice_source.h"
 #include "core/search/rule_risk.h"
+#include "core/search/rule_times.h"
 #include "core/search/run_planner.h"
 #include "core/search/step_risk.h"
 #include "core/tape/step_source.h"
@@ -34,8 +35,9 @@ class RunState {
   // How often other rules may be picked, and arguments drawn anew, in place of those that would likely fail.
   static constexpr std::uint32_t kAvoidedMax = 3;
 
-  // `risk` and `step_risk` say what to propose rarely; they must outlive this object.
-  RunState(const MachineShape& shape, double fault_toggle_prob, const RuleRisk& risk, const StepRisk& step_risk);
+  // `risk`, `step_risk` and `times` say what to propose rarely; they must outlive this object.
+  RunState(const MachineShape& shape, double fault_toggle_prob, const RuleRisk& risk, const StepRisk& step_risk,
+           const RuleTimes& times);
   RunState(const RunState&) = delete;  // the source writes to this object's tape
   RunState& operator=(const RunState&) = delete;
 
@@ -61,6 +63,8 @@ class RunState {
   // continues without it. Where the same `failure` keeps following at once, ever more steps are taken back: one of them
   // may have broken the state. A `slow` failure, such as a hang, is taken back once in a run.
   bool step_back(std::uint64_t failure, bool slow);
+  // The rest of the run draws simpler values, as its plan says now.
+  void simplify() noexcept { source_.simplify(planned_.simplest_prob); }
   void end() noexcept { source_.end_run(); }
 
   [[nodiscard]] ChoiceSource& source() noexcept { return source_; }
@@ -103,6 +107,7 @@ class RunState {
   double fault_toggle_prob_;
   const RuleRisk* risk_;
   const StepRisk* step_risk_;
+  const RuleTimes* times_;
   PlannedRun planned_;
   Tape tape_;
   ChoiceSource source_;

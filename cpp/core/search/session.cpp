@@ -14,8 +14,9 @@ Session::Session(const MachineShape& shape, const SessionOptions& options, std::
     : options_(checked(options, checked(shape))),
       planner_(shape, options_),
       risk_(shape.rules),
+      rule_times_(shape.rules),
       uses_(shape.rules, shape.faults),
-      run_(shape, options_.fault_toggle_prob, risk_, step_risk_),
+      run_(shape, options_.fault_toggle_prob, risk_, step_risk_, rule_times_),
       learning_(shape, options_, std::move(coverage)) {
   run_.source().reuse(learning_.values(), options_.value_reuse_prob);
 }
@@ -59,6 +60,16 @@ void Session::reject() {
 bool Session::draws_again() {
   ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << spec().run_id << " proposed no step");
   return run_.draws_again();
+}
+
+void Session::took(double seconds) {
+  ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << spec().run_id << " proposed no step");
+  if (const TapeStep& step = tape().last_step(); step.kind == StepKind::kRule) {
+    rule_times_.note(step.target, seconds);
+  }
+  if (rule_times_.are_slow() && planner_.simplify(run_.planned())) {
+    run_.simplify();
+  }
 }
 
 // The state of the run changes first: learning refers to the state after the step.

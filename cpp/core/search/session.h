@@ -19,6 +19,7 @@
 #include "core/draw/choice_source.h"
 #include "core/search/learning.h"
 #include "core/search/rule_risk.h"
+#include "core/search/rule_times.h"
 #include "core/search/rule_uses.h"
 #include "core/search/run_planner.h"
 #include "core/search/run_state.h"
@@ -64,6 +65,11 @@ class Session {
   void bundle_size(std::uint32_t bundle, std::size_t size) { learning_.bundle_size(bundle, size); }
   // Returns whether this value of hypothesis.target() is a new maximum; then it counts as one of `improved`.
   bool target(std::uint64_t label, double value) { return learning_.target(label, value); }
+  // Before done(): what the step and its invariants took, in a session `by_clock` that wants to know.
+  [[nodiscard]] bool wants_times() const noexcept {
+    return options_.by_clock && (rule_times_.are_few() || times_.matter()) && !run_.replaying_prefix();
+  }
+  void took(double seconds);
   // Notes that the step ran to its end. `state_hash` 0 means none. `improved` counts the properties with comparisons
   // that came closer to their bound than ever before; the caller keeps these distances.
   StepNovelty done(std::uint64_t state_hash = 0, std::uint32_t improved = 0);
@@ -145,6 +151,7 @@ class Session {
   RunPlanner planner_;
   RuleRisk risk_;
   StepRisk step_risk_;
+  RuleTimes rule_times_;
   RuleUses uses_;
   RunState run_;
   Learning learning_;

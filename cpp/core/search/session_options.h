@@ -45,6 +45,8 @@ struct SessionOptions {
   SwarmPolicy policy = SwarmPolicy::kAdaptive;
   bool pair_features = false;           // pairs of adjacent steps count as novelty: for sessions without coverage
   FeatureMask features = kAllFeatures;  // other features that do
+  // Whether a clock may decide anything: not where the number of runs ends a search.
+  bool by_clock = false;
 };
 
 // Returns the shape. ConfigError when it is out of range.

@@ -27,9 +27,10 @@ Tape tape_of(const std::vector<std::pair<StepKind, std::uint32_t>>& steps) {
 struct Running {
   RuleRisk risk{kShape.rules};
   StepRisk step_risk;
+  RuleTimes times{kShape.rules};
   RunState state;
 
-  explicit Running(double fault_toggle_prob = 0.0) : state(kShape, fault_toggle_prob, risk, step_risk) {
+  explicit Running(double fault_toggle_prob = 0.0) : state(kShape, fault_toggle_prob, risk, step_risk, times) {
     state.planned().spec = {.run_id = 1, .steps = 6};
     state.planned().configuration = {std::vector<bool>(kShape.rules, true), std::vector<bool>(kShape.faults, true)};
   }

@@ -110,6 +110,63 @@ TEST(SessionSchedule, SlowProgramsAreGivenSimpleValuesOften) {
   EXPECT_LT(simplest_share(0.010), 0.8);
 }
 
+// A search that time ends, in which each step of rule 0 takes `dear` seconds and each other one `usual`.
+struct Timed : Searching {
+  Timed() : Searching(kPlain, {.by_clock = true}) {}
+
+  // Of the steps of some runs, which share were of rule 0.
+  double share_of_first_rule(double usual, double dear) {
+    int steps = 0;
+    int first = 0;
+    for (int i = 0; i < 100; ++i) {
+      session.begin_run();
+      for (NextStep next = session.next(); next.kind != NextKind::kEnd; next = session.next()) {
+        ++steps;
+        first += next.target == 0 ? 1 : 0;
+        if (session.wants_times()) {
+          session.took(next.target == 0 ? dear : usual);
+        }
+        session.done();
+      }
+      session.end_run();
+    }
+    return static_cast<double>(first) / steps;
+  }
+};
+
+TEST(SessionSchedule, RulesOfASlowProgramShareItsTime) {
+  EXPECT_NEAR(Timed().share_of_first_rule(0.004, 0.004), 0.2, 0.05);
+  EXPECT_LT(Timed().share_of_first_rule(0.004, 0.4), 0.12);
+  EXPECT_EQ(Timed().share_of_first_rule(20e-6, 400e-6), Timed().share_of_first_rule(0, 0));
+}
+
+TEST(SessionSchedule, NoTimeIsAskedForWhereTheNumberOfRunsEndsTheSearch) {
+  Searching bench(kPlain);
+  bench.session.begin_run();
+  bench.session.next();
+  EXPECT_FALSE(bench.session.wants_times());
+}
+
+// The first run learns while it goes on that its steps are slow.
+TEST(SessionSchedule, TheFirstSlowRunGoesOnWithSimpleValues) {
+  const auto zeros_of_first_run = [](double seconds) {
+    Searching bench(kPlain, {.steps_per_run = 1000, .by_clock = true});
+    bench.session.begin_run();
+    int zeros = 0;
+    for (NextStep next = bench.session.next(); next.kind != NextKind::kEnd; next = bench.session.next()) {
+      bench.session.source().begin_argument(7);
+      zeros += bench.session.source().integer(0, 1'000'000, 0) == 0 ? 1 : 0;
+      if (bench.session.wants_times()) {
+        bench.session.took(seconds);
+      }
+      bench.session.done();
+    }
+    return zeros / static_cast<double>(bench.session.tape().size());
+  };
+  EXPECT_LT(zeros_of_first_run(20e-6), 0.1);
+  EXPECT_GT(zeros_of_first_run(0.010), 0.6);
+}
+
 TEST(SessionSchedule, EveryKindOfRunHasItsShare) {
   Searching bench(kFaulty);
   bench.session.direct_swarm({true, false, false, true});

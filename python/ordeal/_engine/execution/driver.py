@@ -406,6 +406,8 @@ class Driver:
         while run.length <= LENGTH_MAX:
             code = self.next_step(step_source, run)
             kind = code & 7
+            timed = step_source if isinstance(step_source, Session) and step_source.wants_times else None
+            began = 0.0 if timed is None else monotonic()
             watchdog.step += 1
             if kind == RULE:
                 rule = rules[code >> 3]
@@ -438,6 +440,8 @@ class Driver:
                 outcome.broken_by = self._rule_name(code)
                 raise
             buggify.end_step()
+            if timed is not None:
+                timed.took(monotonic() - began)
             if listener is not None:
                 listener.step_done(run, code, self.state_hash(machine) if self._hashes_state else 0)
 

@@ -566,5 +566,6 @@ def make_session(
         coverage,
         operations=swarm_options_of(definition.cls).operations(rule.name for rule in definition.rules),
         pair_features=not has_targets,
+        by_clock=settings.max_runs is None,
         **settings.core_options(),
     )
