@@ -626,11 +626,28 @@ class SchedulePlanner:
     @property
     def known(self) -> int: ...
 
-class StepState:
+class ChanceWatch:
+    def __init__(self, generator: object) -> None: ...
+    def mark(self) -> None: ...
+    def has_changed(self) -> bool: ...
+    @property
+    def is_able(self) -> bool: ...
+
+class TaskState:
     key: int
     waits: int
+    task: asyncio.Task[Any]
+    name: str
+    life: Any
+    struck_at: Any
     aim: int
     may_be_cancelled: bool
+    is_client: bool
+    struck_in_window: bool
+
+class Numbered: ...
+
+def set_task_types(task_type: type, record_type: type) -> None: ...
 
 class ReadyQueue:
     schedule: Any
@@ -642,6 +659,15 @@ class ReadyQueue:
     broken: Any
     steps: int
     _timers: Any
+    records: Any
+    _names: dict[str, int]
+    _main: Any
+    _task_factory: Any
+    _tasks_made: int
+    _records_max: int
+    _running: bool
+    _has_cancels: bool
+    _has_main: bool
     _moved_at_step: int
     _now: float
     @property
@@ -660,15 +686,23 @@ class ReadyQueue:
     def at(
         self, when: float, callback: Callable[..., object], /, *args: Any, context: contextvars.Context | None = None
     ) -> asyncio.TimerHandle: ...
-    def _set_timer(
-        self,
-        moment: float,
-        when: float,
-        callback: Callable[..., object],
-        args: tuple[Any, ...],
-        context: contextvars.Context | None,
-        /,
+    def call_at(
+        self, when: float, callback: Callable[..., object], /, *args: Any, context: contextvars.Context | None = None
     ) -> asyncio.TimerHandle: ...
+    def call_later(
+        self, delay: float, callback: Callable[..., object], /, *args: Any, context: contextvars.Context | None = None
+    ) -> asyncio.TimerHandle: ...
+    def time(self) -> float: ...
+    def create_task(self, coro: Any, /, **options: Any) -> asyncio.Task[Any]: ...
+    def _new_record(self, task: asyncio.Task[Any], given: str | None, /) -> Any: ...
+    def _waiting_tasks(self) -> list[asyncio.Task[Any]]: ...
+    def _unhandled_task(self) -> asyncio.Task[Any] | None: ...
+    def _part_all(self) -> None: ...
+    def get_debug(self) -> bool: ...
+    def is_running(self) -> bool: ...
+    def is_closed(self) -> bool: ...
+    def stop(self) -> None: ...
+    def _stop_when_done(self, done: object, /) -> None: ...
     def make_ready(self, handles: Iterable[asyncio.Handle], /) -> None: ...
     @property
     def _is_ready(self) -> bool: ...
@@ -688,6 +722,9 @@ def set_loop_facts(
     step_type: type,
     stepped_task: Callable[[Any], Any],
     life: contextvars.ContextVar[Any],
+    life_of: Callable[[Any], Any],
+    name_key: Callable[[str], int],
+    base_name: Callable[[Any, str | None], str],
     stall: int,
     step_site: int,
     still_steps_max: int,

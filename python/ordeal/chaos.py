@@ -7,7 +7,7 @@ import importlib
 import inspect
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, Self, overload
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -113,6 +113,32 @@ class ChaosTest(RuleBasedStateMachine):
         _guard_teardown(cls)
 
     @classmethod
+    def in_any_order(cls) -> type[Self]:
+        """Return this machine on an event loop whose callbacks may overtake each other, which asyncio rules out.
+
+        What only such a run breaks is no bug under asyncio, but may be one under other loops. Its class path is that of
+        the machine and ``.in_any_order``: ``ordeal explore tests.test_store:StoreChaos --order any`` explores it.
+
+        Raises:
+            MachineError: the machine has neither ``world`` nor ``simulated``, so that no loop of ours runs it.
+        """
+        if cls.is_in_any_order:
+            return cls
+        if cls.world is None and cls.simulated is False:
+            raise MachineError(
+                f"{cls.__name__} has no simulated event loop, so its callbacks have no other order",
+                hint="give it `simulated = True` or `world = simulate.world(clients=3)`",
+            )
+        name = f"{cls.__qualname__}.{cls.in_any_order.__name__}"
+        body = {"__module__": cls.__module__, "__qualname__": name, "__doc__": cls.__doc__, "is_in_any_order": True}
+        kind: Any = type(cls)
+        made: type[Self] = kind(cls.__name__, (cls,), body)
+        return made
+
+    is_in_any_order: ClassVar[bool] = False
+    """Whether this is what ``in_any_order`` returns."""
+
+    @classmethod
     def _check_class(cls) -> None:
         """Raise MachineError when the class lacks what a base class may, but a machine that runs must have."""
 
@@ -208,7 +234,7 @@ class ChaosTest(RuleBasedStateMachine):
             if type(self).world is not None:
                 self._rule_loop = _world_loop(self)
             else:
-                self._rule_loop = RuleLoop() if self.simulated is False else _simulated_loop(self.simulated)
+                self._rule_loop = RuleLoop() if self.simulated is False else _simulated_loop(self)
             self._rule_loop.tell = self._tell
         return self._rule_loop
 
@@ -221,10 +247,12 @@ class ChaosTest(RuleBasedStateMachine):
         super().teardown()
 
 
-def _simulated_loop(simulated: Any) -> RuleLoop:
+def _simulated_loop(machine: ChaosTest) -> RuleLoop:
     # Imported late: most machines have none.
     module = importlib.import_module("ordeal.simulate.runtime.machine_loop")
-    loop: RuleLoop = module.MachineLoop(module.machine_settings(simulated))
+    loop: RuleLoop = module.MachineLoop(
+        module.machine_settings(machine.simulated, is_in_any_order=machine.is_in_any_order)
+    )
     return loop
 
 
@@ -238,7 +266,9 @@ def _world_loop(machine: ChaosTest) -> RuleLoop:
         )
     if type(machine).simulated is not False:
         raise MachineError("a ChaosTest has `simulated` or `world`, not both", hint="give the faults to simulate.world")
-    loop: RuleLoop = settings.loop(machine, awaited=_awaited_codes(type(machine)))
+    loop: RuleLoop = settings.ordered(is_any=machine.is_in_any_order).loop(
+        machine, awaited=_awaited_codes(type(machine))
+    )
     return loop
 
 

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "bindings/bindings.h"
+#include "bindings/simulate/chance_watch.h"
 #include "bindings/simulate/handles.h"
 #include "bindings/simulate/ready_queue.h"
+#include "bindings/simulate/task_state.h"
 #include "core/base/rng.h"
 #include "core/schedule/schedule.h"
 #include "core/schedule/schedule_planner.h"
@@ -102,13 +104,22 @@ void bind_schedule(py::module_& m) {
       .def("tell", &ScheduleShrinker::tell, py::arg("still_fails"))
       .def_property_readonly("needed", [](const ScheduleShrinker& self) { return all_fields(self.needed()); });
 
+  py::class_<ChanceWatch>(m, "ChanceWatch")
+      .def(py::init<py::object>(), py::arg("generator"))
+      .def("mark", &ChanceWatch::mark)
+      .def("has_changed", &ChanceWatch::has_changed)
+      .def_property_readonly("is_able", &ChanceWatch::is_able);
+
   m.attr("ReadyQueue") = ready_queue_type();
-  m.attr("StepState") = step_state_type();
+  m.attr("TaskState") = task_state_type();
+  m.attr("Numbered") = numbered_type();
+  m.def("set_task_types", &set_task_types, py::arg("task_type"), py::arg("record_type"));
   m.def(
       "set_loop_facts",
       [](py::object handle_type, py::object timer_type, py::object current_task, py::object heap_push,
          py::object loop_actor, py::object nowhere, py::object step_type, py::object stepped_task, py::object life,
-         std::uint32_t stall, std::uint64_t step_site, std::int64_t still_steps_max, std::int64_t steps_max) {
+         py::object life_of, py::object name_key, py::object base_name, std::uint32_t stall, std::uint64_t step_site,
+         std::int64_t still_steps_max, std::int64_t steps_max) {
         set_loop_facts({.handle_type = std::move(handle_type),
                         .timer_type = std::move(timer_type),
                         .current_task = std::move(current_task),
@@ -118,6 +129,9 @@ void bind_schedule(py::module_& m) {
                         .step_type = std::move(step_type),
                         .stepped_task = std::move(stepped_task),
                         .life = std::move(life),
+                        .life_of = std::move(life_of),
+                        .name_key = std::move(name_key),
+                        .base_name = std::move(base_name),
                         .stall = stall,
                         .step_site = step_site,
                         .still_steps_max = still_steps_max,
@@ -125,7 +139,8 @@ void bind_schedule(py::module_& m) {
       },
       py::kw_only(), py::arg("handle_type"), py::arg("timer_type"), py::arg("current_task"), py::arg("heap_push"),
       py::arg("loop_actor"), py::arg("nowhere"), py::arg("step_type"), py::arg("stepped_task"), py::arg("life"),
-      py::arg("stall"), py::arg("step_site"), py::arg("still_steps_max"), py::arg("steps_max"));
+      py::arg("life_of"), py::arg("name_key"), py::arg("base_name"), py::arg("stall"), py::arg("step_site"),
+      py::arg("still_steps_max"), py::arg("steps_max"));
 
   m.def(
       "drawn_schedule",

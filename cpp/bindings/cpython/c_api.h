@@ -27,8 +27,19 @@ PyObject* interned(const char* name);
 // Returns `object.name`, or throws the error of Python.
 py::object attribute(PyObject* object, PyObject* name);
 
+// Calls `object.name(...)`, or throws the error of Python.
+py::object called(PyObject* object, PyObject* name);
+py::object called(PyObject* object, PyObject* name, PyObject* argument);
+py::object called(PyObject* object, PyObject* name, PyObject* first, PyObject* second);
+
 // CPython's own way to store a METH_FASTCALL function: the flags say what it really is.
 inline PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t) noexcept) noexcept {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+// The same for METH_FASTCALL | METH_KEYWORDS.
+inline PyCFunction with_keywords(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t,
+                                                       PyObject*) noexcept) noexcept {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 

@@ -57,6 +57,15 @@ bool is_cancelled(PyObject* handle) {
                                 : field_of(handle, kCancelled).is(py::bool_(true));
 }
 
+py::object present_life(const PyObject* world) {
+  if (!is_set(world)) {
+    return py::none();
+  }
+  PyObject* life = nullptr;
+  check(PyContextVar_Get(loop_facts().life.ptr(), Py_None, &life));
+  return py::reinterpret_steal<py::object>(life);
+}
+
 py::object packed(PyObject* const* arguments, Py_ssize_t count) {
   auto held = owned(PyTuple_New(count));
   for (Py_ssize_t i = 0; i < count; ++i) {

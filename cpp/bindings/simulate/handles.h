@@ -19,6 +19,9 @@ struct LoopFacts {
   py::object step_type;     // of the callback that runs the first step of a task
   py::object stepped_task;  // called with any other callback: returns the task of which it runs a step, or None
   py::object life;          // the context variable that says in which life of a node code runs
+  py::object life_of;       // returns the life that a task belongs to
+  py::object name_key;      // returns the number that stands for a text in labels
+  py::object base_name;     // returns how a task is called: by a name of its own, or that of its function
   std::uint32_t stall = 0;  // the kind of the decision how long a step takes, and its site
   std::uint64_t step_site = 0;
   std::int64_t still_steps_max = 0;  // how many steps may pass while the time stands still
@@ -62,6 +65,9 @@ py::object packed(PyObject* const* arguments, Py_ssize_t count);
 // mode does more.
 py::object made_handle(PyObject* loop, PyObject* when, PyObject* function, py::object arguments, PyObject* context,
                        bool by_python);
+
+// The life of a node in which code runs now; None where there is none, as in a run without a world.
+py::object present_life(const PyObject* world);
 
 inline bool is_set(const PyObject* object) noexcept { return object != nullptr && object != Py_None; }
 

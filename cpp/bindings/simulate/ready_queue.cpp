@@ -11,57 +11,22 @@
 #include "bindings/cpython/c_api.h"
 #include "bindings/cpython/guarded.h"
 #include "bindings/simulate/handles.h"
+#include "bindings/simulate/loop_tasks.h"
+#include "bindings/simulate/loop_timers.h"
+#include "bindings/simulate/task_state.h"
 #include "core/schedule/schedule.h"
 
 namespace ordeal::bindings {
 namespace {
 
-struct StepState {
-  PyObject_HEAD unsigned long long key;  // of the task in labels
-  long long waits;                       // how often it was suspended
-  int aim;                               // where it is to be cancelled during the present wait; 0 for nowhere
-  char may_be_cancelled;
-};
-
-struct ReadyQueue {
-  PyObject_HEAD std::vector<PyObject*> handles;  // owned from `head` on
-  std::size_t head;
-  Schedule* decides;  // the schedule, if it is one of the core
-  PyObject* schedule;
-  PyObject* world;
-  PyObject* log;
-  PyObject* timers;
-  PyObject* interruptions;
-  PyObject* escaped;
-  PyObject* stalled;
-  PyObject* broken;
-  long long steps;
-  long long moved_at_step;
-  long long timers_set;
-  double now;  // the time of the world, in seconds
-  unsigned int stall_bound;
-  char is_closed;
-  char is_quiet;
-  char is_stopping;
-  char is_debugged;
-  char is_in_any_order;  // whether callbacks that are ready may overtake each other
-};
-
-// What Python code keeps here.
-constexpr std::array kObjects{&ReadyQueue::schedule, &ReadyQueue::world,         &ReadyQueue::log,
-                              &ReadyQueue::timers,   &ReadyQueue::interruptions, &ReadyQueue::escaped,
-                              &ReadyQueue::stalled,  &ReadyQueue::broken};
-
-ReadyQueue& queue_of(PyObject* self) noexcept { return *reinterpret_cast<ReadyQueue*>(self); }
-
 // Names of what a loop in Python offers, interned once.
 struct LoopNames {
+  PyObject* call_soon = interned("_call_soon");
+  PyObject* call_at = interned("_call_at");
+  PyObject* call_later = interned("_call_later");
   PyObject* get = interned("get");
   PyObject* keeps_back = interned("keeps_back");
   PyObject* stepped = interned("stepped");
-  PyObject* record = interned("record");
-  PyObject* record_of = interned("record_of");
-  PyObject* life = interned("life");
   PyObject* done = interned("done");
   PyObject* self = interned("__self__");
   PyObject* aim_at_start = interned("aim_at_start");
@@ -81,17 +46,6 @@ struct LoopNames {
 const LoopNames& loop_names() {
   static const LoopNames* const kNames = std::make_unique<LoopNames>().release();
   return *kNames;
-}
-
-py::object called(PyObject* object, PyObject* name) { return owned(PyObject_CallMethodNoArgs(object, name)); }
-
-py::object called(PyObject* object, PyObject* name, PyObject* argument) {
-  return owned(PyObject_CallMethodOneArg(object, name, argument));
-}
-
-py::object called(PyObject* object, PyObject* name, PyObject* first, PyObject* second) {
-  const std::array<PyObject*, 3> arguments{object, first, second};
-  return owned(PyObject_VectorcallMethod(name, arguments.data(), arguments.size(), nullptr));
 }
 
 [[noreturn]] void raise(PyObject* error) {
@@ -147,7 +101,7 @@ py::object task_of(PyObject* callback) {
   return {};
 }
 
-void note_step(const ReadyQueue& queue, const StepState& state) {
+void note_step(const ReadyQueue& queue, const TaskState& state) {
   if (queue.decides != nullptr) [[likely]] {
     queue.decides->step(state.key, static_cast<unsigned long long>(state.waits));
   } else {
@@ -169,26 +123,11 @@ bool has_timers(const ReadyQueue& queue) noexcept {
   return queue.timers != nullptr && PyList_CheckExact(queue.timers) != 0 && PyList_GET_SIZE(queue.timers) > 0;
 }
 
-py::object record_of(PyObject* self, PyObject* task) {
-  PyObject* found = PyObject_GetAttr(task, loop_names().record);
-  if (found == nullptr) {
-    PyErr_Clear();
-  }
-  auto record = py::reinterpret_steal<py::object>(found);
-  if (!record || record.is_none()) {
-    record = called(self, loop_names().record_of, task);
-  }
-  if (PyObject_TypeCheck(record.ptr(), reinterpret_cast<PyTypeObject*>(step_state_type().ptr())) == 0) {
-    throw py::type_error("the record of a task is no StepState");
-  }
-  return record;
-}
-
 // One step of a task: what is decided before it and after it.
 void run_step(PyObject* self, PyObject* handle, const LoopCallback& callback, PyObject* task) {
   const ReadyQueue& queue = queue_of(self);
   const py::object record = record_of(self, task);
-  auto& state = *reinterpret_cast<StepState*>(record.ptr());
+  TaskState& state = state_of(record.ptr());
   if (state.waits == 0 && state.may_be_cancelled != 0 && queue.is_quiet == 0) {
     called(queue.interruptions, loop_names().aim_at_start, record.ptr());
   }
@@ -202,7 +141,7 @@ void run_step(PyObject* self, PyObject* handle, const LoopCallback& callback, Py
   run_callback(self, handle, callback);
   if (has_timers(queue) && queue.is_quiet == 0) {
     if (const std::uint32_t length = stall_length(queue, state.key); length != 0) {
-      called(self, loop_names().stall, py::int_(length).ptr(), attribute(record.ptr(), loop_names().life).ptr());
+      called(self, loop_names().stall, py::int_(length).ptr(), is_set(state.life) ? state.life : Py_None);
     }
   }
   ++state.waits;
@@ -271,6 +210,13 @@ void let_overtake(PyObject* self, std::size_t count) {
   }
 }
 
+void run_one_of(PyObject* self, std::size_t count) {
+  if (queue_of(self).is_in_any_order != 0 && count > 1) {
+    let_overtake(self, count);
+  }
+  run_next(self);
+}
+
 // One turn of asyncio: exactly the callbacks that are ready when it begins.
 void run_turn(PyObject* self) {
   const ReadyQueue& queue = queue_of(self);
@@ -278,10 +224,7 @@ void run_turn(PyObject* self) {
     called(self, loop_names().begin_turn);
   }
   for (std::size_t left = ready_count(queue); left > 0 && ready_count(queue) > 0; --left) {
-    if (queue.is_in_any_order != 0 && left > 1) {
-      let_overtake(self, left);
-    }
-    run_next(self);
+    run_one_of(self, left);
   }
 }
 
@@ -301,47 +244,38 @@ void drop_handles(ReadyQueue& queue) noexcept {
 
 bool has_names(PyObject* keywords) noexcept { return keywords != nullptr && PyTuple_GET_SIZE(keywords) > 0; }
 
-// Whether the loop is open and the arguments fit; otherwise raises.
-bool may_schedule(PyObject* self, const char* takes, Py_ssize_t count, Py_ssize_t least, PyObject* keywords) noexcept {
+[[noreturn]] void refuse(PyObject* kind, const char* what) {
+  PyErr_SetString(kind, what);
+  throw py::error_already_set();
+}
+
+void require_open(PyObject* self) {
   if (queue_of(self).is_closed != 0) {
-    PyErr_SetString(PyExc_RuntimeError, "Event loop is closed");
-    return false;
+    refuse(PyExc_RuntimeError, "Event loop is closed");
   }
-  if (count < least ||
-      (has_names(keywords) && (PyTuple_GET_SIZE(keywords) > 1 ||
-                               PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, 0), "context") != 0))) {
-    PyErr_SetString(PyExc_TypeError, takes);
-    return false;
-  }
-  return true;
 }
 
-// Who runs now: the present task, or the loop.
-py::object actor_of(PyObject* self) {
-  const py::object task = owned(PyObject_CallOneArg(loop_facts().current_task.ptr(), self));
-  if (task.is_none()) {
-    return loop_facts().loop_actor;
-  }
-  const py::object record = record_of(self, task.ptr());
-  return py::int_(reinterpret_cast<StepState*>(record.ptr())->key);
+// Whether at least so many arguments are given by their places, and by names none but `context`.
+bool is_plain(Py_ssize_t count, Py_ssize_t least, PyObject* keywords) noexcept {
+  return count >= least &&
+         (!has_names(keywords) || (PyTuple_GET_SIZE(keywords) == 1 &&
+                                   PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, 0), "context") == 0));
 }
 
-py::object set_timer(PyObject* self, PyObject* moment, PyObject* when, PyObject* function, py::object arguments,
-                     PyObject* context) {
-  ReadyQueue& queue = queue_of(self);
-  auto handle = made_handle(self, when, function, std::move(arguments), context, queue_of(self).is_debugged != 0);
-  const py::object timer = py::make_tuple(borrowed(moment), ++queue.timers_set, handle, actor_of(self));
-  const std::array<PyObject*, 2> given{queue.timers, timer.ptr()};
-  owned(PyObject_Vectorcall(loop_facts().heap_push.ptr(), given.data(), given.size(), nullptr));
-  return handle;
+// Lets the Python code of the loop put the arguments in order, and say which is missing.
+PyObject* in_order(PyObject* self, PyObject* method, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+  std::vector<PyObject*> given{self};
+  given.insert(given.end(), arguments, arguments + count + (has_names(keywords) ? PyTuple_GET_SIZE(keywords) : 0));
+  return PyObject_VectorcallMethod(method, given.data(), static_cast<std::size_t>(count) + 1, keywords);
 }
 
 extern "C" {
 
 PyObject* ordeal_call_soon(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) noexcept {
   return guarded([&]() -> PyObject* {
-    if (!may_schedule(self, "call_soon() takes a callback, its arguments, and `context`", count, 1, keywords)) {
-      return nullptr;
+    require_open(self);
+    if (!is_plain(count, 1, keywords)) {
+      return in_order(self, loop_names().call_soon, arguments, count, keywords);
     }
     auto handle = made_handle(self, nullptr, arguments[0], packed(arguments + 1, count - 1),
                               has_names(keywords) ? arguments[count] : nullptr, queue_of(self).is_debugged != 0);
@@ -353,8 +287,9 @@ PyObject* ordeal_call_soon(PyObject* self, PyObject* const* arguments, Py_ssize_
 // At a time of the world, and unless `context` says otherwise outside of its nodes.
 PyObject* ordeal_at(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) noexcept {
   return guarded([&]() -> PyObject* {
-    if (!may_schedule(self, "at() takes a time, a callback, its arguments, and `context`", count, 2, keywords)) {
-      return nullptr;
+    require_open(self);
+    if (!is_plain(count, 2, keywords)) {
+      refuse(PyExc_TypeError, "at() takes a time, a callback, its arguments, and `context`");
     }
     PyObject* const context = has_names(keywords) ? arguments[count] : loop_facts().nowhere.ptr();
     return set_timer(self, arguments[0], arguments[0], arguments[1], packed(arguments + 2, count - 2), context)
@@ -363,16 +298,85 @@ PyObject* ordeal_at(PyObject* self, PyObject* const* arguments, Py_ssize_t count
   });
 }
 
-// Takes the time of the world, the one that the timer shows, the callback, its arguments as a tuple, and the context.
-PyObject* ordeal_set_timer(PyObject* self, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* ordeal_call_at(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) noexcept {
   return guarded([&]() -> PyObject* {
-    if (!may_schedule(self, "_set_timer() takes five arguments", count, 5, nullptr)) {
-      return nullptr;
+    require_open(self);
+    if (!is_plain(count, 2, keywords)) {
+      return in_order(self, loop_names().call_at, arguments, count, keywords);
     }
-    return set_timer(self, arguments[0], arguments[1], arguments[2], borrowed(arguments[3]), arguments[4])
+    if (arguments[0] == Py_None) {
+      refuse(PyExc_TypeError, "when cannot be None");
+    }
+    return timer_at(self, arguments[0], arguments[1], packed(arguments + 2, count - 2),
+                    has_names(keywords) ? arguments[count] : nullptr)
         .release()
         .ptr();
   });
+}
+
+PyObject* ordeal_call_later(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) noexcept {
+  return guarded([&]() -> PyObject* {
+    require_open(self);
+    if (!is_plain(count, 2, keywords)) {
+      return in_order(self, loop_names().call_later, arguments, count, keywords);
+    }
+    if (arguments[0] == Py_None) {
+      refuse(PyExc_TypeError, "delay must not be None");
+    }
+    return timer_after(self, arguments[0], arguments[1], packed(arguments + 2, count - 2),
+                       has_names(keywords) ? arguments[count] : nullptr)
+        .release()
+        .ptr();
+  });
+}
+
+PyObject* ordeal_time(PyObject* self, PyObject* /*unused*/) noexcept {
+  return guarded([&] { return present_time(self).release().ptr(); });
+}
+
+PyObject* ordeal_create_task(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
+                             PyObject* keywords) noexcept {
+  return guarded([&] { return created_task(self, arguments, count, keywords).release().ptr(); });
+}
+
+// Takes a task that is there, and the name that it was given, or None.
+PyObject* ordeal_new_record(PyObject* self, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  return guarded([&]() -> PyObject* {
+    if (count != 2) {
+      PyErr_SetString(PyExc_TypeError, "_new_record() takes a task and a name");
+      return nullptr;
+    }
+    return new_record(self, arguments[0], arguments[1]).release().ptr();
+  });
+}
+
+PyObject* ordeal_waiting_tasks(PyObject* self, PyObject* /*unused*/) noexcept {
+  return guarded([&] { return waiting_tasks(self).release().ptr(); });
+}
+
+PyObject* ordeal_unhandled_task(PyObject* self, PyObject* /*unused*/) noexcept {
+  return guarded([&] { return unhandled_task(self).release().ptr(); });
+}
+
+PyObject* ordeal_part_all(PyObject* self, PyObject* /*unused*/) noexcept {
+  return done([&] { part_all(self); });
+}
+
+PyObject* ordeal_get_debug(PyObject* self, PyObject* /*unused*/) noexcept {
+  return PyBool_FromLong(queue_of(self).is_debugged);
+}
+
+PyObject* ordeal_is_running(PyObject* self, PyObject* /*unused*/) noexcept {
+  return PyBool_FromLong(queue_of(self).is_running);
+}
+
+PyObject* ordeal_is_closed(PyObject* self, PyObject* /*unused*/) noexcept {
+  return PyBool_FromLong(queue_of(self).is_closed);
+}
+
+PyObject* ordeal_stop(PyObject* self, PyObject* /*unused*/) noexcept {
+  queue_of(self).is_stopping = 1;
+  return Py_NewRef(Py_None);
 }
 
 // Takes kind, actor, site and bound. 0 at the end of a run, when nothing is disturbed any more.
@@ -422,8 +426,8 @@ PyObject* ordeal_make_ready(PyObject* self, PyObject* handles) noexcept {
 
 PyObject* ordeal_run_next(PyObject* self, PyObject* /*unused*/) noexcept {
   return done([&] {
-    if (ready_count(queue_of(self)) > 0) {
-      run_next(self);
+    if (const std::size_t ready = ready_count(queue_of(self)); ready > 0) {
+      run_one_of(self, ready);
     }
   });
 }
@@ -469,7 +473,15 @@ int ordeal_queue_set_schedule(PyObject* self, PyObject* schedule, void* /*unused
 PyObject* ordeal_queue_new(PyTypeObject* type, PyObject* /*arguments*/, PyObject* /*keywords*/) noexcept {
   PyObject* const self = type->tp_alloc(type, 0);
   if (self != nullptr) {
-    std::construct_at(&queue_of(self).handles);
+    ReadyQueue& queue = queue_of(self);
+    std::construct_at(&queue.handles);
+    queue.has_main = 1;
+    queue.records = PyList_New(0);
+    queue.names = PyDict_New();
+    if (queue.records == nullptr || queue.names == nullptr) {
+      Py_DECREF(self);
+      return nullptr;
+    }
   }
   return self;
 }
@@ -480,7 +492,7 @@ int ordeal_queue_traverse(PyObject* self, visitproc visit, void* arg) noexcept {
   for (std::size_t i = queue.head; i < queue.handles.size(); ++i) {
     Py_VISIT(queue.handles[i]);
   }
-  for (const auto member : kObjects) {
+  for (const auto member : kQueueObjects) {
     Py_VISIT(queue.*member);
   }
   return 0;
@@ -490,7 +502,7 @@ int ordeal_queue_clear(PyObject* self) noexcept {
   ReadyQueue& queue = queue_of(self);
   drop_handles(queue);
   queue.decides = nullptr;
-  for (const auto member : kObjects) {
+  for (const auto member : kQueueObjects) {
     Py_CLEAR(queue.*member);
   }
   return 0;
@@ -507,19 +519,27 @@ void ordeal_queue_dealloc(PyObject* self) noexcept {
 
 }  // extern "C"
 
-// CPython's own way to store functions of other signatures: the flags say what they really are.
-PyCFunction with_keywords(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) noexcept) noexcept {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
-
 }  // namespace
 
 py::object ready_queue_type() {
   static PyObject* const kType = [] {
-    static std::array<PyMethodDef, 11> methods{
-        {{"call_soon", with_keywords(ordeal_call_soon), METH_FASTCALL | METH_KEYWORDS, nullptr},
-         {"at", with_keywords(ordeal_at), METH_FASTCALL | METH_KEYWORDS, nullptr},
-         {"_set_timer", fast(ordeal_set_timer), METH_FASTCALL, nullptr},
+    constexpr int kWithKeywords = METH_FASTCALL | METH_KEYWORDS;
+    static std::array<PyMethodDef, 23> methods{
+        {{"call_soon", with_keywords(ordeal_call_soon), kWithKeywords, nullptr},
+         {"call_at", with_keywords(ordeal_call_at), kWithKeywords, nullptr},
+         {"call_later", with_keywords(ordeal_call_later), kWithKeywords, nullptr},
+         {"at", with_keywords(ordeal_at), kWithKeywords, nullptr},
+         {"time", ordeal_time, METH_NOARGS, nullptr},
+         {"create_task", with_keywords(ordeal_create_task), kWithKeywords, nullptr},
+         {"_new_record", fast(ordeal_new_record), METH_FASTCALL, nullptr},
+         {"_waiting_tasks", ordeal_waiting_tasks, METH_NOARGS, nullptr},
+         {"_unhandled_task", ordeal_unhandled_task, METH_NOARGS, nullptr},
+         {"_part_all", ordeal_part_all, METH_NOARGS, nullptr},
+         {"get_debug", ordeal_get_debug, METH_NOARGS, nullptr},
+         {"is_running", ordeal_is_running, METH_NOARGS, nullptr},
+         {"is_closed", ordeal_is_closed, METH_NOARGS, nullptr},
+         {"stop", ordeal_stop, METH_NOARGS, nullptr},
+         {"_stop_when_done", ordeal_stop, METH_O, nullptr},
          {"decide", fast(ordeal_decide), METH_FASTCALL, nullptr},
          {"decide_evenly", fast(ordeal_decide_evenly), METH_FASTCALL, nullptr},
          {"make_ready", ordeal_make_ready, METH_O, nullptr},
@@ -533,7 +553,7 @@ py::object ready_queue_type() {
          {"_is_ready", ordeal_is_ready, nullptr, nullptr, nullptr},
          {nullptr, nullptr, nullptr, nullptr, nullptr}}};
     // offsetof of a type with a vector: what every compiler of CPython's extensions supports.
-    static std::array<PyMemberDef, 18> members{
+    static std::array<PyMemberDef, 27> members{
         {{"world", _Py_T_OBJECT, offsetof(ReadyQueue, world), 0, nullptr},
          {"log", _Py_T_OBJECT, offsetof(ReadyQueue, log), 0, nullptr},
          {"_timers", _Py_T_OBJECT, offsetof(ReadyQueue, timers), 0, nullptr},
@@ -541,6 +561,12 @@ py::object ready_queue_type() {
          {"escaped", _Py_T_OBJECT, offsetof(ReadyQueue, escaped), 0, nullptr},
          {"stalled", _Py_T_OBJECT, offsetof(ReadyQueue, stalled), 0, nullptr},
          {"broken", _Py_T_OBJECT, offsetof(ReadyQueue, broken), 0, nullptr},
+         {"records", _Py_T_OBJECT, offsetof(ReadyQueue, records), 0, nullptr},
+         {"_names", _Py_T_OBJECT, offsetof(ReadyQueue, names), 0, nullptr},
+         {"_main", _Py_T_OBJECT, offsetof(ReadyQueue, main), 0, nullptr},
+         {"_task_factory", _Py_T_OBJECT, offsetof(ReadyQueue, task_factory), 0, nullptr},
+         {"_tasks_made", Py_T_LONGLONG, offsetof(ReadyQueue, tasks_made), 0, nullptr},
+         {"_records_max", Py_T_LONGLONG, offsetof(ReadyQueue, records_max), 0, nullptr},
          {"steps", Py_T_LONGLONG, offsetof(ReadyQueue, steps), 0, nullptr},
          {"_moved_at_step", Py_T_LONGLONG, offsetof(ReadyQueue, moved_at_step), 0, nullptr},
          {"_now", Py_T_DOUBLE, offsetof(ReadyQueue, now), 0, nullptr},
@@ -550,6 +576,9 @@ py::object ready_queue_type() {
          {"_is_quiet", Py_T_BOOL, offsetof(ReadyQueue, is_quiet), 0, nullptr},
          {"_stopping", Py_T_BOOL, offsetof(ReadyQueue, is_stopping), 0, nullptr},
          {"_debug", Py_T_BOOL, offsetof(ReadyQueue, is_debugged), 0, nullptr},
+         {"_running", Py_T_BOOL, offsetof(ReadyQueue, is_running), 0, nullptr},
+         {"_has_cancels", Py_T_BOOL, offsetof(ReadyQueue, has_cancels), 0, nullptr},
+         {"_has_main", Py_T_BOOL, offsetof(ReadyQueue, has_main), 0, nullptr},
          {"_is_in_any_order", Py_T_BOOL, offsetof(ReadyQueue, is_in_any_order), 0, nullptr},
          {nullptr, 0, 0, 0, nullptr}}};
     std::array<PyType_Slot, 8> slots{{slot(Py_tp_new, ordeal_queue_new),
@@ -562,22 +591,6 @@ py::object ready_queue_type() {
                                       {0, nullptr}}};
     PyType_Spec spec{"ordeal._native.ReadyQueue", sizeof(ReadyQueue), 0,
                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
-    return owned(PyType_FromSpec(&spec)).release().ptr();
-  }();
-  return borrowed(kType);
-}
-
-py::object step_state_type() {
-  static PyObject* const kType = [] {
-    static std::array<PyMemberDef, 5> members{
-        {{"key", Py_T_ULONGLONG, offsetof(StepState, key), 0, nullptr},
-         {"waits", Py_T_LONGLONG, offsetof(StepState, waits), 0, nullptr},
-         {"aim", Py_T_INT, offsetof(StepState, aim), 0, nullptr},
-         {"may_be_cancelled", Py_T_BOOL, offsetof(StepState, may_be_cancelled), 0, nullptr},
-         {nullptr, 0, 0, 0, nullptr}}};
-    std::array<PyType_Slot, 2> slots{{{Py_tp_members, members.data()}, {0, nullptr}}};
-    PyType_Spec spec{"ordeal._native.StepState", sizeof(StepState), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                     slots.data()};
     return owned(PyType_FromSpec(&spec)).release().ptr();
   }();
   return borrowed(kType);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Collection, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
 
@@ -35,6 +35,10 @@ class MachineWorld:
     clients: int
     settle: float
     settings: RunSettings = field(default_factory=RunSettings)
+
+    def ordered(self, *, is_any: bool) -> MachineWorld:
+        """Return the settings with the order of callbacks that asyncio keeps, or any."""
+        return replace(self, settings=replace(self.settings, is_in_any_order=is_any)) if is_any else self
 
     def __get__(self, machine: Any, owner: object = None) -> Any:
         return self if machine is None else machine._own_loop().world

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from time import process_time
 from typing import Any
 
@@ -43,6 +44,9 @@ RUNS_MAX = 1_000_000_000
 #: How many runs, and how much processor time, the search for a simpler schedule may take.
 SHRINK_RUNS_MAX = 1_000
 SHRINK_CPU_S = 30.0
+#: Of so few decisions fewer are not sought, nor of so many; how many values of each are tried, and in how many runs.
+_FEW, _MANY, _VALUES_TRIED = 2, 12, 3
+FEW_RUNS_MAX = 300
 #: In how many legal runs a failure is sought that an illegal order has found, and how far their seeds are apart.
 NEIGHBOURS = 200
 _NEIGHBOUR_STEP = 1_000_003
@@ -210,14 +214,14 @@ class ScheduleSearch:
         for seed in run_seeds(search_seed, runs):
             schedule = plans.next(seed)
             try:
-                outcome = self._run(schedule, chance=plans.chance)
+                outcome = self._run(schedule, plans.again, plans.chance)
             except StalledStep as error:
                 error.add_note(f"\nFound with seed {seed}{' and what earlier runs did' if plans.is_steered else ''}.")
                 raise
             if outcome.error is not None:
                 self._found(outcome, plans.chance, seed, is_steered=plans.is_steered)
                 return
-            plans.tell(schedule)
+            plans.tell(outcome.schedule)
             if self.report.runs % CHECK_EVERY == 1 and not self.report.nondeterministic:
                 self._check_again(plans, seed, outcome)
             if end is not None and _native.monotonic() > end:
@@ -233,7 +237,7 @@ class ScheduleSearch:
         known = set[str]()
         for seed in run_seeds(search_seed, runs):
             self._settings = any_order
-            outcome = self._run(drawn_schedule(seed), chance=seed)
+            outcome = self._run(drawn_schedule(seed), partial(drawn_schedule, seed), seed)
             if outcome.error is not None and outcome.bucket not in known:
                 known.add(outcome.bucket)
                 self._found(outcome, seed)
@@ -262,11 +266,8 @@ class ScheduleSearch:
         """Look for a failure in runs that asyncio allows, with other seeds and what is legal of its decisions."""
         kept = [decision for decision in failure.decided if decision.kind != KINDS[OVERTAKE]]
         for neighbour in range(NEIGHBOURS):
-            seed = (failure.seed + _NEIGHBOUR_STEP * neighbour) % SEED_MAX
-            schedule = drawn_schedule(seed)
-            for decision in kept:
-                schedule.set(*decision.to_override())
-            outcome = self._run(schedule, chance=failure.chance)
+            near = partial(_drawn_with, (failure.seed + _NEIGHBOUR_STEP * neighbour) % SEED_MAX, kept)
+            outcome = self._run(near(), near, failure.chance)
             if outcome.error is not None and outcome.bucket == failure.bucket:
                 self._found(outcome, failure.chance)
                 return True
@@ -275,19 +276,17 @@ class ScheduleSearch:
     def try_each_cancellation(self, runs: int, seconds: float | None) -> None:
         """Run once as it is, and then once for each cancellation that this run could have had."""
         end = None if seconds is None else _native.monotonic() + seconds
-        plain = drawn_schedule(0)
-        plain.keep_all()
-        outcome = self._run(plain)
+        outcome = self._run(_kept_plain(), _kept_plain)
         if outcome.error is not None:
             self._found(outcome, 0)
             return
-        for fields in plain.decisions:
+        for fields in outcome.schedule.decisions:
             kind, *_, bound, _value = fields
             for value in range(1, bound) if kind == CANCEL else ():
                 if self.report.runs >= runs or (end is not None and _native.monotonic() > end):
                     return
                 single = Decided.from_fields((*fields[:-1], value))
-                outcome = self._run(fixed_schedule([single]))
+                outcome = self._run(fixed_schedule([single]), partial(fixed_schedule, [single]))
                 if outcome.error is not None:
                     self._found(outcome, 0)
                     return
@@ -303,8 +302,13 @@ class ScheduleSearch:
             is_examined=True,
         )
 
-    def _run(self, schedule: _native.Schedule, *, chance: int = 0) -> Outcome:
-        outcome = run_once(self._main, schedule, self._settings, self._surroundings, chance=chance)
+    def _run(self, schedule: _native.Schedule, again: Callable[[], _native.Schedule], chance: int = 0) -> Outcome:
+        """Run once. The first run that uses ``random`` is repeated, as seeding takes longer than most runs do."""
+        surroundings = self._surroundings
+        outcome = run_once(self._main, schedule, self._settings, surroundings, chance=chance, may_miss_chance=True)
+        if surroundings.has_missed_chance():
+            schedule = again()
+            outcome = run_once(self._main, schedule, self._settings, surroundings, chance=chance)
         report = self.report
         report.runs += 1
         report.steps += outcome.steps
@@ -375,7 +379,38 @@ class ScheduleSearch:
                 break
             runs += 1
             shrinker.tell(self._fails([Decided.from_fields(fields) for fields in candidate], chance, bucket))
-        return [Decided.from_fields(fields) for fields in shrinker.needed]
+        needed = [Decided.from_fields(fields) for fields in shrinker.needed]
+        if self._shrink_limit or not _FEW < len(needed) <= _MANY:
+            return needed
+        return self._with_few(needed, chance, bucket, end_s) or needed
+
+    def _with_few(self, needed: list[Decided], chance: int, bucket: str, end_s: float) -> list[Decided] | None:
+        """Look for a run that fails in the same way with one decision, or with one that is needed and another.
+
+        Such a run may have nothing in common with the one that was found, so that leaving out does not lead to it.
+        """
+        kinds = {KINDS.index(decision.kind) for decision in needed}
+        runs = 0
+        for kept in ([], *([decision] for decision in needed)):
+            for other in self._could_also_decide(kept, kinds, chance):
+                runs += 1
+                if runs > FEW_RUNS_MAX or process_time() > end_s:
+                    return None
+                if self._fails([*kept, other], chance, bucket):
+                    return [*kept, other]
+        return None
+
+    def _could_also_decide(self, kept: list[Decided], kinds: set[int], chance: int) -> list[Decided]:
+        """Return the decisions of these kinds that a run makes which decides only what is kept, each with a value."""
+        schedule = fixed_schedule(kept)
+        schedule.keep_all()
+        run_once(self._main, schedule, self._settings, self._surroundings, chance=chance)
+        return [
+            Decided.from_fields((*fields[:-1], value))
+            for fields in schedule.decisions
+            for value in range(1, min(fields[-2], _VALUES_TRIED + 1))
+            if fields[0] in kinds and not fields[-1]
+        ]
 
     # Determinism
 
@@ -409,6 +444,21 @@ def allowing(settings: RunSettings, decisions: Iterable[Decided]) -> RunSettings
     """Return settings with which these decisions can be made: callbacks overtake each other only if one says so."""
     is_in_any_order = any(decision.kind == KINDS[OVERTAKE] for decision in decisions)
     return replace(settings, is_in_any_order=settings.is_in_any_order or is_in_any_order)
+
+
+def _drawn_with(seed: int, kept: Iterable[Decided]) -> _native.Schedule:
+    """Return a schedule that is drawn, but for some decisions."""
+    schedule = drawn_schedule(seed)
+    for decision in kept:
+        schedule.set(*decision.to_override())
+    return schedule
+
+
+def _kept_plain() -> _native.Schedule:
+    """Return the plain schedule, which keeps all its decisions."""
+    plain = drawn_schedule(0)
+    plain.keep_all()
+    return plain
 
 
 def check_policy(policy: Any) -> None:

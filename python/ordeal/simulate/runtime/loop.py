@@ -14,8 +14,8 @@ import heapq
 import sys
 import weakref
 from asyncio import events, format_helpers
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
+from types import CoroutineType
 from typing import Any
 
 from ordeal import _native
@@ -63,6 +63,7 @@ _STEP_SITE = name_key("step")
 _READY_SITE = name_key("ready callbacks")
 _LOOP_ACTOR = "the loop"
 
+_native.set_task_types(SimulationTask, TaskRecord)
 _native.set_loop_facts(
     handle_type=events.Handle,
     timer_type=events.TimerHandle,
@@ -73,6 +74,9 @@ _native.set_loop_facts(
     step_type=STEP_TYPE,
     stepped_task=stepped_task,
     life=LIFE,
+    life_of=life_of,
+    name_key=name_key,
+    base_name=base_name,
     stall=STALL,
     step_site=_STEP_SITE,
     still_steps_max=STILL_STEPS_MAX,
@@ -87,10 +91,7 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
 
     # How each loop begins; every run makes one.
     blocked: BlockedLoop | None = None
-    _tasks_made = 0
     _still_passes = 0
-    _main: asyncio.Task[Any] | None = None
-    _has_main = True
 
     def __init__(
         self,
@@ -109,9 +110,10 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         super().__init__()
         faults = tuple(faults)
         self.schedule = schedule
-        self.records, self._foreign = list[TaskRecord](), list[TaskRecord]()
+        self._foreign = list[TaskRecord]()
         self._records_max = _RECORDS_MIN
         self.interruptions = Interruptions(schedule, faults, self.call_soon)
+        self._has_cancels = self.interruptions.has_any
         self._stalls, self.packet_latencies = stall_lengths(faults), packet_latencies(faults)
         self._is_in_any_order = is_in_any_order
         self._stall_bound = len(self._stalls) + 2
@@ -119,7 +121,6 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         self._time_limit = self._ends_at = time_limit
         self.log = log
         self._timers: list[Timer] = []
-        self._names: dict[str, int] = {}
         self._generators: dict[int, weakref.ref[AsyncGenerator[Any, Any]]] = {}
 
     # Callbacks and timers
@@ -127,22 +128,26 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
     # A job of an executor runs at a time that is drawn, and so do its calls.
     call_soon_threadsafe = _native.ReadyQueue.call_soon  # type: ignore[assignment]
 
-    def call_later(  # type: ignore[override]
-        self, delay: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
-    ) -> events.TimerHandle:
-        """Call ``callback(*args)`` after ``delay`` simulated seconds."""
-        if delay is None:
-            raise TypeError("delay must not be None")
-        return self.call_at(self.time() + delay, callback, *args, context=context)
+    # These are called with arguments by name, or with too few of them.
 
-    def call_at(  # type: ignore[override]
+    def _call_soon(
+        self, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+    ) -> events.Handle:
+        return self.call_soon(callback, *args, context=context)
+
+    def _call_later(
+        self,
+        delay: float,
+        callback: Callable[..., object],
+        *args: Any,
+        context: contextvars.Context | None = None,
+    ) -> events.TimerHandle:
+        return self.call_later(delay, callback, *args, context=context)
+
+    def _call_at(
         self, when: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
     ) -> events.TimerHandle:
-        """Call ``callback(*args)`` at the simulated time ``when``."""
-        if when is None:
-            raise TypeError("when cannot be None")
-        life = None if self.world is None else LIFE.get()
-        return self._set_timer(when if life is None else life.clock.moment(when), when, callback, args, context)
+        return self.call_at(when, callback, *args, context=context)
 
     @property
     def _ready(self) -> bool:
@@ -152,18 +157,13 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
     def _timer_handle_cancelled(self, handle: events.TimerHandle) -> None:
         """Called by a timer that is cancelled; it is dropped when it would be due."""
 
-    def time(self) -> float:
-        """Return the simulated time in seconds: 0 when the run begins. In a node, what its clock shows."""
-        life = None if self.world is None else LIFE.get()
-        return self._now if life is None else life.clock.reading(self._now)
-
     # Tasks and futures
 
     def create_future(self) -> asyncio.Future[Any]:
         """Return a stock future."""
         return asyncio.Future(loop=self)
 
-    def create_task(
+    def _create_task(
         self,
         coro: Coroutine[Any, Any, Any] | Generator[Any, None, Any],
         *,
@@ -171,7 +171,7 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         context: contextvars.Context | None = None,
         **options: Any,
     ) -> asyncio.Task[Any]:
-        """Start a task for a coroutine, as every loop does."""
+        """Start a task that is not as usual: by a factory, in a context of its own, or eagerly."""
         if self._closed:
             raise RuntimeError("Event loop is closed")
         if self._task_factory is not None:
@@ -195,39 +195,21 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
     def record_of(self, task: asyncio.Task[Any], name: str | None = None) -> TaskRecord:
         """Return what is known of a task; ``name`` is the one that it was given, if any."""
         known = task.record if isinstance(task, SimulationTask) else self._of_foreign(task)
-        return self._new_record(task, name) if known is None else known
+        if known is not None:
+            return known
+        record: TaskRecord = self._new_record(task, name)
+        if not isinstance(task, SimulationTask):
+            self._foreign.append(record)
+        return record
 
     def _of_foreign(self, task: asyncio.Task[Any]) -> TaskRecord | None:
         return next((record for record in self._foreign if record.task is task), None)
 
-    def _new_record(self, task: asyncio.Task[Any], given: str | None) -> TaskRecord:
-        coroutine = task.get_coro()
-        base = base_name(coroutine, given)
-        life = None if self.world is None else life_of(task)
-        if life is not None:
-            base = f"{life.name}/{base}"
-        number = self._names.get(base, 0)
-        self._names[base] = number + 1
-        is_main = self._main is None and self._has_main
-        is_client = not is_main and life is None and asyncio.current_task(self) is self._main
+    def _may_be_struck(self, coroutine: Any, name: str, is_client: bool) -> tuple[bool, bool]:
+        """Return whether a new task is a client, and whether a fault may cancel it."""
         if is_client and self.interruptions.wants_clients() and is_made_by_library(coroutine):
             is_client = False
-        name = base if given and not number else f"{base}#{number}"
-        record = TaskRecord(task, name, is_client, not is_main and self.interruptions.strikes(name, is_client), life)
-        if len(self.records) >= self._records_max:
-            self._forget_ended()
-        self.records.append(record)
-        if isinstance(task, SimulationTask):
-            task.record = record
-            task.renamed = self._renamed
-        else:
-            self._foreign.append(record)
-        if is_main:
-            self._main = task
-        # An eager task has begun already.
-        if getattr(coroutine, "cr_await", None) is not None:
-            record.waits = 1
-        return record
+        return is_client, self.interruptions.strikes(name, is_client)
 
     def _forget_ended(self) -> None:
         """Drop what is known of tasks that ended without anything to tell: a run may make any number of them."""
@@ -238,7 +220,7 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         self._foreign = [record for record in self._foreign if record.is_worth_telling]
         self._records_max = max(2 * len(self.records), _RECORDS_MIN)
 
-    def _renamed(self, task: SimulationTask, given: str) -> None:
+    def renamed(self, task: SimulationTask, given: str) -> None:
         """Take over the name that asyncio gives to a task right after it was made, in Python 3.12."""
         record = task.record
         if record is not None and record.waits == 0 and task is not self._main:
@@ -280,26 +262,27 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
 
     def run_forever(self) -> None:
         """Run turns until ``stop`` is called."""
-        with self._as_running():
-            self._run_turns()
+        self._as_running(self._run_turns)
 
     def run_while(self, condition: Callable[[], bool], *, is_idle_allowed: bool = False) -> None:
         """Run callbacks as long as ``condition()`` is true, asked before each; ends when idle, if that is allowed."""
-        with self._as_running():
+
+        def go_on() -> None:
             while condition() and not (is_idle_allowed and not self._is_ready and not self._timers):
                 self._begin_turn()
                 self._run_next()
 
-    @contextmanager
-    def _as_running(self) -> Iterator[None]:
+        self._as_running(go_on)
+
+    def _as_running(self, go_on: Callable[[], object]) -> None:
         if self._running or events._get_running_loop() is not None:
             raise RuntimeError("Cannot run the event loop while another loop is running")
         hooks = sys.get_asyncgen_hooks()
         self._running = True
         events._set_running_loop(self)
-        sys.set_asyncgen_hooks(firstiter=self._generator_begins, finalizer=self._generator_is_lost)
+        sys.set_asyncgen_hooks(self._generator_begins, self._generator_is_lost)
         try:
-            yield
+            go_on()
         finally:
             self._stopping = self._running = False
             events._set_running_loop(None)
@@ -309,8 +292,9 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         """Run until a coroutine or future is done; return its result, or raise its error."""
         if self._closed:
             raise RuntimeError("Event loop is closed")
-        is_new = not asyncio.isfuture(future)
-        awaited = asyncio.ensure_future(future, loop=self)
+        is_coroutine = type(future) is CoroutineType  # the usual case
+        is_new = is_coroutine or not asyncio.isfuture(future)
+        awaited: Any = self.create_task(future) if is_coroutine else asyncio.ensure_future(future, loop=self)
         awaited.add_done_callback(self._stop_when_done)
         try:
             self.run_forever()
@@ -323,14 +307,6 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         if not awaited.done():
             raise RuntimeError("Event loop stopped before Future completed.")
         return awaited.result()
-
-    def _stop_when_done(self, done: asyncio.Future[Any]) -> None:
-        del done
-        self.stop()
-
-    def stop(self) -> None:
-        """End the run after the present turn."""
-        self._stopping = True
 
     def _begin_turn(self) -> None:
         if not self._is_ready:
@@ -523,7 +499,7 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         """End all nodes, as by a loss of power, and return the tasks that are left."""
         if self.world is not None:
             self.world.end()
-        return [record.task for record in self.records if record.is_waiting]
+        return self._waiting_tasks()
 
     async def shutdown_asyncgens(self) -> None:
         """Close the asynchronous generators that were begun and not ended."""
@@ -552,8 +528,7 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
             for record in self.records:
                 if record.life is not None:
                     record.life.forget()
-        for record in self.records:
-            record.part()
+        self._part_all()
         self._closed = True
         self._drop_ready()
         self._timers.clear()

@@ -9,17 +9,13 @@ from ordeal.simulate.runtime.fenced_loop import FencedLoop
 
 
 class LoopSettings(FencedLoop):
-    """The settings and the state of a simulated loop."""
+    """The settings and the state of a simulated loop. What each step reads is kept by the queue of its callbacks."""
 
     slow_callback_duration = 0.1
     is_ending = False
     """Whether the test has ended, and what it left is being cancelled."""
     world: Any = None
     """The nodes of the run, if it has any."""
-    _running = False
-    _closed = False
-    _debug = False
-    _task_factory: Any = None
     _exception_handler: Any = None
 
     def __init__(self) -> None:
@@ -31,18 +27,6 @@ class LoopSettings(FencedLoop):
         """What the identities of the machines follow from."""
         self.uuid_ticks: dict[str, int] = {}
         """The time in the last UUID of each machine, by its name."""
-
-    def is_running(self) -> bool:
-        """Return whether the loop runs now."""
-        return self._running
-
-    def is_closed(self) -> bool:
-        """Return whether the loop was closed."""
-        return self._closed
-
-    def get_debug(self) -> bool:
-        """Return whether asyncio's debug mode is on."""
-        return self._debug
 
     def set_debug(self, enabled: bool) -> None:
         """Switch asyncio's debug mode."""

@@ -8,11 +8,12 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
+from ordeal._engine.formatting import counted
 from ordeal._engine.isolation.rule_timeout import RuleLoop
 from ordeal.buggify import effect_acts
 from ordeal.errors import MachineError
 from ordeal.simulate.errors import SimulationError
-from ordeal.simulate.runtime.decisions import KINDS, STALL, Decided, name_of
+from ordeal.simulate.runtime.decisions import KINDS, OVERTAKE, STALL, Decided, name_of
 from ordeal.simulate.runtime.loop import SimulationLoop
 from ordeal.simulate.runtime.running import RunSettings, failure_of
 from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, Stall, checked_faults
@@ -38,10 +39,14 @@ class TapeSchedule:
         self._faults = faults
         self._tell = tell
         self._met = Counter[tuple[int, int, int]]()
+        self.overtakings = 0
+        """How often a callback overtook others, which asyncio rules out."""
 
     def decide(self, kind: int, actor: int, site: int, bound: int) -> int:
         """Draw a value below ``bound``. Of those above 0, 1 takes half."""
-        return self._told(kind, actor, site, self._drawn(kind, bound))
+        value = self._drawn(kind, bound)
+        self.overtakings += kind == OVERTAKE and value > 0
+        return self._told(kind, actor, site, value)
 
     def _drawn(self, kind: int, bound: int) -> int:
         # Every step of every task makes one of these, and a tape holds them all.
@@ -83,12 +88,16 @@ class MachineLoop(RuleLoop):
         self._settings = settings
         self._loop: Any = None
         self._has_failed = False
+        self._schedule: TapeSchedule | None = None
 
     def open(self) -> asyncio.Runner:
         """Return what runs coroutines, creating it if needed."""
         if self._runner is None:
-            schedule = TapeSchedule(self._settings.faults, self.tell)
-            self._loop = SimulationLoop(schedule, faults=self._settings.faults)  # type: ignore[abstract]
+            settings = self._settings
+            self._schedule = TapeSchedule(settings.faults, self.tell)
+            self._loop = SimulationLoop(  # type: ignore[abstract]
+                self._schedule, faults=settings.faults, is_in_any_order=settings.is_in_any_order
+            )
             self._runner = asyncio.Runner(loop_factory=lambda: self._loop)
             self._runner.get_loop()
         return self._runner
@@ -106,16 +115,25 @@ class MachineLoop(RuleLoop):
             with Surroundings().around(loop):
                 result = run()
             failure = self._failure()
-        except BaseException:
+        except BaseException as error:
             self._has_failed = True
+            self._mark(error)
             raise
         finally:
             loop.escaped = loop.blocked = None
             loop.unhandled.clear()
         if failure is not None:
             self._has_failed = True
+            self._mark(failure)
             raise failure
         return result
+
+    def _mark(self, error: BaseException) -> None:
+        """Say that what failed may have been brought about by an order that asyncio rules out."""
+        overtakings = 0 if self._schedule is None else self._schedule.overtakings
+        if overtakings and isinstance(error, Exception):
+            often = counted(overtakings, "callback")
+            error.add_note(f"Order-dependent: {often} overtook others, which asyncio rules out and other loops do not.")
 
     def _failure(self) -> BaseException | None:
         return failure_of(self._loop)
@@ -141,14 +159,15 @@ class MachineLoop(RuleLoop):
         return MachineLoop(self._settings)
 
 
-def machine_settings(simulated: Any) -> RunSettings:
+def machine_settings(simulated: Any, *, is_in_any_order: bool = False) -> RunSettings:
     """Return the settings behind the ``simulated`` of a ChaosTest.
 
     Raises:
         MachineError: it is neither True nor a list of faults of a simulation.
     """
     try:
-        return RunSettings(faults=() if simulated is True else checked_faults(simulated))
+        faults = () if simulated is True else checked_faults(simulated)
+        return RunSettings(faults=faults, is_in_any_order=is_in_any_order)
     except SimulationError as error:
         raise MachineError(
             f"`simulated` of a ChaosTest is {simulated!r:.100}",

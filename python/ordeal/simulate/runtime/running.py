@@ -139,13 +139,14 @@ def run_once(
     surroundings: Surroundings,
     *,
     chance: int = 0,
+    may_miss_chance: bool = False,
     is_examined: bool = False,
     log: Log | None = None,
 ) -> Outcome:
     """Run ``main()`` once, and return how it ended.
 
-    ``chance`` seeds the generators of the program. ``is_examined`` notes who uses which lock, for the report of a
-    failure.
+    ``chance`` seeds the generators of the program; with ``may_miss_chance`` the surroundings say afterwards whether
+    that would have mattered. ``is_examined`` notes who uses which lock, for the report of a failure.
     """
     loop = SimulationLoop(  # type: ignore[abstract]
         schedule,
@@ -156,15 +157,16 @@ def run_once(
         is_in_any_order=settings.is_in_any_order,
     )
     outcome = Outcome(schedule=schedule)
+    surroundings.begin(loop, chance, may_miss_chance=may_miss_chance)
     if is_examined or isinstance(main, WorldMain):
         with ExitStack() as stack:
             if is_examined:
                 stack.enter_context(watched_locks(lambda: _running_name(loop)))
             if isinstance(main, WorldMain):
                 stack.enter_context(node_files())
-            _run(main, loop, settings, surroundings, chance, outcome)
+            _run(main, loop, settings, surroundings, outcome)
     else:
-        _run(main, loop, settings, surroundings, chance, outcome)
+        _run(main, loop, settings, surroundings, outcome)
     if outcome.error is not None:
         outcome.bucket = bucket_of(outcome.error)
     outcome.made, outcome.event_hash = schedule.made, schedule.event_hash
@@ -174,11 +176,8 @@ def run_once(
     return outcome
 
 
-def _run(
-    main: Main, loop: SimulationLoop, settings: RunSettings, surroundings: Surroundings, chance: int, outcome: Outcome
-) -> None:
+def _run(main: Main, loop: SimulationLoop, settings: RunSettings, surroundings: Surroundings, outcome: Outcome) -> None:
     """Run ``main()`` to its end, and that of all that it leaves behind."""
-    surroundings.begin(loop, chance)
     try:
         try:
             outcome.value = loop.run_until_complete(_started(main, loop, settings))
@@ -235,11 +234,8 @@ def failure_of(loop: SimulationLoop) -> BaseException | None:
     if loop.unhandled:
         context = loop.unhandled[0]
         return _unhandled(str(context.get("message", "")), context.get("exception"), context.get("task"), loop)
-    for record in loop.records:
-        task: Any = record.task
-        if task.done() and not task.cancelled() and task._log_traceback:
-            return _unhandled("", task.exception(), task, loop)
-    return None
+    task = loop._unhandled_task()
+    return None if task is None else _unhandled("", task.exception(), task, loop)
 
 
 def _unhandled(message: str, error: Any, task: Any, loop: SimulationLoop) -> UnhandledTaskError:

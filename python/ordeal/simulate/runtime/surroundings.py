@@ -80,6 +80,8 @@ class Surroundings:
         self._clock = RunClock()
         self._thread = threading.get_ident()
         self._random: random.Random | None = None
+        self._watch = _native.ChanceWatch(random._inst)
+        self._is_chance_used = self._has_seeded = self._misses_chance = False
         self._chance = 0
         self._runs = 0
 
@@ -100,7 +102,7 @@ class Surroundings:
             stack.callback(gc.enable if collects else gc.disable)
             gc.disable()
             stack.enter_context(replace_clock_functions(self._clock, _count))
-            stack.enter_context(Replacement(None, _URANDOM, on_change=_count))
+            stack.enter_context(Replacement(None, _CHANCE, on_change=_count))
             stack.enter_context(self._fenced())
             stack.callback(_entered.clear)
             _entered.append(self)
@@ -124,12 +126,19 @@ class Surroundings:
             finally:
                 _native.ask_about_audit_events(None)
 
-    def begin(self, loop: SimulationLoop, chance: int) -> None:
-        """Prepare for a run on ``loop``; ``chance`` seeds the generators of the program."""
+    def begin(self, loop: SimulationLoop, chance: int, *, may_miss_chance: bool = False) -> None:
+        """Prepare for a run on ``loop``; ``chance`` seeds the generators of the program.
+
+        With ``may_miss_chance`` the one of ``random`` is left as it is, if no run before has used it.
+        """
         self._clock.loop = loop
         self._chance = loop.machine_seed = chance
         self._random = None
-        random.seed(chance)
+        self._misses_chance = may_miss_chance and self._has_seeded and not self._is_chance_used
+        if not self._misses_chance:
+            random.seed(chance)
+            self._watch.mark()
+            self._has_seeded = True
         numpy: Any = sys.modules.get("numpy.random")
         if numpy is not None:
             numpy.seed(chance % 2**32)
@@ -142,7 +151,16 @@ class Surroundings:
         """End a run: objects that it left are freed here, and not at some time in the next."""
         self._clock.loop = None
         self._runs += 1
+        self._is_chance_used = self._is_chance_used or self._watch.has_changed()
         gc.collect(1 if self._runs % _RUNS_PER_COLLECTION == 0 else 0)
+
+    def has_missed_chance(self) -> bool:
+        """Return whether the run that has ended used ``random``, which was not seeded for it: it has to be repeated."""
+        return self._misses_chance and self._is_chance_used
+
+    def use_chance(self) -> None:
+        """Note that the program asks for the state of ``random``."""
+        self._is_chance_used = True
 
     def urandom(self, size: int, /) -> bytes:
         """Return bytes that follow from the seed of the run."""
@@ -198,7 +216,18 @@ def _urandom(size: int, /) -> bytes:
     return _entered[0].urandom(size) if _entered else _REAL_URANDOM(size)
 
 
-_URANDOM = Places({(os, "urandom"): _urandom, (random, "_urandom"): _urandom}, captured={})
+_REAL_GETSTATE = random.getstate
+
+
+def _getstate() -> tuple[Any, ...]:
+    if _entered:
+        _entered[0].use_chance()
+    return _REAL_GETSTATE()
+
+
+_CHANCE = Places(
+    {(os, "urandom"): _urandom, (random, "_urandom"): _urandom, (random, "getstate"): _getstate}, captured={}
+)
 
 
 @contextmanager

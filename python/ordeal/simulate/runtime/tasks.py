@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from types import BuiltinMethodType, CodeType, MethodType
 from typing import Any
 
@@ -20,24 +20,12 @@ _SHIELD = {code.co_name: code for code in asyncio.shield.__code__.co_consts if i
 )
 
 
-class TaskRecord(_native.StepState):
-    """What the loop knows of a task."""
+class TaskRecord(_native.TaskState):
+    """What the loop knows of a task: where it was cancelled by a fault, and what is read at each of its steps."""
 
-    __slots__ = ("is_client", "life", "name", "struck_at", "struck_in_window", "task")
-
-    def __init__(
-        self, task: asyncio.Task[Any], name: str, is_client: bool, may_be_cancelled: bool, life: Life | None = None
-    ) -> None:
-        self.task = task
-        self.name = name
-        self.key = name_key(name)
-        self.is_client = is_client
-        self.may_be_cancelled = may_be_cancelled
-        self.life = life
-        """The life of a node that it belongs to."""
-        self.struck_at: Site | None = None
-        """Where it was cancelled by a fault."""
-        self.struck_in_window = False
+    __slots__ = ()
+    life: Life | None
+    struck_at: Site | None
 
     @property
     def is_living(self) -> bool:
@@ -63,7 +51,7 @@ class TaskRecord(_native.StepState):
         for the garbage collector.
         """
         if isinstance(self.task, SimulationTask):
-            self.task.record = self.task.renamed = None
+            self.task.record = None
 
     def rename(self, name: str) -> None:
         """Give the task another name in the labels of its decisions."""
@@ -77,30 +65,26 @@ class TaskRecord(_native.StepState):
 _begin_task = asyncio.Task.__init__
 
 
-class SimulationTask(asyncio.Task[Any]):
+class SimulationTask(_native.Numbered, asyncio.Task[Any]):
     """A stock task whose hash is its number, so that sets of tasks have the same order in every process."""
 
+    __slots__ = ("number", "record")
     number: int
-    record: TaskRecord | None = None
-    renamed: Callable[[SimulationTask, str], object] | None = None
+    record: TaskRecord | None
 
     @classmethod
     def begun(cls, coroutine: Coroutine[Any, Any, Any], number: int, **options: Any) -> SimulationTask:
         """Make a task. Starting eagerly runs its first step in here."""
-        # Without an __init__ of its own, as tasks are made all the time. asyncio asks for the hash at once.
         task = cls.__new__(cls)
-        task.number = number
+        task.number, task.record = number, None  # asyncio asks for the hash at once
         _begin_task(task, coroutine, **options)
         return task
 
     def set_name(self, value: object) -> None:
         """Set the name of the task, and tell the loop."""
         super().set_name(value)
-        if self.renamed is not None:
-            self.renamed(self, str(value))
-
-    def __hash__(self) -> int:
-        return self.number
+        loop: Any = self.get_loop()
+        loop.renamed(self, str(value))
 
 
 def is_shielded(task: asyncio.Task[Any]) -> bool:

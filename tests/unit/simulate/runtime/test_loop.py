@@ -567,3 +567,23 @@ def test_the_loop_refuses_arguments_that_do_not_fit() -> None:
             loop.decide(0, 1, 2, "x")
 
     simulate.run(main)
+
+
+def test_callbacks_and_timers_are_set_with_arguments_by_name() -> None:
+    async def main() -> None:
+        loop: Any = asyncio.get_running_loop()
+        ran: list[int] = []
+        loop.call_soon(callback=lambda: ran.append(1))
+        loop.call_later(delay=1, callback=lambda: ran.append(2))
+        loop.call_at(when=2, callback=lambda: ran.append(3), context=contextvars.copy_context())
+        await asyncio.sleep(3)
+        assert ran == [1, 2, 3]
+        for method, told in ((loop.call_later, "delay must not be None"), (loop.call_at, "when cannot be None")):
+            with pytest.raises(TypeError, match=told):
+                method(None, print)
+            with pytest.raises(TypeError, match="callback"):
+                method(1)
+            with pytest.raises(TypeError, match="surprise"):
+                method(1, print, surprise=1)
+
+    simulate.run(main)

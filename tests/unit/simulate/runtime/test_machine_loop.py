@@ -11,6 +11,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from ordeal import ChaosTest, Explorer, rule, simulate
 from ordeal.errors import MachineError
+from ordeal.trace import replay
 
 from ...samples.waiters import CarefulPool, LosingPool, use
 
@@ -139,3 +140,48 @@ def test_other_values_are_refused() -> None:
 
     with pytest.raises(MachineError, match="`simulated` of a ChaosTest is"):
         Wrong().run_coroutine(None)
+
+
+class AuditChaos(ChaosTest):
+    """Believes that callbacks run in the order in which they were asked for, as asyncio promises."""
+
+    simulated = True
+
+    @rule()  # type: ignore[arg-type]
+    async def pay_and_audit(self) -> None:
+        books = list[str]()
+        loop, audited = asyncio.get_running_loop(), asyncio.Event()
+        loop.call_soon(books.append, "paid")
+        loop.call_soon(books.append, "audited")
+        loop.call_soon(audited.set)
+        await audited.wait()
+        await asyncio.sleep(0)
+        assert books == ["paid", "audited"]
+
+
+class WorldAuditChaos(AuditChaos):
+    simulated = False
+    world = simulate.world(clients=1)
+
+
+@pytest.mark.parametrize("machine", [AuditChaos, WorldAuditChaos])
+def test_only_in_any_order_callbacks_overtake_each_other(machine: type[ChaosTest]) -> None:
+    assert not Explorer(machine, seed=1).run(max_runs=40, steps_per_run=4).failures
+    anyhow = machine.in_any_order()
+    assert anyhow.in_any_order() is anyhow
+    result = Explorer(anyhow, seed=1).run(max_runs=40, steps_per_run=4)
+    (failure,) = result.failures
+    assert failure.trace is not None
+    assert failure.trace.test_class == f"{__name__}:{machine.__name__}.in_any_order"
+    notes = "".join(getattr(replay(failure.trace), "__notes__", ()))
+    assert "Order-dependent: 1 callback overtook others, which asyncio rules out" in notes
+
+
+class PlainChaos(ChaosTest):
+    """Has no event loop of ours."""
+
+
+def test_a_machine_without_a_simulated_loop_has_no_other_order() -> None:
+    with pytest.raises(MachineError, match="has no simulated event loop") as caught:
+        PlainChaos.in_any_order()
+    assert "simulated = True" in str(caught.value.hint)
