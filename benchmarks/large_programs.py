@@ -29,12 +29,12 @@ STALL_GOAL_S = 0.1
 
 def rate(engine: dict[str, Any]) -> float:
     """Steps per CPU second of a search."""
-    return engine["steps"] / engine["seconds"] if engine["seconds"] else 0.0
+    return float(engine["steps"] / engine["seconds"]) if engine["seconds"] else 0.0
 
 
 def rules_seconds(engine: dict[str, Any]) -> float:
     """CPU seconds in the rules of a machine, with the draws in their bodies."""
-    return sum(seconds for _, seconds in engine["calls"].values())
+    return sum((float(seconds) for _, seconds in engine["calls"].values()), 0.0)
 
 
 def ratio_at_their_mix(found: dict[str, Any]) -> float | None:
@@ -46,7 +46,7 @@ def ratio_at_their_mix(found: dict[str, Any]) -> float | None:
         return None
     of_rules = sum(count * ours["calls"][name][1] / ours["calls"][name][0] for name, count in calls.items()) / total
     of_all_else = (ours["seconds"] - rules_seconds(ours)) / ours["steps"]
-    return 1 / (of_rules + of_all_else) / rate(theirs)
+    return float(1 / (of_rules + of_all_else) / rate(theirs))
 
 
 def calls_table(name: str, found: dict[str, Any]) -> str:
