@@ -266,9 +266,7 @@ def _world_loop(machine: ChaosTest) -> RuleLoop:
         )
     if type(machine).simulated is not False:
         raise MachineError("a ChaosTest has `simulated` or `world`, not both", hint="give the faults to simulate.world")
-    loop: RuleLoop = settings.ordered(is_any=machine.is_in_any_order).loop(
-        machine, awaited=_awaited_codes(type(machine))
-    )
+    loop: RuleLoop = settings.loop(machine, awaited=_awaited_codes(type(machine)))
     return loop
 
 

@@ -36,16 +36,14 @@ class MachineWorld:
     settle: float
     settings: RunSettings = field(default_factory=RunSettings)
 
-    def ordered(self, *, is_any: bool) -> MachineWorld:
-        """Return the settings with the order of callbacks that asyncio keeps, or any."""
-        return replace(self, settings=replace(self.settings, is_in_any_order=is_any)) if is_any else self
-
     def __get__(self, machine: Any, owner: object = None) -> Any:
         return self if machine is None else machine._own_loop().world
 
     def loop(self, machine: Any, *, awaited: Collection[CodeType]) -> WorldLoop:
         """Make the loop of a machine, on which coroutines of the code in ``awaited`` run to their end."""
-        return WorldLoop(self, awaited=awaited, converged=getattr(machine, "converged", None))
+        settings = replace(self.settings, is_in_any_order=machine.is_in_any_order)
+        ordered = replace(self, settings=settings)
+        return WorldLoop(ordered, awaited=awaited, converged=getattr(machine, "converged", None))
 
 
 def world(
