@@ -9,15 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
-from tests.warm_python import VARIABLE, warm_interpreter, warm_python
+from tests.warm_python import SAY_WHERE, VARIABLE, warm_interpreter, warm_python
 
-# What tells Hypothesis of a continuous integration: it then draws the same in each run and keeps no examples; and what
-# sets the seed of a session. Child processes inherit both.
-for _name in (
-    "BUILDKITE", "CI", "CIRCLECI", "CIRRUS_CI", "CODEBUILD_BUILD_ID", "GITHUB_ACTIONS", "GITLAB_CI",
-    "HEROKU_TEST_RUN_ID", "ORDEAL_SEED", "TEAMCITY_VERSION", "TEST_SEED", "TF_BUILD",
-    "__TOX_ENVIRONMENT_VARIABLE_ORIGINAL_CI", "bamboo.buildKey",
-):  # fmt: skip
+for _name in SAY_WHERE:
     os.environ.pop(_name, None)
 # A machine that is busy, or under the sanitizers, takes its time.
 settings.register_profile("patient", settings.get_profile("default"), deadline=None)

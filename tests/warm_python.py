@@ -28,6 +28,13 @@ from typing import IO, Any
 HASH_SEED = "0"
 #: The socket at which the interpreter answers, for the processes of one run of the tests.
 VARIABLE = "WARM_PYTHON"
+#: What tells Hypothesis of a continuous integration: it then draws the same in each run and keeps no examples; and what
+#: sets the seed of a session. All tests run without these, and so do their child processes.
+SAY_WHERE = (
+    "BUILDKITE", "CI", "CIRCLECI", "CIRRUS_CI", "CODEBUILD_BUILD_ID", "GITHUB_ACTIONS", "GITLAB_CI",
+    "HEROKU_TEST_RUN_ID", "ORDEAL_SEED", "TEAMCITY_VERSION", "TEST_SEED", "TF_BUILD",
+    "__TOX_ENVIRONMENT_VARIABLE_ORIGINAL_CI", "bamboo.buildKey",
+)  # fmt: skip
 
 
 class WarmPython:
@@ -87,7 +94,8 @@ def warm_interpreter() -> Iterator[str]:
         listener.listen(64)
         number = listener.fileno()
         command = [sys.executable, "-P", __file__, str(number)]
-        process = subprocess.Popen(command, env=os.environ | told, stdin=subprocess.PIPE, pass_fds=[number])
+        kept = {name: value for name, value in os.environ.items() if name not in SAY_WHERE}
+        process = subprocess.Popen(command, env=kept | told, stdin=subprocess.PIPE, pass_fds=[number])
         try:
             yield place
         finally:

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._engine import interrupts
 from ordeal._engine.execution import bucket, builtins_kept
+from ordeal._engine.execution.step_source import NATIVE_STEP_SOURCES, StepSource, TimedReplay, writer_of
 from ordeal._engine.isolation.rule_limits import SECONDS_MIN, RuleLimits
 from ordeal._engine.isolation.rule_timeout import RuleLoop, timeout_error
 from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
@@ -45,43 +46,11 @@ from ordeal.faults import Fault
 from ordeal.faults.fault import switch_of
 
 if TYPE_CHECKING:
-    from ordeal._hypothesis import ChoiceSource
     from ordeal._native import Journal, StepLoop
 
 RULE, INITIALIZE, FAULT_ON, FAULT_OFF, END, STUCK = range(6)
 BODY = 0
 HASH_MASK = 2**64 - 1
-
-
-class StepSource(Protocol):
-    """Where steps come from: a session that invents them, or a replay that reads them. See ``_native.pyi``."""
-
-    @property
-    def source(self) -> ChoiceSource:
-        """Return the source of the current step's arguments."""
-
-    def next(self) -> int:
-        """Return the next step, packed: kind in the low three bits, index above."""
-
-    def reject(self) -> None:
-        """Note that the rule of the last step cannot run now."""
-
-
-class TimedReplay:
-    """A replay that ends between steps when time is up; within a step, the watchdog ends it."""
-
-    def __init__(self, replay: Replay, deadline: float) -> None:
-        self.replay = replay
-        self.deadline = deadline
-        self.source = replay.source
-        self.reject = replay.reject
-        self._next = replay.next
-
-    def next(self) -> int:
-        """Return the next step of the replay; raises OutOfTime when the time is up."""
-        if monotonic() >= self.deadline:
-            raise OutOfTime
-        return self._next()
 
 
 class RunListener(Protocol):
@@ -111,10 +80,6 @@ class RunListener(Protocol):
 
     def run_done(self, run: RunContext) -> None:
         """The run ended well, including its teardown."""
-
-
-#: The step sources that the step loop can follow.
-_NATIVE_STEP_SOURCES = (Session, Replay, TimedReplay)
 
 
 class Observer(Protocol):
@@ -226,15 +191,15 @@ class Driver:
         signals_before = interrupts.signal_count()
         self.watchdog.ended = None  # the last failure may have been let go of too slowly
         plain = self.in_cpp and type(self) is Driver and observer is None
-        if plain and isinstance(step_source, Session if listener is not None else _NATIVE_STEP_SOURCES):
+        if plain and isinstance(step_source, Session if listener is not None else NATIVE_STEP_SOURCES):
             run = self._renewed(step_source)
         else:
             run = RunContext(step_source.source, len(self.definition.argument_names) - 1, self.buggify_prob)
         run.follows = not isinstance(step_source, Session)
         run.draws_again = getattr(step_source, "draws_again", None)  # a replay has none
-        journaled = _journaled(step_source) if self.journal is not None else None
-        if journaled is not None:
-            journaled.journal = run.buggify.journal = self.journal
+        writer = writer_of(step_source) if self.journal is not None else None
+        if writer is not None:
+            writer.journal = run.buggify.journal = self.journal
         try:
             with run:
                 self._run(run, step_source, restore, listener, observer, outcome)
@@ -267,8 +232,8 @@ class Driver:
             builtins_kept.restore()
             self._loop.close()
             self._faults_off()
-            if type(journaled) is Replay:
-                journaled.journal = None  # a session marks the end of its run itself
+            if type(writer) is Replay:
+                writer.journal = None  # a session marks the end of its run itself
         return outcome
 
     def make_machine(self, run: RunContext) -> RuleBasedStateMachine:
@@ -593,10 +558,3 @@ class Driver:
             f"no rule of {self.definition.cls.__name__} can run in state {machine!r}: "
             f"every precondition is false or a bundle is empty (rules: {names})"
         )
-
-
-def _journaled(step_source: StepSource) -> Session | Replay | None:
-    """Return the object that writes the choices of ``step_source`` to a tape, and so to a journal."""
-    followed = step_source.replay if type(step_source) is TimedReplay else step_source
-    # These types have no subclasses, and isinstance() would take several times as long.
-    return followed if type(followed) is Session or type(followed) is Replay else None

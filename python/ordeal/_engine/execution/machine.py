@@ -12,7 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native
 from ordeal._engine.execution.class_path import is_loaded, is_named, path_of
-from ordeal._engine.execution.driver import END, Driver, StepSource
+from ordeal._engine.execution.driver import END, Driver
+from ordeal._engine.execution.step_source import StepSource
 from ordeal._engine.formatting import describe_error
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.isolation.first_call import first_call

@@ -22,8 +22,8 @@ from ordeal._engine.execution.driver import (
     Outcome,
     RunListener,
     Status,
-    StepSource,
 )
+from ordeal._engine.execution.step_source import StepSource
 from ordeal._hypothesis import Rule, RunContext, is_initializing, may_run, position_among_initializers
 from ordeal.chaos import NEMESIS
 from ordeal.faults import Fault

@@ -12,7 +12,8 @@ from hypothesis.errors import InvalidDefinition
 
 from ordeal import _native
 from ordeal._engine.execution.bucket import Bucketer, falls_into, traceback_text
-from ordeal._engine.execution.driver import BODY, Driver, Observer, Outcome, Status, StepSource, TimedReplay
+from ordeal._engine.execution.driver import BODY, Driver, Observer, Outcome, Status
+from ordeal._engine.execution.step_source import StepSource, TimedReplay
 from ordeal._engine.execution.where import AssertionReader, Places, is_plain_assertion, written_assertion
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.isolation.watchdog import OutOfTime

@@ -22,8 +22,8 @@ from ordeal._engine.execution.driver import (
     Driver,
     Outcome,
     Status,
-    StepSource,
 )
+from ordeal._engine.execution.step_source import StepSource
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.replayer import Replayer

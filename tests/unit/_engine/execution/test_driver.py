@@ -24,9 +24,9 @@ from ordeal._engine.execution.driver import (
     Driver,
     Outcome,
     Status,
-    TimedReplay,
 )
 from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.execution.step_source import TimedReplay
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._hypothesis import RunContext
 from ordeal.chaos import ChaosTest
@@ -534,16 +534,6 @@ def test_the_end_of_a_search_is_no_failure_of_the_rule_that_wraps_it() -> None:
     driver = make_driver(Wrapping, 60)
     with driver.watchdog.until(time.monotonic() + 0.05), pytest.raises(OutOfTime):
         driver.execute(Steps(driver, (RULE, "wrap")))
-
-
-def test_a_replay_ends_between_steps_when_its_time_is_up() -> None:
-    tape = _native.Tape.from_steps([(RULE, 0, 0, [])])
-    now = time.monotonic()
-    late = TimedReplay(_native.Replay(tape), now)
-    with pytest.raises(OutOfTime):
-        late.next()
-    early = TimedReplay(_native.Replay(tape), now + 600)
-    assert [early.next() & 7, early.next() & 7] == [RULE, END]
 
 
 @pytest.mark.parametrize("in_cpp", [True, False])
