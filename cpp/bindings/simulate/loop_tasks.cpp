@@ -248,7 +248,7 @@ void for_each_record(PyObject* loop, const auto& look) {
 }  // namespace
 
 py::object running_task(PyObject* loop) {
-  auto task = owned(PyObject_CallOneArg(loop_facts().current_task.ptr(), loop));
+  const auto task = owned(PyObject_CallOneArg(loop_facts().current_task.ptr(), loop));
   return task.is_none() ? py::object() : task;
 }
 
@@ -296,7 +296,7 @@ py::object created_task(PyObject* loop, PyObject* const* arguments, Py_ssize_t c
 }
 
 py::object waiting_tasks(PyObject* loop) {
-  const py::list found;
+  py::list found;
   for_each_record(loop, [&](const TaskState& state) {
     if (is_waiting(state)) {
       check(PyList_Append(found.ptr(), state.task));

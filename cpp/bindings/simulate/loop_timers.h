@@ -9,7 +9,7 @@ namespace ordeal::bindings {
 py::object present_time(PyObject* loop);
 
 // Each returns the handle. `moment` is a time of the world, and `when` what the timer says that it is.
-py::object set_timer(PyObject* loop, PyObject* moment, PyObject* when, PyObject* function, py::object arguments,
+py::object set_timer(PyObject* self, PyObject* moment, PyObject* when, PyObject* function, py::object arguments,
                      PyObject* context);
 py::object timer_at(PyObject* loop, PyObject* when, PyObject* function, py::object arguments, PyObject* context);
 py::object timer_after(PyObject* loop, PyObject* delay, PyObject* function, py::object arguments, PyObject* context);
