@@ -127,7 +127,8 @@ VALUES = [
     Value("from_regex with a class", "'500-a'", st.from_regex(r"\d{3}-[a-z]+", fullmatch=True), lambda x: x[0] > "4"),
     Value("from_regex with a group", "'bbb'", st.from_regex(r"(a|b)\1{2}c?", fullmatch=True), lambda x: "b" in x),
     Value("from_regex in any case", "'abcX'", st.from_regex("(?i)abc[x-z]*", fullmatch=True), lambda x: len(x) > 3),
-    Value("emails", "'0@A.COM'", st.emails(), lambda _: True, is_steady=False),
+    # Of the domains with the fewest characters, which each are drawn, the first.
+    Value("emails", "'0@A.AC'", st.emails(), lambda _: True, is_steady=False),
     Value("IP addresses", "IPv4Address('0.0.0.6')", st.ip_addresses(v=4), lambda x: int(x) > 5),
     Value("permutations", "[3, 2, 1]", st.permutations([1, 2, 3]), lambda x: x[0] == 3),
     Value("flatmap", "[1]", st.integers(0, 5).flatmap(lambda n: st.lists(st.integers(), min_size=n, max_size=n)), any),
