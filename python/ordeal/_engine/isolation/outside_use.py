@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from ordeal import _native
+from ordeal._engine.isolation.working_folder import present_folder
 
 #: Folders of tools that write there on their own, and of devices.
 _OWN_FOLDERS = frozenset({".ordeal", ".hypothesis", "__pycache__", ".pytest_cache"})
@@ -49,7 +50,7 @@ class OutsideUse:
     def __init__(self) -> None:
         self._noted: set[tuple[str, Any]] = set()
         self._taken: set[Use] = set()
-        self._folder = Path.cwd()
+        self._folder = present_folder()
         self._started_ns = time.time_ns()
 
     def start(self) -> None:
@@ -78,7 +79,9 @@ class OutsideUse:
             if path.startswith(_NO_FILE) or any(part in path for part in _UNWRITTEN):
                 return None
             path = path.removeprefix("file:").partition("?")[0]
-        whole = os.path.realpath(self._folder / path)
+        if self._folder is None and not Path(path).is_absolute():
+            return None  # nobody knows where that was
+        whole = os.path.realpath((self._folder or "/") / Path(path))
         is_own = whole.startswith(_SYSTEM_FOLDERS) or not _OWN_FOLDERS.isdisjoint(Path(whole).parts)
         if is_own or not path or (kind == "database" and not self._is_written(whole)):
             return None

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from types import ModuleType
 
+from ordeal._engine.isolation.working_folder import present_folder
+
 #: What is counted: only of these exact types is it certain that to ask for their size runs no code of the user's.
 _CONTAINERS = frozenset({dict, list, set, deque, OrderedDict, defaultdict})
 _CACHE = type(lru_cache(lambda: None))
@@ -55,8 +57,9 @@ class Leftovers:
         if self._targets:
             found = [each for each in modules if each.__name__.startswith(wanted) and _is_in(each.__name__, wanted)]
         else:
-            here = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 - texts: each search asks for hundreds of modules
-            found = [each for each in modules if each.__name__ == self._machine or _is_below(here, each)]
+            folder = present_folder()
+            here = os.path.join(folder, "") if folder else ""  # noqa: PTH118 - texts: there are hundreds of modules
+            found = [each for each in modules if each.__name__ == self._machine or (here and _is_below(here, each))]
         return found[:MODULES_MAX]
 
 

@@ -50,6 +50,25 @@ def test_a_path_is_the_same_however_it_is_written(
     assert written(other) == [str(tmp_path / "data")]
 
 
+def test_a_working_folder_that_is_gone_hides_what_was_written_there_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, kept = tmp_path / "gone", tmp_path / "kept"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    uses = OutsideUse()
+    uses.start()
+    try:
+        gone.mkdir()
+        os.chdir(gone)
+        Path("data").write_bytes(b"")
+        kept.write_bytes(b"")
+        assert written(uses) == [str(kept)]
+    finally:
+        _native.note_outside_use(None)
+
+
 def test_what_disturbs_nobody_is_not_named(uses: OutsideUse, tmp_path: Path) -> None:
     (tmp_path / "read").touch(exist_ok=True)
     uses.take()

@@ -66,3 +66,13 @@ def test_without_targets_modules_of_the_working_folder_count(
     assert leftovers.described() == "shop.orders (0 before the first run, 1 now)"
     shop.__file__ = str(tmp_path / "venv" / "site-packages" / "shop.py")
     assert leftovers.described() == ""
+
+
+def test_a_working_folder_that_is_gone_holds_no_modules(
+    shop: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tmp_path.rmdir()
+    leftovers = Leftovers([], "shop")
+    shop.orders.append(1)
+    assert "shop.orders" in leftovers.described()
