@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import batched
-from pathlib import Path
 
 import msgspec
 
@@ -20,6 +19,7 @@ from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.machine import is_importable
 from ordeal._engine.formatting import counted, one_line
+from ordeal._engine.isolation.working_folder import present_folder
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.triage.findings import Finding
@@ -89,10 +89,7 @@ class FreshInterpreter:
         self._target_modules = list(target_modules)
         self._rule_timeout = rule_timeout
         self._seconds = min(seconds + IMPORT_SECONDS_MAX + max(0.0, rule_timeout) * RULE_LIMITS, REPLAY_SECONDS_MAX)
-        try:
-            self._folder: str | None = str(Path.cwd())
-        except FileNotFoundError:
-            self._folder = None
+        self._folder = present_folder()
 
     def replay(self, traces: Sequence[Trace]) -> list[FreshReplay]:
         """Replay each trace once, in a process where nothing of the user's ran before. Only Ctrl-C propagates.
