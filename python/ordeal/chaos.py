@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, overload
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from ordeal._engine.isolation.rule_timeout import RuleLoop, RuleTimeoutError, call_with_timeout
+from ordeal._engine.isolation.rule_timeout import RuleLoop, RuleTimeoutError, call_with_timeout, end_unstarted
 from ordeal._hypothesis import INITIALIZE_MARKER, RULE_MARKER, rewrap_rules
 from ordeal.assertions import tracker
 from ordeal.buggify import DEFAULT_PROBABILITY, activate, set_seed
@@ -222,7 +222,12 @@ class ChaosTest(RuleBasedStateMachine):
 
     def run_coroutine(self, coroutine: Any) -> Any:
         """Run ``coroutine`` on the event loop of this machine and return its result."""
-        return self._own_loop().run(coroutine)
+        try:
+            loop = self._own_loop()
+        except BaseException:
+            end_unstarted(coroutine)
+            raise
+        return loop.run(coroutine)
 
     def tell_decisions(self, tell: Callable[[str], object]) -> bool:
         """Call ``tell(text)`` for what the simulation of this run decides; return whether there is one."""

@@ -1,12 +1,16 @@
-"""Tells a Ctrl-C of the user from a KeyboardInterrupt of the code under test, and lets timers go on as found."""
+"""Tells a Ctrl-C of the user from a KeyboardInterrupt of the code under test, and where an alarm must not raise."""
 
 from __future__ import annotations
 
+import gc
 import signal
+import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from types import FrameType
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 #: Both ask the exploration to end: the commands make SIGTERM raise KeyboardInterrupt too.
@@ -14,6 +18,15 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 #: ``setitimer`` takes 0 for "never".
 _AT_ONCE_SECONDS = 1e-6
+
+#: How deep in a function that the interpreter calls an alarm may find the program.
+_DEPTH_MAX = 16
+_OWN_FOLDER = str(Path(__file__).absolute().parent.parent / "_")[:-1]
+#: The methods of the standard library that make the callbacks of weak references, which drop what is collected.
+_CALLBACK_MAKERS = (weakref.WeakSet.__init__, weakref.WeakValueDictionary.__init__, weakref.WeakKeyDictionary.__init__)
+_CALLBACKS = frozenset(
+    constant for maker in _CALLBACK_MAKERS for constant in maker.__code__.co_consts if isinstance(constant, CodeType)
+)
 
 
 class _Watch:
@@ -88,3 +101,30 @@ def _wrapped(number: signal.Signals, found: Callable[[int, FrameType | None], An
         # The code under test may have set its own handler.
         if signal.getsignal(number) is count:
             signal.signal(number, found)
+
+
+def is_lost_in(frame: FrameType | None) -> bool:
+    """Return whether Python only prints what is raised in ``frame``: no caller in Python is there to receive it.
+
+    That is so in callbacks of the garbage collector and of weak references, in finalisers, and in
+    ``sys.unraisablehook``, as well as in what they call.
+    """
+    # Both are the program's: only plain functions are looked at.
+    called = [code for function in (*gc.callbacks, sys.unraisablehook) if (code := _plain_code(function)) is not None]
+    for _ in range(_DEPTH_MAX):
+        if frame is None:
+            return False
+        code = frame.f_code
+        if code.co_name == "__del__" or code in _CALLBACKS or any(code is other for other in called):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def is_own(frame: FrameType | None) -> bool:
+    """Return whether ``frame`` runs code of ordeal, which may just be making what an error would leave half made."""
+    return frame is not None and frame.f_code.co_filename.startswith(_OWN_FOLDER)
+
+
+def _plain_code(function: object) -> CodeType | None:
+    return function.__code__ if isinstance(function, FunctionType) else None

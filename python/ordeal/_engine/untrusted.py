@@ -7,7 +7,6 @@ supervisor knows why it makes no progress.
 
 from __future__ import annotations
 
-import gc
 import linecache
 import signal
 import threading
@@ -17,6 +16,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ordeal._engine import interrupts
+from ordeal._engine.interrupts import is_lost_in
 
 if TYPE_CHECKING:
     from ordeal._native import Journal
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SECONDS_MAX = 1.0
 #: The alarm repeats: the call may have caught the first one.
 REPEAT_SECONDS = 0.1
+#: How often it waits where Python would only print its error, as in a finaliser, which may never end.
+WAITS_MAX = 3
 #: Longer texts are cut.
 MESSAGE_CHARS_MAX = 100_000
 TRACEBACK_CHARS_MAX = 1_000_000
@@ -107,6 +109,7 @@ class _Alarm:
 
     def __init__(self) -> None:
         self.is_over = False
+        self._waits = 0
         self._found: Any = None
         self._timer = (0.0, 0.0)
         self._began = 0.0
@@ -129,19 +132,18 @@ class _Alarm:
     def _ring(self, _signum: int, frame: FrameType | None) -> None:
         if self._monotonic() - self._began < SECONDS_MAX:
             return  # the alarm of another, which was on its way when this one was set
-        # Python only prints what is raised in a callback of the garbage collector (Hypothesis has one).
-        if not self.is_over and not _is_collecting(frame):
-            raise _TooLongError
+        if self.is_over:
+            return
+        if self._waits < WAITS_MAX and is_lost_in(frame):
+            self._waits += 1
+            return
+        raise _TooLongError
 
     def clear(self) -> None:
         self.is_over = True
         if self._found is not None:
             signal.setitimer(signal.ITIMER_REAL, *interrupts.ringing(self._timer))
             signal.signal(signal.SIGALRM, self._found)
-
-
-def _is_collecting(frame: FrameType | None) -> bool:
-    return frame is not None and any(getattr(call, "__code__", None) is frame.f_code for call in gc.callbacks)
 
 
 # -- classes ----------------------------------------------------------------------------------------------------------

@@ -201,11 +201,16 @@ class Driver:
         if writer is not None:
             writer.journal = run.buggify.journal = self.journal
         try:
-            with run:
-                self._run(run, step_source, restore, listener, observer, outcome)
-            if listener is not None:
-                listener.run_done(run)
-            run.machine = None  # its finalisers are part of the run
+            try:
+                with run:
+                    self._run(run, step_source, restore, listener, observer, outcome)
+                self.watchdog.armed = False
+                if listener is not None:
+                    listener.run_done(run)
+                self.watchdog.armed = True
+                run.machine = None  # its finalisers are part of the run
+            finally:
+                self.watchdog.armed = False
         except (InvalidDefinition, OrdealError) as error:
             if not bucket.is_raised_by_program(error):
                 raise
@@ -227,7 +232,6 @@ class Driver:
             outcome.status = Status.FAILED
             outcome.error = self._cause_in_time(error)
         finally:
-            self.watchdog.armed = False
             self.watchdog.ended = None
             builtins_kept.restore()
             self._loop.close()
@@ -306,6 +310,7 @@ class Driver:
                     self._check_invariants(machine)
                 self._steps(run, machine, step_source, listener, observer, outcome)
         finally:
+            watchdog.armed = False  # what follows the last step is the driver's, up to the teardown
             run.buggify.end_step()
             self._current_rule = "teardown"
             watchdog.step += 1
@@ -315,6 +320,7 @@ class Driver:
                 observer.ending()
             # Where the teardown fails as well, that is what the run fails with.
             broken_by, outcome.broken_by = outcome.broken_by, ""
+            watchdog.armed = True
             machine.teardown()
             outcome.broken_by = broken_by
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import gc
+import inspect
 import signal
 import threading
 from collections.abc import Callable, Coroutine
 from types import FrameType
 from typing import Any
 
+from ordeal._engine.interrupts import is_lost_in, is_own
 from ordeal._native import monotonic
 
 # The alarm rings again: code under test may have caught the first exception together with its own.
 _REPEAT_MIN_S = 1.0
 # setitimer() takes 0 for "never", so a found timer that is already due gets this instead.
 _AT_ONCE_S = 1e-6
-# How long an alarm waits during a callback of the garbage collector, where Python would only print an exception.
-_GC_WAIT_S = 1e-3
+# How long an alarm waits where Python would only print its exception, and where ordeal itself has something to finish.
+_WAIT_S = 1e-3
+# How often it waits for either: a finaliser may never end, and a fault of ordeal's may be what takes so long.
+_LOST_WAITS_MAX, _OWN_WAITS_MAX = 1_000, 8
 
 
 class RuleTimeoutError(Exception):
@@ -80,6 +83,7 @@ class _Alarm:
         self._found_handler: Any = None
         self._found_timer = (0.0, 0.0)
         self._start_s = 0.0
+        self._waits = 0
         self.has_rung = False
 
     def set(self) -> None:
@@ -121,18 +125,14 @@ class _Alarm:
 
     def _ring(self, _signum: int, frame: FrameType | None) -> None:
         self.has_rung = True
-        if _is_collecting(frame):
-            signal.setitimer(signal.ITIMER_REAL, _GC_WAIT_S, self._repeat_s)
+        if self._waits < (_LOST_WAITS_MAX if is_lost_in(frame) else _OWN_WAITS_MAX if is_own(frame) else 0):
+            self._waits += 1
+            signal.setitimer(signal.ITIMER_REAL, _WAIT_S, self._repeat_s)
             return
         raise self.error()
 
     def error(self) -> RuleTimeoutError:
         return timeout_error(self._rule_name, self._timeout_s)
-
-
-def _is_collecting(frame: FrameType | None) -> bool:
-    """Return whether a callback of the garbage collector (Hypothesis has one) runs in ``frame``."""
-    return frame is not None and any(getattr(call, "__code__", None) is frame.f_code for call in gc.callbacks)
 
 
 class RuleLoop:
@@ -162,8 +162,9 @@ class RuleLoop:
             return self.open().run(coroutine)
         except RuleTimeoutError:
             self.close()
-            coroutine.close()  # it may not have started
             raise
+        finally:
+            end_unstarted(coroutine)
 
     def close(self) -> None:
         """Cancel what still runs on the loop and close it; a later ``run`` makes a new one."""
@@ -181,3 +182,9 @@ class RuleLoop:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RuleLoop:
         return RuleLoop()
+
+
+def end_unstarted(coroutine: Any) -> None:
+    """Close a coroutine that nothing runs any more, if it has not begun: Python would complain that it never did."""
+    if inspect.iscoroutine(coroutine) and inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
+        coroutine.close()

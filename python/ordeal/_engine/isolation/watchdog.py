@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType, FunctionType
+from types import FrameType
 
 from ordeal._engine import interrupts
+from ordeal._engine.interrupts import is_lost_in, is_own
 from ordeal._native import monotonic
 
 TICKS_PER_LIMIT = 4
 TICK_SECONDS_MAX = 1.0
 # setitimer() takes 0 for "never".
 TICK_SECONDS_MIN = 1e-3
-#: How deep in a callback of the garbage collector an alarm may find the program.
-_CALLBACK_DEPTH_MAX = 8
-#: How often an alarm leaves such a callback alone, a millisecond each: it may never end.
+#: How often an alarm waits for code in which its error would be lost or do harm, a millisecond each: it may never end.
 _SPARED_MAX = 8
 
 
@@ -71,7 +69,7 @@ class Watchdog:
         self._expired = expired
         self._seen_step = -1
         self._seen_at = 0.0
-        self._spared = 0  # how often the step was not ended, as it was in a callback of the collector
+        self._spared = 0  # how often the step was not ended, as it was in code that must not be interrupted
         self._deadline = math.inf
         self._tick = 0.0  # seconds between alarms; 0 when there are none
         self._tick_max = math.inf
@@ -151,8 +149,7 @@ class Watchdog:
         ending = self._due(now) if self.armed else None
         if ending is None:
             return
-        if self._spared < _SPARED_MAX and _is_in_gc_callback(frame):
-            # Alarms that rang while garbage was collected arrive here. An error would only be printed and lost.
+        if self._spared < _SPARED_MAX and (is_own(frame) or is_lost_in(frame)):
             self._spared += 1
             signal.setitimer(signal.ITIMER_REAL, TICK_SECONDS_MIN, self._tick)
             return
@@ -192,16 +189,3 @@ class Watchdog:
         self._ended_step, self._ending = self.step, ending
         self.ended = ending()
         return self.ended
-
-
-def _is_in_gc_callback(frame: FrameType | None) -> bool:
-    """Return whether ``frame`` is that of a function that the garbage collector calls, or was called by one."""
-    # The list is the program's: only plain functions are looked at.
-    codes = [callback.__code__ for callback in gc.callbacks if type(callback) is FunctionType]
-    for _ in range(_CALLBACK_DEPTH_MAX):
-        if frame is None:
-            return False
-        if any(frame.f_code is code for code in codes):
-            return True
-        frame = frame.f_back
-    return False

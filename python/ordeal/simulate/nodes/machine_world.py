@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
 
+from ordeal._engine.isolation.rule_timeout import end_unstarted
 from ordeal.simulate.arguments import checked_number, checked_seconds
 from ordeal.simulate.errors import SimulationError, SimulationFailure
 from ordeal.simulate.nodes.node_files import node_files
@@ -115,12 +116,15 @@ class WorldLoop(MachineLoop):
 
     def run[Result](self, coroutine: Coroutine[Any, Any, Result]) -> Any:
         """Start an operation, and let the world go on for as long as the tape says."""
-        self.open()
-        loop: SimulationLoop = self._loop
-        code = getattr(coroutine, "cr_code", None)
-        if code in self._awaited:
-            return self._watched(lambda: loop.run_until_complete(self._client(coroutine)))
-        self._watched(lambda: self._operate(loop, coroutine))
+        try:
+            self.open()
+            loop: SimulationLoop = self._loop
+            if getattr(coroutine, "cr_code", None) in self._awaited:
+                return self._watched(lambda: loop.run_until_complete(self._client(coroutine)))
+            self._watched(lambda: self._operate(loop, coroutine))
+        except BaseException:
+            end_unstarted(coroutine)  # the run has failed: what it waits for as a task is of no interest
+            raise
         return None
 
     def _client(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from ordeal._engine.formatting import counted
-from ordeal._engine.isolation.rule_timeout import RuleLoop
+from ordeal._engine.isolation.rule_timeout import RuleLoop, end_unstarted
 from ordeal.buggify import effect_acts
 from ordeal.errors import MachineError
 from ordeal.simulate.errors import SimulationError
@@ -104,8 +104,11 @@ class MachineLoop(RuleLoop):
 
     def run[Result](self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         """Run ``coroutine`` in simulated time, and return its result or raise its error, or that of another task."""
-        self.open()
-        return self._watched(partial(super().run, coroutine))
+        try:
+            self.open()
+            return self._watched(partial(super().run, coroutine))
+        finally:
+            end_unstarted(coroutine)
 
     def _watched[Result](self, run: Callable[[], Result]) -> Result:
         """Call what lets the loop go on, and raise what failed meanwhile."""

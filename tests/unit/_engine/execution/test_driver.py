@@ -564,3 +564,24 @@ def test_the_loop_in_cpp_does_the_same() -> None:
         logs.append((list(Shop.log), outcome.status, outcome.steps, replay.rejected, replay.tape.hash()))
     assert logs[0] == logs[1]
     assert logs[0][3] == 1, "a rule whose precondition is false"
+
+
+@pytest.mark.parametrize("fails", ["", "use 7 3", "teardown"])
+def test_only_what_the_program_runs_can_be_ended_by_an_alarm(fails: str) -> None:
+    driver = make_driver(Shop)
+    driver.in_cpp = False
+    seen: list[tuple[str, bool]] = []
+
+    class Watcher(Recorder):
+        def ending(self) -> None:
+            seen.append(("ending", driver.watchdog.armed))
+
+        def run_done(self, run: RunContext) -> None:
+            seen.append(("run done", driver.watchdog.armed))
+
+    Shop.fails = {fails: LookupError()} if fails else {}
+    recorder = Watcher()
+    driver.execute(Steps(driver, *BEGIN, (RULE, "use")), listener=recorder, observer=recorder)
+    assert seen == [("ending", False)] + [("run done", False)] * (not fails)
+    assert Shop.log[-1] == "teardown"
+    assert not driver.watchdog.armed

@@ -179,7 +179,7 @@ def test_wrong_worlds_are_refused() -> None:
 
     for machine in (Wrong, Both):
         with pytest.raises(MachineError, match="world"):
-            machine().run_coroutine(None)
+            machine().run_coroutine(asyncio.sleep(0))
     for arguments in ({"clients": 0}, {"settle": 0}, {"faults": [5]}):
         with pytest.raises(simulate.SimulationError):
             simulate.world(**arguments)
