@@ -33,6 +33,7 @@ from ordeal._engine.parallel.fleet.board import (
     text_of,
 )
 from ordeal._engine.parallel.fleet.growth import FIELD, Growth
+from ordeal._engine.parallel.fleet.pace import Pace
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, Task
 from ordeal._engine.version import version
 from ordeal.errors import WRONG_USE, OrdealError
@@ -208,9 +209,9 @@ class Agent:
             child.stdout.close()
 
     def _follow(self, child: subprocess.Popen[bytes], stdout: Any, selector: selectors.BaseSelector) -> None:
-        due, wait = 0.0, beat_seconds(self._task.members)
+        beat = Pace(beat_seconds(self._task.members))
         while True:
-            if selector.select(timeout=0.2):
+            if selector.select(timeout=min(0.2, beat.wait_seconds())):
                 data = os.read(stdout.fileno(), _LINE_SIZE_MAX)
                 if not data:
                     return
@@ -218,14 +219,12 @@ class Agent:
                     self._take(line)
             elif child.poll() is not None:
                 return
-            now = time.monotonic()
-            if now >= due:
+            if beat.has_come():
                 self._tell()
                 self._check_lease(child)
-                due = now + wait
             if self.stopped and not self._stop_at:
                 self._interrupt(child)
-            if self._stop_at and now > self._stop_at:
+            if self._stop_at and time.monotonic() > self._stop_at:
                 return
 
     def _check_lease(self, child: subprocess.Popen[bytes]) -> None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import get_args
 
 from ordeal._engine.formatting import counted, one_line
 from ordeal._engine.parallel.fleet.arrivals import Arrivals
@@ -24,8 +25,9 @@ from ordeal._engine.parallel.fleet.board import (
     text_of,
 )
 from ordeal._engine.parallel.fleet.launcher import END_SECONDS, SHORT_END_SECONDS, FleetError, Launcher, launcher_for
+from ordeal._engine.parallel.fleet.pace import Pace
 from ordeal._engine.parallel.fleet.plan import FleetPlan
-from ordeal.result import ProgressSnapshot
+from ordeal.result import ProgressSnapshot, StoppedReason
 from ordeal.store.open import shown_address
 
 #: How often the launcher looks after its members, and how many records it reads at most in a second.
@@ -58,7 +60,8 @@ _STOPPED = "interrupted"
 class FleetOutcome:
     """What the members of a fleet did, all together.
 
-    ``left`` when they go on without the launcher. ``trouble`` is why it was ended before its time, empty if it was not.
+    ``stopped`` is why they all ended, or "time" if for several reasons. ``left`` when they go on without the launcher.
+    ``trouble`` is why it was ended before its time, empty if it was not.
     """
 
     members: int
@@ -67,6 +70,7 @@ class FleetOutcome:
     steps: int = 0
     lost: int = 0
     interrupted: bool = False
+    stopped: StoppedReason = "time"
     left: bool = False
     trouble: str = ""
     notes: list[str] = field(default_factory=list)
@@ -203,7 +207,11 @@ class Fleet:
         if plan.on_batch:
             deadline += QUEUE_SECONDS
         looked_at, look_due = set[int](), 0.0
+        poll = Pace(POLL_SECONDS)
         while time.monotonic() < deadline:
+            # Where a look takes long, there is a pause all the same.
+            time.sleep(max(poll.wait_seconds(), POLL_SECONDS / 10))
+            poll.has_come()
             # A member says how it ended before it ends: so its record is read afterwards.
             running = self._launcher.running()
             if running != looked_at or time.monotonic() >= look_due:
@@ -224,7 +232,6 @@ class Fleet:
             if not waited_for and (plan.on_batch or not self._launcher.running()):
                 return
             self._tell()
-            time.sleep(POLL_SECONDS)
         self._note("The members took longer than they may, and were stopped.")
 
     def _is_full(self) -> bool:
@@ -319,6 +326,8 @@ class Fleet:
         outcome = self._outcome
         outcome.seconds = time.monotonic() - self._started
         outcome.runs, outcome.steps = self._sum("runs", 0), self._sum("steps", 1)
+        reasons = {text_of(self._record(number), "stopped") for number in self._attempts}
+        outcome.stopped = next((each for each in get_args(StoppedReason) if reasons == {each}), "time")
         failed = {
             number: record for number in self._attempts if text_of(record := self._record(number), "state") == "failed"
         }

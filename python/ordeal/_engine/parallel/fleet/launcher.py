@@ -65,8 +65,8 @@ def launcher_for(plan: FleetPlan) -> Launcher:
     return cast("Launcher", module.launcher(plan))
 
 
-def library(name: str, kind: str) -> Any:
-    """Return the library of a cluster, which is loaded only for those who ask for it.
+def library(name: str, kind: str, package: str) -> Any:
+    """Return a library of a cluster, which is loaded only for those who ask for it, and comes with ``package``.
 
     Raises:
         ConfigError: it is not installed.
@@ -74,8 +74,8 @@ def library(name: str, kind: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        message = f"`--on {kind}://` needs the Python package `{name}`: {error}"
-        raise ConfigError(message, hint=f"install it with `pip install {name}`") from error
+        message = f"`--on {kind}://` needs the Python package `{package}`: {error}"
+        raise ConfigError(message, hint=f"install it with `pip install '{package}'`") from error
 
 
 class LocalLauncher(Launcher):

@@ -53,7 +53,7 @@ class DaskLauncher(Launcher):
     def __init__(self, plan: FleetPlan) -> None:
         self._plan = plan
         self._host, self._port = host_and_port(plan.on, PORT)
-        self._dask = library("distributed", "dask")
+        self._dask = library("distributed", "dask", "distributed")
         # What it logs while a scheduler is away is no news to people: the report says so.
         for name in [*logging.root.manager.loggerDict, "asyncio"]:
             if name.startswith(("distributed", "tornado", "asyncio")):

@@ -13,12 +13,16 @@ from typing import Any
 from ordeal._engine.formatting import one_line
 from ordeal._engine.parallel.fleet.endpoint import host_and_port, listens, must_greet
 from ordeal._engine.parallel.fleet.launcher import END_SECONDS, FleetError, Launcher, library
-from ordeal._engine.parallel.fleet.plan import LEFT_OUT, FleetPlan, Task
+from ordeal._engine.parallel.fleet.plan import LEFT_OUT, SECRETS, FleetPlan, Task
 from ordeal.errors import ConfigError
 
 PORT = 10001
+PACKAGE = "ray[client]"
 #: How long a head may be away before its members count as lost for good.
 AWAY_SECONDS_MAX = 120.0
+#: How long Ray's client tries to reach a head again by itself. A head that refuses a client, as one of another version
+#: does, waits for it as long, and the client waits for the head.
+RECONNECT_SECONDS = 4
 #: What Ray accepts, in bytes.
 PROJECT_SIZE_MAX = 500 * 2**20
 
@@ -61,7 +65,10 @@ class RayLauncher(Launcher):
         self._host, self._port = host_and_port(plan.on, PORT)
         # Otherwise any call of Ray that comes while the head is away starts a cluster here, and waits for it.
         os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"
-        self._ray = library("ray", "ray")
+        os.environ.setdefault("RAY_CLIENT_RECONNECT_GRACE_PERIOD", str(RECONNECT_SECONDS))
+        self._ray = library("ray", "ray", PACKAGE)
+        # Without it, Ray is here and cannot reach a cluster.
+        library("grpc", "ray", PACKAGE)
         self._project = _project(plan.options.project)
         self._members: dict[int, Any] = {}
         self._numbers: set[int] = set()
@@ -151,7 +158,7 @@ class RayLauncher(Launcher):
 
 def left_out_of(project: Path) -> set[str]:
     """Return the names of what is not sent of a project: also virtual environments of any name at its top."""
-    return {*LEFT_OUT, *(each.parent.name for each in project.glob("*/pyvenv.cfg"))}
+    return {*LEFT_OUT, *SECRETS, *(each.parent.name for each in project.glob("*/pyvenv.cfg"))}
 
 
 def _project(given: str) -> Path | None:

@@ -42,7 +42,7 @@ def fleet_result(
         total_steps=outcome.steps,
         unique_edges=edges,
         duration_seconds=outcome.seconds,
-        stopped_reason="interrupted" if outcome.interrupted else result.stopped_reason,
+        stopped_reason="interrupted" if outcome.interrupted else outcome.stopped,
         # What follows is of the one run here, which says nothing of the members'.
         discovery=None,
         coverage_gaps=[],

@@ -53,6 +53,12 @@ def test_a_lost_member_is_started_again_and_its_runs_count(tmp_path: Path) -> No
     assert launcher.closed
 
 
+@pytest.mark.parametrize(("said", "told"), [("max_runs", "max_runs"), ("time", "time"), ("what they like", "time")])
+def test_why_the_members_ended_is_what_they_all_say(said: str, told: str, tmp_path: Path) -> None:
+    launcher = Scripted(f"dir://{tmp_path}", {"state": "ended", "stopped": said})
+    assert Fleet(plan_in(tmp_path), launcher=launcher).run().stopped == told
+
+
 def test_what_no_member_could_explore_is_an_error(tmp_path: Path) -> None:
     failed = {"state": "failed", "error": "no module named shop", "hint": "install it"}
     with pytest.raises(FleetError, match="no module named shop") as caught:

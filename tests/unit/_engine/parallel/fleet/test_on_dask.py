@@ -25,4 +25,4 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = FleetPlan(task=task, on="dask://host:1", members=1, store="dir:///s", options=FleetConfig())
     with pytest.raises(ConfigError, match="distributed") as caught:
         on_dask.launcher(plan)
-    assert "pip install distributed" in str(caught.value.hint)
+    assert "pip install 'distributed'" in str(caught.value.hint)

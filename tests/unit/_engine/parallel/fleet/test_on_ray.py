@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -13,13 +14,17 @@ from ordeal.config.fleet_options import FleetConfig
 from ordeal.errors import ConfigError
 
 
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
+@pytest.mark.parametrize("missing", ["ray", "grpc"])
+def test_a_missing_extra_is_named(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", ModuleType("ray"))
+    monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.setenv("RAY_ENABLE_AUTO_CONNECT", "0")
+    monkeypatch.setenv("RAY_CLIENT_RECONNECT_GRACE_PERIOD", "4")
     task = Task(fleet="f", test_class="m:A", seconds=1.0, path=())
     plan = FleetPlan(task=task, on="ray://host:1", members=1, store="dir:///s", options=FleetConfig())
     with pytest.raises(ConfigError, match="ray") as caught:
         on_ray.launcher(plan)
-    assert "pip install ray" in str(caught.value.hint)
+    assert "pip install 'ray[client]'" in str(caught.value.hint)
 
 
 def test_a_virtual_environment_of_any_name_is_not_sent(tmp_path: Path) -> None:
@@ -28,3 +33,7 @@ def test_a_virtual_environment_of_any_name_is_not_sent(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     assert {".venv", "env"} <= on_ray.left_out_of(tmp_path)
     assert "src" not in on_ray.left_out_of(tmp_path)
+
+
+def test_files_that_hold_secrets_are_not_sent(tmp_path: Path) -> None:
+    assert {".env", ".env.*", ".netrc", ".pypirc"} <= on_ray.left_out_of(tmp_path)

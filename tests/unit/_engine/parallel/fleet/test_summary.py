@@ -17,12 +17,15 @@ def test_figures_are_those_of_the_members() -> None:
         checkpoints_saved=0,
         duration_seconds=0.1,
         missed_lines={"m.py": [1]},
+        stopped_reason="max_runs",
         seed_replays=[SeedOutcome(name, name, SeedStatus.REPRODUCED, "") for name in ("known", "found now")],
     )
     outcome = FleetOutcome(members=3, seconds=9.0, runs=70, steps=80, lost=1, notes=["Member 1 was lost."])
     result = fleet_result(here, outcome, 55, ["a trace"], kept=True, seeds={"known"})
     assert (result.total_runs, result.total_steps, result.unique_edges) == (70, 80, 55)
     assert result.missed_lines == {}
+    # The run that confirmed here is told to be the only one.
+    assert result.stopped_reason == "time"
     assert [each.path for each in result.seed_replays] == ["known"]
     assert list(result.notes) == [
         "Explored by a fleet of 3 members, of which 1 was lost.",
