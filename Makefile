@@ -161,6 +161,9 @@ build/clusters-venv/stamp: pyproject.toml tools/docs-environment $(VENV)/stamp-e
 	@tools/run-timed "environment of the clusters" tools/docs-environment build/clusters-venv $(VENV) ray dask redis
 	@touch $@
 
+build/kubernetes/kubectl: tools/kubernetes
+	@tools/run-timed "programs of Kubernetes" tools/kubernetes build/kubernetes
+
 build/stamp-build-packages: tools/system-packages
 	@tools/system-packages build
 	@mkdir -p build && touch $@
@@ -253,6 +256,7 @@ test-nightly: build
 
 # Members start as `python -m ordeal` of this environment, which has the build of the other one.
 test-clusters: build build/clusters-venv/stamp
+	@if command -v go >/dev/null; then $(MAKE) build/kubernetes/kubectl; fi
 	@build/clusters-venv/bin/python -m pytest --quiet -m nightly tests/clusters
 
 # Two minor versions of Ray before the newest, with which all tests of clusters run.

@@ -344,7 +344,7 @@ class Fleet:
             raise FleetError(
                 f"none of {counted(outcome.members, 'member')} reached the store"
                 + (f": {self._launcher.trouble}" if self._launcher.trouble else ""),
-                hint="see that the members can reach it, and that ordeal is installed where they run",
+                hint=self._launcher.hint,
             )
         if absences := self._launcher.absences:
             times = "once" if absences == 1 else f"{absences} times"

@@ -31,11 +31,13 @@ class Launcher(Protocol):
         restarts: whether lost members are started again by ``start``; schedulers do so themselves.
         absences: how often the cluster was away and came back.
         trouble: what went wrong where a member should have started, empty if nothing did or nobody knows.
+        hint: what to do about that.
     """
 
     restarts: bool
     absences: int = 0
     trouble: str = ""
+    hint: str = "see that the members can reach it, and that ordeal is installed where they run"
 
     def open(self) -> None:
         """Reach the cluster.

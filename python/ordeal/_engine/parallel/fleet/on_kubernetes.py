@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
+from ordeal._engine.formatting import one_line
 from ordeal._engine.parallel.fleet.launcher import AGENT_MODULE, END_SECONDS, FleetError, Launcher
 from ordeal._engine.parallel.fleet.on_slurm import call
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, Task
@@ -19,6 +20,14 @@ from ordeal.errors import ConfigError
 POLL_SECONDS = 2.0
 #: The secret that has the address of a store with a password, and the key in it.
 SECRET, SECRET_KEY = "ordeal-store", "url"
+#: Why a pod waits that will not start by itself, and how long all pods wait so, or are none, until the fleet ends.
+STUCK = (
+    *("CreateContainerConfigError", "CreateContainerError", "InvalidImageName"),
+    *("ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff"),
+)
+STUCK_SECONDS = 5.0
+_WAITING = ".status.containerStatuses[0].state.waiting"
+_PODS = f"{{range .items[*]}}{{.status.phase}} {{{_WAITING}.reason}} {{{_WAITING}.message}}{{'\\n'}}{{end}}"
 _JOB_OPTIONS = ("namespace", "cpu", "memory", "secret", "service-account")
 
 
@@ -118,6 +127,8 @@ class KubernetesLauncher(Launcher):
         self._applied = False
         self._asked_at = 0.0
         self._active = False
+        self._has_begun = False
+        self._stuck_since = 0.0
 
     def open(self) -> None:
         if shutil.which("kubectl") is None:
@@ -142,7 +153,35 @@ class KubernetesLauncher(Launcher):
                 status = json.loads(call(command)).get("status", {})
                 over = any(each.get("type") in ("Complete", "Failed") for each in status.get("conditions", []))
                 self._active = not over
+                if not over and not self._has_begun:
+                    self._look_at_pods()
         return set(range(self._plan.members)) if self._active else set()
+
+    def _look_at_pods(self) -> None:
+        """Give the job up when none of its pods can start."""
+        why = self._why_stuck()
+        self._has_begun = why is None
+        if not why:
+            self._stuck_since = 0.0
+        elif not self._stuck_since:
+            self._stuck_since = time.monotonic()
+        elif time.monotonic() - self._stuck_since >= STUCK_SECONDS:
+            job = self._plan.task.fleet
+            self.trouble, self._active = f"its pods cannot start: {one_line(why, limit=300)}", False
+            self.hint = f"mend that; `kubectl describe pods` shows it while `kubectl get job {job}` does"
+
+    def _why_stuck(self) -> str | None:
+        """Return why the pods cannot start, empty if they may yet, None when one has started."""
+        name = self._plan.task.fleet
+        command = ("kubectl", "get", "pods", f"--selector=job-name={name}", f"--output=jsonpath={_PODS}")
+        pods = [line.split(" ", 2) for line in call((*command, *self._namespace)).splitlines()]
+        if not pods:
+            about = f"--field-selector=involvedObject.name={name},reason=FailedCreate"
+            event = ("kubectl", "get", "events", about, "--output=jsonpath={.items[-1:].message}", *self._namespace)
+            return call(event).strip()
+        if any(phase != "Pending" for phase, *_ in pods):
+            return None
+        return ": ".join(pods[0][1:]) if all(reason in STUCK for _, reason, *_ in pods) else ""
 
     def close(self, *, leave: bool, seconds: float = END_SECONDS) -> None:
         if not self._applied or leave:
