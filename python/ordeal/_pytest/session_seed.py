@@ -60,6 +60,11 @@ class SessionSeed:
 
     # What follows the seed
 
+    @property
+    def every_test(self) -> bool:
+        """Whether each test begins from the seed."""
+        return self._chosen.every_test
+
     @cached_property
     def _generators(self) -> GlobalGenerators:
         module = importlib.import_module("ordeal._pytest.global_generators")

@@ -1,4 +1,4 @@
-"""Runs collected tests of pytest one by one, with all hooks, and stops at the first that fails."""
+"""Runs collected tests of pytest one by one, with all hooks or plainly, and stops at the first that fails."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
-from unittest import SkipTest
 
 import pytest
+
+from ordeal._engine.mutation.plain_items import PlainItems, failure_of
 
 #: What is told of a failure: the number of the test, and the type of what it raised; ``ASSERTED`` for all assertions.
 OnFailure = Callable[[int, str], None]
 ASSERTED = "AssertionError"
+#: What is told the number of each test that is about to run.
+Before = Callable[[int], object]
 
 
 def same_chance() -> None:
@@ -22,6 +25,16 @@ def same_chance() -> None:
     random.seed(0)
     if numpy := sys.modules.get("numpy.random"):
         numpy.seed(0)
+
+
+def kind_of(error: BaseException) -> str:
+    """Return what is told of what a test has raised."""
+    asserted = isinstance(error, AssertionError | pytest.fail.Exception)
+    return ASSERTED if asserted else type(error).__name__
+
+
+def ignored(number: int) -> None:
+    """Do nothing before a test."""
 
 
 class FailureWatch:
@@ -47,10 +60,9 @@ class FailureWatch:
             return None
         if excinfo is None:
             return pytest.TestReport(item.nodeid, item.location, {}, "passed", None, call.when)
-        if isinstance(excinfo.value, pytest.skip.Exception | SkipTest | pytest.xfail.Exception):
+        if failure_of(excinfo.value) is None:
             return None
-        asserted = isinstance(excinfo.value, AssertionError | pytest.fail.Exception)
-        self.on_failure(ASSERTED if asserted else excinfo.typename)
+        self.on_failure(kind_of(excinfo.value))
         vars(item).pop("_excinfo", None)
         return pytest.TestReport(item.nodeid, item.location, {}, "failed", "", call.when)
 
@@ -68,6 +80,7 @@ class Items:
     def __init__(self, session: Any, watch: FailureWatch) -> None:
         self.all: list[Any] = list(session.items)
         self._watch = watch
+        self.plain = PlainItems(self.all)
         self._no_lines(session)
 
     def _no_lines(self, session: Any) -> None:
@@ -103,32 +116,44 @@ class Items:
             why = str(getattr(failed[0], "longreprtext", ""))[-2000:] if failed else ""
             yield number, "failed" if failed else "passed" if plain else "other", *took, why
 
-    def run_until_failure(self, numbers: Sequence[int], on_failure: OnFailure) -> None:
+    def run_until_failure(
+        self, numbers: Sequence[int], on_failure: OnFailure, *, before: Before = ignored, plainly: bool = False
+    ) -> None:
         """Run tests in this order, and tell of the first failure; ``on_failure`` does not return."""
         for at, number in enumerate(numbers):
             self._watch.reports.clear()
             self._watch.on_failure = lambda kind, number=number: on_failure(number, kind)
-            self._run(numbers, at)
+            before(number)
+            self._run(numbers, at, plainly=plainly)
 
-    def first_failure(self, numbers: Sequence[int]) -> tuple[int, str] | None:
+    def first_failure(
+        self, numbers: Sequence[int], *, before: Before = ignored, plainly: bool = False
+    ) -> tuple[int, str] | None:
         """Run tests in this order until one fails, and return it and the type of what it raised; None if none does.
 
-        Whatever happens, no fixture is left over, so that this process can go on.
+        Whatever happens, no fixture is left over, so that this process can go on. ``before`` is told of each test;
+        ``plainly`` runs those that need no hooks without them.
         """
         found: list[tuple[int, str]] = []
         for at, number in enumerate(numbers):
             self._watch.reports.clear()
             self._watch.on_failure = lambda kind, number=number: found.append((number, kind))
-            self._run(numbers, at)
+            before(number)
+            self._run(numbers, at, plainly=plainly)
             if found:
                 self._watch.on_failure = None
                 with suppress(Exception):
                     self.all[number].session._setupstate.teardown_exact(None)
-                return found[0]
-        return None
+                break
+        self.plain.forget_output()
+        return found[0] if found else None
 
-    def _run(self, numbers: Sequence[int], at: int) -> None:
+    def _run(self, numbers: Sequence[int], at: int, *, plainly: bool = False) -> None:
         same_chance()
-        item = self.all[numbers[at]]
+        number = numbers[at]
+        item = self.all[number]
         following = self.all[numbers[at + 1]] if at + 1 < len(numbers) else None
-        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if not (plainly and number in self.plain):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        elif (error := self.plain.run(item, following)) is not None and self._watch.on_failure is not None:
+            self._watch.on_failure(kind_of(error))

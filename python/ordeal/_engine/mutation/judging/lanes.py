@@ -75,7 +75,7 @@ class Lanes:
     def _again(self, mutant: Mutant, killer: int | None, factor: float = 1.0) -> None:
         """Judge a mutant once more, in a fork of its own."""
         if self._suite.covering(mutant):
-            trials = [self._suite.trial(mutant, killer, factor)]
+            trials = [self._suite.trial(mutant, killer, factor, plainly=False)]
             self._waiting.appendleft(self._job(_Tag(None, trials, factor)))
         else:
             self._verdict(mutant, "not run", note="the only test that runs it is not stable")
@@ -87,7 +87,7 @@ class Lanes:
         for trial, message in zip(tag.trials, said, strict=False):
             done += 1
             self._take_message(tag, trial, message)
-        if done < len(tag.trials) and not (said and "dirty" in said[-1]):
+        if done < len(tag.trials) and not (said and ("dirty" in said[-1] or "needs hooks" in said[-1])):
             self._take_end(tag, tag.trials[done], ended)
             done += 1
         if tag.lane is not None:
@@ -97,14 +97,16 @@ class Lanes:
 
     def _take_message(self, tag: _Tag, trial: Trial, said: dict[str, Any]) -> None:
         mutant = trial.mutant
-        in_batch = len(tag.trials) > 1
         if "not swappable" in said:
             self.at_import.append(mutant)
         elif "not run" in said:
             self._verdict(mutant, "not run", note=said["not run"])
         elif "loop" in said:
             self._verdict(mutant, "timeout", tests=len(trial.numbers), note="loop limit")
-        elif "dirty" in said or ("survived" in said and in_batch):
+        elif "needs hooks" in said:
+            self._suite.items.plain.forget(said["needs hooks"])
+            self._again(mutant, said["needs hooks"])
+        elif "dirty" in said or ("survived" in said and trial.plainly):
             self._again(mutant, self._killer(tag, trial))
             if tag.lane is not None and "dirty" in said:
                 tag.lane.killers[mutant.shown, mutant.function] = said["dirty"]
@@ -132,13 +134,15 @@ class Lanes:
         mutant, killer = trial.mutant, said["failed"]
         ran = trial.numbers[: trial.numbers.index(killer) + 1]
         # One of a batch has been asked on the original by its own process.
-        if len(tag.trials) == 1 and not self._suite.is_true(ran):
+        if len(tag.trials) == 1 and not self._suite.is_true(ran, plainly=trial.plainly):
             # In this order it fails without a mutant, too: what it says counts no more, and the mutant is judged anew.
             self._suite.leave_out(killer)
             self._again(mutant, None)
             return
         if tag.lane is not None:
             tag.lane.killers[mutant.shown, mutant.function] = killer
+        if trial.plainly:
+            self._suite.confirm(killer)
         word = "memory" if said["kind"] == "MemoryError" else "killed"
         names, count = self._suite.names, said.get("ran", len(ran))
         more = {"covering": sorted(trial.numbers), "asserted": said["kind"] == ASSERTED}

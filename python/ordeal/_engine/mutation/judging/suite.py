@@ -12,7 +12,7 @@ from typing import Any
 
 from ordeal._engine.mutation.forks import Job, Say, run_jobs
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
-from ordeal._engine.mutation.judging.trials import Trial, Turns, killer_first, run_trials, run_unchanged
+from ordeal._engine.mutation.judging.trials import Bench, Trial, Turns, killer_first, run_trials, run_unchanged
 from ordeal._engine.mutation.line_coverage import LineCoverage
 from ordeal._engine.mutation.mutants import Mutant, compiled_unit
 from ordeal._engine.mutation.operators import padded
@@ -27,7 +27,6 @@ _FORCED_MAX = 5
 _CPU_FREE = 0.5
 #: Without a mutant nothing hangs: what does not end in time gets much longer before its tests are called unstable.
 _PATIENCE = 4.0, 40.0
-_TURNS_FREE, _TURNS_FACTOR = 100_000, 100
 
 Lines = set[tuple[str, int]]
 Place = tuple[str, tuple[int, int] | None]
@@ -54,7 +53,8 @@ class Suite:
         self._wall: dict[int, float] = {}
         self._turns: dict[int, int] = {}
         self._beside: set[int] = set()
-        self._trusted: set[int] = set()
+        self._trusted: set[tuple[int, bool]] = set()
+        self._confirmed: set[int] = set()
         self._code_lines: dict[Place, set[int]] = {}
 
     # The baseline
@@ -72,6 +72,7 @@ class Suite:
         gc.collect()
         gc.freeze()
         self.turns = Turns(self.live)
+        self._bench = Bench(self.items, self.turns, self._turns_of, self.live, self.sources, self._confirmed)
         numbers = list(range(len(self.items)))
         first = next(run_jobs([Job(lambda tell: self._run_covered(numbers, tell), 0, _BASELINE_SECONDS)], 1))
         failed = []
@@ -131,19 +132,30 @@ class Suite:
         say({"done": True})
 
     def _null_gate(self) -> None:
-        """Run the unchanged program the way that mutants run. A test that fails there is left out, by name."""
+        """Run the unchanged program the way that mutants run. A test that fails there is left out, by name.
+
+        One that fails only without the hooks of pytest has them from then on.
+        """
+        needing_hooks = 0
         while True:
-            said = self._said_unchanged(sorted(self._passing))
+            said = self._said_unchanged(sorted(self._passing), plainly=True)
             if "survived" in said:
                 return
-            if "failed" not in said or len(self.flaky) >= _FLAKY_MAX:
+            failed = said.get("failed")
+            if failed is not None and failed in self.items.plain:
+                needing_hooks += 1
+                self.items.plain.forget(failed)
+                if needing_hooks > _FLAKY_MAX:
+                    self.items.plain.forget_all()
+            elif failed is not None and len(self.flaky) < _FLAKY_MAX:
+                self.leave_out(failed)
+            else:
                 raise Refused("the unchanged program fails where mutants run, so no verdict would be true")
-            self.leave_out(said["failed"])
 
-    def _said_unchanged(self, numbers: list[int]) -> dict[str, Any]:
+    def _said_unchanged(self, numbers: list[int], *, plainly: bool) -> dict[str, Any]:
         """Return what tests say on the original; nothing where they take too long for any busy machine."""
         for factor in _PATIENCE:
-            ended = next(run_jobs([self.unchanged(numbers, factor)], 1))
+            ended = next(run_jobs([self.unchanged(numbers, factor, plainly=plainly)], 1))
             if ended.said:
                 return ended.said[-1]
         return {}
@@ -154,10 +166,10 @@ class Suite:
             self._passing.remove(number)
             self.flaky.append(self.names[number])
 
-    def unchanged(self, numbers: list[int], factor: float = 1.0) -> Job:
+    def unchanged(self, numbers: list[int], factor: float = 1.0, *, plainly: bool = False) -> Job:
         """Return the job that runs tests on the original until one fails."""
         cpu, wall = self._limits(numbers, factor)
-        return Job(lambda say: run_unchanged(self.items, numbers, say), cpu, wall)
+        return Job(lambda say: run_unchanged(self.items, numbers, say, plainly=plainly), cpu, wall)
 
     def _limits(self, numbers: list[int], factor: float = 1.0) -> tuple[float, float]:
         cpu = _CPU_FREE + 10 * sum(self._cpu[number] for number in numbers)
@@ -208,26 +220,30 @@ class Suite:
 
     # The mutants
 
-    def trial(self, mutant: Mutant, killer: int | None, factor: float = 1.0) -> Trial:
+    def trial(self, mutant: Mutant, killer: int | None, factor: float = 1.0, *, plainly: bool = True) -> Trial:
         """Return what judges a mutant: the tests that run it, the one that noticed the last of its function first."""
         numbers = killer_first(killer, self.covering(mutant))
-        turns = _TURNS_FREE + _TURNS_FACTOR * sum(self._turns[number] for number in numbers)
         served = self._place / f"mutant-{mutant.id}" if self._beside.intersection(numbers) else None
-        return Trial(mutant, numbers, self._limits(numbers, factor)[0], turns, served)
+        return Trial(mutant, numbers, self._limits(numbers, factor)[0], served, plainly)
+
+    def _turns_of(self, number: int) -> int:
+        return self._turns.get(number, 0)
+
+    def confirm(self, number: int) -> None:
+        """Note that a test notices by all hooks what it notices without them."""
+        self._confirmed.add(number)
 
     def job(self, trials: Sequence[Trial], factor: float = 1.0) -> Job:
         """Return the job that judges mutants one after another."""
         wall = max(self._limits(trial.numbers, factor)[1] for trial in trials)
-        return Job(
-            lambda say: run_trials(trials, self.items, self.live, self.sources, self.turns, say), trials[0].cpu, wall
-        )
+        return Job(lambda say: run_trials(trials, self._bench, say), trials[0].cpu, wall)
 
-    def is_true(self, numbers: list[int]) -> bool:
+    def is_true(self, numbers: list[int], *, plainly: bool) -> bool:
         """Whether the same tests in the same order pass on the original; asked once for each test that kills."""
-        if numbers[-1] not in self._trusted:
-            if "survived" not in self._said_unchanged(numbers):
+        if (numbers[-1], plainly) not in self._trusted:
+            if "survived" not in self._said_unchanged(numbers, plainly=plainly):
                 return False
-            self._trusted.add(numbers[-1])
+            self._trusted.add((numbers[-1], plainly))
         return True
 
     def forced_failures(self, mutants: Sequence[Mutant]) -> None:

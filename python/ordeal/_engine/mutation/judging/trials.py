@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,20 +20,23 @@ from ordeal._engine.mutation.swap import LiveFunctions, NotSwappable, Swap, code
 from ordeal._native import LoopCounter
 
 _TOOLS = (3, 4, 5, 2)
+#: A test may turn so many times more than on the original, and so much more.
+TURNS_FREE, TURNS_FACTOR = 100_000, 100
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One mutant, the numbers of the tests to run, and the limits: seconds of CPU, turns of loops (0 for none).
+    """One mutant, the numbers of the tests to run, and their limit in seconds of CPU.
 
-    Where a test starts interpreters, ``served`` is the file that they find the mutant in.
+    Where a test starts interpreters, ``served`` is the file that they find the mutant in. ``plainly`` lets tests that
+    need no hooks of pytest run without them; a mutant that survives so is judged once more.
     """
 
     mutant: Mutant
     numbers: list[int]
     cpu: float
-    turns: int
     served: Path | None = None
+    plainly: bool = True
 
 
 class Turns:
@@ -93,7 +96,7 @@ def offer(path: Path, source: Source, mutant: Mutant) -> None:
     os.environ[MUTANT] = str(path)
 
 
-def run_unchanged(items: Items, numbers: Sequence[int], say: Say) -> None:
+def run_unchanged(items: Items, numbers: Sequence[int], say: Say, *, plainly: bool) -> None:
     """Run tests on the original until one fails."""
     silence()
 
@@ -101,13 +104,26 @@ def run_unchanged(items: Items, numbers: Sequence[int], say: Say) -> None:
         say({"failed": number, "kind": kind})
         os._exit(0)
 
-    items.run_until_failure(numbers, fail)
+    items.run_until_failure(numbers, fail, plainly=plainly)
     say({"survived": len(numbers)})
 
 
-def run_trials(
-    trials: Sequence[Trial], items: Items, live: LiveFunctions, sources: dict[str, Source], turns: Turns, say: Say
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What a fork judges mutants by: the tests, what each turns on the original, and the functions of the program.
+
+    A test in ``confirmed`` has noticed a mutant by all hooks as it did without them.
+    """
+
+    items: Items
+    turns: Turns
+    turns_of: Callable[[int], int]
+    live: LiveFunctions
+    sources: Mapping[str, Source]
+    confirmed: Set[int]
+
+
+def run_trials(trials: Sequence[Trial], bench: Bench, say: Say) -> None:
     """Judge mutants one after another, with one message for each; end where the process may know an earlier one.
 
     After a test has failed, it must pass on the original in this process. Where it does not, what the mutant did lasts
@@ -115,10 +131,16 @@ def run_trials(
     """
     silence()
     killers: dict[tuple[str, tuple[int, int] | None], int] = {}
+    confirmed = {*bench.confirmed}
+
+    def before(number: int) -> None:
+        bench.turns.start(TURNS_FREE + TURNS_FACTOR * bench.turns_of(number), say)
+
     for trial in trials:
         signal.setitimer(signal.ITIMER_PROF, trial.cpu)
+        source, mutant = bench.sources[trial.mutant.shown], trial.mutant
         try:
-            swap = Swap(live, sources[trial.mutant.shown], trial.mutant)
+            swap = Swap(bench.live, source, mutant)
         except NotSwappable as error:
             say({"not swappable": str(error)})
             continue
@@ -126,15 +148,19 @@ def run_trials(
             say({"not run": f"{type(error).__name__}: {error}"[:300]})
             continue
         if trial.served is not None:
-            offer(trial.served, sources[trial.mutant.shown], trial.mutant)
-        turns.watch(swap.codes())
-        turns.start(trial.turns, say)
-        if len(trials) == 1:
-            _run_alone(trial, items, say)
+            offer(trial.served, source, mutant)
+        bench.turns.watch(swap.codes())
+        if not trial.plainly:
+            _run_by_all_hooks(trial, bench.items, before, say)
             return
-        place = trial.mutant.shown, trial.mutant.function
+        place = mutant.shown, mutant.function
         numbers = killer_first(killers.get(place), trial.numbers)
-        failure = items.first_failure(numbers)
+        failure = bench.items.first_failure(numbers, before=before, plainly=True)
+        if failure is not None and failure[0] in bench.items.plain and failure[0] not in confirmed:
+            if bench.items.first_failure([failure[0]], before=before) is None:
+                say({"needs hooks": failure[0]})
+                return
+            confirmed.add(failure[0])
         swap.undo()
         os.environ.pop(MUTANT, None)
         if failure is None:
@@ -142,19 +168,18 @@ def run_trials(
             continue
         number, kind = failure
         killers[place] = number
-        turns.start(trial.turns, say)
         with suppress(Exception):
-            if items.first_failure([number]) is None:
+            if len(trials) == 1 or bench.items.first_failure([number], before=before, plainly=True) is None:
                 say({"failed": number, "kind": kind, "ran": numbers.index(number) + 1})
                 continue
         say({"dirty": number})
         return
 
 
-def _run_alone(trial: Trial, items: Items, say: Say) -> None:
+def _run_by_all_hooks(trial: Trial, items: Items, before: Callable[[int], object], say: Say) -> None:
     def fail(number: int, kind: str) -> None:
         say({"failed": number, "kind": kind})
         os._exit(0)
 
-    items.run_until_failure(trial.numbers, fail)
+    items.run_until_failure(trial.numbers, fail, before=before)
     say({"survived": len(trial.numbers)})
