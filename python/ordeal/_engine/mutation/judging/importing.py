@@ -50,10 +50,13 @@ def pytest_arguments(tests: Sequence[str]) -> list[str]:
 
 
 class ImportPlugin:
-    """The plugin that runs the tests until one fails. Those that may not judge are left out."""
+    """The plugin that runs the tests until one fails. Those that may not judge are left out.
 
-    def __init__(self, left_out: Sequence[str], say: Say | None = None) -> None:
-        self._left_out, self._say = set(left_out), say
+    Those that need no hooks of pytest run without them, but for those in ``by_hooks``.
+    """
+
+    def __init__(self, left_out: Sequence[str], by_hooks: Sequence[str], say: Say | None = None) -> None:
+        self._left_out, self._by_hooks, self._say = set(left_out), set(by_hooks), say
         self.watch = FailureWatch()
 
     @pytest.hookimpl(trylast=True)
@@ -69,7 +72,19 @@ class ImportPlugin:
         quieten(session.items)
         items = Items(session, self.watch)
         names = items.names()
-        items.run_until_failure(range(len(items)), lambda number, kind: self._fail(names[number], kind))
+        for number, name in enumerate(names):
+            if name in self._by_hooks:
+                items.plain.forget(number)
+
+        def fail(number: int, kind: str) -> None:
+            self._fail(names[number], kind)
+
+        failure = items.first_failure(range(len(items)), plainly=True)
+        if failure is not None:
+            number, kind = failure
+            if number not in items.plain or items.first_failure([number]) is not None:
+                fail(number, kind)
+            items.run_until_failure(range(len(items)), fail)
         self._end({"survived": len(items)})
         return True
 
@@ -102,7 +117,7 @@ class ImportRoute:
         self._order, self._answer, self._say = order, answer, say
         self._sources = {source.shown: source for source in sources}
         self._place = Path(order["left"]).parent
-        self.left_out: list[str] = answer["left out"]
+        self._excepted: tuple[list[str], list[str]] = answer["left out"], answer["by hooks"]
         self._tests: int = answer["tests"]
         self._limits = 15 + 10 * answer["cpu"], 30 + 20 * answer["wall"]
         fields = {each["id"]: each for each in order["mutants"]}
@@ -127,7 +142,7 @@ class ImportRoute:
         """
         waiting = [each for each in self._left.values() if not self._is_imported(each)]
         self._compile_apart()
-        plugin = ImportPlugin(self.left_out)
+        plugin = ImportPlugin(*self._excepted)
         for each in (plugin, plugin.watch):
             session.config.pluginmanager.register(each)
 
@@ -158,7 +173,7 @@ class ImportRoute:
 
     def _from_the_start(self, say: Say) -> None:
         same_chance()
-        plugin = ImportPlugin(self.left_out, say)
+        plugin = ImportPlugin(*self._excepted, say)
         pytest.main(pytest_arguments(self._order["tests"]), plugins=[plugin, plugin.watch])
         # Had the tests been collected, the plugin had ended the process.
         say({"failed": "", "kind": "collection"})
