@@ -324,8 +324,10 @@ SearchCoroutine<Tape> LowerValues::candidates(const FailingTape& current) {
     const Constraint constraint = current.constraints[i];
     const bool is_known = searched_.contains(key()) || ++alike_[hash_of_value(tape, i)] > kAlikeMax;
     auto search = simpler_choices(now, constraint, is_known ? Effort::kLight : Effort::kThorough);
+    bool went_down = false;
     while (const auto choice = search.next()) {
       const bool accepted = co_yield with_choice(tape, i, *choice);
+      went_down = went_down || accepted;
       if (accepted) {
         places = places_of(tape);
         if (i >= places.size() || !goes_on_with(now, current.choice(i))) {
@@ -335,7 +337,8 @@ SearchCoroutine<Tape> LowerValues::candidates(const FailingTape& current) {
       }
       search.accept(accepted);
     }
-    if (i < places.size()) {
+    // Bisection may end above values that fail as well: one that went down is searched once more, where there are few.
+    if (i < places.size() && !(went_down && places.size() <= kAgainMax)) {
       searched_.insert(key());
     }
   }

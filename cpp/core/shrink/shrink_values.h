@@ -29,6 +29,7 @@ class LowerTogether final : public ShrinkPass {
 class LowerValues final : public ShrinkPass {
  public:
   static constexpr std::uint32_t kAlikeMax = 8;
+  static constexpr std::size_t kAgainMax = 256;  // values in the tape, of which each that went down is searched again
 
   [[nodiscard]] std::string_view name() const noexcept override { return "values"; }
   SearchCoroutine<Tape> candidates(const FailingTape& current) override;

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from hypothesis.control import BuildContext, _current_build_context
-from hypothesis.internal.conjecture.data import ConjectureData
+from hypothesis.internal.conjecture.data import ConjectureData, Status
 from hypothesis.internal.conjecture.engine import BUFFER_SIZE
 from hypothesis.stateful import RuleBasedStateMachine, VarReference
 from hypothesis.strategies import SearchStrategy, fixed_dictionaries
@@ -168,6 +168,11 @@ class RunContext:
     def data(self) -> TapeData:
         """Hypothesis' record of the run, for strategies that are not compiled. Made on first use."""
         return self._data if self._data is not None else self._make_data()
+
+    @property
+    def has_overrun(self) -> bool:
+        """Whether the run has drawn more than Hypothesis allows."""
+        return self._data is not None and self._data.status is Status.OVERRUN
 
     def _make_data(self) -> TapeData:
         source = self.source

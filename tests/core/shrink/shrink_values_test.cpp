@@ -53,6 +53,15 @@ TEST(LowerValues, AValueIsSearchedThoroughlyOnce) {
   EXPECT_LE(first, 20U);
 }
 
+TEST(LowerValues, WhereAFilterStopsBisectionAnotherSweepGoesOn) {
+  LowerValues pass;
+  const auto fails = [](const Tape& tape) { return integers_of(tape)[0] % 3 != 0; };
+  const FailingTape failing(tape_of_integers({397'634}), {{0, 1'000'000'000, 0}});
+  const Swept once = candidates(pass, failing, fails);
+  EXPECT_GT(integers_of(once.left.tape)[0], 300'000);
+  EXPECT_EQ(integers_of(candidates(pass, once.left, fails).left.tape), (Integers{1}));
+}
+
 TEST(LowerValues, ManyEqualValuesAreNotAllSearchedThoroughly) {
   LowerValues pass;
   const std::size_t asked = candidates(pass, FailingTape(tape_of_integers(Integers(200, 101))), never).asked.size();

@@ -41,6 +41,22 @@ class Machine(ChaosTest):
     def go(self):
         assume(False)
 """
+OVERRUN = """
+class Machine(ChaosTest):
+    @rule(numbers=st.lists(st.integers(), min_size=4_000))
+    def go(self, numbers):
+        raise AssertionError
+"""
+OVERRUN_DRAWN = """
+@st.composite
+def numbers(draw):
+    return [draw(st.integers()) for _ in range(4_000)]
+
+class Machine(ChaosTest):
+    @rule(numbers=numbers())
+    def go(self, numbers):
+        raise AssertionError
+"""
 IDLE = """
 import used
 
@@ -55,9 +71,11 @@ class Machine(ChaosTest):
     ("body", "options", "reason"),
     [
         (REJECTED, {"max_runs": 5}, "all 5 runs were rejected by assume() or a filter"),
+        (OVERRUN, {"max_runs": 5}, "all 5 runs needed more data than Hypothesis allows"),
+        (OVERRUN_DRAWN, {"max_runs": 5}, "all 5 runs needed more data than Hypothesis allows"),
         (IDLE, {"max_runs": 5, "target_modules": ["used", "unused"]}, "no code of unused ran"),
     ],
-    ids=["rejected", "unreached"],
+    ids=["rejected", "overrun", "overrun by draws", "unreached"],
 )
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_shows_nothing_ends_with_2(

@@ -117,7 +117,8 @@ class Outcome(msgspec.Struct):
 
     ``stuck`` says why no rule could run any more in the state that was reached; it is empty when one could.
     ``broken_by`` names the rule after which an invariant failed; it is empty where something else failed, or where the
-    invariant failed after the switch of a fault.
+    invariant failed after the switch of a fault. ``overrun`` is whether a run was rejected as its arguments need more
+    data than Hypothesis allows, and not by an assumption.
     """
 
     status: Status
@@ -125,6 +126,7 @@ class Outcome(msgspec.Struct):
     error: BaseException | None = None
     stuck: str = ""
     broken_by: str = ""
+    overrun: bool = False
 
 
 class Driver:
@@ -221,6 +223,7 @@ class Driver:
         except REJECTED:
             if outcome.status is Status.DONE:
                 outcome.status = Status.REJECTED
+                outcome.overrun = run.has_overrun
         except failure_types() as error:
             outcome.status = Status.FAILED
             outcome.error = self._cause_in_time(error)

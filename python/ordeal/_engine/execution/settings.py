@@ -48,6 +48,8 @@ class Tally:
     runs: int = 0
     steps: int = 0
     rejected: int = 0
+    overrun: int = 0
+    """How many of the rejected drew more than Hypothesis allows for a run."""
     stuck: int = 0
     unconfirmed: int = 0
     barren_runs: int = 0

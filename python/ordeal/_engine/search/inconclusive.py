@@ -27,6 +27,11 @@ def why_inconclusive(
             f"no run came to its end in {max_time:g} s", "give it more time, or look for what it waits for"
         )
     runs = counted(tally.runs, "run")
+    if tally.overrun >= tally.runs:
+        return Inconclusive(
+            f"all {runs} needed more data than Hypothesis allows",
+            "draw smaller collections and texts: all arguments of a run may fill 8 KiB",
+        )
     if tally.rejected >= tally.runs:
         return Inconclusive(
             f"all {runs} were rejected by assume() or a filter", "have the rules draw only what they accept"

@@ -127,10 +127,15 @@ def _note_what_was_odd(targets: Sequence[Target], totals: Totals, gaps: Gaps) ->
             "pytest takes such a state for an error in the machine."
         )
     if tally.runs >= WARM_UP_RUNS and tally.rejected > REJECTED_SHARE_MAX * tally.runs:
-        tally.note(
-            f"{tally.rejected} of {tally.runs} runs were rejected by assume() or a filter: "
-            "most of the work is lost, so draw what the rules accept."
-        )
+        if tally.overrun * 2 < tally.rejected:
+            lost = f"{tally.rejected} of {tally.runs} runs were rejected by assume() or a filter"
+            advice = "draw what the rules accept"
+        else:
+            lost = (
+                f"{tally.overrun} of {tally.runs} runs needed more data for arguments than the 8 KiB of Hypothesis"
+            )
+            advice = "draw smaller collections and texts"
+        tally.note(f"{lost}: most of the work is lost, so {advice}.")
     if targets and not totals.edges:
         names = ", ".join(target.name for target in targets)
         tally.note(f"No code of the target modules ({names}) ran: check that the rules call them.")

@@ -295,6 +295,7 @@ class Search:
         """Count a rejected run, and keep a path to new code."""
         if outcome.status is Status.REJECTED:
             self.tally.rejected += 1
+            self.tally.overrun += outcome.overrun
             return
         is_productive = edges and self.settings.record_traces and len(self.progress.productive) < TRACES_MAX
         if outcome.status is Status.DONE and is_productive:

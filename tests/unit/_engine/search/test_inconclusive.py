@@ -19,6 +19,7 @@ def reason(tally: Tally, idle_workers: int = 0, unreached: tuple[str, ...] = ())
         (Tally(), "no run came to its end in 3 s"),
         (Tally(runs=5), "no step was made in 5 runs"),
         (Tally(runs=5, steps=9, rejected=5), "all 5 runs were rejected by assume() or a filter"),
+        (Tally(runs=5, steps=9, rejected=5, overrun=5), "all 5 runs needed more data than Hypothesis allows"),
         (Tally(runs=5, steps=9, rejected=4), None),
     ],
 )
