@@ -1,37 +1,22 @@
-"""A fleet of this machine whose member is killed, and whose store stops until after the search has ended."""
+"""A fleet of this machine whose member is killed, and whose store stops, also until after the search has ended."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.clusters import project
+from tests.clusters import engines, project
+from tests.clusters.watched import WAIT_SECONDS, Fleet, until
 from tests.unit.samples.stores import RedisServer, running_server
 
 pytestmark = pytest.mark.nightly
-ORDEAL = [sys.executable, "-m", "ordeal"]
-WAIT_SECONDS = 240.0
-
-
-def _until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.3)
-
-
-def _processes_of(pid: int) -> list[int]:
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
-    parents = [tuple(map(int, line.split())) for line in listed.splitlines()]
-    return [pid, *(each for own, parent in parents if parent == pid for each in _processes_of(own))]
+Note = Callable[[str, object], None]
+STOP_SECONDS = 30.0
 
 
 @pytest.fixture
@@ -41,37 +26,79 @@ def server(tmp_path: Path) -> Iterator[RedisServer]:
         yield found
 
 
+@contextlib.contextmanager
+def stopped(server: RedisServer) -> Iterator[None]:
+    """Stop a server as a machine does that is out of memory: it takes connections and says nothing."""
+    process = int(server.client().info("server")["process_id"])
+    os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(process, signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def away(folder: Path) -> Iterator[None]:
+    """Take a folder away, as when a file system is not mounted."""
+    elsewhere = folder.with_name("elsewhere")
+    folder.rename(elsewhere)
+    try:
+        yield
+    finally:
+        # Nobody has made another one in its place.
+        assert not folder.exists()
+        elsewhere.rename(folder)
+
+
 def test_a_killed_member_and_a_store_that_stops_cost_nothing(
-    tmp_path: Path, server: RedisServer, record_property: Callable[[str, object], None]
+    tmp_path: Path, server: RedisServer, record_property: Note
 ) -> None:
-    folder = project.write(tmp_path / "project")
-    environment = {**os.environ, "ORDEAL_STORE": server.url, "XDG_STATE_HOME": str(tmp_path / "state")}
-    server_id = int(server.client().info("server")["process_id"])
-
-    def members() -> dict[str, dict[str, object]]:
-        command = [*ORDEAL, "fleet", "status", "--json"]
-        told = subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout
-        found = json.loads(told)["members"] if told else {}
-        return {name: each for name, each in found.items() if each["state"] == "running"}
-
-    command = [*ORDEAL, "explore", "--on", "local:3", "--max-time", "30"]
-    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as fleet:
-        _until(lambda: len(members()) == 3)
-        killed = int(str(members()["member-000001"]["pid"]))
-        for process in _processes_of(killed):
+    fleet = Fleet(project.write(tmp_path / "project"), server.url, tmp_path / "state")
+    with fleet.start("local:3", "--max-time", "30") as launcher:
+        until(lambda: len(fleet.running()) == 3)
+        killed = int(str(fleet.running()["member-000001"]["pid"]))
+        for process in engines.descendants(killed):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-        started = time.monotonic()
-        _until(lambda: members().get("member-000001", {}).get("pid") not in (None, killed))
-        record_property("taken_up_seconds", round(time.monotonic() - started, 1))
-        os.kill(server_id, signal.SIGSTOP)
-        time.sleep(30)
-        os.kill(server_id, signal.SIGCONT)
-        report, _ = fleet.communicate(timeout=WAIT_SECONDS)
-    assert fleet.returncode == 1
+        again = until(lambda: fleet.running().get("member-000001", {}).get("pid") not in (None, killed))
+        record_property("taken_up_seconds", round(again, 1))
+        with stopped(server):
+            time.sleep(STOP_SECONDS)
+        report, _ = launcher.communicate(timeout=WAIT_SECONDS)
+    assert launcher.returncode == 1
     assert "1 FAILURE:" in report
     # It came out of the store, and was not only met again here.
     assert "    Seed " in report
     assert "Member 1 on " in report
     assert "was lost, and started again." in report
     assert "The store was away for a while" in report
+
+
+@pytest.mark.parametrize("kind", ["redis", "dir"])
+def test_a_store_that_stops_in_the_middle_loses_nothing(
+    kind: str, tmp_path: Path, server: RedisServer, record_property: Note
+) -> None:
+    place = tmp_path / "store"
+    store = server.url if kind == "redis" else f"dir://{place}"
+    fleet = Fleet(project.write(tmp_path / "project"), store, tmp_path / "state")
+
+    def runs() -> int:
+        return sum(int(str(each.get("runs", 0))) for each in fleet.members().values())
+
+    with fleet.start("local:3", "--max-time", "75") as launcher:
+        until(lambda: len(fleet.running()) == 3 and bool(fleet.acknowledged()))
+        before, acknowledged = runs(), fleet.acknowledged()
+        with stopped(server) if kind == "redis" else away(place):
+            time.sleep(STOP_SECONDS)
+        back = time.time()
+        again = until(lambda: len([each for each in fleet.running().values() if float(str(each["at"])) > back]) == 3)
+        record_property("taken_up_seconds", round(again, 1))
+        # They searched on meanwhile.
+        assert runs() > before
+        assert acknowledged <= fleet.acknowledged()
+        report, _ = launcher.communicate(timeout=WAIT_SECONDS)
+    assert launcher.returncode == 1, report
+    assert "1 FAILURE:" in report
+    assert "The store was away for a while" in report
+    assert "was lost" not in report
+    assert acknowledged <= fleet.acknowledged()

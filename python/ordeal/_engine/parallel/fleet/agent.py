@@ -68,6 +68,10 @@ class _Lease:
     gone: bool = False
     since: float = field(default_factory=time.monotonic)
 
+    def pause(self) -> None:
+        """Begin to wait anew: the store is away, so nobody knows whether the launcher is there."""
+        self.since = time.monotonic()
+
     def has_ended(self, record: Record | None) -> bool:
         """Return whether this member is to stop, from the launcher's record, which was read just now."""
         state = "" if record is None else text_of(record, "state")
@@ -232,7 +236,8 @@ class Agent:
         try:
             over = self._lease.has_ended(self._board.get(LAUNCHER))
         except BoardError:
-            return  # without the store nobody knows
+            self._lease.pause()
+            return
         if over and not self._stop_at:
             self._interrupt(child)
 

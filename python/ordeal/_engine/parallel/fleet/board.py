@@ -5,8 +5,10 @@ Each record has one writer. Records come from a store that others can write, so 
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
+import os
 import re
 import time
 from collections.abc import Iterable, Mapping
@@ -81,13 +83,17 @@ class DirectoryBoard(Board):
     def __init__(self, shared: Path, fleet: str) -> None:
         self._fleets = shared / "fleets"
         self._folder = self._fleets / fleet
+        self._was_there = False
 
     def put(self, key: str, record: Mapping[str, Any]) -> None:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            # Once only: later, a new folder would stand where a file system is away, and hide that.
+            if not self._was_there:
+                self._folder.mkdir(parents=True, exist_ok=True)
             write_atomically(self._folder / f"{key}.json", _encoded(record))
         except OSError as error:
             raise BoardError(f"{self._folder}: {error.strerror or error}") from error
+        self._was_there = True
 
     def get(self, key: str) -> Record | None:
         path = self._folder / f"{key}.json"
@@ -95,6 +101,7 @@ class DirectoryBoard(Board):
             with path.open("rb") as file:
                 return decoded(file.read(RECORD_SIZE_MAX + 1))
         except FileNotFoundError:
+            self._must_be_there()
             return None
         except OSError as error:
             raise BoardError(f"{path}: {error.strerror or error}") from error
@@ -110,7 +117,14 @@ class DirectoryBoard(Board):
             keys = [path.stem for path in self._folder.glob("*.json")][:RECORDS_MAX]
         except OSError as error:
             raise BoardError(f"{self._folder}: {error.strerror or error}") from error
+        if not keys:
+            self._must_be_there()
         return {key: record for key in sorted(keys) if _KEY.fullmatch(key) and (record := self.get(key)) is not None}
+
+    def _must_be_there(self) -> None:
+        """Tell a folder that is away from one in which nothing is written."""
+        if self._was_there and not self._folder.is_dir():
+            raise BoardError(f"{self._folder}: {os.strerror(errno.ENOENT)}")
 
     def fleets(self) -> list[str]:
         try:

@@ -52,6 +52,20 @@ def test_the_lease_ends_with_the_launcher(monkeypatch: pytest.MonkeyPatch) -> No
     assert lease.has_ended({"state": "running", "at": 1.0})
 
 
+def test_time_without_the_store_is_not_time_without_the_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    lease = agent._Lease()
+    assert not lease.has_ended({"state": "running", "at": 1.0})
+    for _ in range(40):
+        now += 1.0
+        lease.pause()
+    # The launcher has not written since the store is back.
+    assert not lease.has_ended({"state": "running", "at": 1.0})
+    now += 31.0
+    assert lease.has_ended({"state": "running", "at": 1.0})
+
+
 def test_many_members_do_not_say_all_the_time_how_they_are() -> None:
     assert [agent.beat_seconds(members) for members in (1, 200, 1_000, 100_000)] == [1.0, 1.0, 5.0, 10.0]
 

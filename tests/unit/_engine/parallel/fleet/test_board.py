@@ -35,6 +35,21 @@ def test_a_folder_that_cannot_be_written_says_why(tmp_path: Path) -> None:
         open_board(f"dir://{tmp_path}", "nightly").put("launcher", {})
 
 
+def test_a_folder_that_goes_away_is_no_folder_without_records(tmp_path: Path) -> None:
+    board = open_board(f"dir://{tmp_path}/store", "nightly")
+    board.put("launcher", {"state": "running"})
+    (tmp_path / "store").rename(tmp_path / "elsewhere")
+    for ask in (lambda: board.get("launcher"), board.all, lambda: board.put("launcher", {})):
+        with pytest.raises(BoardError, match="store"):
+            ask()
+    # A folder in its place would hide what comes back.
+    assert not (tmp_path / "store").exists()
+    (tmp_path / "elsewhere").rename(tmp_path / "store")
+    assert list(board.all()) == ["launcher"]
+    board.remove("launcher")
+    assert board.get("launcher") is None
+
+
 def test_a_password_is_in_no_error() -> None:
     with pytest.raises(StoreError) as caught:
         open_board("redis://:sesame@127.0.0.1:1/0", "nightly")
