@@ -67,7 +67,7 @@ def test_members_go_on_when_the_head_is_back(cluster: engines.Cluster, fleet: Fl
         cluster.start_head()
         for _ in range(2):
             cluster.start_node()
-        again = until(lambda: [each["attempt"] for each in fleet.running().values()] == [2, 2])
+        again = until(lambda: sum(int(str(each["attempt"])) > 1 for each in fleet.running().values()) == 2)
         record_property("taken_up_seconds", round(again, 1))
         report, _ = launcher.communicate(timeout=WAIT_SECONDS)
     assert launcher.returncode == 1, report

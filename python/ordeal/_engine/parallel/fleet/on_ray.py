@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._engine.formatting import one_line
+from ordeal._engine.isolation.working_folder import present_folder
 from ordeal._engine.parallel.fleet.endpoint import host_and_port, listens, must_greet
 from ordeal._engine.parallel.fleet.launcher import END_SECONDS, FleetError, Launcher, library
 from ordeal._engine.parallel.fleet.plan import LEFT_OUT, SECRETS, FleetPlan, Task
@@ -23,6 +24,8 @@ AWAY_SECONDS_MAX = 120.0
 #: How long Ray's client tries to reach a head again by itself. A head that refuses a client, as one of another version
 #: does, waits for it as long, and the client waits for the head.
 RECONNECT_SECONDS = 4
+#: How long another node of the same machine may take to unpack a project.
+UNPACK_SECONDS = 5.0
 #: What Ray accepts, in bytes.
 PROJECT_SIZE_MAX = 500 * 2**20
 
@@ -38,10 +41,21 @@ def launcher(plan: FleetPlan) -> RayLauncher:
 
 def run_member(task: str, number: int, attempt: int, store: str) -> int:
     """Run one member; this is what Ray calls."""
+    _enter_again()
     agent = importlib.import_module("ordeal._engine.parallel.fleet.agent")
     # A cluster may run a task again by itself when a node is lost.
     code: int = agent.Agent(Task.from_json(task), number, store, attempt=attempt, resumes=True).run()
     return code
+
+
+def _enter_again() -> None:
+    """Enter the folder of the project again if it is gone, as where another node of this machine unpacked it anew."""
+    deadline = time.monotonic() + UNPACK_SECONDS
+    while present_folder() is None and time.monotonic() < deadline:
+        with contextlib.suppress(OSError, KeyError):
+            os.chdir(os.environ["PWD"])
+            return
+        time.sleep(0.1)
 
 
 def last_line(error: BaseException) -> str:

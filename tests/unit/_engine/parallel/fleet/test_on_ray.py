@@ -37,3 +37,17 @@ def test_a_virtual_environment_of_any_name_is_not_sent(tmp_path: Path) -> None:
 
 def test_files_that_hold_secrets_are_not_sent(tmp_path: Path) -> None:
     assert {".env", ".env.*", ".netrc", ".pypirc"} <= on_ray.left_out_of(tmp_path)
+
+
+def test_a_folder_that_was_unpacked_anew_is_entered_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Nodes of one machine share where Ray unpacks projects, and each begins with deleting what is there.
+    place = tmp_path / "project"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("PWD", str(place))
+    place.rmdir()
+    place.mkdir()
+    (place / "test_cart.py").touch()
+    task = Task(fleet="f", test_class="test_cart:CartMachine", seconds=1.0, path=(), ordeal="0.0")
+    assert on_ray.run_member(task.to_json(), 0, 1, f"dir://{tmp_path}/store") == 2
+    assert Path.cwd() == place
