@@ -131,9 +131,7 @@ def _note_what_was_odd(targets: Sequence[Target], totals: Totals, gaps: Gaps) ->
             lost = f"{tally.rejected} of {tally.runs} runs were rejected by assume() or a filter"
             advice = "draw what the rules accept"
         else:
-            lost = (
-                f"{tally.overrun} of {tally.runs} runs needed more data for arguments than the 8 KiB of Hypothesis"
-            )
+            lost = f"{tally.overrun} of {tally.runs} runs needed more data for arguments than the 8 KiB of Hypothesis"
             advice = "draw smaller collections and texts"
         tally.note(f"{lost}: most of the work is lost, so {advice}.")
     if targets and not totals.edges:

@@ -1,4 +1,7 @@
-"""What every launcher runs somewhere: the member of a fleet that the environment describes."""
+"""What every launcher runs somewhere: the member of a fleet that the environment describes.
+
+The address of the store, which may hold a password, is in the environment too, or is the first line of stdin.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from ordeal.errors import WRONG_USE
 
 def main() -> int:
     """Run the member; return 0 when it is done, 2 for wrong use, 3 when it was lost."""
-    task, store = os.environ.get(TASK_VARIABLE), os.environ.get(STORE_VARIABLE)
+    task = os.environ.get(TASK_VARIABLE)
+    store = os.environ.get(STORE_VARIABLE) or (task and sys.stdin.readline().strip())
     if not task or not store:
         missing = STORE_VARIABLE if task else TASK_VARIABLE
         terminal.say_error(f"{missing} is not set", "`ordeal explore --on ...` starts members")

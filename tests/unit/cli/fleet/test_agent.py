@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from ordeal.cli.fleet.agent import main
@@ -14,5 +16,6 @@ def test_what_is_missing_is_named(
     monkeypatch.delenv("ORDEAL_STORE", raising=False)
     monkeypatch.delenv("ORDEAL_FLEET_TASK", raising=False)
     monkeypatch.setenv(given, "x")
+    monkeypatch.setattr("sys.stdin", io.StringIO())
     assert main() == 2
     assert "is not set" in capsys.readouterr().err

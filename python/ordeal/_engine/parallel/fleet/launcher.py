@@ -94,21 +94,24 @@ class LocalLauncher(Launcher):
 
     def start(self, task: Task, number: int, attempt: int) -> None:
         environment = {
-            **os.environ,
-            STORE_VARIABLE: self._store,
+            **{name: value for name, value in os.environ.items() if name != STORE_VARIABLE},
             TASK_VARIABLE: task.to_json(),
             "ORDEAL_FLEET_MEMBER": str(number),
             "ORDEAL_FLEET_ATTEMPT": str(attempt),
         }
         # A session of its own: Ctrl-C at the terminal is for the launcher, which then stops or leaves them.
-        self._members[number] = subprocess.Popen(
+        member = self._members[number] = subprocess.Popen(
             [sys.executable, "-m", AGENT_MODULE],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
             env=environment,
         )
+        assert member.stdin is not None
+        # The address may hold a password, and others who list processes may see what is in their environment.
+        with contextlib.suppress(BrokenPipeError), member.stdin as stdin:
+            stdin.write(f"{self._store}\n".encode())
 
     def running(self) -> set[int]:
         return {number for number, member in self._members.items() if member.poll() is None}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+import pytest
 
 from ordeal._engine.parallel.fleet.launcher import LocalLauncher
 from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
@@ -18,3 +21,17 @@ def test_close_leaves_nothing_running(tmp_path: Path) -> None:
     assert launcher.running() == {0}
     launcher.close(leave=False)
     assert launcher.running() == set()
+
+
+def test_what_is_in_the_environment_of_a_member_is_no_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ORDEAL_STORE", "redis://:sesame@127.0.0.1:1/0")
+    task = Task(fleet="f", test_class="no_such_module:A", seconds=60.0, path=(str(tmp_path),))
+    store = os.environ["ORDEAL_STORE"]
+    launcher = LocalLauncher(FleetPlan(task=task, on="local:1", members=1, store=store, options=FleetConfig()))
+    launcher.start(task, 0, 1)
+    member = launcher._members[0]
+    told = Path(f"/proc/{member.pid}/environ").read_bytes() + Path(f"/proc/{member.pid}/cmdline").read_bytes()
+    # It was told where the store is all the same, and that nobody is there is wrong use.
+    assert member.wait(timeout=60) == 2
+    assert b"ORDEAL_FLEET_TASK" in told
+    assert b"sesame" not in told
