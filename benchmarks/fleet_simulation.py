@@ -62,6 +62,8 @@ SAMPLE = 100
 CONNECTIONS = 2
 #: How long the record of a launcher is.
 LAUNCHER_BYTES = 250
+#: How long a server waits between two round trips, of some hundred members.
+PAUSE_SECONDS = 1e-3
 #: How far the simulation may be from real members.
 WITHIN = 0.2
 HEADER = [
@@ -105,6 +107,7 @@ class Server:
     shards: dict[ShardName, bytearray] = field(default_factory=dict)
     states: dict[ShardName, ShardState] = field(default_factory=dict)
     base_data: dict[ShardName, bytes] = field(default_factory=dict)
+    trips: int = 0
     commands: int = 0
     bytes: float = 0.0
     busy: float = 0.0
@@ -118,6 +121,7 @@ class Server:
         answered += ANSWER_BYTES * commands
         cost = self.costs.trip + (commands - 1) * self.costs.each + fields * self.costs.field
         cost += (sent + answered) * self.costs.byte
+        self.trips += 1
         self.commands += commands
         self.bytes += sent + answered
         self.busy += cost
@@ -129,7 +133,7 @@ class Server:
         return at + 2 * ONE_WAY_SECONDS + waits + cost + carries
 
     def reset(self) -> None:
-        self.commands, self.bytes, self.busy = 0, 0.0, 0.0
+        self.trips, self.commands, self.bytes, self.busy = 0, 0, 0.0, 0.0
 
     def share(self, seconds: float, connections: int) -> float:
         """How much of its processor it took, on average."""
@@ -339,13 +343,16 @@ def simulated(members: int, real: int, seconds: float, costs: Costs, load: Load,
     return fleet
 
 
-def costs(url: str) -> Costs:
-    """What a server takes, by its own account."""
+def costs(url: str, pause: float = PAUSE_SECONDS) -> Costs:
+    """What a server takes, by its own account, where it waits for ``pause`` between two round trips.
+
+    The longer it waits, the more of its memory others have taken the place of in the caches, and the more a trip takes.
+    """
     client = redis.Redis.from_url(url)
     client.set("costs", bytes(2**20))
     client.hset("fields", mapping={f"member-{number:06}": bytes(600) for number in range(1000)})
 
-    def spent(times: int, ask: Callable[[Any], object], pause: float = 0.0) -> float:
+    def spent(times: int, ask: Callable[[Any], object]) -> float:
         before = client.info("cpu")
         for _ in range(times):
             pipeline = client.pipeline(transaction=False)
@@ -355,11 +362,10 @@ def costs(url: str) -> Costs:
         after = client.info("cpu")
         return sum(float(after[name] - before[name]) for name in ("used_cpu_user", "used_cpu_sys")) / times
 
-    # A server that waits between two of them, as it does for members, takes longer than a busy one.
-    small = spent(2_000, lambda pipeline: pipeline.getrange("costs", 0, SLOT_BYTES - 1), pause=0.001)
-    many = spent(500, lambda pipeline: [pipeline.getrange("costs", 0, SLOT_BYTES - 1) for _ in range(101)], pause=0.001)
-    byte = max(0.0, spent(500, lambda pipeline: pipeline.getrange("costs", 0, -1), pause=0.001) - small) / 2**20
-    fields = spent(300, lambda pipeline: pipeline.hgetall("fields"), pause=0.001) - small - 620_000 * byte
+    small = spent(2_000, lambda pipeline: pipeline.getrange("costs", 0, SLOT_BYTES - 1))
+    many = spent(500, lambda pipeline: [pipeline.getrange("costs", 0, SLOT_BYTES - 1) for _ in range(101)])
+    byte = max(0.0, spent(500, lambda pipeline: pipeline.getrange("costs", 0, -1)) - small) / 2**20
+    fields = spent(300, lambda pipeline: pipeline.hgetall("fields")) - small - 620_000 * byte
     each_field = max(0.0, fields / 1000)
     # A round trip has bytes of its own, which are counted with all others.
     idle, connection = idle_costs(client, url)
@@ -487,6 +493,22 @@ def told_so_far(url: str, environment: Mapping[str, str]) -> Told:
     return Told(len(found), sum(map(len, found)), len(entries), sum(len(each.edges) for each in entries), members)
 
 
+def load_of(before: Told, after: Told, seconds: float) -> Load:
+    """What real members did between two looks."""
+    runs = sum(each["runs"] for each in after.members) - sum(each["runs"] for each in before.members)
+    new, new_bytes = after.records - before.records, after.record_bytes - before.record_bytes
+    edges = (after.edges - before.edges) / max(1, after.entries - before.entries)
+    return Load(
+        runs_per_second=runs / seconds / CHECKED,
+        new_per_second=new / seconds,
+        edges=max(1, round(edges)),
+        # The frame, and what else is in a record, come on top of the tape.
+        tape_bytes=max(16, new_bytes / max(1, new) - 8 * edges - 12),
+        corpus=before.entries,
+        record_bytes=sum(len(json.dumps(each)) for each in after.members) / CHECKED,
+    )
+
+
 def check(options: argparse.Namespace, url: str, folder: Path) -> bool:
     """Whether the simulation of a fleet asks as much of a server as the fleet does, within a fifth."""
     for name, text in (("branches.py", TARGET), ("test_slow.py", SLOW), ("ordeal.toml", SETTINGS)):
@@ -514,28 +536,20 @@ def check(options: argparse.Namespace, url: str, folder: Path) -> bool:
         time.sleep(options.seconds)
         ended = asked_so_far(client)
         after = told_so_far(url, environment)
-        # What a processor with so much else to do takes for each.
+        seconds = ended[0] - started[0]
+        load = load_of(before, after, seconds)
+        # How often it is asked, and what this processor, with so much else to do, takes for each time.
+        asked = simulated(CHECKED, CHECKED, seconds, Costs(*6 * [0.0]), load, from_second=15).server.trips
         (folder / "other").mkdir()
         with redis_server(folder / "other") as idle:
-            measured = costs(idle)
+            measured = costs(idle, pause=seconds / asked)
     finally:
         subprocess.run([sys.executable, "-m", "ordeal", "fleet", "stop"], env=environment, check=False)
         fleet.wait()
-    seconds, commands, size, cpu, looks, polls = (late - early for late, early in zip(ended, started, strict=True))
-    runs = sum(each["runs"] for each in after.members) - sum(each["runs"] for each in before.members)
-    new, new_bytes = after.records - before.records, after.record_bytes - before.record_bytes
-    edges = (after.edges - before.edges) / max(1, after.entries - before.entries)
-    load = Load(
-        runs_per_second=runs / seconds / CHECKED,
-        new_per_second=new / seconds,
-        edges=max(1, round(edges)),
-        # The frame, and what else is in a record, come on top of the tape.
-        tape_bytes=max(16, new_bytes / max(1, new) - 8 * edges - 12),
-        corpus=before.entries,
-        record_bytes=sum(len(json.dumps(each)) for each in after.members) / CHECKED,
-    )
-    print(f"{CHECKED} members made {runs / seconds:.0f} runs a second and {load.new_per_second:.1f} records, of")
-    print(f"{new_bytes / max(1, new):.0f} bytes and {load.edges} edges; there were {before.records:,} at first.\n")
+    _, commands, size, cpu, looks, polls = (late - early for late, early in zip(ended, started, strict=True))
+    print(f"{CHECKED} members made {CHECKED * load.runs_per_second:.0f} runs a second and {load.new_per_second:.1f}")
+    print(f"records, each of {load.edges} edges; there were {before.records:,} at first. The server was asked")
+    print(f"{asked / seconds:.0f} times a second, and a round trip cost it {1e6 * measured.trip:.1f} µs.\n")
     model = simulated(CHECKED, CHECKED, seconds, measured, load, from_second=15)
     server = model.server
     home = 1 / LOOK_SECONDS
