@@ -161,6 +161,11 @@ build/clusters-venv/stamp: pyproject.toml tools/docs-environment $(VENV)/stamp-e
 	@tools/run-timed "environment of the clusters" tools/docs-environment build/clusters-venv $(VENV) ray dask redis
 	@touch $@
 
+# Another Python, on which members cannot run.
+build/clusters-venv-3.12/stamp: build/clusters-venv/stamp
+	@tools/run-timed "clusters of Python 3.12" tools/other-clusters build/clusters-venv-3.12 build/clusters-venv 3.12
+	@touch $@
+
 build/kubernetes/kubectl: tools/kubernetes
 	@tools/run-timed "programs of Kubernetes" tools/kubernetes build/kubernetes
 
@@ -257,6 +262,7 @@ test-nightly: build
 # Members start as `python -m ordeal` of this environment, which has the build of the other one.
 test-clusters: build build/clusters-venv/stamp
 	@if command -v go >/dev/null; then $(MAKE) build/kubernetes/kubectl; fi
+	@if tools/find-python 3.12 >/dev/null; then $(MAKE) build/clusters-venv-3.12/stamp; fi
 	@build/clusters-venv/bin/python -m pytest --quiet -m nightly tests/clusters
 
 # Two minor versions of Ray before the newest, with which all tests of clusters run.

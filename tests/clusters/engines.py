@@ -96,12 +96,20 @@ class Cluster:
 
 @contextlib.contextmanager
 def running(
-    kind: str, folder: Path, *, nodes: int = 2, processors: int = PROCESSORS, python: str = sys.executable
+    kind: str,
+    folder: Path,
+    *,
+    nodes: int = 2,
+    processors: int = PROCESSORS,
+    python: str = sys.executable,
+    path: str = "",
 ) -> Iterator[Cluster]:
-    """Start a cluster of ``python`` in ``folder``, whose path must be short, and end it."""
+    """Start a cluster of ``python`` in ``folder``, whose path must be short, and end it. ``path`` is its PYTHONPATH."""
     folder.mkdir(parents=True, exist_ok=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     environment["RAY_USAGE_STATS_ENABLED"] = "0"
+    if path:
+        environment["PYTHONPATH"] = path
     address, commands = (_ray if kind == "ray" else _dask)(python, folder, processors)
     cluster = Cluster(kind, address, commands, environment, folder / "log")
     try:

@@ -47,6 +47,7 @@ from ordeal.cli.folders import traces_folders
 from ordeal.cli.progress import Watchers, progress_view
 from ordeal.config import ExplorerConfig, OrdealConfig, TestConfig, load_config_for, override
 from ordeal.config.arguments import given_arguments, options_of_entry
+from ordeal.config.fleet_options import FleetConfig
 from ordeal.config.options import ANY_ORDER, ExplorationOptions, ExploreFlags, options_of, values_of
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError
 from ordeal.explore import Explorer
@@ -68,6 +69,7 @@ def run(given: Mapping[str, Any]) -> int:
     config = dataclasses.replace(config, report=dataclasses.replace(report, formats=formats))
     options = _effective(config, given, own)
     _refuse_flags(own, config, options, given["workers"])
+    _refuse_fleet_flags(given, options)
     _check_entries(config, options)
     if own.watch:
         watching = importlib.import_module("ordeal.cli.watch.explore")
@@ -149,6 +151,15 @@ def _refuse_flags(
         if path is not None and len(config.tests) != 1:
             message = f"`{option}` names one file, and {flags.config} has {len(config.tests)} [[tests]]"
             raise ConfigError(message, hint="keep each class that is resumed in a settings file of its own, see `-c`")
+
+
+def _refuse_fleet_flags(given: Mapping[str, object], options: ExplorationOptions) -> None:
+    for name, option in options_of(FleetConfig).items():
+        # A store is also shared by commands that people start themselves.
+        if options.on is None and name != "store" and given[name] not in (None, ()):
+            assert option.flag is not None
+            message = f"`{option.flag.name}` is for a fleet, and nothing says where its members run"
+            raise ConfigError(message, hint="add `--on`, for example `--on local:4`, or drop it")
 
 
 def _check_entries(config: OrdealConfig, options: ExplorationOptions) -> None:

@@ -58,10 +58,11 @@ def _enter_again() -> None:
         time.sleep(0.1)
 
 
-def last_line(error: BaseException) -> str:
-    """Return the end of an error that holds the traceback of another machine: what was wrong there."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return one_line(lines[-1], limit=300)
+def what_was_wrong(error: BaseException) -> str:
+    """Return what an error says, in one line: the end of one that holds the traceback of another machine."""
+    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
+    is_traceback = any(line.startswith("Traceback (most recent call last)") for line in lines)
+    return one_line(lines[-1] if is_traceback else " ".join(lines), limit=300)
 
 
 def _is_greeting(data: bytes) -> bool:
@@ -97,7 +98,7 @@ class RayLauncher(Launcher):
         except Exception as error:
             # Ray raises errors of many types, also for another version of Python or Ray.
             raise FleetError(
-                f"the Ray cluster at {self._host}:{self._port} cannot be used: {last_line(error)}",
+                f"the Ray cluster at {self._host}:{self._port} cannot be used: {what_was_wrong(error)}",
                 hint="use the same versions of Python and Ray here and there, and see that the head is not overloaded",
             ) from error
 
@@ -141,7 +142,7 @@ class RayLauncher(Launcher):
             try:
                 self._ray.get(reference, timeout=1.0)
             except Exception as error:  # noqa: BLE001, such libraries raise errors of many types
-                self.trouble = last_line(error)
+                self.trouble = what_was_wrong(error)
 
     def _while_away(self) -> set[int]:
         """Connect again to a head that was restarted: it knows nothing of its former members."""

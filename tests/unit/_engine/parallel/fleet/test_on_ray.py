@@ -51,3 +51,18 @@ def test_a_folder_that_was_unpacked_anew_is_entered_again(tmp_path: Path, monkey
     task = Task(fleet="f", test_class="test_cart:CartMachine", seconds=1.0, path=(), ordeal="0.0")
     assert on_ray.run_member(task.to_json(), 0, 1, f"dir://{tmp_path}/store") == 2
     assert Path.cwd() == place
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ray::run()\nTraceback (most recent call last):\n  File ...\nKeyError: 'a'\n", "KeyError: 'a'"),
+        ("Version mismatch: it has\n    Python: 3.12.1\nand this has\n    Python: 3.13.0\n", "Python: 3.12.1"),
+        ("", "RuntimeError"),
+    ],
+)
+def test_what_was_wrong_is_said_in_a_line(text: str, said: str) -> None:
+    told = on_ray.what_was_wrong(RuntimeError(text))
+    assert said in told
+    assert "\n" not in told
+    assert "Traceback" not in told
