@@ -61,13 +61,16 @@ tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files))
 # What starts with this line, wherever it lies.
 shell_scripts := $(shell grep -l -d skip '^\#!/bin/bash' tools/* .ci/run)
 
-.PHONY: demo test check nightly build lint format bench bench-full probes docs soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations accessibility wheels
+.PHONY: core demo test check nightly build lint format bench bench-full probes docs soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations accessibility wheels
 .PHONY: test-core test-python test-nightly test-clusters test-ray test-hypothesis test-pythons
 .PHONY: checks check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
 
 build: $(VENV)/stamp-build
 
-demo: build
+# The environment waits for the network while the core compiles.
+demo:
+	@$(MAKE) --jobs=2 $(VENV)/stamp-environment core
+	@$(MAKE) build
 	@tools/demo
 
 # The environment waits for the network while the core's tests compile.
@@ -184,7 +187,7 @@ FORCE:
 
 $(VENV)/stamp-build: build/python-files $(VENV)/stamp-environment build/core/build.ninja pyproject.toml README.md $(extension_inputs)
 	@echo "building ordeal" >&2
-	@tools/run-timed "build of the core" ninja --quiet -C build/core core
+	@$(MAKE) core
 	@tools/run-timed "build" python -m pip install --quiet --no-deps --no-build-isolation --editable . \
 	  --config-settings=build-dir=build/extension --config-settings=cmake.define.ORDEAL_CORE=$(CURDIR)/build/core/libcore.a
 	@python -m compileall -q python
@@ -194,6 +197,9 @@ configure = cmake -S . -GNinja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-Og \
   -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python -Dpybind11_DIR="$$(python -m pybind11 --cmakedir)"
 
 # The core, which the extension and the core's tests share.
+core: build/core/build.ninja
+	@tools/run-timed "build of the core" ninja --quiet -C build/core core
+
 build/core/build.ninja: CMakeLists.txt build/stamp-build-packages
 	@tools/run-checked "set-up of the core" cmake -S . -B build/core -GNinja -DORDEAL_MODULE=OFF
 	@touch $@

@@ -1,9 +1,9 @@
-"""What a search loses while every format of `--report` is asked for: runs with and without, in turns.
+"""What a search loses while every format of `--report` is asked for: runs with and without, side by side.
 
 usage: python benchmarks/report_cost.py [--pairs N] [--runs N]
 
-By processor time until the search of the class is over. What the reports take then is not the search's, and printed
-from one run that is left to its end.
+Both of a pair run at the same time, so that other programs slow both. By processor time until the search is over.
+What the reports take then is not the search's, and printed from one run that is left to its end.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ordeal.config.options import FORMATS
@@ -34,23 +37,37 @@ def started(folder: Path, runs: int, more: Sequence[str]) -> subprocess.Popen[by
     )
 
 
-def search(folder: Path, runs: int, more: Sequence[str] = ()) -> float:
-    """Explore, and return the runs per second of processor time, which other programs do not take away."""
-    known = set(folder.glob(".ordeal/runs/*"))
-    with started(folder, runs, more) as process:
-        seconds = 0.0
-        while process.poll() is None:
-            seconds = processor_seconds(process.pid) or seconds
-            if done := made(folder, known):
-                os.killpg(process.pid, 9)
-                return done / seconds
+def pair(folder: Path, runs: int, wanted: Sequence[Sequence[str]]) -> list[float]:
+    """Explore side by side, each in a copy of the shop; return the runs per second of processor time of each."""
+    places = [folder / str(number) for number, _ in enumerate(wanted)]
+    for place in places:
+        shutil.copytree(EXAMPLE, place, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+    processes = [started(place, runs, more) for place, more in zip(places, wanted, strict=True)]
+    rates = [0.0] * len(places)
+    seconds = [0.0] * len(places)
+    try:
+        while not all(rates):
+            for number, process in enumerate(processes):
+                if rates[number]:
+                    continue
+                if process.poll() is not None:
+                    raise RuntimeError(f"the search ended with {process.returncode}")
+                seconds[number] = processor_seconds(process.pid) or seconds[number]
+                if done := made(places[number]):
+                    rates[number] = done / seconds[number]
+                    os.killpg(process.pid, signal.SIGKILL)
             time.sleep(0.01)
-    raise RuntimeError(f"the search ended with {process.returncode}")
+    finally:
+        for process in processes:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return rates
 
 
-def made(folder: Path, known: set[Path]) -> int:
-    """Return how many runs a search made that is over, 0 until then."""
-    for run in set(folder.glob(".ordeal/runs/2*")) - known:
+def made(folder: Path) -> int:
+    """Return how many runs the search in a folder made that is over, 0 until then."""
+    for run in folder.glob(".ordeal/runs/2*"):
         for line in Path(run, "events.ndjson").read_bytes().split(b"\n"):
             if b'"class_done"' in line:
                 return int(json.loads(line)["runs"])
@@ -71,19 +88,20 @@ def processor_seconds(pid: int) -> float:
 def main() -> int:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=7)
-    parser.add_argument("--runs", type=int, default=4_000)
+    parser.add_argument("--pairs", type=int, default=12)
+    parser.add_argument("--runs", type=int, default=1_000)
     given = parser.parse_args()
     ratios = []
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary) / "shop"
-        subprocess.run(["cp", "-r", str(EXAMPLE), str(folder)], check=True)
         for number in range(given.pairs):
-            rates = {bool(more): search(folder, given.runs, more) for more in ((ALL, ()) if number % 2 else ((), ALL))}
-            ratios.append(rates[True] / rates[False])
-        known, began = set(folder.glob(".ordeal/runs/*")), time.monotonic()
-        with started(folder, given.runs, ALL) as process:
-            while not made(folder, known) and process.poll() is None:
+            wanted = (ALL, ()) if number % 2 else ((), ALL)
+            one, other = pair(Path(temporary, str(number)), given.runs, wanted)
+            ratios.append(one / other if number % 2 else other / one)
+        place = Path(temporary, "last")
+        shutil.copytree(EXAMPLE, place, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+        began = time.monotonic()
+        with started(place, given.runs, ALL) as process:
+            while not made(place) and process.poll() is None:
                 time.sleep(0.01)
             searched = time.monotonic()
         took = time.monotonic() - searched

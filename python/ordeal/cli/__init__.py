@@ -63,8 +63,21 @@ class _Commands(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
 
+def _show_version(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
+    if asked and not context.resilient_parsing:
+        terminal.write(f"ordeal {version()}\n")
+        context.exit()
+
+
 @click.group(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(version=version(), prog_name="ordeal", message="%(prog)s %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    help="Show the version and exit.",
+    callback=_show_version,
+)
 @click.pass_context
 def _ordeal(ctx: click.Context) -> None:
     """Find bugs that need a particular sequence of calls and faults."""
