@@ -165,12 +165,13 @@ def dashboard(**given: Any) -> int:
 
 @click.command(
     name="doctor",
-    epilog="Exit code: 0, 1 for a warning with --strict, 2 for an error or wrong use.",
+    epilog="Exit code: 0, 1 for a warning with --strict or --fail-on, 2 for an error or wrong use.",
     **_SETTINGS,
 )
 @click.argument("classes", nargs=-1, metavar="[CLASS]...")
 @click.option("-c", "--config", metavar="PATH", type=click.Path(), help=f"Settings file [default: {DEFAULT_PATH}]")
 @click.option("--strict", is_flag=True, help="End with 1 for a warning, too")
+@click.option("--fail-on", metavar="CHECKS", multiple=True, help="End with 1 for a warning of these checks")
 @click.option("--json", is_flag=True, help="Print all checks as JSON")
 @click.option("-v", "--verbose", is_flag=True, help="Show the checks that passed")
 def doctor(**given: Any) -> int:

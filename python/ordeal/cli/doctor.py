@@ -12,13 +12,14 @@ from ordeal._engine.doctor.checks import Check
 from ordeal._engine.doctor.running import examine
 from ordeal._engine.formatting import counted
 from ordeal.cli import terminal
-from ordeal.config import load_config_for
+from ordeal.config import load_config_for, override
 from ordeal.errors import WRONG_USE
 
 
 def run(given: Mapping[str, Any]) -> int:
-    """Examine the classes. Return the exit code: 0, 1 for a warning with ``strict``, 2 for an error."""
+    """Examine the classes. Return the exit code: 0, 1 for a warning that fails, 2 for an error."""
     config = load_config_for(given["classes"], given["config"])
+    fail_on = {*config.health.fail_on, *override(config.health, given).fail_on}
     checks: list[Check] = []
     subject = None
     for check in examine(config, Path.cwd()):
@@ -40,7 +41,9 @@ def run(given: Mapping[str, Any]) -> int:
         terminal.write(f"{counted(passed, 'check')} passed" + (f", {bad} did not\n" if bad else "\n"))
     if "error" in worst:
         return WRONG_USE
-    return 1 if given["strict"] and not ok else 0
+    named = {check.name for check in checks if check.status == "warning"}
+    strict = given["strict"] or "all" in fail_on
+    return 1 if (strict and not ok) or named & fail_on else 0
 
 
 def _shown(check: Check) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from ordeal._engine.doctor.explored import unhealthy
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import MachineFactory, check_factory
 from ordeal._engine.formatting import one_line
@@ -66,7 +67,9 @@ def run(given: Mapping[str, Any]) -> int:
     if own.order == "any":
         config = dataclasses.replace(config, tests=tuple(map(_in_any_order, config.tests)))
     formats = tuple(dict.fromkeys((*config.report.formats, *report.formats)))
-    config = dataclasses.replace(config, report=dataclasses.replace(report, formats=formats))
+    fail_on = (*config.health.fail_on, *override(config.health, given).fail_on)
+    health = dataclasses.replace(config.health, fail_on=tuple(dict.fromkeys(fail_on)))
+    config = dataclasses.replace(config, report=dataclasses.replace(report, formats=formats), health=health)
     options = _effective(config, given, own)
     _refuse_flags(own, config, options, given["workers"])
     _refuse_fleet_flags(given, options)
@@ -212,6 +215,7 @@ class _Session:
         self._saved: set[Path] = set()
         self._unexplored = 0
         self._unwritten = 0
+        self._unhealthy = 0
         self._interrupted = False
         self._run_writer = RunWriter(keep=config.report.keep_runs)
 
@@ -286,7 +290,7 @@ class _Session:
             return FOUND if found else INTERRUPTED
         if self._unexplored:
             return WRONG_USE
-        if found:
+        if found or self._unhealthy:
             return FOUND
         return WRONG_USE if self._unwritten else 0
 
@@ -306,6 +310,7 @@ class _Session:
             self._report_seeds(result)
             self._report_state(result)
             self._tell_of_inconclusive(result)
+            self._tell_of_health(result)
             self._interrupted = result.stopped_reason == "interrupted"
 
     def _tell_of_inconclusive(self, result: ExplorationResult) -> None:
@@ -313,6 +318,13 @@ class _Session:
         if result.inconclusive is not None and not result.failures:
             terminal.say_error(f"{result.test_class}: {result.inconclusive.reason}", result.inconclusive.hint)
             self._unexplored += 1
+
+    def _tell_of_health(self, result: ExplorationResult) -> None:
+        """Count the warnings at which the search is to fail."""
+        wanted = self._config.health.fail_on
+        for check in unhealthy(result, wanted) if wanted else ():
+            terminal.say_error(f"{result.test_class}: {check.message}", check.hint)
+            self._unhealthy += 1
 
     def _save_properties(self, result: ExplorationResult) -> None:
         """Save what was reached, for `ordeal catalog`."""

@@ -15,6 +15,7 @@ from ordeal.config.options import (
     ExplorationOptions,
     ExploreFlags,
     ExplorerConfig,
+    HealthConfig,
     ReportConfig,
     TestConfig,
     arguments_of,
@@ -23,7 +24,7 @@ from ordeal.config.options import (
 )
 
 
-def override[Table: (ExplorerConfig, ExplorationOptions, ExploreFlags, BenchmarkConfig, ReportConfig)](
+def override[Table: (ExplorerConfig, ExplorationOptions, ExploreFlags, BenchmarkConfig, ReportConfig, HealthConfig)](
     config: Table, options: Mapping[str, object]
 ) -> Table:
     """Return ``config`` with the values of command line options, by name; ``None`` means not given.

@@ -331,10 +331,39 @@ class ReportConfig:
     keep_runs: int = field(default=20, metadata=Option(integer(0, 10_000, example=20)).metadata)
 
 
+#: What `ordeal doctor` calls its checks of a machine. A search itself sees the first five.
+HEALTH = (
+    "target modules",
+    "rules",
+    "faults",
+    "properties",
+    "stability",
+    "swallowed exceptions",
+    "invariants",
+    "copies",
+    "speed",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthConfig:
+    """The section ``[health]``: the warnings of ``ordeal doctor`` at which it, and a search, ends with 1."""
+
+    fail_on: tuple[str, ...] = field(
+        default=(),
+        metadata=Option(
+            some_of(*HEALTH, "all", example="rules"),
+            "none",
+            flag=Flag("--fail-on", "CHECKS", f"End with 1 at a warning: all, {', '.join(HEALTH)}", repeats=True),
+        ).metadata,
+    )
+
+
 SECTIONS: dict[str, type] = {
     "explorer": ExplorerConfig,
     "tests": TestConfig,
     "report": ReportConfig,
+    "health": HealthConfig,
     "fleet": FleetConfig,
     "mutations": MutationsConfig,
 }
@@ -481,7 +510,7 @@ class BenchmarkConfig:
 
 #: The tables that declare the flags of each command.
 _TABLES: dict[str, tuple[type, ...]] = {
-    "explore": (ReportConfig, ExplorationOptions, ExploreFlags),
+    "explore": (ReportConfig, HealthConfig, ExplorationOptions, ExploreFlags),
     "benchmark": (ExplorationOptions, BenchmarkConfig, BenchmarkFlags),
 }
 #: The flags of each command, in the groups and in the order of its help.
@@ -492,7 +521,7 @@ _FLAGS = {
         "Seeds": "known no_seeds prune_fixed_seeds watch",
         "State": "save_state_to resume_from store",
         "Fleet": "on members image job_options on_interrupt project fleet_name dry_run",
-        "Output": "verbose progress dashboard all generate_tests formats report_dir json",
+        "Output": "verbose progress dashboard all generate_tests formats report_dir json fail_on",
     },
     "benchmark": {"Trials": "config max_workers time metric repeat seed", "Output": "simulate csv json"},
 }

@@ -18,6 +18,7 @@ from ordeal.config.options import (
     DEFAULT_PATH,
     SECTIONS,
     ExplorerConfig,
+    HealthConfig,
     ReportConfig,
     TestConfig,
     keys_of,
@@ -40,6 +41,7 @@ class OrdealConfig:
     explorer: ExplorerConfig
     tests: tuple[TestConfig, ...]
     report: ReportConfig
+    health: HealthConfig = field(default_factory=HealthConfig)
     fleet: FleetConfig = field(default_factory=FleetConfig)
     mutations: MutationsConfig = field(default_factory=MutationsConfig)
 
@@ -57,6 +59,7 @@ def load_config(path: str | Path = DEFAULT_PATH, *, needs_tests: bool = True) ->
         explorer=_section(ExplorerConfig, _table(document, "explorer", source), "explorer", source),
         tests=_tests(document, source, needed=needs_tests),
         report=_section(ReportConfig, _table(document, "report", source), "report", source),
+        health=_section(HealthConfig, _table(document, "health", source), "health", source),
         fleet=_section(FleetConfig, _table(document, "fleet", source), "fleet", source),
         mutations=_section(MutationsConfig, _table(document, "mutations", source), "mutations", source),
     )

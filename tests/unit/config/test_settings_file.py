@@ -281,7 +281,7 @@ def test_value_of_explorer_that_cannot_be_used(line: str, shown: str, expected: 
         (
             f"[scan]\n{TESTS}",
             "unknown section [scan] in ordeal.toml",
-            "valid sections: explorer, tests, report, fleet, mutations",
+            "valid sections: explorer, tests, report, health, fleet, mutations",
         ),
         (
             f"max_time = 3\n{TESTS}",

@@ -57,9 +57,9 @@ def checks_of(examined: Examined) -> Iterator[Check]:
     yield from _or_ok("target modules", _targets(result))
     yield from _or_ok("rules", _rules(examined["rules"], runs))
     yield from _or_ok("swallowed exceptions", _swallowed(examined["rules"], runs))
-    yield from _or_ok("faults", _faults(result["faults"], runs))
+    yield from _or_ok("faults", faults_without_calls(result["faults"], runs))
     yield from _or_ok("invariants", _invariants(examined["invariants"], examined["rules"]))
-    yield from _or_ok("properties", _properties(result["properties"]))
+    yield from _or_ok("properties", properties_never_reached(result["properties"]))
     yield from _or_ok("copies", _copies(result, examined["copies"]))
     yield _speed(examined)
 
@@ -125,7 +125,8 @@ def _swallowed(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Check]
                 yield Check("swallowed exceptions", "warning", message, "catch only what the program may answer")
 
 
-def _faults(faults: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Check]:
+def faults_without_calls(faults: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Check]:
+    """Yield the faults that were on in many runs while nobody called their target."""
     for fault in faults if runs >= RUNS_LONG else ():
         if fault["runs"] >= _NAMED_MAX and not fault["calls"]:
             message = (
@@ -146,7 +147,8 @@ def _invariants(invariants: Sequence[Mapping[str, Any]], rules: Sequence[Mapping
             yield Check("invariants", "warning", message, "no rule changes the attributes of the machine")
 
 
-def _properties(properties: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
+def properties_never_reached(properties: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
+    """Yield what should happen at some time, and never did."""
     for each in properties:
         kind, name = each.get("type", each.get("kind", "")), one_line(str(each.get("name", "")))
         if kind in ("sometimes", "reachable") and each.get("status") == "FAIL":

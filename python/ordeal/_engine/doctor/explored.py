@@ -1,0 +1,34 @@
+"""What an exploration shows of the health of its machine, by the names that the doctor has for it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import asdict
+
+from ordeal._engine.doctor.checks import RUNS_LONG, Check, faults_without_calls, properties_never_reached
+from ordeal._engine.formatting import counted
+from ordeal._engine.properties.text import json_properties
+from ordeal.result import ExplorationResult
+from ordeal.result.exploration import blind_lines
+from ordeal.result.rule_uses import unused_remark
+
+
+def unhealthy(result: ExplorationResult, wanted: Collection[str]) -> list[Check]:
+    """Return the warnings about a class whose names are ``wanted``, or all of them."""
+    return [check for check in _warnings(result) if "all" in wanted or check.name in wanted]
+
+
+def _warnings(result: ExplorationResult) -> Iterator[Check]:
+    runs = result.total_runs
+    for line in blind_lines(result):
+        what, _, hint = line.partition(". ")
+        yield Check("target modules", "warning", what, hint)
+    if remark := unused_remark(result.rules, runs):
+        what, _, hint = remark.partition(": ")
+        yield Check("rules", "warning", what, hint)
+    yield from faults_without_calls([asdict(use) for use in result.faults], runs)
+    if runs >= RUNS_LONG:
+        yield from properties_never_reached(json_properties(result.properties))
+    if result.unconfirmed:
+        what = f"{counted(result.unconfirmed, 'failure')} did not fail again from a fresh machine"
+        yield Check("stability", "warning", what, "`ordeal doctor` says what differs when the same seed runs again")
