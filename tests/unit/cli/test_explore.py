@@ -302,14 +302,6 @@ class TestOptions:
                 "`--no-seeds` and `--prune-fixed-seeds` contradict each other",
                 "drop one of them: seeds that are not replayed cannot be pruned",
             ),
-            *(
-                (
-                    [option, value],
-                    f"`{option}` is for a fleet, and nothing says where its members run",
-                    "add `--on`, for example `--on local:4`, or drop it",
-                )
-                for option, value in (("--members", "4"), ("--image", "app:1"), ("--job-option", "time=1"))
-            ),
         ],
     )
     def test_wrong_value(

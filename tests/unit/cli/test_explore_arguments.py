@@ -132,3 +132,11 @@ def test_a_class_that_the_file_lists_has_the_options_of_its_entry(run: Run, expl
 )
 def test_a_class_that_is_not_there(run: Run, arguments: list[str], message: str, hint: str) -> None:
     assert run("explore", *arguments) == (2, "", f"error: {message}\n\nhint: {hint}\n")
+
+
+@pytest.mark.parametrize(("option", "value"), [("--members", "4"), ("--image", "app:1"), ("--job-option", "time=1")])
+def test_options_of_a_fleet_need_a_fleet(run: Run, explorer: ScriptedExplorer, option: str, value: str) -> None:
+    message = f"`{option}` is for a fleet, and nothing says where its members run"
+    hint = "add `--on`, for example `--on local:4`, or drop it"
+    assert run("explore", option, value) == (2, "", f"error: {message}\n\nhint: {hint}\n")
+    assert explorer.constructed == []
