@@ -12,8 +12,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 import redis
+import yaml
 from tests.clusters import engines, guide, kubernetes, project, slurm
-from tests.clusters.watched import ORDEAL, Fleet
+from tests.clusters.watched import ORDEAL, WAIT_SECONDS, Fleet, until
 from tests.unit.samples.stores import SERVER_PLACES, free_port, running_server
 
 pytestmark = pytest.mark.nightly
@@ -67,6 +68,44 @@ def test_a_fleet_as_in_the_guide_finds_the_bug_and_tells_of_it(place: str, tmp_p
         code, said = call(["seeds", "pull"])
         assert code == 1
         assert "1 known" in said
+
+
+def test_what_tells_of_a_fleet_and_stops_it(tmp_path: Path) -> None:
+    (tmp_path / "redis").mkdir()
+    with running_server(tmp_path / "redis") as server:
+        fleet = Fleet(project.write(tmp_path / "project"), server.url, tmp_path / "state")
+
+        def start(*words: str) -> subprocess.Popen[str]:
+            return subprocess.Popen(
+                [*ORDEAL, *words], cwd=fleet.folder, env=fleet.environment, stdout=subprocess.PIPE, text=True
+            )
+
+        with fleet.start("local:2", "--max-time", "600") as launcher:
+            until(lambda: len(fleet.running()) == 2)
+            with start("fleet", "status", "--follow") as follower:
+                for word, said in (("status", "2 members running of 2"), ("logs", "No member of"), ("stop", "")):
+                    told, _ = start("fleet", word, server.url).communicate(timeout=WAIT_SECONDS)
+                    assert said in told
+                report, _ = launcher.communicate(timeout=WAIT_SECONDS)
+                followed, _ = follower.communicate(timeout=WAIT_SECONDS)
+        assert launcher.returncode == 1, report
+        assert "fleet of 2 members" in report
+        assert follower.returncode == 0
+        assert "ended" in followed
+
+
+def test_machines_that_share_a_server(tmp_path: Path, shell: Path) -> None:
+    folder = project.write(tmp_path / "project")
+    (tmp_path / "redis").mkdir()
+    (job,) = guide.blocks("GitHub Actions", "yaml")
+    steps = yaml.safe_load(job)["jobs"]["explore"]["steps"]
+    (explore,) = (step["run"] for step in steps if step.get("name") == "Explore")
+    first = " ".join(["ordeal", *guide.commands()[0]])
+    with running_server(tmp_path / "redis") as server:
+        for text in (re.sub(r"redis://\S+", server.url, first), explore):
+            limited = re.sub(r" --max-time \d+|$", f" --max-time {SECONDS}", text, count=1)
+            said = run(f"export ORDEAL_STORE={server.url}; {limited}", folder)
+            assert "1 FAILURE:" in said
 
 
 @pytest.fixture
