@@ -391,6 +391,10 @@ void StepLoop::check_invariants() {
   if (invariants_.empty()) {
     return;
   }
+  if (unchecked > 0) {
+    --unchecked;
+    return;
+  }
   const bool initializing = is_initializing();
   for (const StepInvariant& invariant : invariants_) {
     if ((initializing && !invariant.check_during_init) || !holds(invariant.preconditions, machine_)) {

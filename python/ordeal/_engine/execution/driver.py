@@ -137,6 +137,7 @@ class Driver:
     replays, as recorded; with None, not even there.
 
     Attributes:
+        unchecked: so many times in each run of the step loop, invariants are due and not asked.
         in_cpp: whether the step loop in C++ runs what it can. Observers and subclasses see each step in Python.
         isolated: whether this process only executes runs and Ctrl-C does not reach it. Then everything that the code
             under test raises is its failure, even a KeyboardInterrupt.
@@ -167,6 +168,7 @@ class Driver:
         self._due_while_initializing = tuple(i for i in definition.invariants if i.check_during_init)
         self._hashes_state = issubclass(definition.cls, ChaosTest) and overrides(definition.cls, "state_hash")
         self._native: tuple[StepLoop, RunContext] | None = None
+        self.unchecked = 0
         if routes_results(definition.cls):
             self.in_cpp = False
 
@@ -336,8 +338,9 @@ class Driver:
             run.loop = run.buggify.loop = loop
             self.watchdog.taken = loop.taken
             self._native = loop, run
-        _, run = self._native
+        loop, run = self._native
         run.renew(step_source.source, self.buggify_prob)
+        loop.unchecked = self.unchecked
         return run
 
     def _loop_steps(

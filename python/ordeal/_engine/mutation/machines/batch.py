@@ -9,7 +9,7 @@ from types import CodeType
 from typing import cast
 
 from ordeal._engine.mutation.machines.bench import Bench, State, difference
-from ordeal._engine.mutation.machines.choosing import Judging, compared
+from ordeal._engine.mutation.machines.choosing import Judging, compared, first_hit
 from ordeal._engine.mutation.machines.evidence import Difference, Finding, Kill
 from ordeal._engine.mutation.machines.traces import Kept
 from ordeal._engine.mutation.mutants import Mutant
@@ -69,7 +69,8 @@ class Batch:
         for machine, group in groupby(ordered, lambda each: each[0].machine):
             bench = self._running(machine)
             for each, hits in group:
-                kill = self._kill(bench, each, compared(each, hits, replays) if other is None and not kills else 0)
+                due = compared(each, hits, replays) if other is None and not kills else 0
+                kill = self._kill(bench, each, hits, due)
                 replays += 1
                 if kill is None:
                     if other is None and bench.differs(each.sketches):
@@ -82,8 +83,8 @@ class Batch:
                     return kills, replays, None
         return kills, replays, other
 
-    def _kill(self, bench: Bench, each: Kept, due: int) -> Kill | None:
-        kill = bench.run(each.tape, each.number, each.sketches, due)
+    def _kill(self, bench: Bench, each: Kept, hits: int, due: int) -> Kill | None:
+        kill = bench.run(each.tape, each.number, each.sketches, due, first_hit(each, hits))
         if kill is not None and kill.kind == "timeout" and not bench.is_turning:
             patient = self._patient(each.machine, PATIENCE)
             with patient.running():

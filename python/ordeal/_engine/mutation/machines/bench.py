@@ -50,6 +50,7 @@ class Bench:
         plain = make_driver(given, rule_timeout)
         self.definition = plain.definition
         self._reader = StateReader(plain.definition.cls)
+        self._reader.hide(["teardown"])  # ``run`` has its own on each machine
         self._lookout = Lookout(lambda machine: sketch(self._reader, machine), self._disarmed)
         looked = (*plain.definition.invariants, Invariant("(a look at the state)", self._lookout, (), True))
         definition = dataclasses.replace(plain.definition, invariants=looked)
@@ -77,14 +78,17 @@ class Bench:
         with self._randoms.managed(), self.driver.watchdog.watching():
             yield
 
-    def run(self, tape: _native.Tape, trace: int, original: list[Step] | None = None, due: int = 0) -> Kill | None:
+    def run(
+        self, tape: _native.Tape, trace: int, original: list[Step] | None = None, due: int = 0, first: int = 0
+    ) -> Kill | None:
         """Replay a tape. Return what it fails with, if it does.
 
-        With ``original``, the states after the steps with a bit in ``due`` are compared: see ``differs``.
+        With ``original``, the states after the steps with a bit in ``due`` are compared: see ``differs``. Then no
+        invariant is asked before the step ``first``: nothing that runs until there is another than on the original.
         """
         self._noted = {}
         if original is not None:
-            self._lookout.compare(original, due)
+            self._compare(original, due, first)
         self.driver.factory = self._watched
         if self._turns is not None:
             self._turns.begin(self._turns_max)
@@ -92,6 +96,7 @@ class Bench:
             outcome = self._execute(tape, None)
         finally:
             self.driver.factory = self._make
+            self.driver.unchecked = 0
         if outcome.error is None and self._turns is not None and self._turns.is_over:
             outcome = Outcome(Status.FAILED, outcome.steps, self._turns.error())
         if outcome.status is not Status.FAILED or outcome.error is None:
@@ -116,11 +121,22 @@ class Bench:
         """Return whether a tape runs to its end."""
         return self._execute(tape, None).status is Status.DONE
 
-    def repeats(self, tape: _native.Tape, original: list[Step]) -> bool:
-        """Return whether a tape leads to the same states once more."""
-        self._lookout.compare(original, -1)
-        done = self._execute(tape, None).status is Status.DONE
+    def _compare(self, original: list[Step], due: int, first: int) -> None:
+        self.driver.unchecked = first if self.driver.in_cpp else 0
+        self._lookout.compare(original, due, first=self.driver.unchecked)
+
+    def repeats(self, tape: _native.Tape, original: list[Step], first: int = 0) -> bool:
+        """Return whether a tape leads to the same states once more, with no invariant asked before a step."""
+        self._compare(original, -1, first)
+        try:
+            done = self._execute(tape, None).status is Status.DONE
+        finally:
+            self.driver.unchecked = 0
         return done and not self.differs(original)
+
+    def are_looks(self, tape: _native.Tape, original: list[Step]) -> bool:
+        """Return whether the invariants change nothing: without them, a tape leads to the same states."""
+        return all(self.repeats(tape, original, first) for first in (len(original) // 2, len(original) - 1))
 
     def unsteady(self, tapes: Sequence[_native.Tape]) -> list[str]:
         """Return the attributes of the machine that differ when a tape runs again, such as addresses; hide them."""

@@ -27,6 +27,11 @@ def covering(kept: Iterable[Kept], lines: Lines) -> list[Judging]:
     return sorted(found, key=lambda pair: (-pair[1].bit_count() * len(pair[0].sketches) ** 2, pair[0].number))
 
 
+def first_hit(each: Kept, hits: int) -> int:
+    """Return the first step that can differ from the original; 0 where the invariants must be asked in any case."""
+    return (hits & -hits).bit_length() - 1 if each.only_looks else 0
+
+
 def compared(each: Kept, hits: int, place: int) -> int:
     """Return the steps after which the states of a trace are compared, the trace with this place among the judges.
 

@@ -21,7 +21,7 @@ from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines import traces
 from ordeal._engine.mutation.machines.batch import PATIENCE, Batch
 from ordeal._engine.mutation.machines.bench import Bench
-from ordeal._engine.mutation.machines.choosing import JUDGING_MAX, Judging, covering
+from ordeal._engine.mutation.machines.choosing import JUDGING_MAX, Judging, covering, first_hit
 from ordeal._engine.mutation.machines.evidence import Finding, Machine, unread_of
 from ordeal._engine.mutation.machines.forced import raising_at_once
 from ordeal._engine.mutation.machines.relations import Numbers, Relation, holds, suggested
@@ -148,7 +148,7 @@ class Judge:
             at, hits = each["tape"], {(file, line): hits for file, line, hits in each["lines"]}
             sketches = [(rule, state) for rule, state in each["sketches"]]
             place = len(self._kept) + 1, number, of_tape[at], tapes[at], hits, each["seconds"], sketches
-            self._kept.append(traces.Kept(*place, each["turns"]))
+            self._kept.append(traces.Kept(*place, each["turns"], each["only looks"]))
         self._limits.append(max(RULE_SECONDS, 4 * max(each["seconds"] for each in good)))
         self._held.append([msgspec.convert(each, Relation) for each in last["held"]])
         self._states.append(last["states"])
@@ -201,7 +201,11 @@ class Judge:
         tried = list(functions.values())[-FORCED_MAX:]
         if not tried:
             return
-        null = _said(Job(self._null, 0, _MEASURING_SECONDS), "the unchanged program cannot be replayed")
+        judging = {each.number: (each, hits) for mutant in mutants for each, hits in self._judging(mutant)}
+        null = _said(
+            Job(lambda say: self._null([judging[number] for number in sorted(judging)], say), 0, _MEASURING_SECONDS),
+            "the unchanged program cannot be replayed",
+        )
         if null[-1]["failed"]:
             raise Refused("the unchanged program fails where mutants are judged, so no verdict would be true")
         raising = [raised for each in tried if (raised := raising_at_once(self._sources[each.shown], each))]
@@ -213,13 +217,15 @@ class Judge:
         if found and all(each.why_it_survived == "nothing differs" for each in found):
             raise Refused("the machines do not notice functions that raise at once, so they do not run this program")
 
-    def _null(self, say: Say) -> None:
+    def _null(self, judges: list[Judging], say: Say) -> None:
         failed = 0
         for number in range(len(self._benches)):
             bench = self._bench(number, PATIENCE)
             with bench.running():
-                of_machine = [each for each in self._kept if each.machine == number]
-                failed += sum(bench.run(each.tape, each.number) is not None for each in of_machine)
+                for each, hits in judges:
+                    if each.machine == number:
+                        first = first_hit(each, hits)
+                        failed += bench.run(each.tape, each.number, each.sketches, 0, first) is not None
         say({"failed": failed})
 
     def _job(self, mutants: list[Mutant]) -> Job:

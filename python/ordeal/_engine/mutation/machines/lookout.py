@@ -38,11 +38,11 @@ class Lookout:
         self._number_of, self._disarmed = number_of, disarmed
         self._begin(0)
 
-    def _begin(self, due: int) -> None:
+    def _begin(self, due: int, first: int = 0) -> None:
         self._due = due
         self._original: list[Step] = []
         self._show: Callable[[RuleBasedStateMachine], Any] | None = None
-        self.steps = 0
+        self.steps = first
         self.other_at: int | None = None
         self.equal_at = -1
         self.shown: Any = None
@@ -63,10 +63,17 @@ class Lookout:
         self._due = 0
 
     def compare(
-        self, original: list[Step], due: int, show: Callable[[RuleBasedStateMachine], Any] | None = None
+        self,
+        original: list[Step],
+        due: int,
+        show: Callable[[RuleBasedStateMachine], Any] | None = None,
+        first: int = 0,
     ) -> None:
-        """Compare the next run, after the steps that have a bit in ``due``. With ``show``, end it where it differs."""
-        self._begin(due)
+        """Compare the next run, after the steps that have a bit in ``due``. With ``show``, end it where it differs.
+
+        This is told of no step before ``first``.
+        """
+        self._begin(due, first)
         self._original, self._show = original, show
 
     def __call__(self, machine: RuleBasedStateMachine) -> None:

@@ -40,6 +40,7 @@ class Kept(msgspec.Struct):
         hits: the steps in which each line runs, as bits.
         seconds, turns: what it takes on the original; the turns are those of ``TurnLimit``.
         sketches: the rule and the number of the state after each step.
+        only_looks: whether the invariants change nothing, so that they need not be asked before the lines run.
     """
 
     number: int
@@ -50,6 +51,7 @@ class Kept(msgspec.Struct):
     seconds: float
     sketches: list[Step]
     turns: int = 0
+    only_looks: bool = False
 
 
 def drawn(path: str, targets: Sequence[str], *, runs: int, seconds: float, seed: int, say: Say) -> None:
@@ -116,7 +118,7 @@ def measured(bench: Bench, tapes: Sequence[_native.Tape], paths: set[str], live:
             good.append(tape)
             lines = [[*line, hits] for line, hits in sorted(watch.hits.items())]
             found = {"tape": number, "lines": lines, "seconds": monotonic() - began, "steps": len(first) - 1}
-            say({**found, "turns": turns.count, "sketches": first})
+            say({**found, "turns": turns.count, "sketches": first, "only looks": bench.are_looks(tape, first)})
         turns.end()
         reads, attributes = reads_of(bench, good)
         held = Held()

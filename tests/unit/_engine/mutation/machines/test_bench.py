@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from hypothesis.stateful import invariant
 from tests.unit._engine.mutation.machines import till
 
 from ordeal import _native
@@ -109,6 +110,50 @@ def test_a_run_with_fewer_steps_differs(
             assert bench.run(tapes[0], 0, states, 0) is None
             assert bench.differs(states)
             assert bench.first_other(tapes[0], states) is not None
+
+
+_asked: list[str] = []
+
+
+class Counting(till.Till):
+    """A till that counts how often it is looked at, outside of what is compared."""
+
+    @invariant()
+    def counts(self) -> None:
+        """Hold."""
+        _asked.append("counts")
+
+
+class Growing(till.Till):
+    """A till with an invariant that changes it."""
+
+    @invariant()
+    def grows(self) -> None:
+        """Hold, and count."""
+        self.looks = getattr(self, "looks", 0) + 1
+
+
+def test_no_invariant_is_asked_before_the_step_that_reaches_a_change(tapes: list[_native.Tape]) -> None:
+    bench = Bench(Counting, str(Path(till.__file__).parent), 10.0)
+    with bench.running():
+        states = bench.sketches(tapes[0])
+        assert states is not None
+        last = len(states) - 1
+        for first, asked in ((0, last + 1), (last - 1, 2)):
+            _asked.clear()
+            assert bench.run(tapes[0], 0, states, -1, first) is None
+            assert not bench.differs(states)
+            assert len(_asked) == asked
+        assert bench.are_looks(tapes[0], states)
+
+
+def test_an_invariant_that_changes_the_state_is_always_asked(tapes: list[_native.Tape]) -> None:
+    bench = Bench(Growing, str(Path(till.__file__).parent), 10.0)
+    with bench.running():
+        states = bench.sketches(tapes[0])
+        assert states is not None
+        assert bench.repeats(tapes[0], states)
+        assert not bench.are_looks(tapes[0], states)
 
 
 class Marked(till.Till):
