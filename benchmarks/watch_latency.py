@@ -17,12 +17,13 @@ from pathlib import Path
 
 from harness.report import command, host, spread
 from newcomer import PACKAGE
+from report_cost import processor_seconds
 
 ORDEAL = (sys.executable, "-m", "ordeal")
 
 
-def saved(folder: Path, saves: int) -> list[float]:
-    """Return how many milliseconds each answer took."""
+def saved(folder: Path, saves: int) -> tuple[list[float], float]:
+    """Return how many milliseconds each answer took, and how many of processor time one takes with what follows it."""
     file = folder / "parking/lot.py"
     took = []
     with subprocess.Popen(
@@ -31,6 +32,7 @@ def saved(folder: Path, saves: int) -> list[float]:
         assert process.stdout is not None
         lines = iter(process.stdout.readline, "")
         next(line for line in lines if line.startswith("Watching"))
+        before = processor_seconds(process.pid)
         for number in range(saves):
             time.sleep(0.5)
             began = time.perf_counter()
@@ -38,8 +40,9 @@ def saved(folder: Path, saves: int) -> list[float]:
             next(line for line in lines if "REGRESSION" in line)
             took.append(1_000 * (time.perf_counter() - began))
             next(line for line in lines if "seed run in" in line)
+        spent = processor_seconds(process.pid) - before
         process.terminate()
-    return took
+    return took, 1_000 * spent / saves
 
 
 def main() -> int:
@@ -54,9 +57,10 @@ def main() -> int:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, "utf-8")
         subprocess.run([*ORDEAL, "init", "--yes"], cwd=folder, check=False, capture_output=True)
-        took = saved(folder, given.saves)
+        took, spent = saved(folder, given.saves)
     print(f"{about}\n`{command()}`\n")
     print(f"from the save to the answer: {spread(took, '.0f')} ms (min / median / max of {len(took)})")
+    print(f"processor time of an answer: {spent:.0f} ms")
     return 0
 
 

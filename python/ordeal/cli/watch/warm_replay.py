@@ -7,6 +7,7 @@ answers are lines of JSON. This process and its forks run code of the user's; th
 
 from __future__ import annotations
 
+import gc
 import importlib
 import io
 import json
@@ -37,6 +38,7 @@ def main() -> NoReturn:
     os.dup2(nowhere, 0)
     os.dup2(nowhere, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that asks
+    _settle()
     _answer(answers, {"ready": os.getpid()})
     for line in requests:
         request = json.loads(line)
@@ -44,7 +46,14 @@ def main() -> NoReturn:
         _answer(answers, {"done": True, "ended": learned is None})
         for name in learned or ():
             _import_library(name)
+        _settle()
     os._exit(0)
+
+
+def _settle() -> None:
+    """Keep collections of forks from looking at what is here: that copies every page of it, half of a replay's work."""
+    gc.collect()
+    gc.freeze()
 
 
 def _answer(descriptor: int, value: Mapping[str, Any]) -> None:
