@@ -319,6 +319,14 @@ def init(**given: Any) -> int:
     show_default=True,
     help="50 mutants to a process, or one",
 )
+@click.option(
+    "--memory",
+    metavar="MIB",
+    type=click.IntRange(16, 1 << 20),
+    default=1024,
+    show_default=True,
+    help="What a mutant may take beyond the original",
+)
 @click.option("--operators", metavar="NAMES", help="Which changes are made, by name, in place of a preset")
 @click.option("--shard", metavar="K/N", help="Only the K-th of N parts, to share the work between machines")
 @click.option("--list", "lists", is_flag=True, help="Print the mutants, and judge none")

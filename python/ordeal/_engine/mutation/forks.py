@@ -18,8 +18,18 @@ from ordeal._native import die_with, monotonic
 
 Message = dict[str, Any]
 Say = Callable[[Message], None]
-_MEMORY_BYTES = 1 << 30
+#: What a fork may take beyond what there is when it begins, in MiB.
+MEMORY_MIB = 1024
 _SAID_BYTES_MAX = 1 << 26
+
+
+class _Limits:
+    memory_mib = MEMORY_MIB
+
+
+def limit_memory(mib: int) -> None:
+    """Let forks take so many MiB beyond what there is when they begin."""
+    _Limits.memory_mib = mib
 
 
 @dataclass(slots=True)
@@ -116,7 +126,7 @@ def _be(job: Job, pipe: int, parent: int) -> NoReturn:
 def _limit(cpu: float) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
-    size = pages * resource.getpagesize() + _MEMORY_BYTES
+    size = pages * resource.getpagesize() + (_Limits.memory_mib << 20)
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (size if hard < 0 else min(size, hard), hard))
     if cpu:

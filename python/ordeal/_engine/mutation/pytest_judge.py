@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from ordeal._engine.mutation.forks import Say
+from ordeal._engine.mutation.forks import Say, limit_memory
 from ordeal._engine.mutation.interpreters import sitecustomize
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.judging.importing import ImportRoute, mutant_of, pytest_arguments
@@ -178,6 +178,7 @@ def main() -> None:
     """Judge the mutants of an order."""
     text, say = begun()
     order = json.loads(text)
+    limit_memory(order["memory"])
     sys.argv = ["pytest"]
     # The interpreters that tests start begin with a module of ours.
     path = [str(Path(sitecustomize.__file__).parent), os.environ.get("PYTHONPATH", "")]

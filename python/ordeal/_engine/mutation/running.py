@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from ordeal._engine.mutation.forks import MEMORY_MIB
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.own_process import judging
 from ordeal._engine.mutation.source import Source
@@ -63,9 +64,12 @@ def judge_with_pytest(
     workers: int,
     isolation: str = "batch",
     budget: float | None = None,
+    memory: int = MEMORY_MIB,
     progress: Callable[[Verdict], None] = lambda _: None,
 ) -> Judgement:
     """Judge mutants by a pytest suite. ``tests`` are arguments of pytest; ``progress`` is told each verdict.
+
+    A mutant may take ``memory`` MiB more than the original has when its tests are collected.
 
     After ``budget`` seconds those that have no verdict are left: one mutant of each line is judged before all others.
 
@@ -84,6 +88,7 @@ def judge_with_pytest(
             "workers": workers,
             "isolation": isolation,
             "left": str(Path(place, "left.json")),
+            "memory": memory,
         }
         path = Path(place, "order.json")
         path.write_text(json.dumps(order), "utf-8")

@@ -105,5 +105,6 @@ def machine_options(given: Mapping[str, Any], workers: int) -> MachineOptions:
         seed=given["seed"],
         workers=workers,
         matrix=given["matrix"],
+        memory=given["memory"],
         saved=(config.report.corpus_dir, config.report.traces_dir, GUARDS, *given["traces"]),
     )

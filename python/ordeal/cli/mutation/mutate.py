@@ -85,7 +85,7 @@ def _by_tests(
     """Judge mutants by the tests of pytest, or say again what they said when all was as it is now."""
     folder = Path.cwd()
     arguments = [part for each in given["tests"] for part in shlex.split(each)]
-    key = saved.key_of(folder, mutants, {"tests": arguments})
+    key = saved.key_of(folder, mutants, {"tests": arguments, "memory": given["memory"]})
     known = None if given["no_cache"] else saved.still_true(saved.load(folder), key, mutants)
     if known is not None:
         terminal.say("nothing has changed since the last run, whose verdicts stand; --no-cache judges again")
@@ -105,6 +105,7 @@ def _by_tests(
             workers=workers,
             isolation=given["isolation"],
             budget=given["budget"],
+            memory=given["memory"],
             progress=take,
         )
     # What was not judged for want of time may be judged the next time.

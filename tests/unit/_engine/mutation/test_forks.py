@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from ordeal._engine.mutation.forks import Ended, Job, Say, run_jobs
+from ordeal._engine.mutation.forks import MEMORY_MIB, Ended, Job, Say, limit_memory, run_jobs
 
 pytestmark = pytest.mark.forks
 
@@ -21,6 +21,18 @@ def ended(run: object, cpu: float = 0.0, wall: float = 10.0) -> Ended:
 
 def test_what_a_job_says_arrives() -> None:
     assert ended(lambda say: say({"a": "x" * 200_000})).said == [{"a": "x" * 200_000}]
+
+
+def test_the_limit_of_memory_is_that_which_was_asked_for() -> None:
+    def run(say: Say) -> None:
+        say({"bytes": len(bytearray(64 << 20))})
+
+    limit_memory(16)
+    try:
+        assert ended(run).said == [{"raised": "MemoryError: "}]
+    finally:
+        limit_memory(MEMORY_MIB)
+    assert ended(run).said == [{"bytes": 64 << 20}]
 
 
 def test_an_exception_is_told() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from ordeal._engine.execution.class_path import load_class
-from ordeal._engine.mutation.forks import Ended, Job, Message, Say, run_jobs
+from ordeal._engine.mutation.forks import MEMORY_MIB, Ended, Job, Message, Say, limit_memory, run_jobs
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines import traces
 from ordeal._engine.mutation.machines.batch import PATIENCE, Batch
@@ -57,6 +57,7 @@ class Order(msgspec.Struct):
     workers: int
     matrix: bool = False
     saved: tuple[str, ...] = ()
+    memory: int = MEMORY_MIB
 
 
 class Refused(Exception):  # noqa: N818 - it is an answer: no verdict is possible
@@ -68,6 +69,7 @@ class Judge:
 
     def __init__(self, order: Order, say: Say) -> None:
         self._order, self._say = order, say
+        limit_memory(order.memory)
         self._folder = str(Path.cwd())
         self._sources = {shown: Source.of(Path(path), shown) for path, shown in order.sources}
         self._paths = {real_path(str(source.path)) for source in self._sources.values()}

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from ordeal._engine.mutation.forks import MEMORY_MIB
 from ordeal._engine.mutation.machines.closing import Closed
 from ordeal._engine.mutation.machines.evidence import Finding, KillTable, Machine, table_of
 from ordeal._engine.mutation.machines.relations import Suggestion
@@ -40,6 +41,7 @@ class MachineOptions:
     workers: int = 1
     matrix: bool = False
     saved: tuple[str, ...] = ()
+    memory: int = MEMORY_MIB
 
 
 @dataclass
@@ -158,6 +160,7 @@ def _fields(sources: Sequence[Source], mutants: Sequence[Mutant], options: Machi
         "seed": options.seed,
         "workers": options.workers,
         "matrix": options.matrix,
+        "memory": options.memory,
         "saved": options.saved,
     }
 
