@@ -6,6 +6,7 @@ import gc
 import signal
 import sys
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -128,3 +129,11 @@ def is_own(frame: FrameType | None) -> bool:
 
 def _plain_code(function: object) -> CodeType | None:
     return function.__code__ if isinstance(function, FunctionType) else None
+
+
+def without_complaints() -> warnings.catch_warnings:  # type: ignore[type-arg]
+    """Return what keeps Python from telling of coroutines that never began, once entered: an alarm may come in between.
+
+    The program has made such a coroutine, and has had no time to await it.
+    """
+    return warnings.catch_warnings(action="ignore", category=RuntimeWarning)

@@ -39,6 +39,10 @@ class Livelock(SimulationFailure):
     """The program keeps running without time passing, or without the test coming to its end."""
 
 
+class OrphanedWait(SimulationFailure):
+    """A task waits for what nobody can bring about: only tasks that wait in the same way lead to it."""
+
+
 class StalledStep(SimulationFailure):
     """A single step took longer than ten seconds of real time."""
 

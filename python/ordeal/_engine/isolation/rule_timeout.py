@@ -7,10 +7,11 @@ import inspect
 import signal
 import threading
 from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
-from ordeal._engine.interrupts import is_lost_in, is_own
+from ordeal._engine.interrupts import is_lost_in, is_own, without_complaints
 from ordeal._native import monotonic
 
 # The alarm rings again: code under test may have caught the first exception together with its own.
@@ -84,6 +85,8 @@ class _Alarm:
         self._found_timer = (0.0, 0.0)
         self._start_s = 0.0
         self._waits = 0
+        self._is_mute = False
+        self._muted = ExitStack()
         self.has_rung = False
 
     def set(self) -> None:
@@ -109,6 +112,7 @@ class _Alarm:
 
     def clear(self) -> None:
         """Restore the previous handler and timer, unless the rule has set an alarm of its own in the meantime."""
+        self._muted.close()
         if not self._is_set:
             return
         if signal.getsignal(signal.SIGALRM) == self._ring:
@@ -129,6 +133,9 @@ class _Alarm:
             self._waits += 1
             signal.setitimer(signal.ITIMER_REAL, _WAIT_S, self._repeat_s)
             return
+        if not self._is_mute:
+            self._is_mute = True
+            self._muted.enter_context(without_complaints())
         raise self.error()
 
     def error(self) -> RuleTimeoutError:

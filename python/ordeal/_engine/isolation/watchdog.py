@@ -6,11 +6,11 @@ import math
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 
 from ordeal._engine import interrupts
-from ordeal._engine.interrupts import is_lost_in, is_own
+from ordeal._engine.interrupts import is_lost_in, is_own, without_complaints
 from ordeal._native import monotonic
 
 TICKS_PER_LIMIT = 4
@@ -38,7 +38,7 @@ class Watchdog:
         step: incremented by the driver before each step.
         armed: true only while user code runs; an alarm at any other time is ignored.
         taken: returns the steps taken since its last call that ``step`` does not count.
-        ended: what was raised last to end a step, for the driver to reset; the step may have raised another error then.
+        ended: what was raised last to end a step, until ``forget``: the step may have raised another error then.
     """
 
     __slots__ = (
@@ -48,6 +48,7 @@ class Watchdog:
         "_expired",
         "_limit",
         "_limit_now",
+        "_muted",
         "_seen_at",
         "_seen_step",
         "_spared",
@@ -64,6 +65,7 @@ class Watchdog:
         self.armed = False
         self.taken: Callable[[], int] = int
         self.ended: BaseException | None = None
+        self._muted = ExitStack()
         self._limit = limit
         self._limit_now: Callable[[], float] | None = None
         self._expired = expired
@@ -187,5 +189,13 @@ class Watchdog:
     def _end_with(self, ending: Callable[[], BaseException]) -> BaseException:
         """Return the error that ends the running step, and raise it again at each tick: it may not get through."""
         self._ended_step, self._ending = self.step, ending
+        if self.ended is None:
+            self._muted.enter_context(without_complaints())
         self.ended = ending()
         return self.ended
+
+    def forget(self) -> None:
+        """Forget what was raised last to end a step: the run that it belongs to is over."""
+        if self.ended is not None:
+            self.ended = None
+            self._muted.close()

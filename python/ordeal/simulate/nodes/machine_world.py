@@ -11,7 +11,7 @@ from typing import Any
 
 from ordeal._engine.isolation.rule_timeout import end_unstarted
 from ordeal.simulate.arguments import checked_number, checked_seconds
-from ordeal.simulate.errors import SimulationError, SimulationFailure
+from ordeal.simulate.errors import NotReached, SimulationError, SimulationFailure
 from ordeal.simulate.nodes.node_files import node_files
 from ordeal.simulate.nodes.world import World
 from ordeal.simulate.runtime.decisions import ORDER, name_key
@@ -190,10 +190,19 @@ class WorldLoop(MachineLoop):
         self.world.calm()
         limit = loop.now + self._world_settings.settle
         if self._busy():
-            loop.run_until_complete(self.world.eventually("all operations have ended", lambda: not self._busy()))
+            self._demand_the_end(loop)
         if self._converged is not None:
             within = max(limit - loop.now, 1.0)
             loop.run_until_complete(self.world.eventually("converged()", self._converged, within=within))
+
+    def _demand_the_end(self, loop: SimulationLoop) -> None:
+        try:
+            loop.run_until_complete(self.world.eventually("all operations have ended", lambda: not self._busy()))
+        except NotReached:
+            failure = loop.orphaned_wait(self._operations, is_end=True)
+            if failure is None:
+                raise
+            raise failure from None
 
     def __copy__(self) -> Any:
         return self.__deepcopy__({})

@@ -11,10 +11,11 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import heapq
+import math
 import sys
 import weakref
 from asyncio import events, format_helpers
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Generator, Iterable
 from types import CoroutineType
 from typing import Any
 
@@ -25,6 +26,7 @@ from ordeal.simulate.errors import (
     EscapedSimulation,
     LeakedTask,
     Livelock,
+    OrphanedWait,
     SimulationFailure,
 )
 from ordeal.simulate.nodes.life import LIFE, NOWHERE, Life, bury, bury_all, life_of
@@ -35,7 +37,8 @@ from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, packet_late
 from ordeal.simulate.runtime.signals import SignalLoop
 from ordeal.simulate.runtime.sites import calling_site, is_made_by_library, traceback_to
 from ordeal.simulate.runtime.tasks import STEP_TYPE, SimulationTask, TaskRecord, base_name, stepped_task
-from ordeal.simulate.runtime.waits import wait_lines
+from ordeal.simulate.waits.orphans import orphaned
+from ordeal.simulate.waits.table import wait_lines, waits_for_tasks
 
 #: How many steps may pass while the time stands still.
 STILL_STEPS_MAX = 100_000
@@ -50,6 +53,8 @@ _TIE_S = 1e-9
 #: of them, each takes so long.
 _STILL_PASSES_MAX = 100
 _CREEP_S = 1e-6
+#: After how much simulated time a run is asked whether its test waits for what nobody can bring about.
+_ORPHANS_AFTER_S = 3_600.0
 #: How many tasks are remembered at least, after they have ended.
 _RECORDS_MIN = 256
 #: How many steps the tasks of a failed run have to end.
@@ -119,6 +124,7 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         self._stall_bound = len(self._stalls) + 2
         self._allowed = frozenset(allowed)
         self._time_limit = self._ends_at = time_limit
+        self._asks_orphans_at = min(_ORPHANS_AFTER_S, time_limit)
         self.log = log
         self._timers: list[Timer] = []
         self._generators: dict[int, weakref.ref[AsyncGenerator[Any, Any]]] = {}
@@ -355,6 +361,9 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
             heapq.heappop(timers)
         if not timers:
             raise self._deadlock()
+        if timers[0][0] > self._asks_orphans_at:
+            self._asks_orphans_at = math.inf
+            self._demand_no_orphan()
         if timers[0][0] > self._ends_at:
             raise self._stuck(Livelock, f"the run is not over at {self._time_limit:g} s of simulated time")
         due = max(timers[0][0], self._now)
@@ -396,8 +405,28 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
             return self._stuck(Livelock, f"the run is not over after {self.steps:,} steps")
         return self._stuck(Livelock, f"{STILL_STEPS_MAX:,} steps at {self._now:.3f} s, and no time passes")
 
-    def _stuck(self, kind: type[SimulationFailure], what: str) -> SimulationFailure:
-        first = next((record for record in self.records if record.is_waiting), None)
+    def _demand_no_orphan(self) -> None:
+        main: asyncio.Task[Any] | None = self._main
+        failure = None if main is None or self.is_ending else self.orphaned_wait([main], is_end=False)
+        if failure is not None:
+            raise failure
+
+    def orphaned_wait(self, tasks: Collection[asyncio.Task[Any]], *, is_end: bool) -> OrphanedWait | None:
+        """Return what to say if one of these tasks waits for what nobody can bring about.
+
+        ``is_end`` is whether nobody will cancel a task any more.
+        """
+        found = orphaned([record for record in self.records if record.is_waiting], is_end=is_end)
+        if not any(record.task in tasks for record in found):
+            return None
+        first = next((record for record in found if not waits_for_tasks(record.task)), found[0])
+        why = "only tasks that wait themselves lead to what it waits for"
+        failure = self._stuck(OrphanedWait, f"at {self._now:.3f} s nobody can wake {first.name}: {why}", first)
+        assert isinstance(failure, OrphanedWait)
+        return failure
+
+    def _stuck(self, kind: type[SimulationFailure], what: str, first: TaskRecord | None = None) -> SimulationFailure:
+        first = first or next((record for record in self.records if record.is_waiting), None)
         site = "" if first is None else first.site().name
         failure = kind("\n".join([what, *self.wait_lines()]), site=site)
         if first is not None:
@@ -424,6 +453,7 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         self._foreign = [record for record in self._foreign if not record.task.done()]
         self.steps = self._moved_at_step = 0
         self._ends_at = self._now + self._time_limit
+        self._asks_orphans_at = self._now + min(_ORPHANS_AFTER_S, self._time_limit)
 
     def be_quiet(self) -> None:
         """Disturb nothing any more."""

@@ -8,11 +8,13 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from types import FrameType
 
 import pytest
 
+from ordeal._engine.isolation.rule_timeout import RuleTimeoutError, call_with_timeout
 from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
 
 
@@ -309,3 +311,30 @@ def test_a_step_after_the_one_that_was_ended_has_its_own_time(clock: Clock) -> N
         watchdog.step += 1
         clock.spin(0.15)
         watchdog.armed = False
+
+
+@pytest.mark.parametrize("limited_by", ["watchdog", "rule timeout"])
+def test_a_coroutine_that_an_alarm_kept_from_beginning_does_not_complain(limited_by: str) -> None:
+    async def unused() -> None: ...
+
+    def interrupted() -> None:
+        # The coroutine is on the stack, where it ends with the call.
+        print(unused(), spin(10))  # type: ignore[func-returns-value]
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        filters = list(warnings.filters)
+        pending = unused()
+        if limited_by == "watchdog":
+            watchdog = Watchdog(0.02, TooLongError)
+            watchdog.step += 1
+            watchdog.armed = True
+            with watchdog.watching(), pytest.raises(TooLongError):
+                interrupted()
+            watchdog.forget()
+        else:
+            with pytest.raises(RuleTimeoutError):
+                call_with_timeout("wait", 0.02, interrupted)
+        assert warnings.filters == filters
+        del pending
+    assert len(told) == 1, "what never began without an alarm is told of as ever"

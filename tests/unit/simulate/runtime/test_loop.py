@@ -302,11 +302,12 @@ def test_time_goes_on_though_timers_are_set_for_now() -> None:
 def test_a_program_that_never_ends_is_a_livelock() -> None:
     async def main() -> None:
         async def beat() -> None:
-            while True:
+            while not over.is_set():
                 await asyncio.sleep(60)
 
+        over = asyncio.Event()
         task = asyncio.create_task(beat())
-        await asyncio.Event().wait()
+        await over.wait()
         await task
 
     with pytest.raises(simulate.Livelock, match=r"not over at 3600 s(.|\n)*main#0 +waits for Event.wait"):

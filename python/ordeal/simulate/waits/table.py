@@ -10,9 +10,9 @@ from types import FrameType
 from typing import Any
 
 from ordeal._engine.formatting import one_line
-from ordeal.simulate.runtime.lock_history import last_uses
 from ordeal.simulate.runtime.sites import frames_of, is_asyncio, is_own, is_program
 from ordeal.simulate.runtime.tasks import TaskRecord
+from ordeal.simulate.waits.lock_history import last_uses
 
 #: A table longer than this helps nobody.
 _LINES_MAX = 30
@@ -55,6 +55,12 @@ def _wait(record: TaskRecord, names: dict[int, str]) -> tuple[str, str]:
     return f"waits for {what}", "; ".join(part for part in (record.site().where, *uses, _strike(record)) if part)
 
 
+def waits_for_tasks(task: asyncio.Task[Any]) -> bool:
+    """Return whether a task waits for the end of others, and not for a future that one of them would set."""
+    future: Any = getattr(task, "_fut_waiter", None)
+    return isinstance(future, asyncio.Task) or bool(getattr(future, "_children", None))
+
+
 def _waited_for(task: asyncio.Task[Any], frames: Sequence[FrameType], names: dict[int, str]) -> tuple[str, Any]:
     """Return what a task waits for as text, and the object itself where it is a known one."""
     future: Any = getattr(task, "_fut_waiter", None)
@@ -83,6 +89,7 @@ def _waited_for(task: asyncio.Task[Any], frames: Sequence[FrameType], names: dic
 def _is_lost(future: object, frames: Sequence[FrameType]) -> bool:
     """Return whether nothing leads to a future but who waits for it: it was dropped, and nobody can wake them."""
     waiting = {id(frame) for frame in frames}
+    gc.unfreeze()  # what is frozen is not listed as referring to anything
     return not any(_leads(each, waiting) for each in gc.get_referrers(future))
 
 

@@ -139,7 +139,7 @@ async def a_thread_safe_call() -> None:
 def test_classic(main: Main, row: str) -> None:
     text = table(main)
     assert row in text
-    assert "test_waits.py:" in text
+    assert "test_table.py:" in text
 
 
 async def a_dropped_future(*, is_held: bool = False) -> None:
@@ -201,7 +201,7 @@ def test_the_traceback_ends_where_the_first_task_waits() -> None:
         await Pool()
 
     with pytest.raises(
-        simulate.Deadlock, match=r"waits for a future, which nothing else holds +tests/unit/.*test_waits.py:"
+        simulate.Deadlock, match=r"waits for a future, which nothing else holds +tests/unit/.*test_table.py:"
     ) as caught:
         simulate.explore(main)
     assert [entry.name for entry in caught.traceback][-3:] == ["main", "connections", "connection"]
