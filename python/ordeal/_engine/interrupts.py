@@ -9,7 +9,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -131,7 +131,7 @@ def _plain_code(function: object) -> CodeType | None:
     return function.__code__ if isinstance(function, FunctionType) else None
 
 
-def without_complaints() -> warnings.catch_warnings:  # type: ignore[type-arg]
+def without_complaints() -> AbstractContextManager[object]:
     """Return what keeps Python from telling of coroutines that never began, once entered: an alarm may come in between.
 
     The program has made such a coroutine, and has had no time to await it.

@@ -193,7 +193,8 @@ class Driver:
         """
         outcome = Outcome(Status.DONE, 0)
         signals_before = interrupts.signal_count()
-        self.watchdog.forget()  # the last failure may have been let go of too slowly
+        if self.watchdog.ended is not None:
+            self.watchdog.forget()  # the last failure may have been let go of too slowly
         plain = self.in_cpp and type(self) is Driver and observer is None
         if plain and isinstance(step_source, Session if listener is not None else NATIVE_STEP_SOURCES):
             run = self._renewed(step_source)
@@ -237,7 +238,8 @@ class Driver:
             outcome.status = Status.FAILED
             outcome.error = self._cause_in_time(error)
         finally:
-            self.watchdog.forget()
+            if self.watchdog.ended is not None:
+                self.watchdog.forget()
             builtins_kept.restore()
             self._loop.close()
             self._faults_off()
