@@ -141,35 +141,30 @@ def written(project: Project, *options: str, hash_seed: str = HASH_SEED) -> dict
 
 
 @pytest.mark.parametrize("rule_swarm", ["false", "true"])
-def test_finding_04_the_same_seed_writes_the_same_bytes_in_another_process(project: Project, rule_swarm: str) -> None:
-    project.write(QUEUE)
-    project.write({"ordeal.toml": SETTINGS.format(rule_swarm=rule_swarm)})
+def test_finding_04_the_same_seed_writes_the_same_bytes_in_another_process_and_place(
+    project: Project, rule_swarm: str
+) -> None:
+    settings = {"ordeal.toml": SETTINGS.format(rule_swarm=rule_swarm)}
+    elsewhere = Project(project.root / "some/where/else")
+    elsewhere.root.mkdir(parents=True)
+    elsewhere.write(QUEUE | settings)
+    second = written(elsewhere, "--seed", "42", hash_seed="31337")
+    shutil.rmtree(project.root / "some")
+    project.write(QUEUE | settings)
     first = written(project, "--seed", "42")
-    second = written(project, "--seed", "42", hash_seed="31337")
-    other = written(project, "--seed", "43")
     assert list(first) == list(second)
     for name, text in first.items():
         assert second[name] == text, name
     report = json.loads(first["out/report.json"])["results"][0]
     assert {failure["error_type"] for failure in report["failures"]} == {"ConnectionError", "IndexError", "ValueError"}
     assert len([name for name in first if name.startswith("out/traces/")]) >= 3
-    assert other != first, "another seed explores something else"
-
-
-def test_finding_04_a_trace_does_not_tell_where_the_project_lies(project: Project) -> None:
-    files = []
-    for folder in ("here", "some/where/else"):
-        place = Project(project.root / folder)
-        place.root.mkdir(parents=True)
-        place.write(QUEUE)
-        place.write({"ordeal.toml": SETTINGS.format(rule_swarm="false")})
-        files.append(written(place))
-    assert files[0] == files[1]
+    if rule_swarm == "false":
+        assert written(project, "--seed", "43") != first, "another seed explores something else"
 
 
 def test_finding_12_swarm_of_a_test_entry_has_an_effect(project: Project) -> None:
     project.write(QUEUE)
-    settings = SETTINGS.format(rule_swarm="false")
+    settings = SETTINGS.format(rule_swarm="false").replace("max_runs = 100", "max_runs = 20")
     summaries = []
     for entry in (settings, settings.replace("steps_per_run = 20", "steps_per_run = 20\n    swarm = true")):
         project.write({"ordeal.toml": entry})

@@ -169,6 +169,7 @@ def test_hypothesis_runs_them(machine: type[ChaosTest]) -> None:
     run(machine)
 
 
+@pytest.mark.nightly
 def test_hypothesis_finds_the_failure() -> None:
     with pytest.raises(AssertionError, match="crowded"):
         run(Overdue, max_examples=300)

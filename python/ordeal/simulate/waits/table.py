@@ -89,7 +89,6 @@ def _waited_for(task: asyncio.Task[Any], frames: Sequence[FrameType], names: dic
 def _is_lost(future: object, frames: Sequence[FrameType]) -> bool:
     """Return whether nothing leads to a future but who waits for it: it was dropped, and nobody can wake them."""
     waiting = {id(frame) for frame in frames}
-    gc.unfreeze()  # what is frozen is not listed as referring to anything
     return not any(_leads(each, waiting) for each in gc.get_referrers(future))
 
 
