@@ -75,7 +75,7 @@ def load_config_for(class_paths: Sequence[str], path: str | Path | None) -> Orde
     """
     if not class_paths:
         if path is None and not Path(DEFAULT_PATH).exists():
-            hint = f"run `ordeal init` to create one, or name a class: `ordeal explore {CLASS_PATH.example}`"
+            hint = f"run `ordeal init` to create one, or name a class after the command: `{CLASS_PATH.example}`"
             raise refusal(f"config file not found: {DEFAULT_PATH}", hint)
         return load_config(DEFAULT_PATH if path is None else path)
     if path is None and not Path(DEFAULT_PATH).exists():

@@ -15,7 +15,7 @@ __all__ = ["_project"]
 
 Run = Callable[..., tuple[int, str, str]]
 FOLDER = Path(".ordeal/report")
-NAME_A_CLASS = "run `ordeal init` to create one, or name a class: `ordeal explore tests.test_chaos:MyServiceChaos`"
+NAME_A_CLASS = "run `ordeal init` to create one, or name a class after the command: `tests.test_chaos:MyServiceChaos`"
 
 
 @pytest.fixture
