@@ -34,7 +34,7 @@ def fleet(tmp_path: Path) -> Iterator[Fleet]:
 def test_the_member_of_a_killed_node_goes_on_elsewhere(
     cluster: engines.Cluster, fleet: Fleet, record_property: Note
 ) -> None:
-    with fleet.start(cluster.address, "--members", "2", "--workers", "1", "--max-time", "40") as launcher:
+    with fleet.start(cluster.address, "--members", "2", "--workers", "1", "--max-time", "600") as launcher:
         until(lambda: len(fleet.running()) == 2)
         before, acknowledged = fleet.running(), fleet.acknowledged()
         lost = engines.descendants(cluster.nodes[0].pid)
@@ -47,6 +47,7 @@ def test_the_member_of_a_killed_node_goes_on_elsewhere(
             return (now["attempt"], now.get("restarts")) != (old["attempt"], old.get("restarts"))
 
         record_property("taken_up_seconds", round(until(has_begun), 1))
+        fleet.stop()
         report, _ = launcher.communicate(timeout=WAIT_SECONDS)
     assert launcher.returncode == 1, report
     assert "1 FAILURE:" in report
@@ -56,7 +57,7 @@ def test_the_member_of_a_killed_node_goes_on_elsewhere(
 
 
 def test_members_go_on_when_the_head_is_back(cluster: engines.Cluster, fleet: Fleet, record_property: Note) -> None:
-    with fleet.start(cluster.address, "--members", "2", "--workers", "1", "--max-time", "90") as launcher:
+    with fleet.start(cluster.address, "--members", "2", "--workers", "1", "--max-time", "600") as launcher:
         until(lambda: len(fleet.running()) == 2)
         acknowledged = fleet.acknowledged()
         assert cluster.head is not None
@@ -69,6 +70,7 @@ def test_members_go_on_when_the_head_is_back(cluster: engines.Cluster, fleet: Fl
             cluster.start_node()
         again = until(lambda: sum(int(str(each["attempt"])) > 1 for each in fleet.running().values()) == 2)
         record_property("taken_up_seconds", round(again, 1))
+        fleet.stop()
         report, _ = launcher.communicate(timeout=WAIT_SECONDS)
     assert launcher.returncode == 1, report
     assert "1 FAILURE:" in report

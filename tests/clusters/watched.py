@@ -62,6 +62,10 @@ class Fleet:
         """Return the members that run."""
         return {name: each for name, each in self.members().items() if each["state"] == "running"}
 
+    def stop(self) -> None:
+        """Tell it to stop; what it has found is kept."""
+        subprocess.run([*ORDEAL, "fleet", "stop"], env=self.environment, capture_output=True, check=True)
+
     def acknowledged(self) -> set[int]:
         """Return the edges that the store has."""
         return {edge for reader in open_readers(self.store) for edge in reader.edges()}

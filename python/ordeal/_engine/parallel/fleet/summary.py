@@ -32,6 +32,7 @@ def fleet_result(
     refused = [f"Not brought home: {each}." for each in wrong]
     if outcome.trouble:
         told += f" It was ended before its time: {outcome.trouble.rstrip('.')}."
+    remarks = {use.remark() for use in result.faults}
     failures = result.failures
     if not kept:
         failures = [dataclasses.replace(each, seed_path=None) for each in failures]
@@ -51,8 +52,10 @@ def fleet_result(
         missed_lines={},
         covered_lines={},
         run_kinds={},
+        faults=[],
+        rules=[],
         checkpoints=None,
         inconclusive=None,
         seed_replays=[each for each in result.seed_replays if each.path in seeds],
-        notes=(*result.notes, *map(Note, [told, *outcome.notes, *refused])),
+        notes=(*(each for each in result.notes if each not in remarks), *map(Note, [told, *outcome.notes, *refused])),
     )
