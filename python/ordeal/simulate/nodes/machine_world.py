@@ -133,6 +133,7 @@ class WorldLoop(MachineLoop):
     def _operate(self, loop: SimulationLoop, coroutine: Coroutine[Any, Any, Any]) -> None:
         task = self._client(coroutine)
         self._operations.append(task)
+        loop.operations = self._operations
         steps = _HEAD_STARTS[loop.decide(ORDER, _CLIENT, _RULE_SITE, len(_HEAD_STARTS))]
         if steps is None:
             loop.run_while(lambda: not task.done(), is_idle_allowed=True)

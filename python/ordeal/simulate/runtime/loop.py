@@ -96,6 +96,8 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
 
     # How each loop begins; every run makes one.
     blocked: BlockedLoop | None = None
+    operations: Collection[asyncio.Task[Any]] = ()
+    """The tasks whose end is waited for where none of them is the main one."""
     _still_passes = 0
 
     def __init__(
@@ -407,7 +409,9 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
 
     def _demand_no_orphan(self) -> None:
         main: asyncio.Task[Any] | None = self._main
-        failure = None if main is None or self.is_ending else self.orphaned_wait([main], is_end=False)
+        tasks = self.operations if main is None else [main]
+        # Whatever else knows an operation does not run before it has ended.
+        failure = None if self.is_ending else self.orphaned_wait(tasks, is_end=main is None)
         if failure is not None:
             raise failure
 

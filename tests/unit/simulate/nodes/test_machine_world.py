@@ -96,6 +96,25 @@ class StuckChaos(ChaosTest):
         await asyncio.Event().wait()
 
 
+class ForgetfulChaos(ChaosTest):
+    """Who waits for the only turn is forgotten, while a node goes on."""
+
+    world: ClassVar[Any] = simulate.world(clients=2, settle=5)
+
+    @initialize()  # type: ignore[arg-type]
+    async def start(self) -> None:
+        async def beat() -> None:
+            while True:
+                await asyncio.sleep(100)
+
+        self.world.node("beats", beat)
+
+    @rule()  # type: ignore[arg-type]
+    async def wait(self) -> None:
+        waiting = [asyncio.get_running_loop().create_future()]
+        await waiting.pop()
+
+
 class LeftoverChaos(ChaosTest):
     world: ClassVar[Any] = simulate.world()
 
@@ -149,7 +168,12 @@ def test_a_crash_strikes_an_operation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("machine", "error"), [(StuckChaos, "Deadlock NotReached"), (LeftoverChaos, "UnhandledTaskError")]
+    ("machine", "error"),
+    [
+        (StuckChaos, "Deadlock NotReached"),
+        (ForgetfulChaos, "OrphanedWait"),
+        (LeftoverChaos, "UnhandledTaskError"),
+    ],
 )
 def test_what_never_ends_and_what_fails_late_is_found(machine: type[ChaosTest], error: str) -> None:
     failure = failure_of(machine, 5)
