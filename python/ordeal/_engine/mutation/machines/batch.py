@@ -8,8 +8,9 @@ from itertools import groupby
 from types import CodeType
 from typing import cast
 
+from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines.bench import Bench, State, difference
-from ordeal._engine.mutation.machines.choosing import Judging, compared, first_hit
+from ordeal._engine.mutation.machines.choosing import Judging, compared, first_step
 from ordeal._engine.mutation.machines.evidence import Difference, Finding, Kill
 from ordeal._engine.mutation.machines.traces import Kept
 from ordeal._engine.mutation.mutants import Mutant
@@ -45,7 +46,7 @@ class Batch:
             return Finding(mutant.id, "not run", note=str(error))
         try:
             self._watch(swap.codes())
-            kills, replays, other = self._kills(mutant, judges)
+            kills, replays, other = self._kills(mutant, judges, real_path(str(source.path)))
             found = None if kills or other is None else self._first_other(*other)
         finally:
             swap.undo()
@@ -58,7 +59,7 @@ class Batch:
         word = cast("Word", kills[0].kind) if kills[0].kind in ("timeout", "memory") else "killed"
         return Finding(mutant.id, word, tuple(kills), None, runs, replays)
 
-    def _kills(self, mutant: Mutant, judges: list[Judging]) -> tuple[list[Kill], int, Judging | None]:
+    def _kills(self, mutant: Mutant, judges: list[Judging], path: str) -> tuple[list[Kill], int, Judging | None]:
         """Return what fails, how many traces ran, and the first of them that leads to another state."""
         key = (mutant.shown, mutant.function)
         last = self._killer.get(key)
@@ -70,7 +71,7 @@ class Batch:
             bench = self._running(machine)
             for each, hits in group:
                 due = compared(each, hits, replays) if other is None and not kills else 0
-                kill = self._kill(bench, each, hits, due)
+                kill = self._kill(bench, each, due, first_step(each, path, mutant.function or (0, 0)))
                 replays += 1
                 if kill is None:
                     if other is None and bench.differs(each.sketches):
@@ -83,8 +84,8 @@ class Batch:
                     return kills, replays, None
         return kills, replays, other
 
-    def _kill(self, bench: Bench, each: Kept, hits: int, due: int) -> Kill | None:
-        kill = bench.run(each.tape, each.number, each.sketches, due, first_hit(each, hits))
+    def _kill(self, bench: Bench, each: Kept, due: int, first: int) -> Kill | None:
+        kill = bench.run(each.tape, each.number, each.sketches, due, first)
         if kill is not None and kill.kind == "timeout" and not bench.is_turning:
             patient = self._patient(each.machine, PATIENCE)
             with patient.running():

@@ -27,9 +27,17 @@ def covering(kept: Iterable[Kept], lines: Lines) -> list[Judging]:
     return sorted(found, key=lambda pair: (-pair[1].bit_count() * len(pair[0].sketches) ** 2, pair[0].number))
 
 
-def first_hit(each: Kept, hits: int) -> int:
-    """Return the first step that can differ from the original; 0 where the invariants must be asked in any case."""
-    return (hits & -hits).bit_length() - 1 if each.only_looks else 0
+def first_step(each: Kept, path: str, function: tuple[int, int]) -> int:
+    """Return the first step that can differ from the original; 0 where the invariants must be asked in any case.
+
+    It is the one that enters the function: one without its ``yield`` differs before the changed line would run.
+    """
+    if not each.only_looks:
+        return 0
+    hits = 0
+    for line in range(function[0], function[1] + 1):
+        hits |= each.hits.get((path, line), 0)
+    return max(0, (hits & -hits).bit_length() - 1)
 
 
 def compared(each: Kept, hits: int, place: int) -> int:

@@ -21,7 +21,7 @@ from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines import traces
 from ordeal._engine.mutation.machines.batch import PATIENCE, Batch
 from ordeal._engine.mutation.machines.bench import Bench
-from ordeal._engine.mutation.machines.choosing import JUDGING_MAX, Judging, covering, first_hit
+from ordeal._engine.mutation.machines.choosing import JUDGING_MAX, Judging, covering
 from ordeal._engine.mutation.machines.evidence import Finding, Machine, unread_of
 from ordeal._engine.mutation.machines.forced import raising_at_once
 from ordeal._engine.mutation.machines.relations import Numbers, Relation, holds, suggested
@@ -203,7 +203,7 @@ class Judge:
         tried = list(functions.values())[-FORCED_MAX:]
         if not tried:
             return
-        judging = {each.number: (each, hits) for mutant in mutants for each, hits in self._judging(mutant)}
+        judging = {each.number: each for mutant in mutants for each, _ in self._judging(mutant)}
         null = _said(
             Job(lambda say: self._null([judging[number] for number in sorted(judging)], say), 0, _MEASURING_SECONDS),
             "the unchanged program cannot be replayed",
@@ -219,15 +219,13 @@ class Judge:
         if found and all(each.why_it_survived == "nothing differs" for each in found):
             raise Refused("the machines do not notice functions that raise at once, so they do not run this program")
 
-    def _null(self, judges: list[Judging], say: Say) -> None:
+    def _null(self, judges: list[traces.Kept], say: Say) -> None:
         failed = 0
         for number in range(len(self._benches)):
             bench = self._bench(number, PATIENCE)
             with bench.running():
-                for each, hits in judges:
-                    if each.machine == number:
-                        first = first_hit(each, hits)
-                        failed += bench.run(each.tape, each.number, each.sketches, 0, first) is not None
+                of_machine = [each for each in judges if each.machine == number]
+                failed += sum(bench.run(each.tape, each.number) is not None for each in of_machine)
         say({"failed": failed})
 
     def _job(self, mutants: list[Mutant]) -> Job:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ordeal._engine.mutation.machines.choosing import COMPARED_STEPS, COMPARED_TRACES, compared, covering
+from ordeal._engine.mutation.machines.choosing import COMPARED_STEPS, COMPARED_TRACES, compared, covering, first_step
 from ordeal._engine.mutation.machines.traces import Kept
 
 LINE = ("shop.py", 3)
@@ -25,3 +25,13 @@ def test_states_are_compared_where_the_lines_run_and_at_the_end() -> None:
     assert compared(each, 0b101000, 0) == 1 << 59 | 0b101000
     assert compared(each, 0b101000, COMPARED_TRACES) == 1 << 59
     assert compared(each, (1 << 50) - 1, 0).bit_count() == COMPARED_STEPS + 1
+
+
+def test_what_runs_before_the_function_is_entered_is_that_of_the_original() -> None:
+    each = kept(1, 60, 0b11000)
+    each.hits["shop.py", 1] = 0b100  # the line of its `def`
+    assert first_step(each, "shop.py", (1, 4)) == 0
+    each.only_looks = True
+    assert first_step(each, "shop.py", (1, 4)) == 2
+    assert first_step(each, "shop.py", (2, 4)) == 3
+    assert first_step(each, "other.py", (1, 4)) == 0
