@@ -103,7 +103,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         terminal.show_error(error)
         return error.exit_code
     except click.ClickException as error:
-        terminal.say_error(*_wrong_use(error))
+        terminal.say_error(*_wrong_use(error, sys.argv[1:] if arguments is None else arguments))
         return WRONG_USE
     except click.Abort:
         terminal.say("interrupted")
@@ -125,10 +125,12 @@ def _search_current_folder_first() -> None:
         sys.path.append(str(sources))
 
 
-def _wrong_use(error: click.ClickException) -> tuple[str, str]:
+def _wrong_use(error: click.ClickException, arguments: Sequence[str]) -> tuple[str, str]:
     """Translate an error of the argument parser into the terms of this program."""
     context = error.ctx if isinstance(error, click.UsageError) else None
-    help_hint = f"`{context.command_path if context else 'ordeal COMMAND'} --help` lists the options"
+    # The parser says that a value is missing without saying of which command.
+    command = next((word for word in arguments if word in _COMMANDS), "COMMAND")
+    help_hint = f"`{context.command_path if context else f'ordeal {command}'} --help` lists the options"
     if isinstance(error, click.NoSuchOption):
         guess = f"did you mean `{error.possibilities[0]}`?" if error.possibilities else help_hint
         return f"no option named `{error.option_name}`", guess

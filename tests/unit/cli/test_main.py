@@ -90,7 +90,7 @@ def test_completion_prints_a_script(run: Run, shell: str) -> None:
             "`a` is neither the URL of a store nor a class",
             "write `ordeal seeds pull redis://HOST/0 tests.test_shop:ShopChaos`",
         ),
-        (["explore", "-w"], "option '-w' requires an argument", "`ordeal COMMAND --help` lists the options"),
+        (["explore", "-w"], "option '-w' requires an argument", "`ordeal explore --help` lists the options"),
     ],
 )
 def test_wrong_use(run: Run, arguments: list[str], message: str, hint: str) -> None:
