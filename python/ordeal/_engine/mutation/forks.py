@@ -21,6 +21,8 @@ Say = Callable[[Message], None]
 #: What a fork may take beyond what there is when it begins, in MiB.
 MEMORY_MIB = 1024
 _SAID_BYTES_MAX = 1 << 26
+#: How long a fork that is late is looked at for whether it does anything.
+_LOOK_SECONDS = 0.1
 
 
 class _Limits:
@@ -47,12 +49,16 @@ class Job:
 
 @dataclass(slots=True)
 class Ended:
-    """What a fork said, and how it ended: ``signal`` is 0 where it ended by itself."""
+    """What a fork said, and how it ended: ``signal`` is 0 where it ended by itself.
+
+    ``is_blocked`` is whether it was late, and neither it nor what it had started was doing anything.
+    """
 
     job: Job
     said: list[Message]
     signal: int
     is_late: bool
+    is_blocked: bool = False
 
 
 @dataclass(slots=True)
@@ -134,9 +140,39 @@ def _limit(cpu: float) -> None:
         signal.setitimer(signal.ITIMER_PROF, cpu)
 
 
+def _is_blocked(group: int) -> bool:
+    """Return whether all threads of a group of processes sleep: no busy machine keeps them from going on."""
+    before = _sleeping(group)
+    select.select([], [], [], _LOOK_SECONDS)
+    return before is not None and before == _sleeping(group)
+
+
+def _sleeping(group: int) -> dict[str, str] | None:
+    """Return how long each thread of a group of processes has run; None if one does not sleep, or none is known."""
+    found: dict[str, str] = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if int(_fields(process)[2]) != group:
+                continue
+            for thread in (process / "task").iterdir():
+                fields = _fields(thread)
+                if fields[0] not in "SZ":
+                    return None
+                found[thread.name] = f"{fields[11]} {fields[12]}"
+        except (OSError, ValueError, IndexError):
+            continue  # it has ended meanwhile
+    return found or None
+
+
+def _fields(task: Path) -> list[str]:
+    """Return the fields of a process or thread from its state on: its name, before that, may hold anything."""
+    return (task / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+
+
 def _ended(fork: _Fork, *, is_late: bool) -> Ended:
     # It has closed its pipe, as the last thing it does; a process that it left behind must not keep us waiting.
     code = 0
+    is_blocked = is_late and _is_blocked(fork.pid)
     if not is_late:
         deadline = monotonic() + 1.0
         while monotonic() < deadline:
@@ -159,4 +195,4 @@ def _ended(fork: _Fork, *, is_late: bool) -> Ended:
             message = json.loads(line)
             if isinstance(message, dict):
                 said.append(message)
-    return Ended(fork.job, said, max(0, -code), is_late)
+    return Ended(fork.job, said, max(0, -code), is_late, is_blocked)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -65,3 +67,33 @@ def test_memory_is_limited() -> None:
 def test_each_job_is_done_once() -> None:
     jobs = [Job(lambda say, number=number: say({"number": number}), 0.0, 10.0) for number in range(7)]  # type: ignore[misc]
     assert sorted(each.said[0]["number"] for each in run_jobs(jobs, 3)) == list(range(7))
+
+
+def spin(_say: object) -> None:
+    while True:
+        pass
+
+
+def wait_for_a_busy_child(_say: object) -> None:
+    if os.fork() == 0:
+        spin(None)
+    time.sleep(60)
+
+
+def wait_beside_a_busy_thread(_say: object) -> None:
+    threading.Thread(target=spin, args=(None,), daemon=True).start()
+    threading.Event().wait()
+
+
+@pytest.mark.parametrize("busy", [spin, wait_for_a_busy_child, wait_beside_a_busy_thread])
+def test_what_is_late_and_does_something_is_not_blocked(busy: Callable[[object], None]) -> None:
+    late = ended(busy, wall=0.2)
+    assert (late.is_late, late.is_blocked) == (True, False)
+
+
+def test_what_waits_with_all_its_threads_is_blocked() -> None:
+    def wait(_say: object) -> None:
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+        threading.Event().wait()
+
+    assert ended(wait, wall=0.2).is_blocked

@@ -37,6 +37,7 @@ class _Tag:
     lane: _Lane | None
     trials: list[Trial]
     factor: float = 1.0
+    was_blocked: bool = False
 
 
 class Lanes:
@@ -72,11 +73,11 @@ class Lanes:
         job.tag = tag
         return job
 
-    def _again(self, mutant: Mutant, killer: int | None, factor: float = 1.0) -> None:
+    def _again(self, mutant: Mutant, killer: int | None, factor: float = 1.0, *, was_blocked: bool = False) -> None:
         """Judge a mutant once more, in a fork of its own."""
         if self._suite.covering(mutant):
             trials = [self._suite.trial(mutant, killer, factor, plainly=False)]
-            self._waiting.appendleft(self._job(_Tag(None, trials, factor)))
+            self._waiting.appendleft(self._job(_Tag(None, trials, factor, was_blocked)))
         else:
             self._verdict(mutant, "not run", note="the only test that runs it is not stable")
 
@@ -153,7 +154,12 @@ class Lanes:
         mutant, tests = trial.mutant, len(trial.numbers)
         raised = next((message["raised"] for message in ended.said if "raised" in message), "")
         took_long = ended.is_late or ended.signal == signal.SIGPROF
-        if (took_long and tag.factor == 1.0) or (len(tag.trials) > 1 and not took_long):
+        if ended.is_blocked and tag.factor == 1.0 and not tag.was_blocked:
+            # Its tests wait for what never comes, and no busy machine makes them: more time would be lost.
+            self._again(mutant, self._killer(tag, trial), was_blocked=True)
+        elif ended.is_blocked and tag.was_blocked:
+            self._verdict(mutant, "timeout", tests=tests)
+        elif (took_long and tag.factor == 1.0) or (len(tag.trials) > 1 and not took_long):
             # A busy machine may have made it slow, and it gets four times as long; or it may end of what came before.
             self._again(mutant, self._killer(tag, trial), _PATIENCE if took_long else 1.0)
         elif took_long:
