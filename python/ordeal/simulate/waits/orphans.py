@@ -10,8 +10,8 @@ import asyncio
 import gc
 import operator
 import weakref
-from collections.abc import Iterable, Sequence
-from types import BuiltinMethodType, FrameType, ModuleType
+from collections.abc import Sequence
+from types import AsyncGeneratorType, BuiltinMethodType, CoroutineType, FrameType, GeneratorType, ModuleType
 from typing import Any
 
 from ordeal.simulate.runtime.sites import frames_of, is_own
@@ -22,7 +22,7 @@ _TASKS_MAX = 20
 #: How many objects may refer to what a task waits for, on how long a way, before it counts as reachable.
 _OBJECTS_MAX, _DEPTH_MAX = 100, 8
 #: Where coroutines, generators and asynchronous generators keep their frames.
-_FRAMES = ("cr_frame", "gi_frame", "ag_frame")
+_FRAMES = {CoroutineType: "cr_frame", GeneratorType: "gi_frame", AsyncGeneratorType: "ag_frame"}
 
 
 def orphaned(records: Sequence[TaskRecord], *, is_end: bool) -> list[TaskRecord]:
@@ -68,7 +68,7 @@ class _Search:
                 if _may_run(holder, layer) or len(seen) > _OBJECTS_MAX:
                     return True
                 seen.add(id(holder))
-                if not isinstance(holder, asyncio.AbstractEventLoop):
+                if not _is_one(holder, asyncio.AbstractEventLoop):
                     found.append(holder)
             if not found:
                 return False
@@ -77,16 +77,17 @@ class _Search:
 
     def _is_idle(self, holder: object) -> bool:
         """Return whether it is a task that has ended or waits as well, or belongs to one."""
-        if isinstance(holder, BuiltinMethodType):
+        if type(holder) is BuiltinMethodType:
             holder = holder.__self__  # what wakes a task
-        if isinstance(holder, asyncio.Task):
-            return id(holder) in self._tasks or holder.done()
-        if isinstance(holder, TaskRecord) or type(holder).__name__ == "FutureIter":
+        if _is_one(holder, asyncio.Task):
+            task: Any = holder
+            return id(task) in self._tasks or task.done()
+        if _is_one(holder, TaskRecord) or type(holder).__name__ == "FutureIter":
             return True
-        frame = holder if isinstance(holder, FrameType) else _frame_of(holder)
+        frame = _frame_of(holder)
         if frame is not None:
             return id(frame) in self._frames or is_own(frame.f_code)
-        return any(hasattr(holder, name) for name in _FRAMES)  # it has ended
+        return type(holder) in _FRAMES  # it has ended
 
 
 def _is_all_of(holder: object, layer: list[Any]) -> bool:
@@ -96,19 +97,26 @@ def _is_all_of(holder: object, layer: list[Any]) -> bool:
 
 def _may_run(holder: object, targets: list[Any]) -> bool:
     """Return whether it is what runs code, or where such may look: a frame, a task, a callback, a module, the loop."""
-    if isinstance(holder, asyncio.Handle):
-        return not holder.cancelled()
-    if isinstance(holder, FrameType | asyncio.Task) or _frame_of(holder) is not None:
+    if _is_one(holder, asyncio.Handle):
+        handle: Any = holder
+        return not handle.cancelled()
+    if _is_one(holder, asyncio.Task) or _frame_of(holder) is not None:
         return True
-    if isinstance(holder, asyncio.AbstractEventLoop):
+    if _is_one(holder, asyncio.AbstractEventLoop):
         held = set(map(id, gc.get_referents(holder)))
-        return any(id(each) in held and not isinstance(each, asyncio.Task) for each in targets)
+        return any(id(each) in held and not _is_one(each, asyncio.Task) for each in targets)
     # Any code may look there, and the network may bring something.
-    return isinstance(holder, ModuleType | type | asyncio.BaseTransport) or bool(weakref.getweakrefs(holder))
+    return _is_one(holder, ModuleType, type, asyncio.BaseTransport) or bool(weakref.getweakrefs(holder))
 
 
-def _frame_of(holder: object) -> FrameType | None:
-    if type(holder).__name__ not in ("coroutine", "generator", "async_generator"):
-        return None
-    frames: Iterable[Any] = (getattr(holder, name, None) for name in _FRAMES)
-    return next((frame for frame in frames if frame is not None), None)
+def _is_one(holder: object, *kinds: type) -> bool:
+    """Return whether it is an instance, without asking it: it is the program's, and may answer anything."""
+    return issubclass(type(holder), kinds)
+
+
+def _frame_of(holder: Any) -> FrameType | None:
+    """Return the frame that it is, or runs in; None where it has ended, or is something else."""
+    if type(holder) is FrameType:
+        return holder
+    name = _FRAMES.get(type(holder))
+    return None if name is None else getattr(holder, name)

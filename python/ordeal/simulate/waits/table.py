@@ -6,7 +6,7 @@ import asyncio
 import gc
 from collections import deque
 from collections.abc import Iterator, Sequence
-from types import FrameType
+from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
 from typing import Any
 
 from ordeal._engine.formatting import one_line
@@ -19,7 +19,7 @@ _LINES_MAX = 30
 #: In what an object is looked for, beside attributes.
 _HOLDERS = (list, tuple, set, frozenset, dict, deque)
 #: Where coroutines, generators and asynchronous generators keep their frames.
-_FRAMES = ("cr_frame", "gi_frame", "ag_frame")
+_FRAMES: dict[type, str] = {CoroutineType: "cr_frame", GeneratorType: "gi_frame", AsyncGeneratorType: "ag_frame"}
 #: How many attributes of an object are looked through for a name.
 _ATTRIBUTES_MAX = 200
 
@@ -94,12 +94,11 @@ def _is_lost(future: object, frames: Sequence[FrameType]) -> bool:
 
 def _leads(holder: object, waiting: set[int]) -> bool:
     """Return whether an object that refers to a future belongs to somebody else than ``waiting`` frames, or us."""
-    if isinstance(holder, FrameType):
+    if type(holder) is FrameType:
         return id(holder) not in waiting and not is_own(holder.f_code)
-    frame = next((getattr(holder, name, None) for name in _FRAMES if hasattr(holder, name)), None)
-    if frame is not None:
-        return id(frame) not in waiting
-    return not isinstance(holder, asyncio.Task) and type(holder).__name__ != "FutureIter"
+    if type(holder) in _FRAMES:  # anything else is the program's, and may answer what it likes when it is asked
+        return id(getattr(holder, _FRAMES[type(holder)])) not in waiting
+    return not issubclass(type(holder), asyncio.Task) and type(holder).__name__ != "FutureIter"
 
 
 def _name_of(target: object, frames: Sequence[FrameType]) -> str:

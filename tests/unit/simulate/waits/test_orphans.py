@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -118,9 +119,22 @@ async def set_by_a_timer() -> None:
     await event.wait()
 
 
+async def known_to_what_says_yes_to_everything() -> None:
+    kept.append(Mock(event=asyncio.Event()))
+    asyncio.create_task(beat())  # noqa: RUF006
+    await kept[-1].event.wait()
+
+
 @pytest.mark.parametrize(
     "main",
-    [known_to_the_module, known_to_a_task, ended_by_a_timeout, cancelled_by_a_task, set_by_a_timer],
+    [
+        known_to_the_module,
+        known_to_what_says_yes_to_everything,
+        known_to_a_task,
+        ended_by_a_timeout,
+        cancelled_by_a_task,
+        set_by_a_timer,
+    ],
     ids=lambda main: main.__name__,
 )
 def test_what_somebody_may_still_bring_about(main: Main) -> None:
