@@ -22,7 +22,8 @@ _AT_ONCE_SECONDS = 1e-6
 
 #: How deep in a function that the interpreter calls an alarm may find the program.
 _DEPTH_MAX = 16
-_OWN_FOLDER = str(Path(__file__).absolute().parent.parent / "_")[:-1]
+#: Where the code of ordeal lies.
+OWN_FOLDER = str(Path(__file__).absolute().parent.parent / "_")[:-1]
 #: The methods of the standard library that make the callbacks of weak references, which drop what is collected.
 _CALLBACK_MAKERS = (weakref.WeakSet.__init__, weakref.WeakValueDictionary.__init__, weakref.WeakKeyDictionary.__init__)
 _CALLBACKS = frozenset(
@@ -124,7 +125,7 @@ def is_lost_in(frame: FrameType | None) -> bool:
 
 def is_own(frame: FrameType | None) -> bool:
     """Return whether ``frame`` runs code of ordeal, which may just be making what an error would leave half made."""
-    return frame is not None and frame.f_code.co_filename.startswith(_OWN_FOLDER)
+    return frame is not None and frame.f_code.co_filename.startswith(OWN_FOLDER)
 
 
 def _plain_code(function: object) -> CodeType | None:

@@ -85,7 +85,6 @@ class _Alarm:
         self._found_timer = (0.0, 0.0)
         self._start_s = 0.0
         self._waits = 0
-        self._is_mute = False
         self._muted = ExitStack()
         self.has_rung = False
 
@@ -133,9 +132,7 @@ class _Alarm:
             self._waits += 1
             signal.setitimer(signal.ITIMER_REAL, _WAIT_S, self._repeat_s)
             return
-        if not self._is_mute:
-            self._is_mute = True
-            self._muted.enter_context(without_complaints())
+        self._muted.enter_context(without_complaints())
         raise self.error()
 
     def error(self) -> RuleTimeoutError:

@@ -196,6 +196,5 @@ class Watchdog:
 
     def forget(self) -> None:
         """Forget what was raised last to end a step: the run that it belongs to is over."""
-        if self.ended is not None:
-            self.ended = None
-            self._muted.close()
+        self.ended = None
+        self._muted.close()

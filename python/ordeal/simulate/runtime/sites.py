@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from types import CodeType, FrameType, TracebackType
+from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, GeneratorType, TracebackType
 from typing import Any
 
 from ordeal._engine import untrusted
+from ordeal._engine.interrupts import OWN_FOLDER
 
 _STANDARD = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
 _INSTALLED = tuple(f"{sysconfig.get_path(name)}/" for name in ("purelib", "platlib"))
-_OWN = f"{Path(__file__).parent.parent.parent}/"
+#: Where coroutines, generators and asynchronous generators keep their frames.
+FRAMES: dict[type, str] = {CoroutineType: "cr_frame", GeneratorType: "gi_frame", AsyncGeneratorType: "ag_frame"}
 _RUNTIME = f"{Path(__file__).parent}/"
 #: What makes tasks for whoever calls it, beside asyncio.
 _SPAWNER = "/anyio/_backends/_asyncio.py"
@@ -52,14 +54,16 @@ def is_program(code: CodeType) -> bool:
     known = _is_program.get(id(code))
     if known is None:
         path = code.co_filename
-        own = path.startswith(("<frozen", _OWN)) or (path.startswith(_STANDARD) and not path.startswith(_INSTALLED))
+        own = path.startswith(("<frozen", OWN_FOLDER)) or (
+            path.startswith(_STANDARD) and not path.startswith(_INSTALLED)
+        )
         known = _is_program[id(code)] = not own, code
     return known[0]
 
 
 def is_own(code: CodeType) -> bool:
     """Return whether code belongs to ordeal."""
-    return code.co_filename.startswith(_OWN)
+    return code.co_filename.startswith(OWN_FOLDER)
 
 
 @cache
@@ -128,6 +132,17 @@ def _step_types() -> frozenset[type]:
 
 
 _STEP_TYPES = _step_types()
+
+
+def frame_of(holder: object) -> FrameType | None:
+    """Return the frame that an object is, or that it runs in; None where it has ended, or is something else.
+
+    Only the types of the language are asked: anything else is the program's, and may answer what it likes.
+    """
+    if type(holder) is FrameType:
+        return holder
+    name = FRAMES.get(type(holder))
+    return None if name is None else getattr(holder, name)
 
 
 def frames_of(waiting: Any) -> Iterator[FrameType]:

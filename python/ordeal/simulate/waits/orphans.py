@@ -11,18 +11,16 @@ import gc
 import operator
 import weakref
 from collections.abc import Sequence
-from types import AsyncGeneratorType, BuiltinMethodType, CoroutineType, FrameType, GeneratorType, ModuleType
+from types import BuiltinMethodType, ModuleType
 from typing import Any
 
-from ordeal.simulate.runtime.sites import frames_of, is_own
+from ordeal.simulate.runtime.sites import FRAMES, frame_of, frames_of, is_own
 from ordeal.simulate.runtime.tasks import TaskRecord
 
 #: More tasks than these are not looked at: it is done once in a run, and should take less than a second.
 _TASKS_MAX = 20
 #: How many objects may refer to what a task waits for, on how long a way, before it counts as reachable.
 _OBJECTS_MAX, _DEPTH_MAX = 100, 8
-#: Where coroutines, generators and asynchronous generators keep their frames.
-_FRAMES = {CoroutineType: "cr_frame", GeneratorType: "gi_frame", AsyncGeneratorType: "ag_frame"}
 
 
 def orphaned(records: Sequence[TaskRecord], *, is_end: bool) -> list[TaskRecord]:
@@ -84,10 +82,10 @@ class _Search:
             return id(task) in self._tasks or task.done()
         if _is_one(holder, TaskRecord) or type(holder).__name__ == "FutureIter":
             return True
-        frame = _frame_of(holder)
+        frame = frame_of(holder)
         if frame is not None:
             return id(frame) in self._frames or is_own(frame.f_code)
-        return type(holder) in _FRAMES  # it has ended
+        return type(holder) in FRAMES  # it has ended
 
 
 def _is_all_of(holder: object, layer: list[Any]) -> bool:
@@ -100,7 +98,7 @@ def _may_run(holder: object, targets: list[Any]) -> bool:
     if _is_one(holder, asyncio.Handle):
         handle: Any = holder
         return not handle.cancelled()
-    if _is_one(holder, asyncio.Task) or _frame_of(holder) is not None:
+    if _is_one(holder, asyncio.Task) or frame_of(holder) is not None:
         return True
     if _is_one(holder, asyncio.AbstractEventLoop):
         held = set(map(id, gc.get_referents(holder)))
@@ -112,11 +110,3 @@ def _may_run(holder: object, targets: list[Any]) -> bool:
 def _is_one(holder: object, *kinds: type) -> bool:
     """Return whether it is an instance, without asking it: it is the program's, and may answer anything."""
     return issubclass(type(holder), kinds)
-
-
-def _frame_of(holder: Any) -> FrameType | None:
-    """Return the frame that it is, or runs in; None where it has ended, or is something else."""
-    if type(holder) is FrameType:
-        return holder
-    name = _FRAMES.get(type(holder))
-    return None if name is None else getattr(holder, name)

@@ -6,11 +6,11 @@ import asyncio
 import gc
 from collections import deque
 from collections.abc import Iterator, Sequence
-from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
+from types import FrameType
 from typing import Any
 
 from ordeal._engine.formatting import one_line
-from ordeal.simulate.runtime.sites import frames_of, is_asyncio, is_own, is_program
+from ordeal.simulate.runtime.sites import FRAMES, frame_of, frames_of, is_asyncio, is_own, is_program
 from ordeal.simulate.runtime.tasks import TaskRecord
 from ordeal.simulate.waits.lock_history import last_uses
 
@@ -18,8 +18,6 @@ from ordeal.simulate.waits.lock_history import last_uses
 _LINES_MAX = 30
 #: In what an object is looked for, beside attributes.
 _HOLDERS = (list, tuple, set, frozenset, dict, deque)
-#: Where coroutines, generators and asynchronous generators keep their frames.
-_FRAMES: dict[type, str] = {CoroutineType: "cr_frame", GeneratorType: "gi_frame", AsyncGeneratorType: "ag_frame"}
 #: How many attributes of an object are looked through for a name.
 _ATTRIBUTES_MAX = 200
 
@@ -96,8 +94,8 @@ def _leads(holder: object, waiting: set[int]) -> bool:
     """Return whether an object that refers to a future belongs to somebody else than ``waiting`` frames, or us."""
     if type(holder) is FrameType:
         return id(holder) not in waiting and not is_own(holder.f_code)
-    if type(holder) in _FRAMES:  # anything else is the program's, and may answer what it likes when it is asked
-        return id(getattr(holder, _FRAMES[type(holder)])) not in waiting
+    if type(holder) in FRAMES:
+        return id(frame_of(holder)) not in waiting
     return not issubclass(type(holder), asyncio.Task) and type(holder).__name__ != "FutureIter"
 
 
