@@ -123,7 +123,15 @@ def _children() -> list[int]:
 
 def _parent(process: Path) -> int:
     try:
-        _, _, rest = (process / "stat").read_bytes().rpartition(b") ")
+        return int(stat_fields(process)[1])
     except OSError:
         return 0  # the process has ended
-    return int(rest.split()[1])
+
+
+def stat_fields(task: Path) -> list[bytes]:
+    """Return what the system tells of a process or thread, from its state on: its name, before that, may hold anything.
+
+    Raises:
+        OSError: it has ended.
+    """
+    return (task / "stat").read_bytes().rpartition(b") ")[2].split()

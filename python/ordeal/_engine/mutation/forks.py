@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ordeal._engine.isolation.reaper import stat_fields
 from ordeal._native import die_with, monotonic
 
 Message = dict[str, Any]
@@ -147,26 +148,21 @@ def _is_blocked(group: int) -> bool:
     return before is not None and before == _sleeping(group)
 
 
-def _sleeping(group: int) -> dict[str, str] | None:
+def _sleeping(group: int) -> dict[str, tuple[bytes, bytes]] | None:
     """Return how long each thread of a group of processes has run; None if one does not sleep, or none is known."""
-    found: dict[str, str] = {}
+    found: dict[str, tuple[bytes, bytes]] = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if int(_fields(process)[2]) != group:
+            if int(stat_fields(process)[2]) != group:
                 continue
             for thread in (process / "task").iterdir():
-                fields = _fields(thread)
-                if fields[0] not in "SZ":
+                fields = stat_fields(thread)
+                if fields[0] not in (b"S", b"Z"):
                     return None
-                found[thread.name] = f"{fields[11]} {fields[12]}"
+                found[thread.name] = fields[11], fields[12]
         except (OSError, ValueError, IndexError):
             continue  # it has ended meanwhile
     return found or None
-
-
-def _fields(task: Path) -> list[str]:
-    """Return the fields of a process or thread from its state on: its name, before that, may hold anything."""
-    return (task / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
 
 
 def _ended(fork: _Fork, *, is_late: bool) -> Ended:
