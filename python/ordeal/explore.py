@@ -32,7 +32,7 @@ from ordeal._engine.search.exploration import Exploration
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.buggify import DEFAULT_PROBABILITY
 from ordeal.config.arguments import checked_arguments
-from ordeal.config.options import DEFAULT_SWARM_POLICY, ExplorationOptions, values_of
+from ordeal.config.options import DEFAULT_SWARM_POLICY, ExplorationOptions, Traces, values_of
 from ordeal.errors import ConfigError, MachineError, StoreError
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
 from ordeal.store import namespace_of
@@ -64,7 +64,8 @@ class Explorer:
             ``fork`` has a process hold it (Linux only). ``auto`` copies as long as copies behave as the steps that led
             to them, and else runs the steps again, or forks where that takes long.
         fault_toggle_prob: share of the steps that switch a fault.
-        record_traces: keep the traces of all runs that reached new code; ``run`` takes it too.
+        record_traces: keep the traces of all runs that reached new code, or with ``"sample"`` those of one run in
+            400, as they ran; ``run`` takes it too.
         workers: worker processes, 0 for all cores. With one, runs happen in this process, unless ``isolate`` is set.
         isolate: run also a single worker in a process of its own, as ``ordeal explore`` does: then nothing that a rule
             does can end this process. With ``workers=1`` and without it there is no other process at all.
@@ -125,7 +126,7 @@ class Explorer:
         checkpoint_strategy: str = "energy",
         checkpoint_kind: str = "auto",
         fault_toggle_prob: float = 0.3,
-        record_traces: bool = False,
+        record_traces: Traces = False,
         workers: int = 0,
         isolate: bool = False,
         max_memory: int = 0,
@@ -173,7 +174,7 @@ class Explorer:
         patience: int = 0,
         progress: Progress | None = None,
         shrink_progress: ShrinkListener | None = None,
-        record_traces: bool | None = None,
+        record_traces: Traces | None = None,
         save_state_to: str | os.PathLike[str] | None = None,
         resume_from: str | os.PathLike[str] | None = None,
     ) -> ExplorationResult:

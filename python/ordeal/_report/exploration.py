@@ -200,7 +200,7 @@ def json_document(
 ) -> dict[str, Any]:
     """Return the report as plain data; ``options`` are those of the exploration.
 
-    With ``kept_runs`` each result has the runs that reached something new, as far as their traces were recorded.
+    With ``kept_runs`` each result has the runs besides the failures whose traces were recorded.
 
     Times measured by a clock are only in the ``timing`` object of a result, so that two explorations with the same
     ``rng_seed``, code and ``max_runs`` differ only there.

@@ -129,7 +129,11 @@ def _effective(config: OrdealConfig, given: Mapping[str, object], flags: Explore
         known=config.explorer.known if given["known"] is None else config.explorer.known + options.known,
         workers=options.workers if options.isolate else 1,
         verbose=options.verbose or config.report.verbose,
-        record_traces=flags.generate_tests is not None or config.report.traces or "observe" in config.report.formats,
+        record_traces=(
+            flags.generate_tests is not None
+            or config.report.traces
+            or ("observe" in config.report.formats and "sample")
+        ),
         corpus_dir=None if flags.no_seeds else Path(config.report.corpus_dir),
     )
 

@@ -112,6 +112,10 @@ def _boolean(value: object) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
+def _boolean_or_sample(value: object) -> object:
+    return value if isinstance(value, bool) or value == "sample" else None
+
+
 def _true(value: object) -> bool | None:
     return True if value is True else None
 
@@ -152,6 +156,7 @@ CLASS_PATH = Check(
     'a class path "module.path:ClassName"', "tests.test_chaos:MyServiceChaos", '`"module.path:ClassName"`', _class_path
 )
 PATH = Check("a path", ".ordeal/state", "path", _path)
+TRACES = Check('a boolean or "sample"', True, 'boolean or `"sample"`', _boolean_or_sample)
 NO_MUTANTS = Check("empty: this version makes no mutants", [], "list of strings", _nothing)
 
 

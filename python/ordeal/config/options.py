@@ -22,6 +22,7 @@ from ordeal.config.checks import (
     PATH,
     PROBABILITY,
     SWITCH,
+    TRACES,
     integer,
     one_of,
     seconds,
@@ -43,6 +44,7 @@ SwarmPolicy = Literal["classic", "adaptive"]
 CoverageLevel = Literal["auto", "novelty", "counts"]
 ReportFormat = Literal["text", "json", "both"]
 Metric = Literal["runs", "steps", "edges"]
+Traces = bool | Literal["sample"]
 #: What `--report` writes; each is a module of `_report/formats`.
 FORMATS = ("coverage", "github", "html", "json", "junit", "md", "ndjson", "observe", "sarif")
 
@@ -227,7 +229,7 @@ class ExplorationOptions(ExplorerConfig, ShrinkOptions, FleetConfig):
         default="auto",
         metadata=Option(one_of(*get_args(CoverageLevel), example="auto"), init=SAME, saved=14).metadata,
     )
-    record_traces: bool = field(default=False, metadata=Option(SWITCH, init=SAME, run=None).metadata)
+    record_traces: Traces = field(default=False, metadata=Option(TRACES, init=SAME, run=None).metadata)
     isolate: bool = field(
         default=False,
         metadata=Option(

@@ -36,6 +36,7 @@ from ordeal._engine.search.leftovers import Leftovers
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals
 from ordeal._engine.search.rule_uses import RuleUses
+from ordeal._engine.search.sample import Sample
 from ordeal._engine.search.state import SearchProgress, SessionState
 from ordeal._engine.triage.findings import Finding, Verdict
 from ordeal._engine.triage.known import KnownFailures
@@ -87,6 +88,7 @@ class Search:
         self.driver = driver
         self.targets = targets
         self.tally = Tally()
+        self._sample = Sample() if settings.record_traces == "sample" else None
         self.folder = WorkingFolder(self.tally.note)
         self.randoms = GlobalRandoms()
         self.coverage = _native.CoverageMap()
@@ -275,7 +277,7 @@ class Search:
             if not had_step and not spec.checkpoint:
                 raise MachineError(outcome.stuck, hint="a rule must be able to run from a fresh machine")
         self._check_kept_state(snapshot, outcome)
-        if edges or outcome.status is not Status.DONE:
+        if edges or outcome.status is not Status.DONE or self._sample is not None:
             self._record_run(spec, outcome, edges)
             self.driver.let_go(outcome)
 
@@ -292,14 +294,16 @@ class Search:
             self._values.gather(monitor)
 
     def _record_run(self, spec: _native.RunSpec, outcome: Outcome, edges: int) -> None:
-        """Count a rejected run, and keep a path to new code."""
+        """Count a rejected run, and keep a path to new code, or a run of the sample."""
         if outcome.status is Status.REJECTED:
             self.tally.rejected += 1
             self.tally.overrun += outcome.overrun
             return
-        is_productive = edges and self.settings.record_traces and len(self.progress.productive) < TRACES_MAX
-        if outcome.status is Status.DONE and is_productive:
-            self.progress.productive.append((self._origin(spec, edges), self.session.tape))
+        if outcome.status is not Status.DONE or not self.settings.record_traces:
+            return
+        runs, sample = self.progress.productive, self._sample
+        if sample.takes(spec.run_id, runs) if sample is not None else edges and len(runs) < TRACES_MAX:
+            runs.append((self._origin(spec, edges), self.session.tape))
 
     def _origin(self, spec: _native.RunSpec, edges: int) -> Provenance:
         session = self.session

@@ -250,14 +250,14 @@ def _write(context: JobContext, writer: Replayer, finding: Finding, send: Send, 
 
 
 def write_traces(productive: Sequence[tuple[Provenance, _native.Tape]]) -> Job:
-    """Record the runs that reached new code, each shrunk to the steps that reach it."""
+    """Record the runs that were kept: those that reached new code shrunk to the steps that reach it."""
 
     def job(context: JobContext, send: Send) -> None:
         setup = context.setup
+        # A sample shows what runs are like.
+        shrink = setup.settings.shrink and setup.settings.record_traces != "sample"
         with context.running():
-            for trace in path_traces(
-                context.replayer, setup.trace_builder, setup.targets, productive, shrink=setup.settings.shrink
-            ):
+            for trace in path_traces(context.replayer, setup.trace_builder, setup.targets, productive, shrink=shrink):
                 send(TraceWritten(trace))
 
     return kept("Writing traces", job)

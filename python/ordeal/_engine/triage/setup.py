@@ -24,6 +24,8 @@ from ordeal._hypothesis import GlobalRandoms
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from ordeal.config.options import Traces
+
 
 class TriageSettings(Protocol):
     """The settings of triage, from an exploration or a bounded exhaustive search."""
@@ -61,8 +63,8 @@ class TriageSettings(Protocol):
         """Whether to replay failures in a fresh interpreter too."""
 
     @property
-    def record_traces(self) -> bool:
-        """Whether traces of runs that reached new code are wanted."""
+    def record_traces(self) -> Traces:
+        """Which traces are wanted besides those of failures: of runs that reached new code, or of a sample."""
 
 
 class ReplaySetup:

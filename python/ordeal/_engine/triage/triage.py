@@ -426,7 +426,7 @@ class Triage:
     # -- traces and the database --------------------------------------------------------------------------------------
 
     def traces(self, failures: Sequence[Failure], productive: Sequence[tuple[Provenance, _native.Tape]]) -> list[Trace]:
-        """Return traces of the failures and of all runs that reached new code, if wanted."""
+        """Return traces of the failures and of the runs that were kept, if wanted."""
         if not self._setup.settings.record_traces:
             return []
         traces = [failure.trace for failure in failures if failure.trace is not None]
@@ -435,7 +435,8 @@ class Triage:
             assert isinstance(message, TraceWritten)
             traces.append(message.trace)
 
-        lost = "Not all runs that reached new code have a trace"
+        is_sample = self._setup.settings.record_traces == "sample"
+        lost = f"Not all runs {'of the sample' if is_sample else 'that reached new code'} have a trace"
         self._run_one(write_traces(productive), on_message, lost, PATH_SECONDS + SLACK_SECONDS)
         return traces
 

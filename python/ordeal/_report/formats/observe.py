@@ -1,6 +1,6 @@
 """``--report observe``: observations as Hypothesis writes them, one JSON object on each line, which Tyche shows.
 
-Each kept run and each finding is a ``test_case``: a run is kept if it reached something new.
+Each finding is a ``test_case``, and each run that was kept: a sample, or what reached something new if that is kept.
 """
 
 from __future__ import annotations
@@ -71,6 +71,8 @@ def _test_case(result: Result, run: Finding, status: str, reason: str) -> dict[s
 def _features(run: Finding, steps: list[str]) -> dict[str, Any]:
     counts = Counter(step[:LINE_CHARS_MAX] for step in steps)
     features: dict[str, Any] = {"steps": len(steps), "faults": len(faults_of(run))}
+    if "edges_discovered" in run:
+        features["new edges"] = run["edges_discovered"]
     return features | {f"step {name}": count for name, count in counts.items()}
 
 

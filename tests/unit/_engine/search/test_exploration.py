@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from ordeal import _native
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.search.exploration import Exploration
+from ordeal._engine.storage.trace_file import Trace
 from ordeal.errors import OrdealError
 from ordeal.result import ExplorationResult, ProgressSnapshot, ShrinkSnapshot
 
@@ -142,3 +143,14 @@ def test_traces_are_recorded_where_they_are_wanted_those_of_failures_first() -> 
     result = explored(max_runs=100, record_traces=True)
     assert result.traces[0] is result.failures[0].trace
     assert explored(max_runs=100).traces == []
+
+
+def test_a_sample_has_runs_as_they_were_whether_they_reached_something_new_or_not() -> None:
+    def sampled() -> list[Trace]:
+        return [trace for trace in explored(max_runs=100, record_traces="sample").traces if trace.failure is None]
+
+    traces = sampled()
+    assert len(traces) >= 5
+    assert any(not trace.edges_discovered for trace in traces)
+    assert max(len(trace.taken_steps()) for trace in traces) > 5, "nothing of them was shrunk away"
+    assert traces == sampled()
