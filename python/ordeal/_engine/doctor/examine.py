@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._engine.doctor.counting import Counts, Uses, counted
+from ordeal._engine.doctor.explored import called_faults
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.properties.text import json_properties
@@ -76,6 +77,7 @@ def _plain(result: ExplorationResult) -> dict[str, Any]:
         "faults": [asdict(use) for use in result.faults],
         "properties": json_properties(result.properties),
         "covered_lines": {file: ",".join(line_ranges(lines)) for file, lines in result.covered_lines.items()},
+        "calling": called_faults(result),
     }
 
 

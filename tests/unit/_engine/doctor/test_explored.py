@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,3 +46,21 @@ def test_few_runs_and_a_healthy_machine_are_told_nothing() -> None:
     assert unhealthy(explored(rules=[RAN]), ("all",)) == []
     few = explored(total_runs=499, rules=[RAN, NEVER], faults=[FaultUse("slow", runs=9, calls=0, hits=0)])
     assert unhealthy(few, ("all",)) == []
+
+
+def test_a_fault_whose_target_is_called_somewhere_is_no_warning_until_many_runs(tmp_path: Path) -> None:
+    source = tmp_path / "shop.py"
+    source.write_text(
+        "def pay(gateway):\n    gateway.look_up(1)\n    look_up (2)\n    gateway.look_up_all()\n", "utf-8"
+    )
+
+    def warned(name: str = "timeout(shop.Gateway.look_up, 30.0s)", runs: int = 500, **lines: list[int]) -> int:
+        missed, covered = ({str(source): lines.get(name, [])} for name in ("missed", "covered"))
+        use = FaultUse(name, runs=9, calls=0, hits=0)
+        result = explored(total_runs=runs, faults=[use], missed_lines=missed, covered_lines=covered)
+        return len(unhealthy(result, ("all",)))
+
+    assert [warned(missed=[line]) for line in (1, 2, 3, 4, 9)] == [1, 0, 0, 1, 1]
+    assert [warned(covered=[line]) for line in (1, 2, 3, 4, 9)] == [1, 0, 1, 1, 1]
+    assert warned(missed=[2], runs=20_000) == 1
+    assert warned("look_up", missed=[2]) == 1

@@ -34,6 +34,7 @@ def test_a_class_is_examined_once_at_length_and_three_times_shortly(
             "target_modules": ["shop"],
             "imported_modules": [],
             "snapshot_kind": "copy",
+            "calling": [],
             "faults": [],
             "properties": [],
             "covered_lines": {},
