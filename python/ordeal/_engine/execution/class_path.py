@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 from hypothesis.stateful import RuleBasedStateMachine
 
+from ordeal._engine.execution.machine_files import machines_nearby
 from ordeal._engine.execution.project_modules import reach_test_file
 from ordeal._engine.formatting import describe_error
 from ordeal._hypothesis import hint_for_definition
@@ -56,7 +57,7 @@ def load_class(path: str) -> Callable[[], AnyMachine]:
     returned only when it is trusted: a path may come from a file, which must not be able to call anything.
     """
     module_name, name = split_class_path(path)
-    found = _find(_import(module_name), module_name, name)
+    found = _find(_import(module_name, name), module_name, name)
     factory = _machine_factory(_in_any_order(found) if name.endswith(f".{ANY_ORDER}") else found, path)
     with suppress(TypeError):  # not every callable object can be referred to weakly
         _loaded[factory] = path
@@ -78,7 +79,7 @@ def load_object(path: str) -> Any:
     Raises ``ConfigError`` for a malformed path, and ``MachineError`` when there is no such module or name.
     """
     module_name, name = split_class_path(path)
-    return _find(_import(module_name), module_name, name)
+    return _find(_import(module_name, name), module_name, name)
 
 
 def is_loaded(found: Any) -> bool:
@@ -131,7 +132,7 @@ def split_class_path(path: str) -> tuple[str, str]:
     return module_name, name
 
 
-def _import(name: str) -> ModuleType:
+def _import(name: str, wanted: str) -> ModuleType:
     try:
         # Find modules too that were written after the import system last read their folder.
         importlib.invalidate_caches()
@@ -141,7 +142,7 @@ def _import(name: str) -> ModuleType:
         missing = error.name or name
         if missing != name and not name.startswith(f"{missing}."):
             _refuse_import(name, error)
-        raise MachineError(f"no module named `{missing}`", hint=_module_hint(missing)) from None
+        raise MachineError(f"no module named `{missing}`", hint=_module_hint(missing, wanted)) from None
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
@@ -182,14 +183,16 @@ def _relative(filename: str) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else filename
 
 
-def _module_hint(missing: str) -> str:
+def _module_hint(missing: str, name: str) -> str:
     parent, _, last = missing.rpartition(".")
     folders = getattr(sys.modules.get(parent), "__path__", None) if parent else [str(Path.cwd())]
     siblings = [found.name for found in pkgutil.iter_modules(folders)] if folders is not None else []
     close = get_close_matches(last, siblings, n=1)
     if close:
         return f"did you mean `{f'{parent}.' if parent else ''}{close[0]}`?"
-    return "run `ordeal` in the folder that holds the package, or install the package"
+    hint = "run `ordeal` in the folder that holds the package, or install the package"
+    nearby = machines_nearby(name)
+    return f"{hint}; {nearby}" if nearby else hint
 
 
 def _find(module: ModuleType, module_name: str, name: str) -> Any:
@@ -216,7 +219,9 @@ def _class_hint(module: ModuleType, module_name: str, name: str) -> str:
         return f"did you mean `{module_name}:{close[0]}`?"
     if machines:
         return f"rule machines in `{module_name}`: {', '.join(machines)}"
-    return f"`{module_name}` defines no ChaosTest and no other RuleBasedStateMachine"
+    nearby = machines_nearby(name, getattr(module, "__path__", ()))
+    hint = f"`{module_name}` defines no ChaosTest and no other RuleBasedStateMachine"
+    return f"{hint}; {nearby}" if nearby else hint
 
 
 def _is_machine(value: object) -> bool:

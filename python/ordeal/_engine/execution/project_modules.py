@@ -73,14 +73,17 @@ def _open_package(name: str, root: Path) -> None:
 def _bases_below(relative: Path) -> Iterator[Path]:
     """Yield the folders below the current one that are not packages and contain the file ``relative``."""
     with suppress(OSError):
-        here = Path.cwd()
-        for count, (folder, below, _) in enumerate(os.walk(here)):
-            at = Path(folder)
-            below[:] = (
-                [] if count >= FOLDERS_MAX or len(at.relative_to(here).parts) >= DEPTH_MAX else _entered(at, below)
-            )
+        for at in folders_below(Path.cwd()):
             if (at / relative).is_file() and not (at / "__init__.py").exists():
                 yield at
+
+
+def folders_below(here: Path) -> Iterator[Path]:
+    """Yield the folder ``here`` and those below it that may hold files of the project."""
+    for count, (folder, below, _) in enumerate(os.walk(here)):
+        at = Path(folder)
+        below[:] = [] if count >= FOLDERS_MAX or len(at.relative_to(here).parts) >= DEPTH_MAX else _entered(at, below)
+        yield at
 
 
 def _entered(folder: Path, below: list[str]) -> list[str]:

@@ -165,6 +165,15 @@ class TestClass:
             "`machines` has no `Account`",
             "`machines` defines no ChaosTest and no other RuleBasedStateMachine",
         )
+        write("chaos.py", "class AccountChaos(ChaosTest): ...\n")
+        assert refusal("machines:Account") == (
+            "`machines` has no `Account`",
+            "`machines` defines no ChaosTest and no other RuleBasedStateMachine; `AccountChaos` is in `chaos.py`",
+        )
+
+    def test_a_module_that_is_not_there_when_a_machine_is_called_so(self) -> None:
+        write("chaos.py", "class Account(ChaosTest): ...\n")
+        assert str(refusal("zzz:Account")[1]).endswith("install the package; `Account` is in `chaos.py`")
 
 
 class TestFunctions:

@@ -1,0 +1,48 @@
+"""Finds the machines in the files of a project by reading them, to name one where a class path names none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from difflib import SequenceMatcher
+from itertools import islice
+from pathlib import Path
+
+from ordeal._engine.execution.project_modules import folders_below
+from ordeal._engine.formatting import one_line
+from ordeal._engine.isolation.regular_file import read_regular
+
+#: A class with one of these bases, and lines that are no code but look like one, which does no harm in a hint.
+_CLASS = re.compile(rb"^class\s+(\w+)\s*\([^)]*\b(?:ChaosTest|RuleBasedStateMachine)\b", re.MULTILINE)
+#: Larger files are generated ones.
+_BYTES_MAX = 200_000
+_FILES_MAX = 2_000
+_NAMED_MAX = 3
+
+
+def machines_nearby(name: str, folders: Iterable[str] = ()) -> str:
+    """Return where below the current folder there are machines.
+
+    Those first that are below one of ``folders``, then those that are called like ``name``.
+    """
+    places = [Path(folder).absolute() for folder in folders]
+
+    def distance(found: tuple[Path, str]) -> tuple[bool, float]:
+        is_below = any(map(found[0].absolute().is_relative_to, places))
+        return not is_below, -SequenceMatcher(None, name, found[1]).ratio()
+
+    found = sorted(_machines(), key=lambda each: (*distance(each), each))
+    named = [f"`{cls}` is in `{one_line(file.as_posix(), limit=200)}`" for file, cls in found[:_NAMED_MAX]]
+    more = len(found) - len(named)
+    return ", ".join(named) + (f", and {more} more" if more else "")
+
+
+def _machines() -> Iterator[tuple[Path, str]]:
+    with suppress(OSError):  # there may be no current folder
+        here = Path.cwd()
+        files = (file for folder in folders_below(here) for file in sorted(folder.glob("*.py")))
+        for file in islice(files, _FILES_MAX):
+            with suppress(OSError):
+                for cls in _CLASS.findall(read_regular(file, _BYTES_MAX)):
+                    yield file.relative_to(here), cls.decode("ascii", "replace")

@@ -1,0 +1,53 @@
+"""Machines are found in the files of a project, whatever else is there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ordeal._engine.execution import machine_files
+from ordeal._engine.execution.machine_files import machines_nearby
+
+MACHINE = "class {}({}):\n    pass\n"
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def put(project: Path, path: str, text: str) -> None:
+    (project / path).parent.mkdir(parents=True, exist_ok=True)
+    (project / path).write_text(text, "utf-8")
+
+
+def test_the_one_called_most_alike_is_named_first(project: Path) -> None:
+    put(project, "tests/test_shop.py", MACHINE.format("ShopChaos", "ChaosTest") + MACHINE.format("Helper", "Base"))
+    put(project, "tests/test_bank.py", MACHINE.format("Bank", "stateful.RuleBasedStateMachine"))
+    put(project, "venv/pyvenv.cfg", "")
+    put(project, "venv/test_lib.py", MACHINE.format("Other", "ChaosTest"))
+    assert machines_nearby("Bnak") == "`Bank` is in `tests/test_bank.py`, `ShopChaos` is in `tests/test_shop.py`"
+    assert machines_nearby("Shop").startswith("`ShopChaos` is in `tests/test_shop.py`")
+    put(project, "bank/chaos.py", MACHINE.format("Teller", "ChaosTest"))
+    assert machines_nearby("Bank", ["bank"]).startswith("`Teller` is in `bank/chaos.py`, `Bank` is in ")
+
+
+def test_many_are_counted(project: Path) -> None:
+    put(project, "test_all.py", "".join(MACHINE.format(f"M{number}", "ChaosTest") for number in range(9)))
+    assert machines_nearby("M4").startswith("`M4` is in `test_all.py`, ")
+    assert machines_nearby("M4").endswith(", and 6 more")
+
+
+def test_whatever_is_no_source_is_passed_over(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "binary.py").write_bytes(b"\xff\0class A(ChaosTest):")
+    os.mkfifo(project / "pipe.py")
+    (project / "folder.py").mkdir()
+    (project / "gone.py").symlink_to("nowhere.py")
+    put(project, "large.py", "#" * 300_000 + "\n" + MACHINE.format("Late", "ChaosTest"))
+    assert machines_nearby("A") == ""
+    monkeypatch.setattr(machine_files, "_FILES_MAX", 0)
+    put(project, "a.py", MACHINE.format("A", "ChaosTest"))
+    assert machines_nearby("A") == ""
