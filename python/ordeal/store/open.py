@@ -27,6 +27,15 @@ _DIGEST = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _PLAIN_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}(:[0-9]{1,5})?(/[0-9]{0,4})?", re.ASCII)
 
 
+class Address(str):
+    """An address that is printable as it is shown, for who logs what he is given: it may hold a password."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(shown_address(self))
+
+
 def open_store(url: str, namespace: str, *, folder: Path | None = None) -> Store:
     """Open the store at ``url``, for members of ``namespace``: any text, such as ``namespace_of`` returns.
 

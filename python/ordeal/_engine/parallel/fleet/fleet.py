@@ -51,6 +51,7 @@ QUEUE_SECONDS = 24 * 3600.0
 _WORTH_SECONDS = 3.0
 UNWRITABLE_HINT = "free some space, or name a store that this user may write"
 _NOTES_MAX = 10
+_NAMES_MAX = 5
 _DONE = ("ended", "failed")
 #: Why a member ended that was told to, by this launcher or by somebody else.
 _STOPPED = "interrupted"
@@ -346,6 +347,9 @@ class Fleet:
                 + (f": {self._launcher.trouble}" if self._launcher.trouble else ""),
                 hint=self._launcher.hint,
             )
+        if left_out := self._launcher.left_out:
+            shown = ", ".join(map(one_line, left_out[:_NAMES_MAX])) + ", ..." * (len(left_out) > _NAMES_MAX)
+            self._note(f"Not sent to the members, as they may hold secrets: {shown}.")
         if absences := self._launcher.absences:
             times = "once" if absences == 1 else f"{absences} times"
             self._note(f"The cluster was away {times}.")

@@ -32,11 +32,13 @@ class Launcher(Protocol):
         absences: how often the cluster was away and came back.
         trouble: what went wrong where a member should have started, empty if nothing did or nobody knows.
         hint: what to do about that.
+        left_out: files of the project that were not sent to the members, as they may hold secrets.
     """
 
     restarts: bool
     absences: int = 0
     trouble: str = ""
+    left_out: tuple[str, ...] = ()
     hint: str = "see that the members can reach it, and that ordeal is installed where they run"
 
     def open(self) -> None:

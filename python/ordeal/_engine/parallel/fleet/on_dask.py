@@ -13,6 +13,7 @@ from ordeal._engine.parallel.fleet.endpoint import GREETING_SIZE, host_and_port,
 from ordeal._engine.parallel.fleet.launcher import END_SECONDS, FleetError, Launcher, library
 from ordeal._engine.parallel.fleet.on_ray import AWAY_SECONDS_MAX, run_member
 from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
+from ordeal.store.open import Address
 
 PORT = 8786
 TIMEOUT_SECONDS = 8
@@ -98,7 +99,7 @@ class DaskLauncher(Launcher):
                 task.to_json(),
                 number,
                 attempt,
-                self._plan.store,
+                Address(self._plan.store),
                 key=f"{task.fleet}-{number}-{attempt}",
                 pure=False,
                 workers=workers[number % len(workers)],

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import importlib
 import os
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.working_folder import present_folder
 from ordeal._engine.parallel.fleet.endpoint import host_and_port, listens, must_greet
 from ordeal._engine.parallel.fleet.launcher import END_SECONDS, FleetError, Launcher, library
-from ordeal._engine.parallel.fleet.plan import LEFT_OUT, SECRETS, FleetPlan, Task
-from ordeal.errors import ConfigError
+from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
+from ordeal._engine.parallel.fleet.project_files import pack
+from ordeal.errors import ConfigError, OrdealError
 
 PORT = 10001
 PACKAGE = "ray[client]"
@@ -26,15 +28,13 @@ AWAY_SECONDS_MAX = 120.0
 RECONNECT_SECONDS = 4
 #: How long another node of the same machine may take to unpack a project.
 UNPACK_SECONDS = 5.0
-#: What Ray accepts, in bytes.
-PROJECT_SIZE_MAX = 500 * 2**20
 
 
 def launcher(plan: FleetPlan) -> RayLauncher:
     """Return the launcher of a plan.
 
     Raises:
-        ConfigError: Ray is not installed, or the project cannot be sent.
+        ConfigError: Ray is not installed, or there is no project to send.
     """
     return RayLauncher(plan)
 
@@ -85,6 +85,9 @@ class RayLauncher(Launcher):
         # Without it, Ray is here and cannot reach a cluster.
         library("grpc", "ray", PACKAGE)
         self._project = _project(plan.options.project)
+        # What is sent is kept until the end: a head that comes back gets the same.
+        self._kept = contextlib.ExitStack()
+        self._package: Path | None = None
         self._members: dict[int, Any] = {}
         self._numbers: set[int] = set()
         self._asked: set[Any] = set()
@@ -94,8 +97,17 @@ class RayLauncher(Launcher):
         hint = f"start one with `ray start --head --ray-client-server-port={PORT}`, or name another address"
         must_greet("Ray", self._host, self._port, hint, _is_greeting)
         try:
+            if self._project is not None:
+                self._package = Path(
+                    self._kept.enter_context(tempfile.TemporaryDirectory(prefix="ordeal-")), "sent.zip"
+                )
+                self.left_out = pack(self._project, self._package, self._plan.store).secrets
             self._connect()
+        except OrdealError:
+            self._kept.close()
+            raise
         except Exception as error:
+            self._kept.close()
             # Ray raises errors of many types, also for another version of Python or Ray.
             raise FleetError(
                 f"the Ray cluster at {self._host}:{self._port} cannot be used: {what_was_wrong(error)}",
@@ -103,8 +115,7 @@ class RayLauncher(Launcher):
             ) from error
 
     def _connect(self) -> None:
-        project = self._project
-        environment = {} if project is None else {"working_dir": str(project), "excludes": sorted(left_out_of(project))}
+        environment = {} if self._package is None else {"working_dir": str(self._package)}
         self._ray.init(
             f"ray://{self._host}:{self._port}", runtime_env=environment, log_to_driver=False, logging_level="error"
         )
@@ -169,11 +180,7 @@ class RayLauncher(Launcher):
                 for reference in waiting:
                     self._ray.cancel(reference, force=True)
             self._ray.shutdown()
-
-
-def left_out_of(project: Path) -> set[str]:
-    """Return the names of what is not sent of a project: also virtual environments of any name at its top."""
-    return {*LEFT_OUT, *SECRETS, *(each.parent.name for each in project.glob("*/pyvenv.cfg"))}
+        self._kept.close()
 
 
 def _project(given: str) -> Path | None:
@@ -183,13 +190,4 @@ def _project(given: str) -> Path | None:
     if not folder.is_dir():
         message = f"`--project {given}` is no folder"
         raise ConfigError(message, hint="name the folder with your tests, or write `--project none`")
-    size, left_out = 0, left_out_of(folder)
-    for path, names, files in os.walk(folder):
-        names[:] = [name for name in names if name not in left_out]
-        size += sum(file.stat().st_size for name in files if (file := Path(path) / name).is_file())
-        if size > PROJECT_SIZE_MAX:
-            raise ConfigError(
-                f"the project {folder} has more than {PROJECT_SIZE_MAX >> 20} MiB, which Ray does not send",
-                hint="start in a smaller folder, or write `--project none` when all nodes share it",
-            )
     return folder

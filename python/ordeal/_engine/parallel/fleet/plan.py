@@ -28,8 +28,6 @@ LEFT_OUT = frozenset(
 )
 #: The arguments of the Explorer that members are not told: they are for the launcher, or follow from where members run.
 _OWN = {"corpus_dir", "store", "workers", "isolate", "confirm_fresh", "record_traces", "mutation_targets", "verbose"}
-#: Nor is what people keep passwords in, as patterns of git.
-SECRETS = frozenset((".env", ".env.*", ".envrc", ".netrc", ".pypirc", ".ssh", ".aws", ".kube"))
 #: What is installed is to be installed where members run, too.
 _NOT_SEARCHED = LEFT_OUT | {"site-packages", "dist-packages"}
 

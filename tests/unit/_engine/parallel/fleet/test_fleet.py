@@ -87,6 +87,13 @@ def test_why_no_member_started_is_said(tmp_path: Path) -> None:
         Fleet(plan_in(tmp_path), launcher=Silent(f"dir://{tmp_path}")).run()
 
 
+def test_files_that_were_not_sent_are_named(tmp_path: Path) -> None:
+    launcher = Scripted(f"dir://{tmp_path}", {"state": "ended"})
+    launcher.left_out = (".env", "deploy/id_rsa")
+    outcome = Fleet(plan_in(tmp_path), launcher=launcher).run()
+    assert "Not sent to the members, as they may hold secrets: .env, deploy/id_rsa." in outcome.notes
+
+
 def test_a_store_that_fills_up_ends_the_fleet_and_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Running(Scripted):
         def running(self) -> set[int]:

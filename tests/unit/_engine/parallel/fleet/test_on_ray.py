@@ -27,18 +27,6 @@ def test_a_missing_extra_is_named(missing: str, monkeypatch: pytest.MonkeyPatch)
     assert "pip install 'ray[client]'" in str(caught.value.hint)
 
 
-def test_a_virtual_environment_of_any_name_is_not_sent(tmp_path: Path) -> None:
-    (tmp_path / "env").mkdir()
-    (tmp_path / "env/pyvenv.cfg").touch()
-    (tmp_path / "src").mkdir()
-    assert {".venv", "env"} <= on_ray.left_out_of(tmp_path)
-    assert "src" not in on_ray.left_out_of(tmp_path)
-
-
-def test_files_that_hold_secrets_are_not_sent(tmp_path: Path) -> None:
-    assert {".env", ".env.*", ".netrc", ".pypirc"} <= on_ray.left_out_of(tmp_path)
-
-
 def test_a_folder_that_was_unpacked_anew_is_entered_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Nodes of one machine share where Ray unpacks projects, and each begins with deleting what is there.
     place = tmp_path / "project"
