@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, overload
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from ordeal._engine.isolation.rule_timeout import RuleLoop, RuleTimeoutError, call_with_timeout, end_unstarted
+from ordeal._engine.isolation.rule_timeout import RuleLoop, RuleTimeoutError, Tell, call_with_timeout, end_unstarted
 from ordeal._hypothesis import INITIALIZE_MARKER, RULE_MARKER, rewrap_rules
 from ordeal.assertions import tracker
 from ordeal.buggify import DEFAULT_PROBABILITY, activate, set_seed
@@ -155,7 +155,7 @@ class ChaosTest(RuleBasedStateMachine):
 
     #: Made for the first coroutine: most machines have none, and each copy would have to copy it.
     _rule_loop: RuleLoop | None = None
-    _tell: Callable[[str], object] | None = None
+    _tell: Tell | None = None
     _has_nemesis: ClassVar[bool] = False
     _swarm_options: ClassVar[SwarmOptions]
 
@@ -229,8 +229,8 @@ class ChaosTest(RuleBasedStateMachine):
             raise
         return loop.run(coroutine)
 
-    def tell_decisions(self, tell: Callable[[str], object]) -> bool:
-        """Call ``tell(text)`` for what the simulation of this run decides; return whether there is one."""
+    def tell_decisions(self, tell: Tell) -> bool:
+        """Call ``tell`` for what the simulation of this run decides; return whether there is one."""
         self._tell = tell
         return type(self).world is not None or self.simulated is not False
 

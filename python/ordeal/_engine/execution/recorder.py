@@ -55,7 +55,7 @@ class RunRecorder:
         """Remember the machine, which knows the values in bundles."""
         self._machine = machine
         if isinstance(machine, ChaosTest):
-            self._is_told_decisions = machine.tell_decisions(self._hit)
+            self._is_told_decisions = machine.tell_decisions(self.decided)
             for fault in machine.faults:
                 fault.tell_hits(self._hit)
 
@@ -102,6 +102,11 @@ class RunRecorder:
     def ending(self) -> None:
         """The steps are over."""
         self._hits_in_teardown = []
+
+    def decided(self, text: str, actor: str, site: str) -> None:
+        """Write down what a simulation decided for the task or node ``actor``."""
+        del actor, site
+        self._hit(text)
 
     def _hit(self, text: str) -> None:
         """Write down what a fault hit."""

@@ -139,6 +139,10 @@ class _Alarm:
         return timeout_error(self._rule_name, self._timeout_s)
 
 
+#: Is told what a simulation decided, for which task or node, and where.
+Tell = Callable[[str, str, str], object]
+
+
 class RuleLoop:
     """The event loop of one machine: made for its first coroutine rule, kept until its teardown.
 
@@ -146,7 +150,7 @@ class RuleLoop:
     a loop cannot be copied.
     """
 
-    tell: Callable[[str], object] | None = None
+    tell: Tell | None = None
     """Takes what is decided for the run, for people."""
 
     def __init__(self) -> None:

@@ -29,6 +29,7 @@ from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.trace_view.comparison import compared
+from ordeal._engine.trace_view.lanes import lanes_between
 from ordeal._engine.trace_view.likelihood import likelihood
 from ordeal._engine.trace_view.roles import removals, roles
 from ordeal._engine.trace_view.spectrum import suspicious_lines
@@ -83,7 +84,7 @@ def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceVie
     with randoms.managed(), driver.watchdog.watching(), limited_memory(memory):
         with watch.watching():
             replayed = replayer.run(tape, watch)
-        view = TraceView(start=watch.start, steps=watch.views)
+        view = TraceView(start=watch.start, steps=watch.views, lanes=lanes_between(watch.decisions))
         view.sources = list(_sources(driver, watch, replayed))
         error = replayed.outcome.error
         if replayed.outcome.status is Status.FAILED and error is not None:

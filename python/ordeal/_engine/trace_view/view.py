@@ -143,11 +143,12 @@ class PassingRun(msgspec.Struct, kw_only=True):
 
 
 class LaneEvent(msgspec.Struct, array_like=True, frozen=True):
-    """What happened in the lane of a task or a node, and the lane ``to`` which it led, if any."""
+    """What happened in the lane of a task or a node, the lane ``to`` which it led, and in which step, 0 for none."""
 
     lane: str
     text: str
     to: str = ""
+    step: int = 0
 
 
 class TraceView(msgspec.Struct, kw_only=True):

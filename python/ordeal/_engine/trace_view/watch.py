@@ -17,6 +17,7 @@ from ordeal._engine.execution.bucket import user_frames
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.formatting import counted, describe_error, one_line, safe_lines
 from ordeal._engine.storage.trace_file import TraceStep
+from ordeal._engine.trace_view.lanes import EVENTS_MAX, Decision
 from ordeal._engine.trace_view.values import StateReader
 from ordeal._engine.trace_view.view import CodeSpot, StepView, Swallowed, changes_between
 from ordeal._hypothesis import Rule
@@ -46,6 +47,7 @@ class StepWatch(RunRecorder):
         super().__init__()
         self.views: list[StepView] = []
         self.start: dict[str, str] = {}
+        self.decisions: list[Decision] = []
         self._reader = StateReader(cls)
         self._is_target = is_target
         self._own_files = own_files
@@ -94,6 +96,12 @@ class StepWatch(RunRecorder):
         self._end_step()
         super().fault(fault, on)
         self._begin_step()
+
+    @override
+    def decided(self, text: str, actor: str, site: str) -> None:
+        super().decided(text, actor, site)
+        if len(self.decisions) < EVENTS_MAX:
+            self.decisions.append((actor, text, site, len(self.steps)))
 
     @override
     def ending(self) -> None:

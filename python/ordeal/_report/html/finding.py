@@ -52,12 +52,12 @@ def finding_values(failure: Row, view: TraceView | None, *, number: int, replaye
         "badge_kind": badge[1],
         "error": cut(title, 200),
         "message": f"{title}\n{rest}" if rest or len(title) > 200 else "",
-        "facts": _facts(failure),
+        "facts": _facts(failure, view),
         "where": _where(failure.get("place")),
         "asserted": "\n".join(asserted),
         "broken_by": ", ".join(failure.get("broken_by") or ()),
         "also_reached_by": ", ".join(failure.get("also_reached_by") or ()),
-        "faults": faults_text(failure),
+        "faults": "" if view.lanes and not failure.get("active_faults") else faults_text(failure),
         "decided": _decided_text(view),
         "flaky": failure.get("flaky_reason") or "",
         "command": _command(failure),
@@ -66,7 +66,7 @@ def finding_values(failure: Row, view: TraceView | None, *, number: int, replaye
         "program": highlighted(str(failure.get("program") or "")),
         "traceback": view.traceback,
         "origin": _origin(failure),
-        "no_steps": f"Not shown step by step: {view.reason}." if not view.steps else "",
+        "no_steps": f"Not shown step by step: {view.reason}." if not (view.steps or view.lanes) else "",
         "variations": [
             {"step": f"step {each.step}", "argument": each.argument, "said": each.said} for each in view.variations
         ],
@@ -79,11 +79,15 @@ def finding_values(failure: Row, view: TraceView | None, *, number: int, replaye
     }
 
 
-def _facts(failure: Row) -> list[str]:
+def _facts(failure: Row, view: TraceView) -> list[str]:
     steps = failure.get("trace_steps")
     needed = [name for name, is_needed in (failure.get("necessary_faults") or {}).items() if is_needed]
-    facts = [] if steps is None else [counted(steps, "step")]
-    facts.append(counted(len(needed), "fault") if needed else "no faults")
+    is_schedule = bool(view.lanes) and not view.steps
+    facts = [] if steps is None or is_schedule else [counted(steps, "step")]
+    if needed or not view.lanes:
+        facts.append(counted(len(needed), "fault") if needed else "no faults")
+    if view.lanes:
+        facts.append(f"{counted(len(view.lanes), 'decision')} of the world")
     # A saved failure that was replayed, and not met again.
     met = [counted(failure["count"], "run")] if failure["count"] else []
     return [*facts, *met, *([] if failure["shrunk"] else ["not shrunk"])]
@@ -222,8 +226,11 @@ def lane_table(events: Sequence[LaneEvent]) -> dict[str, Any]:
     the first events have columns.
     """
     names = list(dict.fromkeys(name for event in events for name in (event.lane, event.to) if name))[:LANES_MAX]
-    rows = [_lane_row(event, names) for event in events if event.lane in names]
-    return {"names": names, "rows": rows} if rows else {}
+    shown = [event for event in events if event.lane in names]
+    rows = [_lane_row(event, names) for event in shown]
+    of_steps = any(event.step for event in shown)
+    numbers = [event.step if of_steps else number for number, event in enumerate(shown, 1)]
+    return {"names": names, "rows": rows, "numbers": numbers, "number": "Step" if of_steps else "Order"} if rows else {}
 
 
 def _lane_row(event: LaneEvent, names: Sequence[str]) -> list[dict[str, str]]:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from ordeal._engine.formatting import counted
-from ordeal._engine.isolation.rule_timeout import RuleLoop, end_unstarted
+from ordeal._engine.isolation.rule_timeout import RuleLoop, Tell, end_unstarted
 from ordeal.buggify import effect_acts
 from ordeal.errors import MachineError
 from ordeal.simulate.errors import SimulationError
@@ -33,8 +33,8 @@ def _number(bound: int) -> int:
 class TapeSchedule:
     """Takes decisions from the tape of the run, or from what else decides for buggify: each shrinks to 0."""
 
-    def __init__(self, faults: Sequence[SimulatedFault], tell: Callable[[str], object] | None) -> None:
-        """Calls ``tell(text)`` for each decision that is not 0, if given."""
+    def __init__(self, faults: Sequence[SimulatedFault], tell: Tell | None) -> None:
+        """Calls ``tell`` for each decision that is not 0, if given."""
         self._has_stalls = any(isinstance(fault, Stall) for fault in faults)
         self._faults = faults
         self._tell = tell
@@ -66,7 +66,7 @@ class TapeSchedule:
             place = kind, actor, site
             if value:
                 decided = Decided(KINDS[kind], name_of(actor), name_of(site), self._met[place], value)
-                self._tell(decision_text(decided, self._faults).strip())
+                self._tell(decision_text(decided, self._faults).strip(), decided.actor, decided.site)
             self._met[place] += 1
         return value
 

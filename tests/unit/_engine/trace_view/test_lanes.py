@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+
+from ordeal import ChaosTest, Explorer, rule
 from ordeal._engine.storage.trace_file import SCHEDULE, Trace, TraceFailure, TraceStep
 from ordeal._engine.trace_view.lanes import lanes_of
 from ordeal._engine.trace_view.recording import record_view
@@ -27,3 +30,28 @@ def test_damaged_labels_are_left_out() -> None:
     assert lanes_of(schedule("nothing", "order | a | b", "order | a\x1b | timers | 0")) == [
         LaneEvent("a\\x1b", "timers")
     ]
+
+
+class Doors(ChaosTest):
+    """Two tasks that wait for one moment; fails where the later one is first."""
+
+    simulated = True
+
+    @rule()  # type: ignore[arg-type]
+    async def race(self) -> None:
+        order: list[str] = []
+
+        async def enter(name: str) -> None:
+            await asyncio.sleep(1)
+            order.append(name)
+
+        await asyncio.gather(enter("early"), enter("late"))
+        assert order == ["early", "late"]
+
+
+def test_the_decisions_of_a_machine_are_in_lanes_with_their_steps() -> None:
+    (failure,) = Explorer(Doors, workers=1).run(max_runs=200).failures
+    assert failure.trace is not None
+    (event,) = record_view(failure.trace, likelihood=False).lanes
+    assert (event.step, event.text) == (1, failure.trace.steps[0].hits[0])
+    assert event.lane in event.text
