@@ -83,7 +83,9 @@ def _git(folder: Path, *arguments: str, what: str = "") -> str:
         raise ConfigError("git is not installed", hint="install git") from None
     except subprocess.CalledProcessError as error:
         said = _last(error.stderr.decode("utf-8", "replace"))
-        raise ConfigError(one_line(f"no {what} here") if what else said, hint="run it in a git repository") from None
+        if what:
+            raise ConfigError(one_line(f"no {what} here"), hint="`git log --oneline` lists the commits") from None
+        raise ConfigError(said, hint="run it in a git repository") from None
     return done.stdout.decode("utf-8", "replace").strip()
 
 

@@ -69,6 +69,7 @@ def test_the_commit_is_found_and_nothing_else_changes(run: Run, trace: str) -> N
     code, out, err = run("bisect", trace, "--good", "HEAD~9")
     assert (code, out) == (2, "")
     assert err.startswith("error: no commit `HEAD~9` here")
+    assert "hint: `git log --oneline` lists the commits" in err
 
 
 def test_a_folder_without_a_repository_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
