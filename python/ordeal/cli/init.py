@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from ordeal._engine.coverage.targets import is_compiled
 from ordeal._engine.formatting import counted, one_line
 from ordeal._engine.scaffold.packages import (
     FoundClass,
@@ -119,8 +120,11 @@ def _list(package: FoundPackage, classes: Sequence[FoundClass], tried: Mapping[s
     terminal.say(f"{package.name}: {modules}, {number} with state")
     for place, each in enumerate(classes[:_LISTED_MAX], start=1):
         told = each.reasons()
-        if each.path in tried and tried[each.path].reason:
-            told += f"; {one_line(tried[each.path].reason, limit=80)}"
+        answer = tried.get(each.path)
+        if answer is not None and answer.reason:
+            told += f"; {one_line(answer.reason, limit=80)}"
+        elif answer is not None and len(answer.working) < len(answer.methods):
+            told += f"; {len(answer.working)} of {counted(len(answer.methods), 'method')} can be called"
         row = f"{place:>4}" if len(classes) > 1 else " "
         terminal.say(f"{row} {'*' if each is chosen else ' '} {each.path}  {told}")
     if len(classes) > 1:
@@ -199,6 +203,8 @@ def _outcome(result: Mapping[str, Any], chosen: FoundClass, package: FoundPackag
     covered, total = _lines_of(result, chosen)
     share = f"; {100 * covered // total} % of the lines of {chosen.name} ran ({covered} of {total})" if total else ""
     yield f"  {figures(result)}{share}"
+    if is_compiled(chosen.file):
+        yield f"  {chosen.path} is compiled: its code cannot be watched, and does not steer the search"
     for finding in result["failures"]:
         yield f"  found: {headline(finding)}  (ordeal replay -v {id_of(finding)})"
     yield "Next:"

@@ -94,7 +94,7 @@ def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) ->
     covered_lines: dict[str, list[int]] = {}
     covered = total = 0
     here = real_path(os.curdir)
-    sources = {source.path: source for target in targets for source in target.sources()}
+    sources = {source.path: source for target in targets for source in target.sources() if not source.is_compiled}
     for path, source in sorted(sources.items()):
         parsed = _parsed(path)
         if parsed is None:
@@ -121,7 +121,7 @@ def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) ->
 def _unreached(targets: Sequence[Target], lines: Sequence[Mapping[str, Sequence[int]]]) -> list[str]:
     paths: dict[str, list[str]] = {}
     for target in targets:
-        paths.setdefault(target.name, []).extend(source.path for source in target.sources())
+        paths.setdefault(target.name, []).extend(source.path for source in target.sources() if not source.is_compiled)
     return [
         name
         for name, own in paths.items()

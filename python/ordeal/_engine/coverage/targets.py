@@ -9,6 +9,7 @@ import pkgutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
 
@@ -22,10 +23,14 @@ _INIT = "__init__"
 
 
 class Source(msgspec.Struct, frozen=True):
-    """A source file of a target: ``path`` is absolute and free of symbolic links."""
+    """A source file of a target: ``path`` is absolute and free of symbolic links.
+
+    Of one that ``is_compiled`` Python runs the extension module beside it, whose lines nobody sees.
+    """
 
     module_name: str
     path: str
+    is_compiled: bool = False
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -50,10 +55,20 @@ class Target(msgspec.Struct, frozen=True):
         for directory, subdirectories, files in Path(self.path).walk():
             subdirectories[:] = sorted(name for name in subdirectories if name.isidentifier())
             package = ".".join((self.name, *directory.relative_to(self.path).parts))
+            names = frozenset(files)
             for file in sorted(directory / name for name in files):
                 if file.suffix == _SOURCE_SUFFIX and file.stem.isidentifier():
                     name = package if file.stem == _INIT else f"{package}.{file.stem}"
-                    yield Source(name, real_path(str(file)))
+                    yield Source(name, real_path(str(file)), not _compiled_forms(file).isdisjoint(names))
+
+
+def is_compiled(file: Path) -> bool:
+    """Return whether Python runs an extension module in place of this source file, which lies beside it."""
+    return any((file.parent / name).exists() for name in _compiled_forms(file))
+
+
+def _compiled_forms(file: Path) -> set[str]:
+    return {f"{file.stem}{suffix}" for suffix in EXTENSION_SUFFIXES}
 
 
 def source_bytes(targets: Iterable[Target]) -> int:
@@ -63,6 +78,11 @@ def source_bytes(targets: Iterable[Target]) -> int:
         with suppress(OSError):
             total += Path(source.path).stat().st_size
     return total
+
+
+def compiled_modules(targets: Iterable[Target]) -> list[str]:
+    """Return the modules of ``targets`` that have source, and of which a compiled form runs."""
+    return sorted({source.module_name for target in targets for source in target.sources() if source.is_compiled})
 
 
 def resolve_targets(names: Sequence[str]) -> list[Target]:
@@ -84,7 +104,7 @@ def _targets_of(name: str) -> list[Target]:
         found = [Target(name, str(Path(path).absolute()), is_package=True) for path in module.__path__]
     else:
         found = [Target(name, str(Path(file).absolute()), is_package=False) for file in _source_file(module)]
-    if not any(True for target in found for _ in target.sources()):
+    if all(source.is_compiled for target in found for source in target.sources()):
         raise TargetError(
             f"target module {name!r} matches no Python source",
             hint="it is built in or compiled, so it cannot be traced; name the Python modules that use it",

@@ -81,6 +81,11 @@ def _targets(result: Mapping[str, Any]) -> Iterator[Check]:
         add = f"add `target_modules = [{names}]` to [explorer]"
         hint = add if imported else 'name what is tested in [explorer]: `target_modules = ["myapp"]`'
         yield Check("target modules", "warning", one_line(message, limit=400), one_line(hint, limit=400))
+    if compiled := result["compiled"]:
+        names = ", ".join(compiled[:_NAMED_MAX]) + ", ..." * (len(compiled) > _NAMED_MAX)
+        message = f"compiled, so that their code cannot be watched, and does not steer the search: {names}"
+        hint = "install the package without its compiled modules, if it can do without"
+        yield Check("target modules", "warning", one_line(message, limit=400), hint)
 
 
 def _rules(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Check]:

@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ordeal._engine.coverage.targets import compiled_modules
 from ordeal._engine.doctor.counting import Counts, Uses, counted
 from ordeal._engine.doctor.explored import called_faults
 from ordeal._engine.execution.class_path import load_class, trust
@@ -58,11 +59,11 @@ def examined(order: Mapping[str, Any]) -> dict[str, Any]:
         "rules": [_uses(each) | {"preconditions": _preconditions(each, counts)} for each in counts.rules.values()],
         "invariants": [_uses(each) for each in counts.invariants.values()],
         "copies": list(islice(_not_copied(counts.last), 5)) if counts.last is not None else [],
-        "result": _plain(result),
+        "result": _plain(result, compiled_modules(explorer.targets)),
     }
 
 
-def _plain(result: ExplorationResult) -> dict[str, Any]:
+def _plain(result: ExplorationResult, compiled: list[str]) -> dict[str, Any]:
     return {
         "total_runs": result.total_runs,
         "total_steps": result.total_steps,
@@ -78,6 +79,7 @@ def _plain(result: ExplorationResult) -> dict[str, Any]:
         "properties": json_properties(result.properties),
         "covered_lines": {file: ",".join(line_ranges(lines)) for file, lines in result.covered_lines.items()},
         "calling": called_faults(result),
+        "compiled": compiled,
     }
 
 

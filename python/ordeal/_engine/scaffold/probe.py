@@ -545,6 +545,8 @@ def _try_class(path: str, seconds: float, file_seconds: float) -> dict[str, Any]
     module, _, name = path.partition(":")
     try:
         cls = getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as error:
+        return {"reason": f"it imports `{error.name}`, which is not installed"}
     except BaseException as error:  # noqa: BLE001 - whatever an import raises
         return {"reason": f"it cannot be imported: {_said(error)}"}
     if not isinstance(cls, type):

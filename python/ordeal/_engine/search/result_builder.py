@@ -9,8 +9,9 @@ import msgspec
 from ordeal import _native
 from ordeal._engine.coverage.gaps import Gaps, find_gaps
 from ordeal._engine.coverage.imports import imported_modules
-from ordeal._engine.coverage.targets import Target
+from ordeal._engine.coverage.targets import Target, compiled_modules
 from ordeal._engine.execution.settings import Settings, Tally
+from ordeal._engine.formatting import counted
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.fault_uses import Counts, uses_of
 from ordeal._engine.search.inconclusive import why_inconclusive
@@ -134,7 +135,10 @@ def _note_what_was_odd(targets: Sequence[Target], totals: Totals, gaps: Gaps) ->
             lost = f"{tally.overrun} of {tally.runs} runs needed more data for arguments than the 8 KiB of Hypothesis"
             advice = "draw smaller collections and texts"
         tally.note(f"{lost}: most of the work is lost, so {advice}.")
-    if targets and not totals.edges:
+    if compiled := compiled_modules(targets):
+        are = f"and {counted(len(compiled) - 1, 'more module')} are" if len(compiled) > 1 else "is"
+        tally.note(f"{compiled[0]} {are} compiled, so that what runs there is not seen and does not steer the search.")
+    elif targets and not totals.edges:
         names = ", ".join(target.name for target in targets)
         tally.note(f"No code of the target modules ({names}) ran: check that the rules call them.")
     for path in gaps.unreadable:

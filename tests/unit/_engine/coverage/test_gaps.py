@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 from ordeal import _native
 from ordeal._engine.coverage.gaps import CODE_CHARS_MAX, Gaps, files_with_gaps, find_gaps
-from ordeal._engine.coverage.targets import Target, resolve_targets
+from ordeal._engine.coverage.targets import Target, compiled_modules, resolve_targets
 
 from ...samples.monitored import MakeModule
 
@@ -306,3 +307,14 @@ def test_gaps_without_a_working_directory_have_their_whole_path(
     gone.rmdir()
     files = {gap["file"] for gap in find_gaps(resolve_targets(["sut"]), {}).gaps}
     assert files == {str((tmp_path / "sut.py").resolve())}
+
+
+def test_a_module_that_runs_in_a_compiled_form_has_no_lines(make_module: MakeModule, tmp_path: Path) -> None:
+    make_module("def run(x):\n    return x\n")
+    package = tmp_path / "sut_compiled"
+    package.mkdir()
+    for name in ("__init__.py", "fast.py", f"fast{EXTENSION_SUFFIXES[0]}", "slow.py"):
+        (package / name).write_text("def run(x):\n    return x\n" if name.endswith(".py") else "", "utf-8")
+    targets = [Target("sut_compiled", str(package), is_package=True)]
+    assert compiled_modules(targets) == ["sut_compiled.fast"]
+    assert find_gaps(targets, {}).lines_total == 4

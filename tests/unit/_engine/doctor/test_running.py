@@ -35,6 +35,7 @@ def test_a_class_is_examined_once_at_length_and_three_times_shortly(
             "imported_modules": [],
             "snapshot_kind": "copy",
             "calling": [],
+            "compiled": [],
             "faults": [],
             "properties": [],
             "covered_lines": {},
