@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bindings/bindings.h"
+#include "bindings/cpython/module_bindings.h"
 #include "bindings/cpython/modules_mark.h"
 #include "bindings/faults/direct_call.h"
 #include "bindings/faults/fault_switch.h"
@@ -130,6 +131,7 @@ void bind_faults(py::module_& m) {
   bind_switch(m);
   bind_site(m);
   m.def("modules_mark", &modules_mark);
+  m.def("module_bindings", &module_bindings, py::arg("wanted"));
   m.def("call_directly", &call_directly, py::arg("function"));
   m.def(
       "struck_call",

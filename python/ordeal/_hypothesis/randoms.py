@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import functools
 import random
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import hypothesis.core
-from hypothesis.errors import HypothesisWarning
-from hypothesis.internal.entropy import RANDOMS_TO_MANAGE, deterministic_PRNG
+from hypothesis.internal.entropy import _RKEY, RANDOMS_TO_MANAGE, deterministic_PRNG
 
 from ordeal._native import StateWatch
 
@@ -49,11 +47,8 @@ class GlobalRandoms:
     @contextmanager
     def managed(self) -> Iterator[GlobalRandoms]:
         """Save the states of the generators now, and restore them after the block."""
-        with ExitStack() as stack:
-            with warnings.catch_warnings():
-                # Hypothesis counts references to its own generator, and Python 3.14 has one less.
-                warnings.simplefilter("ignore", HypothesisWarning)
-                stack.enter_context(deterministic_PRNG())
+        _give_own_generator()
+        with deterministic_PRNG():
             yield self
 
     @staticmethod
@@ -69,6 +64,17 @@ class GlobalRandoms:
             known = self._seeded[id(generator)] = generator.getstate()
             generator.setstate(now)
         return known
+
+
+def _give_own_generator() -> None:
+    """Give Hypothesis the generator that it makes for itself where it has none.
+
+    It would also have the collector of garbage search for references to it, through all objects. In a process that was
+    forked a moment ago this copies their pages, and takes longer than a replay.
+    """
+    local = hypothesis.core.threadlocal
+    if local._hypothesis_global_random is None:
+        local._hypothesis_global_random = RANDOMS_TO_MANAGE[next(_RKEY)] = random.Random()
 
 
 def _seeder(generator: Any) -> Callable[[], object]:

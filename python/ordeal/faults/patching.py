@@ -16,7 +16,6 @@ import importlib
 import pkgutil
 import sys
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
@@ -30,7 +29,6 @@ from ordeal.faults.attributes import (
     Wrap,
     function_within,
     inherited,
-    namespace_of,
     split_kind,
     stored_attribute,
 )
@@ -181,7 +179,7 @@ class Site(_native.PatchSite):
 
     def _restore_in_late_modules(self) -> None:
         # A module that ran `from m import f` while the fault was active got the dispatcher.
-        for module, name in _bindings({id(self.installed)}):
+        for module, name in _native.module_bindings([self.installed]):
             setattr(module, name, self.original)
 
 
@@ -229,12 +227,6 @@ def describe(site: Site) -> str:
 # Bindings of one function in several modules
 
 
-def _bindings(wanted: set[int]) -> Iterator[tuple[ModuleType, str]]:
-    for module in list(sys.modules.values()):
-        if isinstance(module, ModuleType):
-            yield from [(module, name) for name, value in list(namespace_of(module).items()) if id(value) in wanted]
-
-
 def _package(name: str) -> str:
     """Return the top-level package of a dotted name; the standard library counts as one."""
     top = name.partition(".")[0]
@@ -251,14 +243,14 @@ def _bindings_to_patch(owner: Any, attribute: str, original: Any) -> list[tuple[
         return []
     return [
         (module, name)
-        for module, name in _bindings(_ids_of(original))
+        for module, name in _native.module_bindings(_forms_of(original))
         if (module is not owner or name != attribute) and _may_patch(module.__name__, owner.__name__)
     ]
 
 
-def _ids_of(original: Any) -> set[int]:
-    """Return the ids of the function itself, and of its stand-in while a fault is on."""
-    return {id(original)} | {id(site.installed) for site in _sites.values() if site.original is original}
+def _forms_of(original: Any) -> list[Any]:
+    """Return the function itself, and its stand-ins while a fault is on."""
+    return [original, *(site.installed for site in _sites.values() if site.original is original)]
 
 
 def _is_at_home(owner: Any, original: Any) -> bool:
@@ -305,7 +297,7 @@ def kept_elsewhere(target: str) -> list[str]:
         original = _original(owner, attribute)
         if not _is_at_home(owner, original) or isinstance(original, type):
             return []
-        near = {id(module): module for module, _ in _bindings(_ids_of(original) | {id(owner)})}
+        near = {id(module): module for module, _ in _native.module_bindings([*_forms_of(original), owner])}
     near[id(owner)] = owner
     return unpatched_references(
         original, [module for module in near.values() if _may_patch(module.__name__, owner.__name__)]

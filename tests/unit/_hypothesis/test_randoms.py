@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import random
+from concurrent.futures import ThreadPoolExecutor
 
+import hypothesis.core
 from hypothesis import register_random
+from hypothesis.internal.entropy import RANDOMS_TO_MANAGE
 
 from ordeal._hypothesis import GlobalRandoms
 
@@ -55,3 +59,29 @@ def test_only_what_was_used_has_changed() -> None:
         assert randoms.changed() == []
         random.random()
         assert [generator for generator, _ in randoms.changed()] == [random]
+
+
+def test_what_hypothesis_makes_for_itself_is_its_own_afterwards() -> None:
+    searches = 0
+
+    def count(phase: str, _: object) -> None:
+        nonlocal searches
+        searches += phase == "start"
+
+    def manage() -> tuple[bool, bool, bool]:
+        """Whether it is registered, whether it is seeded, and whether it goes on afterwards from where it was."""
+        local = hypothesis.core.threadlocal
+        assert local._hypothesis_global_random is None, "each thread has one of its own"
+        with GlobalRandoms().managed():
+            own = local._hypothesis_global_random
+            seeded = own.getstate() == random.Random(0).getstate()
+        register_random(own)
+        return list(RANDOMS_TO_MANAGE.values()).count(own) == 1, seeded, own.getstate() != random.Random(0).getstate()
+
+    gc.callbacks.append(count)
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(manage).result() == (True, True, True)
+    finally:
+        gc.callbacks.remove(count)
+    assert searches == 0, "the heap is not searched for references"
