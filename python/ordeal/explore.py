@@ -20,7 +20,7 @@ from ordeal._engine.isolation.live_threads import program_threads, threads_text
 from ordeal._engine.isolation.memory_limit import MEBIBYTE, limited_memory
 from ordeal._engine.parallel.background_compaction import StoreOptions, spool_folder
 from ordeal._engine.parallel.fleet.fleet import UNWRITABLE_HINT, Fleet, FleetOutcome
-from ordeal._engine.parallel.fleet.home import BACK_SECONDS, edges_in, pull, when_back
+from ordeal._engine.parallel.fleet.home import BACK_SECONDS, SHORT_BACK_SECONDS, edges_in, pull, when_back
 from ordeal._engine.parallel.fleet.launcher import FleetError
 from ordeal._engine.parallel.fleet.plan import FleetPlan, make_plan
 from ordeal._engine.parallel.fleet.summary import fleet_result
@@ -263,13 +263,13 @@ class Explorer:
         self, plan: FleetPlan, namespace: str, corpus: SeedCorpus, outcome: FleetOutcome
     ) -> tuple[list[str], int]:
         """Save what members found, and return what was refused, and how many edges they reached."""
+        seconds = SHORT_BACK_SECONDS if outcome.interrupted else BACK_SECONDS
         try:
-            _, wrong = when_back(lambda: pull(plan.store, namespace, plan.task.test_class, corpus), BACK_SECONDS)
-            return wrong, when_back(lambda: edges_in(plan.store, namespace), BACK_SECONDS)
+            _, wrong = when_back(lambda: pull(plan.store, namespace, plan.task.test_class, corpus), seconds)
+            return wrong, when_back(lambda: edges_in(plan.store, namespace), seconds)
         except StoreError as error:
-            outcome.notes.append(
-                f"What members found is still in the store: {error.message}. `ordeal seeds pull` takes it home."
-            )
+            why = error.message.rstrip(".")
+            outcome.notes.append(f"What members found is still in the store: {why}. `ordeal seeds pull` takes it home.")
             return [], 0
 
     def _explored_here(self, settings: Settings, threads: list[str]) -> ExplorationResult:

@@ -51,6 +51,16 @@ def ringing(timer: tuple[float, float]) -> tuple[float, float]:
     return remaining or min(interval, _AT_ONCE_SECONDS), interval
 
 
+def heed(handler: Callable[[int, FrameType | None], object] = signal.default_int_handler) -> None:
+    """Have both signals reach a handler, also where whoever started this process blocked them or had it ignore them.
+
+    Ray blocks SIGINT in all that it starts, and a shell has commands in the background ignore it.
+    """
+    for number in SIGNALS:
+        signal.signal(number, handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+
+
 def signal_count() -> int:
     """Return the number of signals received so far, for ``is_from_user``."""
     return _watch.count

@@ -6,9 +6,9 @@ The address of the store, which may hold a password, is in the environment too, 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 
+from ordeal._engine import interrupts
 from ordeal._engine.parallel.fleet.agent import Agent, number_from
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, Task
 from ordeal.cli import terminal
@@ -34,11 +34,7 @@ def main() -> int:
         say=sys.stderr.write,
     )
 
-    def stop(*_: object) -> None:
-        agent.stopped = True
-
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
+    interrupts.heed(lambda *_: agent.stop())
     return agent.run()
 
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import sys
 import time
 from typing import Any
 
+from ordeal._engine import interrupts
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.formatting import describe_error, one_line
 from ordeal._engine.parallel.background_compaction import spool_folder
-from ordeal._engine.parallel.fleet.home import BACK_SECONDS, publish_left, when_back
+from ordeal._engine.parallel.fleet.home import BACK_SECONDS, SHORT_BACK_SECONDS, publish_left, when_back
 from ordeal._engine.parallel.fleet.plan import Task
 from ordeal.errors import WRONG_USE, OrdealError
 from ordeal.explore import Explorer
@@ -72,8 +72,8 @@ class _Teller:
 
 def main() -> int:
     """Explore as stdin says."""
-    # A scheduler that ends a job tells all of its processes: this one reports what it found.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # The agent sends SIGINT. A scheduler that ends a job tells all of its processes: this one reports what it found.
+    interrupts.heed()
     given = json.load(sys.stdin)
     task, store = Task.from_json(given["task"]), given["store"]
     teller = _Teller()
@@ -110,7 +110,8 @@ def _explored(task: Task, store: str, teller: _Teller) -> ExplorationResult:
         cls = make_driver(machine, None).definition.cls
         namespace = namespace_of(cls, explorer.targets, instrumentation=explorer.options.coverage)
         with contextlib.suppress(OrdealError):
-            when_back(lambda: publish_left(store, namespace, spool_folder()), BACK_SECONDS)
+            seconds = SHORT_BACK_SECONDS if result.stopped_reason == "interrupted" else BACK_SECONDS
+            when_back(lambda: publish_left(store, namespace, spool_folder()), seconds)
     return result
 
 

@@ -121,7 +121,11 @@ class Agent:
             "job": os.environ.get("SLURM_JOB_ID", ""),
             "since": time.time(),
         }
-        self.stopped = False
+        self._stops = 0
+
+    def stop(self) -> None:
+        """End the member soon, and at once when it is told so twice. May be called from a handler of signals."""
+        self._stops += 1
 
     def run(self) -> int:
         """Run the member to its end; return 0 when it is done, 2 for wrong use, 3 when it was lost."""
@@ -146,7 +150,9 @@ class Agent:
             if self._record["state"] != "ended":
                 self._record["log"] = _end_of(log)
                 self._say(str(self._record["log"]))
-        for _ in range(1 if self._lease.gone else 10):  # the last record says what was found: worth some patience
+        # Somebody who waits for a member to end has less patience.
+        patience = 1 if self._lease.gone or self._stops > 1 else 5 if self._stops else 10
+        for _ in range(patience):  # the last record says what was found: worth some patience
             if self._tell():
                 break
             time.sleep(BEAT_SECONDS)
@@ -226,9 +232,9 @@ class Agent:
             if beat.has_come():
                 self._tell()
                 self._check_lease(child)
-            if self.stopped and not self._stop_at:
+            if self._stops and not self._stop_at:
                 self._interrupt(child)
-            if self._stop_at and time.monotonic() > self._stop_at:
+            if self._stops > 1 or (self._stop_at and time.monotonic() > self._stop_at):
                 return
 
     def _check_lease(self, child: subprocess.Popen[bytes]) -> None:

@@ -61,14 +61,14 @@ class Arrivals:
         if new:
             self.found += new
 
-    def close(self) -> None:
-        """End the process and what it started."""
+    def close(self, *, seconds: float = END_SECONDS) -> None:
+        """End the process and what it started, after so many seconds if it does not end by itself."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=END_SECONDS)
+            self._process.wait(timeout=seconds)
         self.look()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)

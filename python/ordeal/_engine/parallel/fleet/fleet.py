@@ -114,12 +114,18 @@ class Fleet:
         plan = self._plan
         self._board = open_board(plan.store, plan.task.fleet)
         self._claim()
-        self._launcher.open()
+        self._started = time.monotonic()
+        self._say("running", must=True)
+        try:
+            # Meanwhile another launcher of this name would write over the record.
+            self._launcher.open()
+            self._check_claim()
+        except BaseException:
+            self._withdraw()
+            raise
         self._started = time.monotonic()
         leave = False
         try:
-            self._say("running", must=True)
-            self._check_claim()
             if self._corpus is not None:
                 self._arrivals = Arrivals(plan, self._corpus)
             for number in self._attempts:
@@ -135,13 +141,31 @@ class Fleet:
                 # A member that finds no launcher stops.
                 with contextlib.suppress(BoardError):
                     self._board.remove(LAUNCHER)
-            self._launcher.close(leave=leave, seconds=SHORT_END_SECONDS if self._outcome.trouble else END_SECONDS)
-            if self._arrivals is not None:
-                self._arrivals.close()
+            self._close(leave=leave)
             self._look()
             if not leave and not self._is_other and not self._outcome.trouble:
                 self._say("ended")
         return self._summed_up()
+
+    def _close(self, *, leave: bool) -> None:
+        arrivals, self._arrivals = self._arrivals, None
+        try:
+            self._launcher.close(leave=leave, seconds=SHORT_END_SECONDS if self._outcome.trouble else END_SECONDS)
+        except KeyboardInterrupt:
+            # The second Ctrl-C: nothing is waited for any more.
+            if arrivals is not None:
+                arrivals.close(seconds=0.0)
+            raise
+        if arrivals is not None:
+            arrivals.close()
+
+    def _withdraw(self) -> None:
+        """Give back a name under which nothing was started, and what the launcher has opened."""
+        assert self._board is not None
+        with contextlib.suppress(BoardError):
+            if not self._is_other and self._is_own(self._board.get(LAUNCHER)):
+                self._board.remove(LAUNCHER)
+        self._launcher.close(leave=False)
 
     def _claim(self) -> None:
         """Refuse a name that another launcher uses."""
@@ -162,15 +186,19 @@ class Fleet:
     def _check_claim(self) -> None:
         """Refuse a name that another launcher took at the same moment: the one that wrote last has it."""
         assert self._board is not None
-        time.sleep(CLAIM_SECONDS)
+        time.sleep(max(0.0, CLAIM_SECONDS - (time.monotonic() - self._started)))
         with contextlib.suppress(BoardError):
-            record = self._board.get(LAUNCHER) or {}
-            if (text_of(record, "host"), number_of(record, "pid")) != (socket.gethostname(), os.getpid()):
+            if not self._is_own(self._board.get(LAUNCHER)):
                 self._is_other = True
                 raise FleetError(
                     f"the fleet `{self._plan.task.fleet}` was started twice at the same moment",
                     hint="write another `--fleet-name` for one of them",
                 )
+
+    @staticmethod
+    def _is_own(record: Record | None) -> bool:
+        here = (socket.gethostname(), os.getpid())
+        return record is not None and (text_of(record, "host"), number_of(record, "pid")) == here
 
     def _say(self, state: str, *, must: bool = False) -> None:
         assert self._board is not None
@@ -291,7 +319,7 @@ class Fleet:
         except BoardError as error:
             if not self._away_since:
                 self._away_since = time.monotonic()
-                self._note(f"The store was away for a while: {one_line(str(error))}.")
+                self._note(f"The store was away for a while: {one_line(str(error)).rstrip('.')}.")
         else:
             self._away_since = 0.0
 

@@ -14,6 +14,8 @@ from ordeal.store.open import open_readers, shown_address
 
 #: How long to wait for a store that is away when a member or a fleet ends, in seconds.
 BACK_SECONDS = 45.0
+#: How long for somebody who has pressed Ctrl-C.
+SHORT_BACK_SECONDS = 5.0
 
 TRACE_BYTES_MAX = 2**20
 FAILURES_MAX = 1000

@@ -18,6 +18,7 @@ AGENT_MODULE = "ordeal.cli.fleet.agent"
 #: How long members may take to end by themselves, and how long where they cannot save what they found.
 END_SECONDS = 60.0
 SHORT_END_SECONDS = 6.0
+AT_ONCE_SECONDS = 4.0
 
 
 class FleetError(OrdealError):
@@ -55,9 +56,9 @@ class Launcher(Protocol):
         """Return the members that are thought to run or wait for a place."""
 
     def close(self, *, leave: bool, seconds: float = END_SECONDS) -> None:
-        """End all members, unless they are to be left, and let go of the cluster. Does not raise.
+        """End all members, unless they are to be left, and let go of the cluster. Does not raise an error.
 
-        They may take ``seconds`` to end by themselves.
+        They may take ``seconds`` to end by themselves. Ctrl-C meanwhile ends them at once, and is raised.
         """
 
 
@@ -121,6 +122,14 @@ class LocalLauncher(Launcher):
     def close(self, *, leave: bool, seconds: float = END_SECONDS) -> None:
         if leave:
             return
+        try:
+            self._end_within(seconds)
+        except KeyboardInterrupt:
+            # Told once more, a member waits for nothing.
+            self._end_within(AT_ONCE_SECONDS)
+            raise
+
+    def _end_within(self, seconds: float) -> None:
         for member in self._members.values():
             with contextlib.suppress(ProcessLookupError):
                 member.send_signal(signal.SIGTERM)

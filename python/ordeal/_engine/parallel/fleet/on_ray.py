@@ -17,7 +17,7 @@ from ordeal._engine.parallel.fleet.endpoint import host_and_port, listens, must_
 from ordeal._engine.parallel.fleet.launcher import END_SECONDS, FleetError, Launcher, library
 from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
 from ordeal._engine.parallel.fleet.project_files import pack
-from ordeal.errors import ConfigError, OrdealError
+from ordeal.errors import ConfigError
 
 PORT = 10001
 PACKAGE = "ray[client]"
@@ -96,23 +96,26 @@ class RayLauncher(Launcher):
     def open(self) -> None:
         hint = f"start one with `ray start --head --ray-client-server-port={PORT}`, or name another address"
         must_greet("Ray", self._host, self._port, hint, _is_greeting)
+        self._pack()
         try:
-            if self._project is not None:
-                self._package = Path(
-                    self._kept.enter_context(tempfile.TemporaryDirectory(prefix="ordeal-")), "sent.zip"
-                )
-                self.left_out = pack(self._project, self._package, self._plan.store).secrets
             self._connect()
-        except OrdealError:
-            self._kept.close()
-            raise
         except Exception as error:
-            self._kept.close()
             # Ray raises errors of many types, also for another version of Python or Ray.
             raise FleetError(
                 f"the Ray cluster at {self._host}:{self._port} cannot be used: {what_was_wrong(error)}",
                 hint="use the same versions of Python and Ray here and there, and see that the head is not overloaded",
             ) from error
+
+    def _pack(self) -> None:
+        if self._project is None:
+            return
+        try:
+            folder = self._kept.enter_context(tempfile.TemporaryDirectory(prefix="ordeal-"))
+            self._package = Path(folder, "sent.zip")
+            self.left_out = pack(self._project, self._package, self._plan.store).secrets
+        except OSError as error:
+            message = f"the project {self._project} cannot be packed: {error.strerror or error}"
+            raise FleetError(message, hint="see that there is room among the temporary files") from error
 
     def _connect(self) -> None:
         environment = {} if self._package is None else {"working_dir": str(self._package)}

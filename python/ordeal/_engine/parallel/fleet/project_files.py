@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -11,7 +12,7 @@ from fnmatch import fnmatchcase
 from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
-from zipfile import ZipFile
+from zipfile import ZipFile, ZipInfo
 
 from ordeal._engine.parallel.fleet.plan import LEFT_OUT
 from ordeal.errors import ConfigError
@@ -47,10 +48,11 @@ def pack(project: Path, file: Path, store: str) -> Packed:
 
     Raises:
         ConfigError: it is too large, or nobody can tell what belongs to it.
+        OSError: the file cannot be written.
     """
     password = urlsplit(store).password if store.startswith("redis:") else None
     needle = f":{password}@".encode() if password else b""
-    size, secrets = 0, []
+    secrets: list[str] = []
     sizes: dict[str, int] = {}
     with ZipFile(file, "w", strict_timestamps=False) as packed:
         for name in sorted(_kept(project)):
@@ -59,17 +61,20 @@ def pack(project: Path, file: Path, store: str) -> Packed:
                 secrets.append(name)
                 continue
             try:
-                part = path.stat().st_size
-                size += part
-                top = name.partition("/")[0]
-                sizes[top] = sizes.get(top, 0) + part
-                if size > SIZE_MAX:
-                    raise _too_large(project, sizes)
-                packed.write(path, name)
+                name.encode()
+                entry = ZipInfo.from_file(path, name, strict_timestamps=False)
+                source = path.open("rb")
             except (OSError, UnicodeError):
                 # Nobody here can read it, or it has a name that no text can hold: no test needs it elsewhere.
                 continue
-    return Packed(size, tuple(secrets))
+            with source:
+                top = name.partition("/")[0]
+                sizes[top] = sizes.get(top, 0) + entry.file_size
+                if sum(sizes.values()) > SIZE_MAX:
+                    raise _too_large(project, sizes)
+                with packed.open(entry, "w") as target:
+                    shutil.copyfileobj(source, target)
+    return Packed(sum(sizes.values()), tuple(secrets))
 
 
 def _too_large(project: Path, sizes: dict[str, int]) -> ConfigError:

@@ -73,3 +73,23 @@ def test_many_members_do_not_say_all_the_time_how_they_are() -> None:
 def test_the_number_is_what_the_scheduler_says() -> None:
     assert number_from({"SLURM_ARRAY_TASK_ID": "7"}) == 7
     assert number_from({"JOB_COMPLETION_INDEX": "x"}) == 0
+
+
+def test_a_member_that_is_told_twice_waits_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # It takes as long as it likes to end, and an agent that is told once waits.
+    stubborn = (
+        "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint(1, flush=True)\ntime.sleep(600)\n"
+    )
+    (tmp_path / "stubborn.py").write_text(stubborn)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(agent, "EXPLORER_MODULE", "stubborn")
+    member = Agent(TASK, 0, f"dir://{tmp_path}/store")
+    taken = member._take
+
+    def take(line: bytes) -> None:
+        taken(line)
+        member.stop()
+        member.stop()
+
+    monkeypatch.setattr(member, "_take", take)
+    assert member.run() == 3

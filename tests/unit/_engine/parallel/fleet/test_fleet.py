@@ -141,3 +141,37 @@ def test_of_two_fleets_that_take_a_name_at_once_the_later_one_has_it(
     with pytest.raises(FleetError, match="at the same moment"):
         fleet.run()
     assert launcher.closed
+
+
+def test_a_cluster_that_cannot_be_used_leaves_the_name_free(tmp_path: Path) -> None:
+    class Broken(Scripted):
+        def open(self) -> None:
+            raise FleetError("no cluster answers")
+
+    launcher = Broken(f"dir://{tmp_path}")
+    with pytest.raises(FleetError, match="no cluster answers"):
+        Fleet(plan_in(tmp_path), launcher=launcher).run()
+    assert launcher.board.all() == {}
+    assert launcher.closed
+    assert Fleet(plan_in(tmp_path), launcher=Scripted(f"dir://{tmp_path}", {"state": "ended"})).run().members == 1
+
+
+def test_a_second_interruption_waits_for_nothing(tmp_path: Path) -> None:
+    class Interrupted(Scripted):
+        def running(self) -> set[int]:
+            raise KeyboardInterrupt
+
+        def close(self, *, leave: bool, seconds: float = 60.0) -> None:
+            raise KeyboardInterrupt
+
+    class Waiting:
+        waited: float | None = None
+
+        def close(self, *, seconds: float) -> None:
+            self.waited = seconds
+
+    fleet = Fleet(plan_in(tmp_path), launcher=Interrupted(f"dir://{tmp_path}", {"state": "running"}))
+    fleet._arrivals = arrivals = Waiting()  # type: ignore[assignment]
+    with pytest.raises(KeyboardInterrupt):
+        fleet.run()
+    assert arrivals.waited == 0.0

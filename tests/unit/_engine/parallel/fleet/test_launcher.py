@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -21,6 +23,25 @@ def test_close_leaves_nothing_running(tmp_path: Path) -> None:
     assert launcher.running() == {0}
     launcher.close(leave=False)
     assert launcher.running() == set()
+
+
+def test_members_are_told_twice_when_their_end_is_not_waited_for(tmp_path: Path) -> None:
+    class Slow:
+        told: ClassVar[list[int]] = []
+
+        def send_signal(self, number: int) -> None:
+            self.told.append(number)
+
+        def wait(self, timeout: float) -> None:
+            if len(self.told) == 1:
+                raise KeyboardInterrupt
+
+    task = Task(fleet="f", test_class="m:A", seconds=1.0, path=())
+    launcher = LocalLauncher(FleetPlan(task=task, on="local:1", members=1, store="dir:///s", options=FleetConfig()))
+    launcher._members[0] = Slow()  # type: ignore[assignment]
+    with pytest.raises(KeyboardInterrupt):
+        launcher.close(leave=False)
+    assert Slow.told == [signal.SIGTERM, signal.SIGTERM]
 
 
 def test_what_is_in_the_environment_of_a_member_is_no_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

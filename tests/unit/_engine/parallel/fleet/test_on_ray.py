@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -9,6 +10,7 @@ from types import ModuleType
 import pytest
 
 from ordeal._engine.parallel.fleet import on_ray
+from ordeal._engine.parallel.fleet.launcher import FleetError
 from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
 from ordeal.config.fleet_options import FleetConfig
 from ordeal.errors import ConfigError
@@ -25,6 +27,22 @@ def test_a_missing_extra_is_named(missing: str, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ConfigError, match="ray") as caught:
         on_ray.launcher(plan)
     assert "pip install 'ray[client]'" in str(caught.value.hint)
+
+
+def test_no_room_for_what_is_sent_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ray", "grpc"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    monkeypatch.setenv("RAY_ENABLE_AUTO_CONNECT", "0")
+    monkeypatch.setenv("RAY_CLIENT_RECONNECT_GRACE_PERIOD", "4")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(on_ray, "must_greet", lambda *_: None)
+    monkeypatch.setattr(on_ray, "pack", lambda *_: os.open("/dev/null/nowhere", os.O_RDONLY))
+    task = Task(fleet="f", test_class="m:A", seconds=1.0, path=())
+    plan = FleetPlan(task=task, on="ray://host:1", members=1, store="dir:///s", options=FleetConfig())
+    launcher = on_ray.launcher(plan)
+    with pytest.raises(FleetError, match="cannot be packed: Not a directory"):
+        launcher.open()
+    launcher.close(leave=True)
 
 
 def test_a_folder_that_was_unpacked_anew_is_entered_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
