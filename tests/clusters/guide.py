@@ -8,14 +8,15 @@ from pathlib import Path
 
 GUIDE = Path(__file__).parents[2] / "docs/guides/machines.md"
 _SHELL = "console|bash"
-_COMMAND = re.compile(r"(?:^|[\s;&(])(ordeal (?:explore|fleet|seeds) [^`\n;&)]*)")
+_CALL = r"ordeal (?:explore|fleet|seeds|dashboard) "
+_COMMAND = re.compile(rf"(?:^|[\s;&(])({_CALL}[^`\n;&)]*)")
 
 
 def commands() -> list[list[str]]:
     """Return all calls of ordeal in its blocks, and those in its text, as words."""
     text = GUIDE.read_text(encoding="utf-8")
     found = [each for block in _of(text, _SHELL) for each in _COMMAND.findall(block)]
-    found += re.findall(r"`(ordeal (?:explore|fleet|seeds) [^`]*)`", text)
+    found += re.findall(rf"`({_CALL}[^`]*)`", text)
     # The end of a text that another shell is given is no part of the command.
     return [shlex.split(each.rstrip('" ') if each.count('"') % 2 else each)[1:] for each in found]
 
