@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ordeal._engine.formatting import counted
-from ordeal._engine.parallel.fleet.board import new_edges_an_hour, number_of, text_of
+from ordeal._engine.parallel.fleet.board import LAUNCHER, Record, new_edges_an_hour, number_of, state_of, text_of
 from ordeal._engine.parallel.fleet.growth import edges_over_time
 
 #: A member that has not said anything for this long may be lost.
@@ -14,33 +13,43 @@ SILENT_SECONDS = 15.0
 #: A list of more members than this is cut.
 MEMBERS_MAX = 200
 
-Records = Mapping[str, Mapping[str, Any]]
+_STATES = {"left": "goes on without its launcher", "lost": "its launcher is gone"}
+
+Records = Mapping[str, Record]
 
 
-def fleet_text(name: str, launcher: Mapping[str, Any], members: Records, now: float) -> str:
+def fleet_text(name: str, records: Records, now: float) -> str:
     """Return how the fleet is, with a line for each member. ``now`` is the time since the epoch, in seconds."""
-    if text_of(dict(launcher), "state") == "ended":
-        members = {key: _after_the_end(dict(each)) for key, each in members.items()}
-    running = [each for each in members.values() if text_of(dict(each), "state") == "running"]
-    rate = sum(number_of(dict(each), "rate") for each in running)
-    runs = sum(int(number_of(dict(each), "runs")) for each in members.values())
-    edges = max((int(number_of(dict(each), "edges")) for each in members.values()), default=0)
-    state, wanted = text_of(dict(launcher), "state") or "unknown", int(number_of(dict(launcher), "members"))
+    state, launcher = state_of(records, now), records.get(LAUNCHER, {})
+    members = {key: record for key, record in records.items() if key != LAUNCHER}
+    if state == "ended":
+        members = {key: _after_the_end(each) for key, each in members.items()}
+    running = [each for each in members.values() if text_of(each, "state") == "running"]
+    rate = sum(number_of(each, "rate") for each in running)
+    runs = sum(int(number_of(each, "runs")) for each in members.values())
+    edges = max((int(number_of(each, "edges")) for each in members.values()), default=0)
+    wanted = int(number_of(launcher, "members"))
     told = f"{counted(runs, 'run')}, {rate:.0f} runs/s, {counted(edges, 'edge')} at most"
     lines = [
-        f"Fleet {name}: {state}, {text_of(dict(launcher), 'class')} on {text_of(dict(launcher), 'on')}",
+        f"Fleet {name}: {shown_state(records, now)}, {text_of(launcher, 'class')} on {text_of(launcher, 'on')}",
         f"  {counted(len(running), 'member')} running of {wanted}; {told}",
     ]
-    if grown := growth_text(edges_over_time(dict(each) for each in members.values())):
+    if grown := growth_text(edges_over_time(each for each in members.values())):
         lines.append(f"  edges over time: {grown}")
-    left = new_edges_an_hour(dict(each) for each in running)
+    left = new_edges_an_hour(each for each in running)
     if left is not None:
         lines.append(f"  left to find: at most {edges_an_hour(left)}, by what the runs so far showed (95% confidence)")
     for key, record in list(members.items())[:MEMBERS_MAX]:
-        lines.append(f"  {_number(key):>4}  {_member(dict(record), now)}")
+        lines.append(f"  {_number(key):>4}  {_member(record, now)}")
     if len(members) > MEMBERS_MAX:
         lines.append(f"  ... and {len(members) - MEMBERS_MAX} more (--json shows all)")
     return "\n".join(lines) + "\n"
+
+
+def shown_state(records: Records, now: float) -> str:
+    """Return how the fleet is, in words."""
+    state = state_of(records, now)
+    return _STATES.get(state, state)
 
 
 def growth_text(grown: Sequence[tuple[float, int]]) -> str:
@@ -57,7 +66,7 @@ def growth_text(grown: Sequence[tuple[float, int]]) -> str:
     return ", ".join(f"{edges:,} after {seconds:,.0f} s" for edges, seconds in told.items())
 
 
-def _after_the_end(record: dict[str, Any]) -> dict[str, Any]:
+def _after_the_end(record: Record) -> Record:
     """Return the record of a member; one that could not say that it ended was lost."""
     return {**record, "state": "lost"} if text_of(record, "state") in ("running", "starting") else record
 
@@ -71,7 +80,7 @@ def _number(key: str) -> str:
     return str(int(key.removeprefix("member-")))
 
 
-def _member(record: dict[str, Any], now: float) -> str:
+def _member(record: Record, now: float) -> str:
     state = text_of(record, "state") or "unknown"
     silent = now - number_of(record, "at")
     parts = [f"{state:<8}", f"{int(number_of(record, 'runs')):>9} runs", f"{number_of(record, 'rate'):>7.0f}/s"]
@@ -86,8 +95,9 @@ def _member(record: dict[str, Any], now: float) -> str:
     return "  ".join(parts)
 
 
-def log_text(name: str, _launcher: Mapping[str, Any], members: Records, _now: float) -> str:
+def log_text(name: str, records: Records, _now: float) -> str:
     """Return what the members said that failed or were lost."""
-    said = {key: text_of(dict(each), "log") or text_of(dict(each), "error") for key, each in members.items()}
+    members = {key: each for key, each in records.items() if key != LAUNCHER}
+    said = {key: text_of(each, "log") or text_of(each, "error") for key, each in members.items()}
     told = [f"Member {_number(key)} of {name}:\n{text.rstrip()}\n" for key, text in said.items() if text]
     return "\n".join(told) or f"No member of {name} failed or was lost.\n"

@@ -9,7 +9,7 @@ from typing import Any
 
 from ordeal._engine.parallel.fleet.board import LAUNCHER, Record, number_of, open_board, text_of
 from ordeal._engine.parallel.fleet.growth import edges_over_time
-from ordeal._report.fleet import SILENT_SECONDS
+from ordeal._report.fleet import SILENT_SECONDS, shown_state
 from ordeal._report.html.chart import Point, coverage_chart
 from ordeal.store.open import shown_address
 
@@ -47,7 +47,7 @@ def fleet_values(name: str, records: Mapping[str, Record], place: str, now: floa
     members = [_member(key, record, now) for key, record in records.items() if key != LAUNCHER]
     running = sum(each["running"] for each in members)
     members.sort(key=lambda each: (not each["kind"], not each["failures"], each["number"]))
-    state = text_of(launcher, "state") or "unknown"
+    state = shown_state(records, now)
     return {
         "title": f"{name}, {state} - ordeal",
         "name": name,

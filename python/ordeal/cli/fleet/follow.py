@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from ordeal._engine.parallel.fleet.board import LAUNCHER, Board, BoardError, Record, number_of, text_of
+from ordeal._engine.parallel.fleet.board import LAUNCHER, Board, BoardError, Record, number_of, state_of, text_of
 from ordeal._engine.parallel.fleet.growth import edges_over_time
 from ordeal._report.fleet import fleet_text
 from ordeal.cli import terminal
@@ -18,7 +18,6 @@ LOOK_SECONDS = 1.0
 LINE_SECONDS = 10.0
 #: A fleet of which nobody has said anything for this long is over.
 SILENT_SECONDS = 60.0
-_OVER = {"ended", "failed", "lost"}
 Records = Mapping[str, Record]
 
 
@@ -55,16 +54,7 @@ def has_ended(records: Records, now: float) -> bool:
     """Return whether nothing more is to be expected of a fleet."""
     if not records:
         return False
-    launcher = records.get(LAUNCHER, {})
-    members = [record for key, record in records.items() if key != LAUNCHER]
-    if text_of(launcher, "state") == "ended":
-        return True
-    are_all_here = members and len(members) >= number_of(launcher, "members")
-    if (
-        are_all_here
-        and text_of(launcher, "state") != "running"
-        and {text_of(each, "state") for each in members} <= _OVER
-    ):
+    if state_of(records, now) == "ended":
         return True
     return now - max(number_of(record, "at") for record in records.values()) > SILENT_SECONDS
 
@@ -74,6 +64,7 @@ def document(name: str, records: Records) -> dict[str, Any]:
     members = {key: record for key, record in records.items() if key != LAUNCHER}
     return {
         "fleet": name,
+        "state": state_of(records, time.time()),
         "launcher": records.get(LAUNCHER, {}),
         "members": members,
         "edges_over_time": edges_over_time(members.values()),
@@ -81,8 +72,7 @@ def document(name: str, records: Records) -> dict[str, Any]:
 
 
 def _text(name: str, records: Records) -> str:
-    members = {key: record for key, record in records.items() if key != LAUNCHER}
-    return fleet_text(name, records.get(LAUNCHER, {}), members, time.time())
+    return fleet_text(name, records, time.time())
 
 
 class _Findings:

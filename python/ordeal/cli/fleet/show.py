@@ -16,7 +16,7 @@ from ordeal._engine.parallel.fleet.board import (
     number_of,
     open_board,
     reached,
-    text_of,
+    state_of,
 )
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, named_store
 from ordeal._report.fleet import fleet_text, log_text
@@ -45,14 +45,14 @@ def run(given: Mapping[str, Any]) -> int:
             hint="without `--name` the fleet that was started last is shown",
         )
     if given["action"] == "stop":
-        _stop(board, records[LAUNCHER], name, url)
+        _stop(board, records, name, url)
     elif given["follow"]:
         follow(board, name, as_json=given["json"])
     elif given["json"]:
         terminal.write(json.dumps(document(name, records), indent=2) + "\n")
     else:
         text = fleet_text if given["action"] == "status" else log_text
-        terminal.write(text(name, records.pop(LAUNCHER), records, time.time()))
+        terminal.write(text(name, records, time.time()))
     return 0
 
 
@@ -68,8 +68,9 @@ def _newest(url: str) -> str:
     return names[-1]
 
 
-def _stop(board: Board, launcher: Record, name: str, url: str) -> None:
-    if text_of(launcher, "state") == "ended":
+def _stop(board: Board, records: dict[str, Record], name: str, url: str) -> None:
+    launcher = records[LAUNCHER]
+    if state_of(records, time.time()) == "ended":
         terminal.say(f"The fleet {name} has ended.")
         return
     try:

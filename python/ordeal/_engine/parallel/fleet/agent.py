@@ -161,10 +161,13 @@ class Agent:
     def _stand_in(self) -> None:
         """Write the record of a launcher, where people started the members, unless another member has."""
         assert self._board is not None
+        # The tasks of one array share this.
+        job = os.environ.get("SLURM_ARRAY_JOB_ID", "")
         record = {"state": "left", "on": "a job", "members": self._task.members, "class": self._task.test_class}
         with contextlib.suppress(BoardError):
-            if self._board.get(LAUNCHER) is None:
-                self._board.put(LAUNCHER, record)
+            former = self._board.get(LAUNCHER)
+            if former is None or text_of(former, "job") != job:
+                self._board.put(LAUNCHER, {**record, "job": job})
 
     def _take_up(self) -> None:
         """Go on where a former attempt at this member ended: with the time that is left, and its runs counted."""
@@ -175,6 +178,9 @@ class Agent:
             return
         if former is None or number_of(former, "attempt") != self._record["attempt"]:
             return  # the launcher has started this attempt, and knows how much time is left
+        is_done = text_of(former, "state") in ("ended", "failed") and text_of(former, "stopped") != "interrupted"
+        if is_done or text_of(former, "job") != self._record["job"]:
+            return  # somebody has submitted the same job once more
         since = min(number_of(former, "since"), time.time())
         self._record |= {"since": since, "restarts": number_of(former, "restarts") + 1}
         self._record |= {f"past_{each}": number_of(former, f"past_{each}") + number_of(former, each) for each in _PAST}

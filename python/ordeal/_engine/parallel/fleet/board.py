@@ -28,6 +28,10 @@ RECORD_SIZE_MAX = 64 * 2**10
 RECORDS_MAX = 100_001
 FLEETS_MAX = 1000
 TIMEOUT_SECONDS = 3.0
+#: A record that is older is of a launcher that is gone, or of a member that is lost.
+STALE_SECONDS = 15.0
+#: The states of a member that has ended.
+OVER = frozenset(("ended", "failed", "lost"))
 #: A server forgets a fleet after this long.
 KEPT_SECONDS = 14 * 24 * 3600
 _TEXT_CHARS_MAX = 2000
@@ -232,6 +236,18 @@ def number_of(record: Record, name: str) -> float:
     """Return a number of a record that is not below 0, else 0."""
     value = record.get(name)
     return max(0, value) if isinstance(value, int | float) else 0
+
+
+def state_of(records: Mapping[str, Record], now: float) -> str:
+    """Return how a fleet is: as its launcher says, unless that is gone or all members have ended since."""
+    launcher = records.get(LAUNCHER, {})
+    members = [text_of(record, "state") for key, record in records.items() if key != LAUNCHER]
+    state = text_of(launcher, "state")
+    if state in ("left", "stopping") and len(members) >= max(1, number_of(launcher, "members")) and {*members} <= OVER:
+        return "ended"
+    if state in ("running", "stopping") and now - number_of(launcher, "at") > STALE_SECONDS:
+        return "lost"
+    return state or "unknown"
 
 
 def new_edges_an_hour(records: Iterable[Record]) -> float | None:

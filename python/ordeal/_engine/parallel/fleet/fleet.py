@@ -15,6 +15,7 @@ from ordeal._engine.formatting import counted, one_line
 from ordeal._engine.parallel.fleet.arrivals import Arrivals
 from ordeal._engine.parallel.fleet.board import (
     LAUNCHER,
+    STALE_SECONDS,
     Board,
     BoardError,
     Record,
@@ -37,8 +38,6 @@ RECORDS_PER_SECOND = 4000.0
 CLAIM_SECONDS = 0.3
 #: How often the launcher says that it is there.
 BEAT_SECONDS = 2.0
-#: A record that is older is of a launcher that is gone, or of a member that is lost.
-STALE_SECONDS = 15.0
 #: A store that can be read, and not written for this long, is full.
 FULL_SECONDS = 3.0
 #: How often a member is started.
@@ -99,6 +98,7 @@ class Fleet:
         self._attempts = dict.fromkeys(range(plan.members), 0)
         self._started = self._beat_due = 0.0
         self._records: dict[str, Record] = {}
+        self._former: list[str] = []
         self._past: dict[int, list[tuple[int, int]]] = {}
         self._away_since = self._unwritable_since = 0.0
         self._is_other = False
@@ -120,6 +120,7 @@ class Fleet:
             # Meanwhile another launcher of this name would write over the record.
             self._launcher.open()
             self._check_claim()
+            self._forget()
         except BaseException:
             self._withdraw()
             raise
@@ -159,6 +160,13 @@ class Fleet:
         if arrivals is not None:
             arrivals.close()
 
+    def _forget(self) -> None:
+        """Remove what members of a former fleet of this name said: a new one would go on where its own had ended."""
+        assert self._board is not None
+        with contextlib.suppress(BoardError):
+            for key in self._former:
+                self._board.remove(key)
+
     def _withdraw(self) -> None:
         """Give back a name under which nothing was started, and what the launcher has opened."""
         assert self._board is not None
@@ -172,16 +180,19 @@ class Fleet:
         assert self._board is not None
         name = self._plan.task.fleet
         try:
-            record = self._board.get(LAUNCHER)
+            records = self._board.all()
         except BoardError as error:
             raise FleetError(f"the store cannot be read: {error}", hint="see that this machine can reach it") from error
-        if record is not None and text_of(record, "state") in ("running", "stopping", "left"):
-            age = time.time() - number_of(record, "at")
-            if age < STALE_SECONDS:
+        launcher = records.get(LAUNCHER, {})
+        if text_of(launcher, "state") in ("running", "stopping", "left"):
+            # Members may go on without it.
+            alive = [each for each in records.values() if text_of(each, "state") in ("starting", "running")]
+            if time.time() - max(number_of(each, "at") for each in (launcher, *alive)) < STALE_SECONDS:
                 raise FleetError(
-                    f"the fleet `{name}` runs already, started on {text_of(record, 'host') or 'another machine'}",
+                    f"the fleet `{name}` runs already, started on {text_of(launcher, 'host') or 'another machine'}",
                     hint="write another `--fleet-name`, or stop it with `ordeal fleet stop URL --name " + name + "`",
                 )
+        self._former = [key for key in records if key != LAUNCHER]
 
     def _check_claim(self) -> None:
         """Refuse a name that another launcher took at the same moment: the one that wrote last has it."""

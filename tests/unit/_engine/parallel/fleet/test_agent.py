@@ -40,6 +40,36 @@ def test_a_member_that_the_cluster_runs_again_goes_on_where_it_was(tmp_path: Pat
     }
 
 
+@pytest.mark.parametrize(
+    "former",
+    [
+        {"attempt": 1, "state": "ended", "stopped": "time", "runs": 5, "since": 1.0},
+        {"attempt": 1, "state": "failed", "runs": 5, "since": 1.0},
+        {"attempt": 1, "state": "running", "job": "7", "runs": 5, "since": 1.0},
+    ],
+)
+def test_the_same_job_submitted_once_more_begins_anew(former: dict[str, object], tmp_path: Path) -> None:
+    board = open_board(f"dir://{tmp_path}", "f")
+    board.put("member-000001", former)
+    Agent(TASK, 1, f"dir://{tmp_path}", resumes=True).run()
+    found = board.get("member-000001")
+    assert found is not None
+    assert found["since"] > 1.0
+    assert "past_runs" not in found
+
+
+def test_a_job_that_is_submitted_after_a_stopped_one_is_not_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = open_board(f"dir://{tmp_path}", "f")
+    for job, state in (("7", "left"), ("7", "stopping"), ("8", "left")):
+        monkeypatch.setenv("SLURM_ARRAY_JOB_ID", job)
+        Agent(replace(TASK, alone=True), 0, f"dir://{tmp_path}").run()
+        record = board.get("launcher") or {}
+        assert (record["job"], record["state"]) == (job, state)
+        board.put("launcher", {**record, "state": "stopping"})
+
+
 def test_the_lease_ends_with_the_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
     lease = agent._Lease()
     assert not lease.has_ended({"state": "running", "at": 1.0})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,19 @@ def test_a_store_that_fills_up_ends_the_fleet_and_its_record(tmp_path: Path, mon
     assert outcome.runs == 5
     assert launcher.seconds < 10
     assert "launcher" not in launcher.board.all()
+
+
+def test_a_name_is_taken_while_members_go_on_without_their_launcher(tmp_path: Path) -> None:
+    launcher = Scripted(f"dir://{tmp_path}", {"state": "ended"})
+    launcher.board.put(member_key(1), {"state": "running"})
+    path = tmp_path / "fleets/f/launcher.json"
+    path.write_text(json.dumps({"state": "left", "host": "night", "at": 1.0}))
+    with pytest.raises(FleetError, match="runs already, started on night"):
+        Fleet(plan_in(tmp_path), launcher=launcher).run()
+    launcher.board.put(member_key(1), {"state": "ended"})
+    Fleet(plan_in(tmp_path), launcher=launcher).run()
+    # What is left of the former fleet would pass for members of this one that were lost.
+    assert launcher.board.all().keys() == {"launcher", member_key(0)}
 
 
 def test_two_fleets_have_two_names(tmp_path: Path) -> None:
