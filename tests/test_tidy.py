@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import gc
 import re
 import subprocess
 from collections.abc import Callable, Iterator
@@ -100,6 +101,10 @@ class Source:
     def tree(self) -> ast.Module:
         return ast.parse(self.text, self.path)
 
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        return list(ast.walk(self.tree))
+
     def is_python(self, folder: str = "") -> bool:
         return self.path.startswith(folder) and self.suffix == ".py"
 
@@ -130,18 +135,18 @@ class Finding:
 Rule = Callable[[list[Source]], Iterator[Finding]]
 
 
-def imported(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+def imported(source: Source) -> Iterator[tuple[int, str, str]]:
     """Every import as (line, module, name); the name is empty for ``import module``."""
-    for node in ast.walk(tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, each.name, "") for each in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield from ((node.lineno, node.module, each.name) for each in node.names)
 
 
-def calls(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def calls(source: Source) -> Iterator[tuple[int, str]]:
     """Every call of a plain or dotted name as (line, name)."""
-    for node in ast.walk(tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
             yield node.lineno, ast.unparse(node.func)
 
@@ -159,17 +164,18 @@ def private_names_of_hypothesis() -> frozenset[str]:
     return frozenset(name for name in names if re.match(r"_(?!_)", name))
 
 
-def private_uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def private_uses(source: Source) -> Iterator[tuple[int, str]]:
     """Where a private name of Hypothesis is taken from an object of another, or spelt out, as (line, what)."""
-    own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    own = {node.name for node in source.nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     own |= {
         node.attr
-        for node in ast.walk(tree)
+        for node in source.nodes
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
     }
-    for node in ast.walk(tree):
+    private = private_names_of_hypothesis() - own
+    for node in source.nodes:
         if isinstance(node, ast.Attribute):
-            if node.attr in private_names_of_hypothesis() - own:
+            if node.attr in private:
                 yield node.lineno, ast.unparse(node)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"getattr", "setattr"}:
             named = node.args[1] if len(node.args) > 1 else None
@@ -183,15 +189,15 @@ def hypothesis_internals_in_one_package(sources: list[Source]) -> Iterator[Findi
     for source in sources:
         if not source.is_python("python/") or source.path.startswith("python/ordeal/_hypothesis/"):
             continue
-        for line, module, name in imported(source.tree):
+        for line, module, name in imported(source):
             dotted = f"{module}.{name}".rstrip(".")
             if HYPOTHESIS_INSIDE.match(dotted):
                 yield Finding(source.path, line, f"imports {dotted}: {CONTACT}")
         # Few files speak of it at all, and to spell out each attribute of all others takes seconds.
-        for node in ast.walk(source.tree) if "hypothesis." in source.text else ():
+        for node in source.nodes if "hypothesis." in source.text else ():
             if isinstance(node, ast.Attribute) and HYPOTHESIS_INSIDE.fullmatch(ast.unparse(node)):
                 yield Finding(source.path, node.lineno, f"reaches into Hypothesis with {ast.unparse(node)}: {CONTACT}")
-        for line, use in private_uses(source.tree):
+        for line, use in private_uses(source):
             yield Finding(source.path, line, f"uses what is private to Hypothesis, {use}: {CONTACT}")
 
 
@@ -247,10 +253,10 @@ def loading_runs_no_code(sources: list[Source]) -> Iterator[Finding]:
     for source in sources:
         if not source.is_python("python/"):
             continue
-        for line, module, _ in imported(source.tree):
+        for line, module, _ in imported(source):
             if module.split(".")[0] in UNSAFE_MODULES:
                 yield Finding(source.path, line, f"imports {module}: read and write JSON or a versioned tape")
-        for line, name in calls(source.tree):
+        for line, name in calls(source):
             if name in {"eval", "exec"} and source.path not in RUNS_WHAT_IT_WROTE:
                 yield Finding(source.path, line, f"calls {name}(): parse the text, never run it")
 
@@ -259,7 +265,7 @@ def only_reporting_and_cli_talk(sources: list[Source]) -> Iterator[Finding]:
     for source in sources:
         if not source.is_python("python/") or source.path.startswith(TALKERS):
             continue
-        for line, name in calls(source.tree):
+        for line, name in calls(source):
             if name in {"print", "click.echo", "click.secho", "sys.stdout.write", "sys.stderr.write"}:
                 yield Finding(source.path, line, f"calls {name}(): return a value and let reporting or cli/ write it")
 
@@ -309,7 +315,7 @@ def functions_are_short(sources: list[Source]) -> Iterator[Finding]:
     for source in sources:
         if not source.is_python():
             continue
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 continue
             first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
@@ -323,7 +329,7 @@ def functions_are_short(sources: list[Source]) -> Iterator[Finding]:
 
 def defined_names(source: Source) -> Iterator[tuple[int, str]]:
     if source.is_python():
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 yield node.lineno, node.name
     elif source.is_cpp():
@@ -368,12 +374,12 @@ def chance_comes_from_rng(sources: list[Source]) -> Iterator[Finding]:
             for line, found in source.find(CHANCE_IN_CPP):
                 yield Finding(source.path, line, f"uses {found}: draw from an ordeal::Rng stream (core/base/rng.h)")
         if source.is_python("python/") and source.path not in CHANCE_IN_PYTHON:
-            for line, module, _ in imported(source.tree):
+            for line, module, _ in imported(source):
                 if module.split(".")[0] in CHANCE_MODULES or module.startswith("numpy.random"):
                     yield Finding(
                         source.path, line, f"imports {module}: draw from the tape, so that a replay draws the same"
                     )
-            for line, name in calls(source.tree):
+            for line, name in calls(source):
                 if name in CHANCE_CALLS:
                     yield Finding(
                         source.path, line, f"calls {name}(): it differs between processes, use hashlib or the tape"
@@ -400,12 +406,17 @@ RULES: list[Rule] = [
 
 
 @pytest.fixture(scope="module")
-def sources() -> list[Source]:
+def sources() -> Iterator[list[Source]]:
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
     paths = sorted(ROOT / name for name in set(names) if name and name != "LICENSE")
     written = [path for path in paths if path.is_file() and path.suffix != ".png"]
-    return [Source(str(path.relative_to(ROOT)), path.read_text("utf-8")) for path in written]
+    # Millions of nodes stay until the end, and the collector would look through them again and again.
+    gc.disable()
+    try:
+        yield [Source(str(path.relative_to(ROOT)), path.read_text("utf-8")) for path in written]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)

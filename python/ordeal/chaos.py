@@ -370,6 +370,8 @@ def _timed(function: Callable[..., Any]) -> Callable[..., Any]:
     if getattr(function, _TIMED_MARKER, False) or getattr(function, _AUTOMATIC_MARKER, False):
         return function
     is_coroutine = inspect.iscoroutinefunction(function)
+    if is_coroutine:
+        importlib.import_module("asyncio")  # for the loop: now, as in the middle of a run faults would be on
 
     @functools.wraps(function)
     def timed_rule(self: ChaosTest, **arguments: Any) -> Any:

@@ -30,7 +30,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def python(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     path = [str(Path(ordeal.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))}
-    if arguments[:2] == ("-m", "pytest"):
+    if arguments[:2] in {("-m", "pytest"), ("-m", "ordeal")}:
         return run_module(*arguments[1:], environment=environment, folder=project)
     command = [sys.executable, *arguments]
     return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)

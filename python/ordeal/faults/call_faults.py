@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 import time
@@ -178,6 +177,8 @@ class CallFault(MultiPatchFault):
         """Do the same for a coroutine function."""
         self._begin(number)
         if self._pause_s > 0:
+            import asyncio  # noqa: PLC0415 - who awaits this has imported it
+
             await asyncio.sleep(self._pause_s)
         return self._end(await call() if self._answer is None else self._answer())
 

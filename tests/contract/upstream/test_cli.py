@@ -140,7 +140,7 @@ def written(project: Project, *options: str, hash_seed: str = HASH_SEED) -> dict
     }
 
 
-@pytest.mark.parametrize("rule_swarm", ["false", "true"])
+@pytest.mark.parametrize("rule_swarm", ["false", pytest.param("true", marks=pytest.mark.nightly)])
 def test_finding_04_the_same_seed_writes_the_same_bytes_in_another_process_and_place(
     project: Project, rule_swarm: str
 ) -> None:
@@ -168,7 +168,7 @@ def test_finding_12_swarm_of_a_test_entry_has_an_effect(project: Project) -> Non
     summaries = []
     for entry in (settings, settings.replace("steps_per_run = 20", "steps_per_run = 20\n    swarm = true")):
         project.write({"ordeal.toml": entry})
-        report = json.loads(written(project)["out/report.json"])
+        report = json.loads(written(project, "--no-shrink", "--no-confirm-fresh")["out/report.json"])
         summaries.append(report["results"][0]["telemetry"]["swarm"]["summary"])
     assert summaries[0] == ""
     assert summaries[1] != ""

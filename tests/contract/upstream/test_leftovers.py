@@ -47,7 +47,7 @@ LEFTOVERS = {
     "ordeal.toml": """
         [explorer]
         target_modules = ["registry"]
-        max_runs = 60
+        max_runs = 30
         [[tests]]
         class = "chaos:LeakingMachine"
     """,

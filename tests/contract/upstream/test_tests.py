@@ -162,7 +162,7 @@ PROJECT = {
     "ordeal.toml": """
         [explorer]
         target_modules = ["stock"]
-        max_runs = 150
+        max_runs = 60
         workers = 1
         [[tests]]
         class = "checks.values:Machine"
@@ -222,7 +222,7 @@ def test_finding_19_there_is_a_test_for_each_failure_and_for_each_trace_that_fou
     buckets = {(result["test_class"], each["bucket"]) for result in report for each in result["failures"]}
     runs = sum(result["total_runs"] for result in report)
     names = names_in(written)
-    assert runs == 600
+    assert runs == 240
     assert len(buckets) >= 4
     assert sum(name.startswith("test_fail_") for name in names) == len(buckets)
     edges = sum(result["unique_edges"] for result in report)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,36 +30,64 @@ def result_of(project: Project, *options: str) -> dict[str, Any]:
     return result
 
 
+class Account:
+    """What explorations of one project come to; each is done once for all tests, as the same seed gives the same."""
+
+    def __init__(self, root: Path) -> None:
+        self._project = Project(root)
+        self._project.write(ACCOUNT)
+        self._results: dict[tuple[str, ...], dict[str, Any]] = {}
+
+    def whole(self, workers: str) -> dict[str, Any]:
+        """What all 200 runs come to."""
+        return self._explored("-w", workers)
+
+    def half(self, workers: str) -> dict[str, Any]:
+        """What 100 runs come to; their state is kept for ``resumed``."""
+        return self._explored("-w", workers, "--max-runs", "100", "--save-state", f"state-{workers}")
+
+    def resumed(self, before: str, after: str) -> dict[str, Any]:
+        """What it comes to where ``after`` workers go on after the half of ``before``."""
+        self.half(before)
+        return self._explored("-w", after, "--resume", f"state-{before}")
+
+    def _explored(self, *options: str) -> dict[str, Any]:
+        if options not in self._results:
+            self._results[options] = result_of(self._project, *options)
+        return self._results[options]
+
+
+@pytest.fixture(scope="module")
+def account(tmp_path_factory: pytest.TempPathFactory) -> Account:
+    """The explorations of a project that no test changes."""
+    return Account(tmp_path_factory.mktemp("account"))
+
+
 def test_finding_01_the_default_number_of_workers_reaches_code_and_fails_by_nothing_of_its_own(
-    project: Project,
+    project: Project, account: Account
 ) -> None:
     project.write(ACCOUNT)
     result = result_of(project)
     assert [failure["error_message"] for failure in result["failures"]] == ["balance negative"]
-    assert result["unique_edges"] == result_of(project, "-w", "1")["unique_edges"] > 0
+    assert result["unique_edges"] == account.whole("1")["unique_edges"] > 0
     assert result["total_runs"] == 200
     assert result["checkpoints_saved"] > 0
 
 
 @pytest.mark.parametrize(("before", "after"), [("2", "2"), ("1", "2"), ("2", "1"), ("2", "3")])
 def test_finding_05_a_state_of_any_number_of_workers_is_resumed_by_any_other(
-    project: Project, before: str, after: str
+    account: Account, before: str, after: str
 ) -> None:
-    project.write(ACCOUNT)
-    half = result_of(project, "-w", before, "--max-runs", "100", "--save-state", "state")
-    resumed = result_of(project, "-w", after, "--resume", "state")
+    half, resumed = account.half(before), account.resumed(before, after)
     assert (half["total_runs"], resumed["total_runs"]) == (100, 200)
     # An edge that is known keeps its name in another process, so none is counted twice.
-    assert half["unique_edges"] <= resumed["unique_edges"] <= result_of(project, "-w", "1")["unique_edges"]
+    assert half["unique_edges"] <= resumed["unique_edges"] <= account.whole("1")["unique_edges"]
     assert [failure["error_message"] for failure in resumed["failures"]] == ["balance negative"]
 
 
 @each_number
-def test_finding_05_two_sessions_of_the_same_number_of_workers_are_as_one(project: Project, workers: str) -> None:
-    project.write(ACCOUNT)
-    whole = result_of(project, "-w", workers)
-    result_of(project, "-w", workers, "--max-runs", "100", "--save-state", "state")
-    resumed = result_of(project, "-w", workers, "--resume", "state")
+def test_finding_05_two_sessions_of_the_same_number_of_workers_are_as_one(account: Account, workers: str) -> None:
+    whole, resumed = account.whole(workers), account.resumed(workers, workers)
     for told in ("unique_edges", "total_runs"):
         assert resumed[told] == whole[told]
     assert [failure["bucket"] for failure in resumed["failures"]] == [

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import signal
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ordeal._engine.interrupts import is_lost_in, is_own, without_complaints
 from ordeal._native import monotonic
+
+if TYPE_CHECKING:
+    import asyncio
 
 # The alarm rings again: code under test may have caught the first exception together with its own.
 _REPEAT_MIN_S = 1.0
@@ -159,6 +161,8 @@ class RuleLoop:
     def open(self) -> asyncio.Runner:
         """Return the runner, creating it if needed: call this before a time limit that should not include it."""
         if self._runner is None:
+            import asyncio  # noqa: PLC0415 - a class with coroutines has imported it, and others need not wait for it
+
             runner = asyncio.Runner()
             runner.get_loop()
             self._runner = runner
