@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import hypothesis.core
 from hypothesis import register_random
@@ -70,7 +71,7 @@ def test_what_hypothesis_makes_for_itself_is_its_own_afterwards() -> None:
 
     def manage() -> tuple[bool, bool, bool]:
         """Whether it is registered, whether it is seeded, and whether it goes on afterwards from where it was."""
-        local = hypothesis.core.threadlocal
+        local: Any = hypothesis.core.threadlocal
         assert local._hypothesis_global_random is None, "each thread has one of its own"
         with GlobalRandoms().managed():
             own = local._hypothesis_global_random
