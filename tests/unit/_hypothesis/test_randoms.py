@@ -74,7 +74,7 @@ def test_what_hypothesis_makes_for_itself_is_its_own_afterwards() -> None:
         local: Any = hypothesis.core.threadlocal
         assert local._hypothesis_global_random is None, "each thread has one of its own"
         with GlobalRandoms().managed():
-            own = local._hypothesis_global_random
+            own: Any = local._hypothesis_global_random
             seeded = own.getstate() == random.Random(0).getstate()
         register_random(own)
         return list(RANDOMS_TO_MANAGE.values()).count(own) == 1, seeded, own.getstate() != random.Random(0).getstate()
