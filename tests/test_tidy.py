@@ -148,7 +148,16 @@ def calls(source: Source) -> Iterator[tuple[int, str]]:
     """Every call of a plain or dotted name as (line, name)."""
     for node in source.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
-            yield node.lineno, ast.unparse(node.func)
+            yield node.lineno, dotted(node.func)
+
+
+def dotted(function: ast.expr) -> str:
+    """The text of what is called."""
+    if isinstance(function, ast.Name):
+        return function.id
+    if isinstance(function, ast.Attribute):
+        return f"{dotted(function.value)}.{function.attr}"
+    return ast.unparse(function)
 
 
 @cache

@@ -76,11 +76,18 @@ def imports_of(tree: ast.AST, known: dict[str, Path], package: str) -> Iterator[
             home = ".".join(filter(None, [base, node.module or ""]))
             names = [f"{home}.{alias.name}" for alias in node.names if f"{home}.{alias.name}" != "ordeal._native"]
             names = [name if name in known else home for name in names]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        elif isinstance(node, ast.Call) and _last_name(node.func) == "import_module":
             names = [ast.literal_eval(each) for each in node.args[:1] if isinstance(each, ast.Constant)]
         else:
             continue
         yield from ((node.lineno, name) for name in names if name in known)
+
+
+def _last_name(function: ast.expr) -> str:
+    """The name of a function that is called, without what stands before the dot; empty if it has none."""
+    return (
+        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    )
 
 
 def import_graph(package: Path = ROOT / "python/ordeal") -> dict[str, dict[str, int]]:
