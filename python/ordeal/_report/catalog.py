@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # By the value of the status. What needs attention is in capitals.
 _HINT = (
     "hint: `always(...)`, `sometimes(...)` and `reachable(...)` of ordeal.assertions tell the search what matters: "
-    "see docs/guides/properties.md"
+    "see `python -m pydoc ordeal.assertions`"
 )
 _WORDS = {"reached": "reached", "not_reached": "NOT REACHED", "clear": "clear", "unknown": "-"}
 

@@ -134,5 +134,6 @@ def _wrong_use(error: click.ClickException, arguments: Sequence[str]) -> tuple[s
     if isinstance(error, click.NoSuchOption):
         guess = f"did you mean `{error.possibilities[0]}`?" if error.possibilities else help_hint
         return f"no option named `{error.option_name}`", guess
-    message = error.format_message().rstrip(".")
+    # What can be chosen is in the name of the argument already, and not on lines of its own.
+    message = error.format_message().partition(". Choose from:")[0].rstrip(".")
     return message[:1].lower() + message[1:], help_hint

@@ -52,7 +52,7 @@ def test_before_any_run_it_says_what_to_do() -> None:
 def test_where_there_is_no_site_it_says_so() -> None:
     assert catalog_text(catalog(), FILE, exists=False) == (
         "No assertion sites in 2 files.\n\nhint: `always(...)`, `sometimes(...)` and `reachable(...)` of "
-        "ordeal.assertions tell the search what matters: see docs/guides/properties.md\n"
+        "ordeal.assertions tell the search what matters: see `python -m pydoc ordeal.assertions`\n"
     )
 
 

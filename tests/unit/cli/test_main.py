@@ -91,6 +91,7 @@ def test_completion_prints_a_script(run: Run, shell: str) -> None:
             "write `ordeal seeds pull redis://HOST/0 tests.test_shop:ShopChaos`",
         ),
         (["explore", "-w"], "option '-w' requires an argument", "`ordeal explore --help` lists the options"),
+        (["completion"], "missing argument '{bash|zsh|fish}'", "`ordeal completion --help` lists the options"),
     ],
 )
 def test_wrong_use(run: Run, arguments: list[str], message: str, hint: str) -> None:
