@@ -17,6 +17,7 @@ from ordeal._engine.formatting import counted, one_line
 from ordeal._engine.scaffold.packages import (
     FoundClass,
     FoundPackage,
+    class_of_coroutines,
     find_class,
     find_class_by_name,
     find_classes,
@@ -70,6 +71,11 @@ def _classes(target: str | None, name: str | None, folder: Path) -> tuple[FoundP
     if name is not None:
         return package, [find_class_by_name(package, name)]
     classes = find_classes(package)
+    if not classes and (path := class_of_coroutines(package)):
+        raise ConfigError(
+            f"the methods of `{path}` are coroutines, for which `ordeal init` writes no rules",
+            hint="write its machine by hand: rules may be `async def`",
+        )
     if not classes:
         raise ConfigError(
             f"no class in `{package.name}` has methods that change it",

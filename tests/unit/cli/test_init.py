@@ -79,6 +79,12 @@ def test_nothing_to_explore_is_said(run: Run) -> None:
     code, out, err = run("init")
     assert (code, out) == (2, "")
     assert err.startswith("error: no class in `shop` has methods that change it\n\nhint: ")
+    Path("src/shop/__init__.py").write_text(
+        "class Queue:\n    async def put(self, x): ...\n    async def get(self): ...\n    def __init__(self): ...\n"
+    )
+    code, out, err = run("init")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: the methods of `shop:Queue` are coroutines, ")
 
 
 OTHER = """

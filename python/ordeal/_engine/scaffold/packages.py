@@ -173,6 +173,19 @@ def find_classes(package: FoundPackage) -> list[FoundClass]:
     return sorted(found, key=lambda each: (-each.score, each.path))
 
 
+def class_of_coroutines(package: FoundPackage) -> str:
+    """Return the path of a class whose public methods are mostly coroutines; empty if there is none."""
+    for module, file in package.files:
+        tree = parse(file)
+        for node in tree.body if tree else ():
+            if isinstance(node, ast.ClassDef) and _may_have_state(node):
+                waits = [each for each in node.body if isinstance(each, ast.AsyncFunctionDef) and _is_open(each.name)]
+                plain = [each for each in node.body if isinstance(each, ast.FunctionDef) and _is_open(each.name)]
+                if len(waits) > sum(each.name != "__init__" for each in plain):
+                    return f"{module}:{node.name}"
+    return ""
+
+
 def find_class(path: str, folder: Path) -> tuple[FoundPackage, FoundClass]:
     """Return the class that ``module:Class`` names, and its package.
 

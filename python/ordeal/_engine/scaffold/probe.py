@@ -22,15 +22,43 @@ import sys
 import tempfile
 import textwrap
 import time
-import types
 from collections import Counter
-from collections.abc import Callable, Iterator, MappingView, Sequence
-from dataclasses import dataclass, field
-from itertools import islice, product
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from enum import Enum
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ordeal._engine.scaffold.calls import (
+    CHOICES_MAX,
+    ITEMS_MAX,
+    OMITTED,
+    Method,
+    Parameter,
+    call,
+    choices,
+    consumed,
+    invoke,
+    is_of_wrong_type,
+    never_passed,
+    public_place,
+    said,
+    share_of,
+    shown,
+    text_of,
+)
 from ordeal._engine.scaffold.guard import ABOUT_FILES, WATCH, RefusedError, TooLongError, bounded, limit_process
+from ordeal._engine.scaffold.typed import (
+    NothingGivenError,
+    bundle_name,
+    handle,
+    hints_of,
+    is_own,
+    members,
+    needs_own,
+    typed,
+)
 from ordeal._engine.scaffold.values import (
     ANYTHING,
     LIST,
@@ -38,18 +66,17 @@ from ordeal._engine.scaffold.values import (
     Candidate,
     Chance,
     candidates,
-    is_known,
     is_place,
+    known_values,
     places,
 )
 
 _METHODS_MAX = 45
 _PARAMETERS_MAX = 4
 _PROPERTIES_MAX = 24
-_CHOICES_MAX = 24
 _CONSTRUCTORS_MAX = 200
-_ITEMS_MAX = 100
 _DRAWS = 4
+_RETURNED_MAX = 20
 _SEQUENCES = 12
 _SEQUENCE_STEPS = 60
 
@@ -57,30 +84,6 @@ _SEQUENCE_STEPS = 60
 _ENDS = ("close", "shutdown", "disconnect", "terminate", "dispose", "destroy")
 _BEGINS = frozenset(["open", "reopen", "connect", "reconnect", "start", "restart"])
 _ITEMS = ("__getitem__", "__setitem__", "__delitem__", "__contains__", "__call__")
-
-
-@dataclass(slots=True)
-class _Parameter:
-    name: str
-    keyword: bool
-    candidates: list[Candidate]
-    is_guessed: bool = False  # nothing says which type it has
-
-
-@dataclass(slots=True)
-class _Method:
-    name: str
-    form: str  # call, item, operator
-    parameters: list[_Parameter]
-    chosen: tuple[Candidate, ...] = ()
-    answers: set[type[BaseException]] = field(default_factory=set)
-    passed: int = 0
-    failed: Counter[str] = field(default_factory=Counter)
-    refused: str = ""
-    iterates: bool = False
-    endless: bool = False
-    gives_own: bool = True
-    ends: bool = False
 
 
 class _Trial:
@@ -92,8 +95,12 @@ class _Trial:
         self._deadline = deadline
         self._places = places  # for what a constructor takes a path for
         self._rng = Chance(0)
-        self._constructor: tuple[list[_Parameter], tuple[Candidate, ...]] = ([], ())
-        self.methods: list[_Method] = []
+        self._constructor: tuple[list[Parameter], tuple[Candidate, ...]] = ([], ())
+        self._building: set[type] = set()
+        self._met: Any = None
+        self._returned: list[Any] = []  # by the object that is met, of classes of the program
+        self._made: dict[type, Candidate | None] = {}
+        self.methods: list[Method] = []
 
     def run(self) -> dict[str, Any]:
         """Return what was learnt; ``reason`` is not empty if no object can be made."""
@@ -125,15 +132,15 @@ class _Trial:
         parameters = self._parameters(self._cls, skip=0, makes=True) or []
         errors: Counter[str] = Counter()
         best: tuple[int, tuple[Candidate, ...]] = (0, ())
-        for choice in _choices(parameters, _CONSTRUCTORS_MAX):
+        for choice in choices(parameters, _CONSTRUCTORS_MAX):
             passed = 0
             for _ in range(_DRAWS + 4):
                 values = self._draw(choice)
                 try:
-                    bounded(lambda values=values: _invoke(self._cls, parameters, values))  # type: ignore[misc]
+                    bounded(lambda values=values: invoke(self._cls, parameters, values))  # type: ignore[misc]
                     passed += 1
                 except BaseException as error:  # noqa: BLE001 - whatever a constructor raises
-                    errors[_said(error)] += 1
+                    errors[said(error)] += 1
                     if WATCH.reason and not self._places:
                         return f"its constructor {WATCH.reason}"
             if passed > best[0]:
@@ -153,10 +160,20 @@ class _Trial:
         for _ in range(10):
             values = self._draw(choice)
             try:
-                return bounded(lambda values=values: _invoke(self._cls, parameters, values))  # type: ignore[misc]
+                return bounded(lambda values=values: invoke(self._cls, parameters, values))  # type: ignore[misc]
             except BaseException:  # noqa: BLE001 - the next arguments may be better
                 continue
         raise RefusedError("no object")
+
+    def _giving(self) -> Any:
+        """Return an object whose methods that return objects have been called."""
+        thing = self._fresh()
+        for method in self.methods:
+            if method.passed and not method.refused and any(map(is_own, method.gives)):
+                for _ in range(_DRAWS):
+                    self._attempt(thing, method, count=False)
+        self._meet(thing)
+        return thing
 
     def _used(self) -> Any:
         """Return an object on which some methods have been called."""
@@ -169,7 +186,7 @@ class _Trial:
 
     # methods
 
-    def _find_methods(self) -> Iterator[_Method]:
+    def _find_methods(self) -> Iterator[Method]:
         names = [name for name in self._names() if not name.startswith("_") or name in _ITEMS or name in SYMBOLS]
         ending = next((name for name in _ENDS if name in names), "") if _BEGINS.isdisjoint(names) else ""
         for name in names[:_METHODS_MAX]:
@@ -178,14 +195,16 @@ class _Trial:
             if isinstance(found, property) or not callable(function) or inspect.isclass(function):
                 continue
             if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-                yield _Method(name, "call", [], refused="is a coroutine")
+                yield Method(name, "call", [], refused="is a coroutine")
                 continue
             bound = isinstance(found, classmethod | staticmethod)
             parameters = self._parameters(function, skip=0 if bound else 1)
             if parameters is not None:
+                needed = next((each for each in parameters if not each.candidates), None)
+                refused = f"needs a value for `{needed.name}`, which could not be made" if needed else ""
                 form = "item" if name in _ITEMS else "operator" if name in SYMBOLS else "call"
-                ends = name == ending and not bound and all(_OMITTED in each.candidates for each in parameters)
-                yield _Method(name, form, [] if ends else parameters, ends=ends)
+                ends = name == ending and not bound and all(OMITTED in each.candidates for each in parameters)
+                yield Method(name, form, [] if ends else parameters, ends=ends, refused=refused)
 
     def _names(self) -> list[str]:
         """Return the names of the class and its bases, but for those of builtins, in the order of definition."""
@@ -195,22 +214,23 @@ class _Trial:
                 names.update(dict.fromkeys(vars(base)))
         return list(names)
 
-    def _parameters(self, function: Any, *, skip: int, makes: bool = False) -> list[_Parameter] | None:
+    def _parameters(self, function: Any, *, skip: int, makes: bool = False) -> list[Parameter] | None:
         """Return what may be given to ``function``, no object of the class if it ``makes`` one; None if unknown."""
         try:
             listed = list(inspect.signature(function).parameters.values())[skip:]
         except (TypeError, ValueError):
             return None
-        found: list[_Parameter] = []
+        hints = hints_of(function)
+        found: list[Parameter] = []
         skips = False  # what follows an argument that is left out is given by its name
         for each in listed:
             if each.kind is each.VAR_KEYWORD:
                 continue
             if each.kind is each.VAR_POSITIONAL:
                 if not found:
-                    found.append(_Parameter(each.name, False, [_OMITTED, LIST, *ANYTHING]))
+                    found.append(Parameter(each.name, False, [OMITTED, LIST, *ANYTHING]))
                 continue
-            options = self._options(each, makes=makes)
+            options = self._options(each, hints.get(each.name), makes=makes)
             if skips and each.kind is each.POSITIONAL_ONLY:
                 options = []
             elif getattr(function, "__name__", "") in SYMBOLS and not self._places:
@@ -220,46 +240,107 @@ class _Trial:
                 skips = True
                 continue
             by_name = skips or each.kind is each.KEYWORD_ONLY
-            found.append(_Parameter(each.name, by_name, options, each.annotation is each.empty))
+            found.append(Parameter(each.name, by_name, options, each.annotation is each.empty))
         return found
 
-    def _options(self, parameter: inspect.Parameter, *, makes: bool) -> list[Candidate]:
+    def _options(self, parameter: inspect.Parameter, hint: Any, *, makes: bool) -> list[Candidate]:
         """Return what may be given for a parameter; nothing if it is better left out."""
         name, annotation = parameter.name, ""
         default = ... if parameter.default is parameter.empty else parameter.default
         if parameter.annotation is not parameter.empty:
-            annotation = _text_of(parameter.annotation)
+            annotation = text_of(parameter.annotation)
         if makes and self._places and is_place(name, annotation):
             return [*self._places]
-        options = candidates(name, annotation, default)
+        special = [] if hint is self._cls else typed(hint, self._built)
+        if is_own(hint) and hint is not self._cls and not (makes or issubclass(hint, Enum)):
+            special = [handle(hint, ":".join(public_place(hint, self._package)), self._given), *special]
+        options = special or candidates(name, annotation, default)
         own = {self._cls.__name__, "Self"}
         takes_own = not (makes or self._places) and (name == "other" or bool(set(re.findall(r"\w+", annotation)) & own))
         if takes_own:
             options = [self._instances(), *options]
+        elif is_own(hint) and not special:
+            options = []  # nothing but its objects will do, and none could be made
         if default is ...:
             return options
-        if name.startswith("_") or all(option.type == "None" for option in options):
+        is_rare = needs_own(hint) and not takes_own  # few callers know what is there for those who do not care
+        if name.startswith("_") or is_rare or all(option.type == "None" for option in options):
             return []
-        if annotation and not (takes_own or is_known(annotation)):
+        if annotation and not (takes_own or special or known_values(annotation)):
             return []  # a guess would only get wrong what there is a default for
-        return [*([_OMITTED] if isinstance(default, str) else []), *options[:5], _OMITTED]
+        return [*([OMITTED] if isinstance(default, str) else []), *options[:5], OMITTED]
+
+    def _given(self, kind: type) -> list[Any]:
+        return [each for each in self._returned if isinstance(each, kind)]
+
+    def _meet(self, thing: Any) -> None:
+        """Forget what other objects have returned."""
+        if thing is not self._met:
+            self._met, self._returned = thing, []
+
+    def _built(self, kind: type) -> Candidate | None:
+        """Return objects of another class, made with what its constructor needs; None if that fails too often."""
+        path = ":".join(public_place(kind, self._package))
+        if issubclass(kind, Enum):
+            return members(kind, path)
+        if kind in self._building or inspect.isabstract(kind) or "<" in kind.__qualname__:
+            return None
+        if kind not in self._made:
+            self._building.add(kind)
+            self._made[kind] = self._builder(kind, path)
+            self._building.discard(kind)
+        return self._made[kind]
+
+    def _builder(self, kind: type, path: str) -> Candidate | None:
+        listed = self._parameters(kind, skip=0, makes=True)
+        parameters: list[Parameter] = []
+        for each in listed or []:
+            if OMITTED not in each.candidates:
+                # What follows one that is left out is given by its name.
+                by_name = each.keyword or len(parameters) < (listed or []).index(each)
+                parameters.append(replace(each, keyword=by_name))
+        if listed is None or not all(each.candidates for each in parameters):
+            return None
+        for choice in choices(parameters, CHOICES_MAX):
+
+            def made(rng: Chance, choice: tuple[Candidate, ...] = choice) -> Any:
+                values = [each.draw(rng) for each in choice]
+                return bounded(lambda: invoke(kind, parameters, values))
+
+            if self._passes(made):
+                words = [kind.__name__]
+                words += [
+                    f"{each.name + '=' if each.keyword else ''}{one.strategy}"
+                    for each, one in zip(parameters, choice, strict=True)
+                ]
+                imports = (path, *(name for one in choice for name in one.imports))
+                return Candidate(f"st.builds({', '.join(words)})", kind.__name__, made, imports)
+        return None
+
+    def _passes(self, made: Callable[[Chance], Any]) -> bool:
+        try:
+            for _ in range(_DRAWS):
+                made(self._rng)
+        except BaseException:  # noqa: BLE001 - whatever a constructor raises
+            return False
+        return True
 
     def _instances(self) -> Candidate:
         return Candidate("OTHERS", self._cls.__name__, lambda _: self._fresh())
 
     def _draw(self, choice: Sequence[Candidate]) -> list[Any]:
-        return [_LEFT_OUT if each is _OMITTED else each.draw(self._rng) for each in choice]
+        return [each.draw(self._rng) for each in choice]
 
-    def _choose(self, method: _Method, make: Callable[[], Any]) -> None:
+    def _choose(self, method: Method, make: Callable[[], Any]) -> None:
         """Choose the arguments with which a method passes most often."""
         if method.refused or (method.passed and method.passed >= _DRAWS) or self._is_over():
             return
         best = -1.0
-        for choice in _choices(method.parameters):
-            trial = _Method(method.name, method.form, method.parameters, choice)
+        for choice in choices(method.parameters):
+            trial = Method(method.name, method.form, method.parameters, choice)
             for _ in range(_DRAWS):
                 try:
-                    thing = make()
+                    thing = self._giving() if trial.takes_given else make()
                 except RefusedError:
                     return
                 error = self._attempt(thing, trial)
@@ -268,32 +349,36 @@ class _Trial:
             if trial.refused:
                 method.refused = trial.refused
                 return
-            score = trial.passed + sum(_share(name) * count for name, count in trial.failed.items())
+            score = trial.passed + sum(share_of(name) * count for name, count in trial.failed.items())
             # What comes later is less likely, so it must pass more than once more often.
             if score >= best + 1:
                 best = score
                 method.chosen, method.passed, method.failed = choice, trial.passed, trial.failed
                 method.answers, method.iterates, method.endless = trial.answers, trial.iterates, trial.endless
-                method.gives_own = trial.gives_own
+                method.gives_own, method.gives = trial.gives_own, trial.gives
             if trial.passed == _DRAWS or self._is_over():
                 return
 
     def _attempt(
-        self, thing: Any, method: _Method, *, count: bool = True, values: list[Any] | None = None
+        self, thing: Any, method: Method, *, count: bool = True, values: list[Any] | None = None
     ) -> BaseException | None:
+        self._meet(thing)
         try:
             if values is None:
                 values = self._draw(method.chosen)
-            result = bounded(lambda: _consumed(_call(thing, method, values), method))
+            result = bounded(lambda: consumed(call(thing, method, values), method))
         except BaseException as error:  # noqa: BLE001 - whatever a method raises
             if WATCH.reason or isinstance(error, TooLongError | SystemExit):
                 method.refused = WATCH.reason or ("ends the process" if isinstance(error, SystemExit) else "takes long")
             elif count:
-                method.failed[_said(error)] += 1
+                method.failed[said(error)] += 1
             return error
         if count:
             method.passed += 1
             method.gives_own &= isinstance(result, self._cls)
+            method.gives.add(type(result))
+        if is_own(type(result)) and len(self._returned) < _RETURNED_MAX:
+            self._returned.append(result)
         return None
 
     def _sequence(self) -> None:
@@ -308,10 +393,14 @@ class _Trial:
             if self._is_over():
                 return
             method = self._rng.choice(working)
-            values = self._draw(method.chosen)
+            self._meet(thing)
+            try:
+                values = self._draw(method.chosen)
+            except NothingGivenError:
+                continue
             error = self._attempt(thing, method, values=values)
-            if _is_of_wrong_type(error, method, values):
-                method.refused = _said(error) if error else ""
+            if is_of_wrong_type(error, method, values):
+                method.refused = said(error) if error else ""
                 working.remove(method)
                 if not working:
                     return
@@ -320,7 +409,7 @@ class _Trial:
             ):
                 method.answers.add(type(error))
 
-    def _is_of_arguments(self, error: Exception, method: _Method, values: list[Any]) -> bool:
+    def _is_of_arguments(self, error: Exception, method: Method, values: list[Any]) -> bool:
         """Return whether a fresh object gives the same answer to these arguments: then no sequence is needed for it."""
         try:
             again = self._attempt(self._fresh(), method, count=False, values=values)
@@ -344,7 +433,7 @@ class _Trial:
     # the answer
 
     def _answer(self) -> dict[str, Any]:
-        module, name = _public(self._cls, self._package)
+        module, name = public_place(self._cls, self._package)
         listed = [self._method_answer(method) for method in self.methods]
         return {
             "reason": "",
@@ -352,29 +441,36 @@ class _Trial:
             "module": module,
             "name": name,
             "doc": (inspect.getdoc(self._cls) or "").strip().partition("\n")[0][:200],
-            "parameters": _listed(*self._constructor),
+            "parameters": shown(*self._constructor),
             "methods": listed,
             "properties": self._properties(),
             "protocol": self._protocol(),
         }
 
-    def _method_answer(self, method: _Method) -> dict[str, Any]:
+    def _method_answer(self, method: Method) -> dict[str, Any]:
         answers = method.answers | self._said_to_raise(method)
         return {
             "name": method.name,
             "form": method.form,
-            "parameters": _listed(method.parameters, method.chosen),
-            "answers": sorted({":".join(_public(each, self._package)) for each in answers}),
-            "left_out": method.refused or _never_passed(method),
+            "parameters": shown(method.parameters, method.chosen),
+            "answers": sorted({":".join(public_place(each, self._package)) for each in answers}),
+            "left_out": method.refused or never_passed(method),
             "refused": bool(method.refused),
             "iterates": method.iterates,
             "endless": method.endless,
             "gives_own": method.gives_own and method.passed > 0,
+            "gives": self._bundle_of(method),
             "passed": method.passed,
             "ends": method.ends,
         }
 
-    def _said_to_raise(self, method: _Method) -> set[type[BaseException]]:
+    def _bundle_of(self, method: Method) -> str:
+        """Return the bundle for what a method returns; nothing unless that is always an object of one class."""
+        kind = next(iter(method.gives)) if len(method.gives) == 1 else object
+        is_given = is_own(kind) and kind is not self._cls and method.form == "call" and not method.iterates
+        return bundle_name(kind) if is_given else ""
+
+    def _said_to_raise(self, method: Method) -> set[type[BaseException]]:
         """Return the exceptions that the source of a method raises by name."""
         function = inspect.unwrap(getattr(self._cls, method.name))
         function = getattr(function, "__func__", function)
@@ -408,7 +504,7 @@ class _Trial:
                         break
                     answers.add(type(error))
             else:
-                found[name] = sorted({":".join(_public(each, self._package)) for each in answers})
+                found[name] = sorted({":".join(public_place(each, self._package)) for each in answers})
         return dict(list(found.items())[:_PROPERTIES_MAX])
 
     def _protocol(self) -> dict[str, bool]:
@@ -416,8 +512,8 @@ class _Trial:
         iterates_anew = "__next__" not in dir(self._cls)
         claims: dict[str, Callable[[Any], Any]] = {
             "len": lambda thing: len(thing) >= 0,
-            "counts": lambda thing: iterates_anew and len(thing) == len(list(islice(iter(thing), _ITEMS_MAX))),
-            "contains": lambda thing: iterates_anew and all(each in thing for each in islice(iter(thing), _ITEMS_MAX)),
+            "counts": lambda thing: iterates_anew and len(thing) == len(list(islice(iter(thing), ITEMS_MAX))),
+            "contains": lambda thing: iterates_anew and all(each in thing for each in islice(iter(thing), ITEMS_MAX)),
             "repr": lambda thing: isinstance(repr(thing), str),
         }
         found = {}
@@ -430,116 +526,6 @@ class _Trial:
         return found
 
 
-def _never_passed(method: _Method) -> str:
-    """Return why a method cannot be a rule that was not refused; nothing if it can."""
-    if method.passed or method.ends:
-        return ""
-    if not method.failed:
-        return "there was no time to try it"
-    said = method.failed.most_common(1)[0][0]
-    return "" if _share(said) >= _NOTHING_THERE else said
-
-
-def _is_of_wrong_type(error: BaseException | None, method: _Method, values: Sequence[object]) -> bool:
-    """Return whether a call failed as an object lacks what it needs, and it is of a type that was a guess."""
-    if not isinstance(error, TypeError | AttributeError):
-        return False
-    lacking = re.match(r"'(\w+)' object ", _said(error).partition(": ")[2])
-    guessed = {type(value).__name__ for each, value in zip(method.parameters, values, strict=True) if each.is_guessed}
-    return lacking is not None and lacking[1] in guessed
-
-
-def _share(said: str) -> float:
-    """Return how much of a passed call an exception is worth: nothing is at a key as long as nothing was put there."""
-    return (
-        _NOTHING_THERE if said.startswith(("KeyError", "IndexError")) else 0.3 if said.startswith("ValueError") else 0.0
-    )
-
-
-_NOTHING_THERE = 0.8
-_LEFT_OUT = object()
-_OMITTED = Candidate("", "", lambda _: _LEFT_OUT)
-
-
-def _choices(parameters: Sequence[_Parameter], most: int = _CHOICES_MAX) -> Iterator[tuple[Candidate, ...]]:
-    """Yield what the parameters may be together, the likeliest first."""
-    depths = [range(len(each.candidates)) for each in parameters]
-    combined = islice(product(*depths), 4096)
-    for picked in sorted(combined, key=sum)[:most]:
-        yield tuple(each.candidates[number] for each, number in zip(parameters, picked, strict=True))
-
-
-def _invoke(function: Any, parameters: Sequence[_Parameter], values: Sequence[Any]) -> Any:
-    positional, named, by_name = [], {}, False
-    for parameter, value in zip(parameters, values, strict=True):
-        if value is _LEFT_OUT:
-            by_name = True
-        elif by_name or parameter.keyword:
-            named[parameter.name] = value
-        else:
-            positional.append(value)
-    return function(*positional, **named)
-
-
-def _call(thing: Any, method: _Method, values: Sequence[Any]) -> Any:
-    result = _invoke(getattr(thing, method.name), method.parameters, values)
-    if result is NotImplemented and method.form == "operator" and method.name != "__eq__":
-        raise TypeError("it takes no such operand")  # as the operator itself would say
-    return result
-
-
-def _consumed(result: Any, method: _Method) -> Any:
-    if isinstance(result, types.GeneratorType | Iterator | MappingView):
-        method.iterates = True
-        items = list(islice(result, _ITEMS_MAX))  # type: ignore[arg-type]
-        method.endless |= len(items) == _ITEMS_MAX
-    return result
-
-
-def _text_of(annotation: Any) -> str:
-    if isinstance(annotation, str):
-        return annotation
-    if isinstance(annotation, type):
-        return annotation.__qualname__
-    return str(annotation).replace("typing.", "").replace("collections.abc.", "")
-
-
-def _said(error: BaseException) -> str:
-    try:
-        words = str(error).partition("\n")[0][:120]
-    except Exception:  # noqa: BLE001 - a message of the code under trial
-        words = ""
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__
-
-
-def _public(thing: type, package: str) -> tuple[str, str]:
-    """Return the module and name under which a person would import a class."""
-    name, module = thing.__qualname__, thing.__module__
-    if module == "builtins":
-        return "", name
-    for home in (package, *(module.rsplit(".", depth)[0] for depth in range(module.count("."), 0, -1))):
-        if getattr(sys.modules.get(home), name, None) is thing:
-            return home, name
-    return module, name
-
-
-def _listed(parameters: Sequence[_Parameter], choice: Sequence[Candidate]) -> list[dict[str, Any]]:
-    found, by_name = [], False
-    for parameter, candidate in zip(parameters, choice, strict=False):
-        if candidate is _OMITTED:
-            by_name = True
-        else:
-            found.append(
-                {
-                    "name": parameter.name,
-                    "keyword": by_name or parameter.keyword,
-                    "strategy": candidate.strategy,
-                    "type": candidate.type,
-                }
-            )
-    return found
-
-
 def _try_class(path: str, seconds: float, file_seconds: float) -> dict[str, Any]:
     deadline = time.monotonic() + seconds
     module, _, name = path.partition(":")
@@ -548,7 +534,7 @@ def _try_class(path: str, seconds: float, file_seconds: float) -> dict[str, Any]
     except ModuleNotFoundError as error:
         return {"reason": f"it imports `{error.name}`, which is not installed"}
     except BaseException as error:  # noqa: BLE001 - whatever an import raises
-        return {"reason": f"it cannot be imported: {_said(error)}"}
+        return {"reason": f"it cannot be imported: {said(error)}"}
     if not isinstance(cls, type):
         return {"reason": "it is no class"}
     package = module.partition(".")[0]
@@ -559,7 +545,7 @@ def _try_class(path: str, seconds: float, file_seconds: float) -> dict[str, Any]
             own = _Trial(cls, package, time.monotonic() + file_seconds, places(WATCH.folder))
             found = max(found, own.run() if own.takes_a_place() else {}, key=_working)
     except BaseException as error:  # noqa: BLE001 - a hostile class must not hide the others
-        return {"reason": f"it could not be tried: {_said(error)}"}
+        return {"reason": f"it could not be tried: {said(error)}"}
     return found
 
 

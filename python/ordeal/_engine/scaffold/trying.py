@@ -26,16 +26,20 @@ _EXPLORE_GRACE_SECONDS = 90.0
 
 
 class Parameter(msgspec.Struct, frozen=True):
-    """An argument of a method: the texts of its strategy and its type."""
+    """An argument of a method: the texts of its strategy and its type, and what they import as ``module:Name``."""
 
     name: str
     keyword: bool
     strategy: str
     type: str
+    imports: list[str] = []
 
 
 class Method(msgspec.Struct, frozen=True):
-    """A method that was tried; ``left_out`` says why it cannot be a rule, ``ends`` whether nothing may follow it."""
+    """A method that was tried; ``left_out`` says why it cannot be a rule, ``ends`` whether nothing may follow it.
+
+    What it returns may be drawn from the bundle ``gives``, if that is not empty.
+    """
 
     name: str
     form: str
@@ -48,6 +52,7 @@ class Method(msgspec.Struct, frozen=True):
     gives_own: bool
     passed: int
     ends: bool
+    gives: str = ""
 
 
 class Tried(msgspec.Struct, frozen=True):

@@ -61,6 +61,8 @@ CONSTANTS = {
     "DICTS": "st.dictionaries(KEYS, VALUES, max_size=6)",
     "RECORDS": "st.dictionaries(NAMES, VALUES, max_size=4)",
     "CALLBACKS": "st.just(callback)",
+    "AMOUNTS": "st.decimals(-100, 100, places=2)",
+    "DAYS": "st.dates(date(2000, 1, 1), date(2030, 1, 1))",
 }
 
 
@@ -75,11 +77,12 @@ _PLACE_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Values that a parameter may take."""
+    """Values that a parameter may take; ``imports`` are what their strategy names, each as ``module:Name``."""
 
     strategy: str
     type: str
     draw: Sampler
+    imports: tuple[str, ...] = ()
 
 
 def callback(*_args: object, **_kwargs: object) -> int:
@@ -226,11 +229,11 @@ def candidates(name: str, annotation: str, default: object) -> list[Candidate]:
         # The name decides among the values of a type.
         plain = {each.type.removesuffix(" | None") for each in typed}
         fitting = [each for each in named if each.type in plain]
-        both = [_optional(each) for each in fitting] if NONE in typed else []
+        both = [optional(each) for each in fitting] if NONE in typed else []
         found = [*both, *fitting, *typed]
     elif default is None:
         # What is left out when it is not given is often a function, or what only a few callers know.
-        return [_optional(each) for each in named if each is not CALLBACK]
+        return [optional(each) for each in named if each is not CALLBACK]
     else:
         found = named + ([] if default is ... else list(_BY_TYPE.get(type(default).__name__, ())))
         found += ANYTHING if default is ... else ()
@@ -255,9 +258,14 @@ def places(folder: str) -> list[Candidate]:
     return [Candidate("FOLDER", "str", new), Candidate("FILE", "str", lambda rng: f"{new(rng)}/data")]
 
 
-def is_known(annotation: str) -> bool:
-    """Return whether there are values for an annotation."""
-    return bool(_by_annotation(annotation))
+def is_bundle(strategy: str) -> bool:
+    """Return whether a strategy is a bundle of the machine: constants are in capitals, others are calls."""
+    return strategy.isidentifier() and strategy.islower()
+
+
+def known_values(annotation: str) -> list[Candidate]:
+    """Return the values for an annotation, if there are any whatever the parameter is called."""
+    return _by_annotation(annotation)
 
 
 def _by_annotation(text: str) -> list[Candidate]:
@@ -303,14 +311,22 @@ def _or_none(parts: list[Candidate]) -> list[Candidate]:
     values = [each for each in parts if each is not NONE]
     if NONE not in parts:
         return values
-    return [NONE, *(_optional(each) for each in values)]
+    return [NONE, *(optional(each) for each in values)]
 
 
-def _optional(candidate: Candidate) -> Candidate:
+def optional(candidate: Candidate) -> Candidate:
+    """Return the values of a candidate, and None."""
+
     def draw(rng: Chance) -> Any:
         return None if rng.random() < 0.5 else candidate.draw(rng)
 
-    return Candidate(f"st.none() | {candidate.strategy}", f"{candidate.type} | None", draw)
+    return Candidate(f"st.none() | {candidate.strategy}", f"{candidate.type} | None", draw, candidate.imports)
+
+
+def listed(candidate: Candidate) -> Candidate:
+    """Return short lists of the values of a candidate."""
+    strategy, kind = f"st.lists({candidate.strategy}, max_size=4)", f"list[{candidate.type}]"
+    return Candidate(strategy, kind, _lists(candidate.draw, 4), candidate.imports)
 
 
 def _literal(values: list[Any]) -> Candidate:

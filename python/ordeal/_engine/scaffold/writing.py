@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import keyword
 import re
+import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ordeal._engine.formatting import one_line
@@ -81,7 +82,7 @@ class _Writer:
         self._tried = tried
         self._file = file
         self._class: str = tried["name"]
-        self._attribute = _free(snake(self._class.rpartition(".")[2]))
+        self._attribute = free(snake(self._class.rpartition(".")[2]))
         self._is_immutable = not any(
             method["passed"] and not method["gives_own"] and not method["name"].startswith("__")
             for method in tried["methods"]
@@ -89,6 +90,7 @@ class _Writer:
         self._uses: set[str] = set()
         self._rule_names = {"create", "look"}
         self._imports: dict[str, set[str]] = {}
+        self._bundles: list[str] = []
 
     def text(self) -> str:
         """Return the file."""
@@ -96,9 +98,17 @@ class _Writer:
         kept = sorted(kept, key=lambda each: each["name"].startswith("__"))[:_RULES_MAX]
         names = {each["name"] for each in kept}
         left_out = [each for each in self._tried["methods"] if each["name"] not in names]
+        given = {each["gives"] for each in kept}
+        taken = [parameter["strategy"] for each in kept for parameter in each["parameters"]]
+        self._bundles = sorted(given.intersection(taken) - {""})
+        self._rule_names |= set(self._bundles)
+        ungiven = [each for each in kept if not given.issuperset(_bundles_of(each))]
+        kept = [each for each in kept if each not in ungiven]
+        left_out += [{**each, "left_out": "takes what no other call returns"} for each in ungiven]
         rules = [self._rule(each) for each in kept if not each["ends"]]
         endings = [each["name"] for each in kept if each["ends"]]
-        body = [self._create(), *rules, *self._look(), *self._teardown(endings), *self._invariants()]
+        bundles = ["\n".join(f'{name} = Bundle("{name}")' for name in self._bundles)] if self._bundles else []
+        body = [*bundles, self._create(), *rules, *self._look(), *self._teardown(endings), *self._invariants()]
         body = [textwrap.indent(part, "    ") for part in body]
         machine = (
             f'class {machine_name(self._tried)}(ChaosTest):\n    """{self._class} under any sequence of calls."""\n\n'
@@ -122,24 +132,26 @@ class _Writer:
 
     def _import_lines(self, body: Sequence[str]) -> str:
         text = "\n".join([*body, *(CONSTANTS[name] for name in self._constants())])
-        standard = []
-        if "Callable[" in text:
-            standard.append("from collections.abc import Callable")
-        if "suppress(" in text:
-            standard.append("from contextlib import suppress")
-        moments = [name for name in ("datetime", "timedelta") if re.search(rf"\b{name}\b(?!s)", text)]
-        if moments:
-            standard.append(f"from datetime import {', '.join(moments)}")
-        if "islice(" in text:
-            standard.append("from itertools import islice")
-        if "TemporaryDirectory(" in text:
-            standard.append("from tempfile import TemporaryDirectory")
-        names = [name for name in ("initialize", "invariant", "rule") if f"@{name}(" in text]
+        needed = {"collections.abc": ["Callable"] if "Callable[" in text else []}
+        needed["contextlib"] = ["suppress"] if "suppress(" in text else []
+        needed["datetime"] = [name for name in ("datetime", "timedelta") if re.search(rf"\b{name}\b(?!s)", text)]
+        needed["itertools"] = ["islice"] if "islice(" in text else []
+        needed["tempfile"] = ["TemporaryDirectory"] if "TemporaryDirectory(" in text else []
+        for module, found in needed.items():
+            if found:
+                self._imports.setdefault(module, set()).update(found)
+        standard = self._lines_of(lambda module: module.partition(".")[0] in sys.stdlib_module_names)
+        names = ["ChaosTest"]
+        names += [name for name in ("Bundle", "initialize", "invariant", "multiple", "rule") if f"{name}(" in text]
         other = ["from hypothesis import strategies as st"] if re.search(r"\bst\.", text) else []
-        other.append(f"from ordeal import {', '.join(['ChaosTest', *names])}")
+        other.append(f"from ordeal import {', '.join(sorted(names, key=lambda name: (name.islower(), name)))}")
         self._imports.setdefault(self._tried["module"], set()).add(self._class)
-        own = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(self._imports.items())]
+        own = self._lines_of(lambda module: module.partition(".")[0] not in sys.stdlib_module_names)
         return "\n".join([*standard, *[""] * bool(standard), *other, "", *own])
+
+    def _lines_of(self, is_wanted: Callable[[str], bool]) -> list[str]:
+        wanted = {module: names for module, names in self._imports.items() if is_wanted(module)}
+        return [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(wanted.items())]
 
     def _constants(self) -> list[str]:
         used = set(self._uses)
@@ -191,8 +203,12 @@ class _Writer:
         elif method["form"] == "operator" or method["name"] in ("__getitem__", "__contains__"):
             call = f"_ = {call}"
         answers = sorted(self._exception(each) for each in method["answers"])
+        target = method["gives"] if method["gives"] in self._bundles and method["form"] == "call" else ""
+        call = f"return {call}" if target else call
         body = [f"with suppress({', '.join(answers)}):", f"    {call}"] if answers else [call]
-        return self._function("rule", self._rule_name(_NAMES.get(method["name"], method["name"])), parameters, body, "")
+        body += ["return multiple()"] * bool(target and answers)
+        name = self._rule_name(_NAMES.get(method["name"], method["name"]))
+        return self._function("rule", name, parameters, body, "", target=target)
 
     def _teardown(self, endings: Sequence[str]) -> Iterator[str]:
         """Yield the end of a run: what ends the object is called once, when nothing follows that it would break."""
@@ -207,24 +223,38 @@ class _Writer:
             )
 
     def _rule_name(self, wanted: str) -> str:
-        name = _free(wanted)
+        name = free(wanted)
         while name in self._rule_names:
             name += "_"
         self._rule_names.add(name)
         return name
 
     def _function(
-        self, decorator: str, name: str, parameters: Sequence[Mapping[str, Any]], body: Sequence[str], doc: str
+        self,
+        decorator: str,
+        name: str,
+        parameters: Sequence[Mapping[str, Any]],
+        body: Sequence[str],
+        doc: str,
+        *,
+        target: str = "",
     ) -> str:
         drawn = [f"{_argument(each)}={self._strategy(each)}" for each in parameters]
+        drawn = [f"target={target}", *drawn] if target else drawn
+        returned = "object" if target else "None"
         typed = [f"{_argument(each)}: {each['type']}" for each in parameters]
-        lines = [_wrapped(f"@{decorator}(", drawn, ")"), _wrapped(f"def {name}(", ["self", *typed], ") -> None:")]
+        lines = [
+            _wrapped(f"@{decorator}(", drawn, ")"),
+            _wrapped(f"def {name}(", ["self", *typed], f") -> {returned}:"),
+        ]
         lines += [f'    """{doc}"""'] * bool(doc) + [f"    {each}" for each in body]
         return "\n".join(lines)
 
     def _strategy(self, parameter: Mapping[str, Any]) -> str:
         text: str = parameter["strategy"]
         self._uses |= set(re.findall(r"\b[A-Z]{3,}\b", text))
+        for path in parameter.get("imports", ()):
+            self._exception(path)
         return text
 
     def _exception(self, path: str) -> str:
@@ -270,11 +300,18 @@ class _Writer:
         return "\n".join(lines) + "\n"
 
 
+def _bundles_of(method: Tried) -> set[str]:
+    """Return the bundles from which a method takes objects."""
+    return {
+        each["strategy"] for each in method["parameters"] if each["type"] == "object" and each["strategy"].islower()
+    }
+
+
 def _invariant(name: str, body: str) -> str:
     return f"@invariant()\ndef {name}(self) -> None:\n{textwrap.indent(body, '    ')}"
 
 
-def _free(name: str) -> str:
+def free(name: str) -> str:
     """Return a name that neither Python nor a machine has taken."""
     if name in _TAKEN or keyword.iskeyword(name) or name == "self":
         return f"{name}_"
