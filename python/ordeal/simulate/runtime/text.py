@@ -132,9 +132,9 @@ def decision_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str:
         return one_line(_node_fault_text(decision, faults))
     if decision.kind == "disk":
         if decision.site == TORN:
-            return one_line(f"  {who}: {counted(value, 'byte')} of the first lost write survive{nth}")
-        of = f" of {decision.bound - 1}" if decision.bound < VALUE_MAX else ""
-        return one_line(f"{who}: of the changes that were not synced, the last {value}{of} are lost{nth}")
+            survive = "survives" if value == 1 else "survive"
+            return one_line(f"  {who}: {counted(value, 'byte')} of the first lost write {survive}{nth}")
+        return one_line(f"{who}: {_lost_changes_text(value, decision.bound - 1)}{nth}")
     if decision.kind == "silence":
         return one_line(f"{who}: its peers are not told of the crash{nth}")
     if decision.site in ON_LINKS:
@@ -152,6 +152,15 @@ def decision_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str:
         what = named.get(decision.site, f"packet {decision.occurrence + 1}")
         return one_line(f"{who}: {what} takes {latencies[min(value, len(latencies) - 1)]:g} s")
     return one_line(f"{who}: what arrives is cut {_CUT_WHERE[min(value, 3)]}{nth}")
+
+
+def _lost_changes_text(lost: int, known: int) -> str:
+    """Return what a crash takes from a disk; ``known`` is the number of changes, or VALUE_MAX - 1 where it is open."""
+    if known == 1:
+        return "the one change that was not synced is lost"
+    changes = f"the {known:,} changes" if known < VALUE_MAX - 1 else "the changes"
+    last = "last is" if lost == 1 else f"last {lost:,} are"
+    return f"of {changes} that were not synced, the {last} lost"
 
 
 def _node_fault_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str:
