@@ -397,7 +397,7 @@ class Fleet:
             if restarts := int(number_of(record, "restarts")):
                 times = "once" if restarts == 1 else f"{restarts} times"
                 self._note(f"Member {number} was started again by the scheduler, {times}.")
-            if text_of(record, "stopped") == _STOPPED and not outcome.interrupted:
+            if text_of(record, "stopped") == _STOPPED and not (outcome.interrupted or outcome.trouble):
                 self._note(f"Member {number} was stopped by something else; what it had found was kept.")
         left = new_edges_an_hour(self._records[each] for each in self._records if each != LAUNCHER)
         if left is not None:
