@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -123,3 +125,10 @@ def test_a_member_that_is_told_twice_waits_for_nothing(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(member, "_take", take)
     assert member.run() == 3
+
+
+def test_an_agent_needs_nothing_of_what_explores() -> None:
+    # It stays beside the process that explores all the time, once for each member.
+    code = "import sys, ordeal.cli.fleet.agent; print('hypothesis' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == "False\n"
