@@ -9,10 +9,11 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
-from tests.warm_python import SAY_WHERE, VARIABLE, warm_interpreter, warm_python
+from tests.warm_python import SAY_WHERE, VARIABLE, count_commands, warm_interpreter, warm_python
 
 for _name in SAY_WHERE:
     os.environ.pop(_name, None)
+count_commands()
 # A machine that is busy, or under the sanitizers, takes its time.
 settings.register_profile("patient", settings.get_profile("default"), deadline=None)
 settings.load_profile("patient")

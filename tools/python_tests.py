@@ -101,7 +101,7 @@ def parts_of(files: list[str], seconds: dict[str, float]) -> list[Part]:
 def command_seconds() -> float:
     """The CPU time of the commands that tests gave to the interpreter that all parts share."""
     warm = sys.modules.get("tests.warm_python")
-    return warm.warm_python().cpu_seconds if warm and warm.warm_python.cache_info().currsize else 0.0
+    return float(warm.command_seconds()) if warm else 0.0
 
 
 def cpu_seconds() -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -10,11 +11,25 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.warm_python import ASKING, ask_forks
 
 from ordeal._engine.execution import fork_server
 
 from .samples.monitored import MakeModule
 from .samples.stores import Place, RedisServer, running_server
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _warm_interpreters() -> None:
+    """Have explorations ask forks of an interpreter that has imported ordeal, rather than one that must do so first."""
+    ask_forks()
+
+
+@pytest.fixture
+def cold_interpreters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have them start interpreters, as they do elsewhere."""
+    for name in ASKING:
+        monkeypatch.setattr(importlib.import_module(name), "subprocess", subprocess)
 
 
 @pytest.fixture

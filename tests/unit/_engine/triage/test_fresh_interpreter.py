@@ -121,12 +121,13 @@ class TestReplay:
     def test_says_how_the_failure_compares(self, failing: MakeTrace, body: str, status: ReplayStatus) -> None:
         assert process().replay([failing(body)]) == [FreshReplay(status)]
 
+    @pytest.mark.usefixtures("cold_interpreters")
     def test_every_trace_meets_modules_that_were_just_imported(self, failing: MakeTrace) -> None:
         trace = failing("SEEN.append(1)\nif len(SEEN) > 1: return")
         assert process().replay([trace] * 3) == [REPRODUCED] * 3
 
     def test_nothing_to_replay_costs_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delattr(subprocess, "Popen")
+        monkeypatch.delattr(fresh_interpreter, "subprocess")
         assert process().replay([]) == []
 
     def test_what_the_code_prints_and_reads_is_kept_apart(
@@ -143,6 +144,7 @@ class TestReplay:
         assert process().replay([trace] * 2) == [REPRODUCED] * 2
         assert capfd.readouterr() == ("", "")
 
+    @pytest.mark.usefixtures("cold_interpreters")
     def test_the_world_is_as_it_was_before_the_runs(
         self, failing: MakeTrace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
@@ -160,6 +162,7 @@ class TestReplay:
         monkeypatch.chdir(tmp_path)
         assert before.replay([trace]) == [REPRODUCED]
 
+    @pytest.mark.usefixtures("cold_interpreters")
     def test_the_modules_of_a_project_do_not_stand_in_for_those_of_python(
         self, failing: MakeTrace, make_module: MakeModule, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
@@ -294,6 +297,7 @@ class TestExplorer:
         assert failure.flaky
         assert failure.flaky_reason == REASONS[ReplayStatus.NOT_REPRODUCED]
 
+    @pytest.mark.usefixtures("cold_interpreters")
     def test_what_fails_there_too_is_not(self, make_module: MakeModule) -> None:
         result = self.explore(make_module(self.LEAK.format(condition="True"), "machines").Machine)
         (failure,) = result.failures
@@ -305,7 +309,7 @@ class TestExplorer:
         assert (failure.flaky, failure.flaky_reason) == (True, HIDDEN)
 
     def test_it_is_off_unless_asked_for(self, make_module: MakeModule, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delattr(subprocess, "Popen")
+        monkeypatch.delattr(fresh_interpreter, "subprocess")
         machine = make_module(self.LEAK.format(condition="len(CALLS) > 9"), "machines").Machine
         (failure,) = Explorer(machine).run(max_runs=20, steps_per_run=5).failures
         assert not failure.flaky
@@ -316,7 +320,7 @@ class TestExplorer:
             def go(self) -> None:
                 raise ValueError
 
-        monkeypatch.delattr(subprocess, "Popen")
+        monkeypatch.delattr(fresh_interpreter, "subprocess")
         result = self.explore(Local)
         assert ([failure.flaky for failure in result.failures], result.notes) == ([False], ())
 
