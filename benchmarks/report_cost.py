@@ -67,8 +67,8 @@ def pair(folder: Path, runs: int, wanted: Sequence[Sequence[str]]) -> list[float
 
 def made(folder: Path) -> int:
     """Return how many runs the search in a folder made that is over, 0 until then."""
-    for run in folder.glob(".ordeal/runs/2*"):
-        for line in Path(run, "events.ndjson").read_bytes().split(b"\n"):
+    for events in folder.glob(".ordeal/runs/2*/events.ndjson"):
+        for line in events.read_bytes().split(b"\n"):
             if b'"class_done"' in line:
                 return int(json.loads(line)["runs"])
     return 0

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from pathlib import Path
 
 from accessibility import Tab, opened
@@ -48,6 +49,7 @@ def main() -> int:
         write_commands(Path(folder), project)
         with opened(browser) as tab:
             write_pages(tab, Path(folder), project)
+            write_world(tab, Path(folder))
     return 0
 
 
@@ -79,6 +81,7 @@ def write_pages(tab: Tab, folder: Path, project: Path) -> None:
     second = folder / "second.html"
     second.write_text(only_finding(page.read_text("utf-8"), "got more back"), "utf-8")
     take(tab, second.as_uri(), IMAGES / "trace.png", size=(900, 930), dark=True)
+    take(tab, second.as_uri(), IMAGES / "trace-light.png", size=(900, 930))
     take(tab, second.as_uri(), IMAGES / "trace-narrow.png", size=(360, 700))
     command = [ordeal(), "dashboard"]
     with subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as served:
@@ -92,6 +95,21 @@ def write_pages(tab: Tab, folder: Path, project: Path) -> None:
             take(tab, f"{runs}runs/{page.parent.name}", IMAGES / f"{name}.png", size=(width, 700), dark=dark)
         take(tab, runs, IMAGES / "dashboard-runs.png", size=(900, 260))
         served.terminate()
+
+
+def write_world(tab: Tab, folder: Path) -> None:
+    """Take a picture of a failure in a simulated world: the connection pool, without what its list names first."""
+    pool = folder / "pool"
+    shutil.copytree(ROOT / "examples/connection_pool", pool, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+    (left_out, *_) = tomllib.loads((pool / "ablations.toml").read_text("utf-8"))["left_out"]
+    program = pool / "connection_pool.py"
+    program.write_text(program.read_text("utf-8").replace(left_out["old"], left_out["new"]), "utf-8")
+    test = [sys.executable, "-m", "pytest", "-q", "--chaos", "test_pool.py"]
+    subprocess.run(test, cwd=pool, capture_output=True, check=False)
+    (schedule,) = pool.glob(".ordeal/schedules/*/*.json")
+    view = [ordeal(), "view", "--no-browser", str(schedule)]
+    made = subprocess.run(view, cwd=pool, capture_output=True, text=True, check=True)
+    take(tab, (pool / made.stdout.strip()).as_uri(), IMAGES / "world.png", size=(900, 800))
 
 
 def ordeal() -> str:
