@@ -29,7 +29,10 @@ class Swallowed(msgspec.Struct, array_like=True, frozen=True):
 
 
 class StepView(msgspec.Struct, kw_only=True):
-    """One step. ``new_lines`` had not run before in this trace; ``fired`` says which calls the faults hit."""
+    """One step. ``new_lines`` had not run before in this trace; ``fired`` says which calls the faults hit.
+
+    ``decided`` is what a simulated world decided in it.
+    """
 
     kind: str
     name: str
@@ -38,6 +41,7 @@ class StepView(msgspec.Struct, kw_only=True):
     result: str = ""
     faults_on: list[str] = []
     fired: list[str] = []
+    decided: list[str] = []
     output: str = ""
     changes: list[Change] = []
     new_lines: list[CodeSpot] = []

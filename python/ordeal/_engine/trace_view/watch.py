@@ -127,7 +127,8 @@ class StepWatch(RunRecorder):
         if len(self.views) == len(self.steps) or self._machine_now is None:
             return
         step = self.steps[-1]
-        view = _view_of(step)
+        decided = [one_line(text) for _, text, _, number in self.decisions if number == len(self.steps)]
+        view = _view_of(step, decided)
         view.failed = error is not None
         view.fired += [
             f"{one_line(name)}, in {counted(hits - self._met[name][1], 'call')}"
@@ -164,7 +165,7 @@ class StepWatch(RunRecorder):
             self._raised.setdefault(id(error), (error, _raised_at(error)))
 
 
-def _view_of(step: TraceStep) -> StepView:
+def _view_of(step: TraceStep, decided: list[str]) -> StepView:
     return StepView(
         kind=step.kind,
         name=one_line(step.name),
@@ -172,7 +173,8 @@ def _view_of(step: TraceStep) -> StepView:
         draws=list(step.draws),
         result=step.result,
         faults_on=list(step.active_faults),
-        fired=list(step.hits),
+        fired=[hit for hit in step.hits if hit not in decided],
+        decided=decided,
     )
 
 

@@ -337,7 +337,8 @@ def _step(step: StepView, lanes: Mapping[str, str], state: Mapping[str, str], de
     return {
         "call": call_text(step),
         "is_fault": step.kind == "fault_toggle",
-        "is_empty": step.kind == "fault_toggle" and not (step.changes or step.failed or step.fired or step.swallowed),
+        "is_empty": step.kind == "fault_toggle"
+        and not (step.changes or step.failed or step.fired or step.decided or step.swallowed),
         "failed": step.failed,
         "open": step.failed or decided,
         "marks": _marks(step, decided),
@@ -348,6 +349,7 @@ def _step(step: StepView, lanes: Mapping[str, str], state: Mapping[str, str], de
         "result": step.result,
         "draws": ", ".join(step.draws),
         "fired": step.fired,
+        "decided": step.decided,
         "swallowed": [{"error": each.error, "place": each.place} for each in step.swallowed],
         "changes": [_change(each) for each in changes[:CHANGES_MAX]],
         "changes_more": max(0, len(changes) - CHANGES_MAX),
@@ -379,6 +381,8 @@ def _marks(step: StepView, decided: bool) -> list[dict[str, str]]:
         marks.append(("bad", "decided here"))
     if step.fired:
         marks.append(("fault", "fault fired"))
+    if step.decided:
+        marks.append(("fault", counted(len(step.decided), "decision")))
     if step.swallowed:
         marks.append(("warn", counted(len(step.swallowed), "swallowed exception")))
     if step.changes:

@@ -52,6 +52,8 @@ class Doors(ChaosTest):
 def test_the_decisions_of_a_machine_are_in_lanes_with_their_steps() -> None:
     (failure,) = Explorer(Doors, workers=1).run(max_runs=200).failures
     assert failure.trace is not None
-    (event,) = record_view(failure.trace, likelihood=False).lanes
+    view = record_view(failure.trace, likelihood=False)
+    (event,) = view.lanes
+    assert (view.steps[0].decided, view.steps[0].fired) == ([event.text], []), "no fault has struck"
     assert (event.step, event.text) == (1, failure.trace.steps[0].hits[0])
     assert event.lane in event.text
