@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pytest
 
+from ordeal._engine.formatting import one_line
 from ordeal._engine.mutation.forks import Say, limit_memory
 from ordeal._engine.mutation.interpreters import sitecustomize
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
@@ -31,7 +34,9 @@ from ordeal._engine.mutation.pytest_items import FailureWatch, Items, same_chanc
 from ordeal._engine.mutation.source import Source
 from ordeal._native import die_with
 
-_BASELINE_SECONDS = 600.0
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+#: How a line begins that says why pytest ends: its own, and that of the parser of its options.
+_OWN_ERROR = re.compile(r"(?:ERROR: (?!usage: )|\S*: error: )(?=\S)")
 
 
 class JudgePlugin:
@@ -40,6 +45,12 @@ class JudgePlugin:
     def __init__(self, order: dict[str, Any], say: Say, sources: list[Source], coverage: LineCoverage) -> None:
         self._order, self._say, self._sources, self._coverage = order, say, sources, coverage
         self.watch = FailureWatch()
+        self._uncollected = ""
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Keep why the first file cannot be collected."""
+        if report.failed and not self._uncollected:
+            self._uncollected = f"{report.nodeid}: {_reason_in(report.longreprtext)}"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: Any) -> None:
@@ -47,7 +58,7 @@ class JudgePlugin:
         imported = self._coverage.take()
         self._coverage.stop()
         if session.testsfailed:
-            raise Refused("tests cannot be collected: `python -m pytest` says why")
+            raise Refused(f"tests cannot be collected: {self._uncollected}", _shown_by(self._order["tests"]))
         others = [each.name for each in threading.enumerate() if each is not threading.main_thread()]
         if others:
             raise Refused(f"a thread runs once the tests are collected: {others[0]}")
@@ -133,6 +144,7 @@ def _silent_pytest(arguments: list[str], plugins: list[Any], tests: Sequence[str
 
         @pytest.hookimpl(wrapper=True)
         def pytest_runtestloop(self) -> Any:
+            _send_output_to(os.devnull)
             try:
                 return (yield)
             except Refused as error:
@@ -140,13 +152,40 @@ def _silent_pytest(arguments: list[str], plugins: list[Any], tests: Sequence[str
                 return True
 
     same_chance()
-    code = pytest.main(arguments, plugins=[*plugins, Through()])
-    if Through.raised is not None:
-        raise Through.raised
-    if code not in (0, 5):
-        given = shlex.join(["python", "-m", "pytest", *tests])
-        raise Refused(f"pytest ends with code {int(code)} before any test: `{given}` says why")
+    with NamedTemporaryFile() as said:
+        _send_output_to(said.name)
+        code = pytest.main(arguments, plugins=[*plugins, Through()])
+        if Through.raised is not None:
+            raise Through.raised
+        if code not in (0, 5):
+            _send_output_to(os.devnull)
+            raise Refused(
+                f"pytest ends before any test: {_reason_in(Path(said.name).read_text('utf-8', 'replace'))}",
+                _shown_by(tests),
+            )
     return code
+
+
+def _send_output_to(path: str) -> None:
+    """Have all that this process prints from now on go there."""
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        stream.flush()
+        opened = os.open(path, os.O_WRONLY | os.O_APPEND)
+        os.dup2(opened, number)
+        os.close(opened)
+
+
+def _reason_in(text: str) -> str:
+    """Return the line that says best why pytest cannot go on: an error of its own, or the last of a traceback."""
+    lines = [line.strip() for line in _ESCAPES.sub("", text).splitlines() if line.strip()]
+    own = [line for line in lines if _OWN_ERROR.match(line)][:1]
+    raised = [line for line in lines if line.startswith(("E  ", "INTERNALERROR> "))][-1:]
+    (reason,) = own or raised or lines[-1:] or ["it says nothing"]
+    return one_line(_OWN_ERROR.sub("", reason).removeprefix("INTERNALERROR> ").removeprefix("E  ").strip())
+
+
+def _shown_by(tests: Sequence[str]) -> str:
+    return f"`{shlex.join(['python', '-m', 'pytest', *tests])}` shows it, and must pass before mutants are judged"
 
 
 def _in_fork(order: dict[str, Any], sources: list[Source], say: Say) -> None:

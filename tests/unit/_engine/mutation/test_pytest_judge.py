@@ -9,6 +9,21 @@ import pytest
 from ordeal._engine.mutation.running import NoVerdictError, judge_with_pytest
 
 
-def test_pytest_that_ends_before_any_test_is_named_with_its_command(tmp_path: Path) -> None:
-    with pytest.raises(NoVerdictError, match="before any test: `python -m pytest --no-such-option` says why"):
-        judge_with_pytest([], [], tests=["--no-such-option"], folder=tmp_path, workers=1)
+@pytest.mark.parametrize(
+    ("tests", "why"),
+    [
+        (["--no-such-option"], "pytest ends before any test: unrecognized arguments: --no-such-option"),
+        (["nowhere.py"], "pytest ends before any test: file or directory not found: nowhere.py"),
+        (["test_broken.py"], "tests cannot be collected: test_broken.py: ModuleNotFoundError: No module named 'gone'"),
+        (["conf"], "pytest ends before any test: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_why_pytest_cannot_begin_is_said_in_its_own_words(tmp_path: Path, tests: list[str], why: str) -> None:
+    (tmp_path / "test_broken.py").write_text("import gone\n", "utf-8")
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/conftest.py").write_text("def pytest_configure():\n    1 / 0\n", "utf-8")
+    with pytest.raises(NoVerdictError) as refused:
+        judge_with_pytest([], [], tests=tests, folder=tmp_path, workers=1)
+    assert refused.value.message == why
+    shown = f"`python -m pytest {tests[0]}` shows it, and must pass before mutants are judged"
+    assert refused.value.hint == shown
