@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
+from time import thread_time
 from types import CodeType
 from typing import Any
 
@@ -48,7 +49,19 @@ class Uses:
     source: str = ""
     pending: str = ""
     seconds: float = 0.0
+    processor: float = 0.0
+    """The part of the seconds in which the processor worked for it."""
     began: float = 0.0
+    processor_began: float = 0.0
+
+    def begin(self) -> None:
+        """Note when a call begins."""
+        self.began, self.processor_began = monotonic(), thread_time()
+
+    def end(self) -> None:
+        """Add what the call took."""
+        self.processor += thread_time() - self.processor_began
+        self.seconds += monotonic() - self.began
 
 
 @dataclass(slots=True)
@@ -124,12 +137,12 @@ def _callbacks(known: dict[CodeType, Uses], counts: Counts) -> dict[int, Callabl
                 digest, opaque = state_digest(machine)
                 uses.states.add(digest)
                 uses.opaque |= opaque
-        uses.began = monotonic()
+        uses.begin()
 
     def returned(code: CodeType, _offset: int, value: object) -> None:
         uses = known.get(code)
         if uses is not None:
-            uses.seconds += monotonic() - uses.began
+            uses.end()
             uses.returns += 1
             uses.true += value is True or (value is not None and value is not False)
             if uses.pending:
@@ -138,7 +151,7 @@ def _callbacks(known: dict[CodeType, Uses], counts: Counts) -> dict[int, Callabl
     def unwound(code: CodeType, _offset: int, error: BaseException) -> None:
         uses = known.get(code)
         if uses is not None:
-            uses.seconds += monotonic() - uses.began
+            uses.end()
             if isinstance(error, UnsatisfiedAssumption):
                 uses.rejected += 1
             else:

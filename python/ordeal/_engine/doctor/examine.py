@@ -94,6 +94,7 @@ def _uses(uses: Uses) -> dict[str, Any]:
         "states": len(uses.states),
         "opaque": uses.opaque,
         "seconds": uses.seconds,
+        "processor": uses.processor,
     }
 
 

@@ -57,6 +57,19 @@ def test_a_blind_search_is_named() -> None:
     assert found.message.startswith("no `target_modules`: the search is blind")
 
 
+@pytest.mark.parametrize(
+    ("processor", "seconds", "status"),
+    [(0.9, 0.9, "warning"), (0.2, 0.9, "ok"), (0.2, 9.0, "warning")],
+    ids=["works", "waits for its turn on a busy machine", "waits long each time"],
+)
+def test_what_takes_the_time_is_slow_by_what_it_does(processor: float, seconds: float, status: str) -> None:
+    found = examined({"class": f"{MODULE}:Clean", "targets": [MODULE], "seed": 42, "max_runs": 1, "max_time": 60})
+    found["result"]["seconds"] = seconds
+    found["rules"] = [found["rules"][0] | {"starts": 500, "seconds": seconds, "processor": processor}]
+    (speed,) = [check for check in checks_of(found) if check.name == "speed"]
+    assert speed.status == status
+
+
 def result(edges: int, lines: str) -> dict[str, Any]:
     own = {"total_runs": 60, "total_steps": 900, "unique_edges": edges, "covered_lines": {"shop.py": lines}}
     return {"error": None, "result": own}
