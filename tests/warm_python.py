@@ -173,6 +173,7 @@ def run_module(
 ASKING = (
     "ordeal._engine.isolation.command",
     "ordeal._engine.isolation.interpreter",
+    "ordeal._engine.mutation.chimp_by_pytest",
     "ordeal._engine.plain.reproduction",
     "ordeal._engine.triage.fresh_interpreter",
 )

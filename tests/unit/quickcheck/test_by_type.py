@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Generic, Literal, NewType, TypeVar
 
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import given, settings
 
 from ordeal.quickcheck import strategy_for_type
 
@@ -143,6 +143,6 @@ def test_collections_without_their_items_types_have_items(tp: Any) -> None:
 def test_what_pandas_has_holds_something(name: str) -> None:
     pandas: Any = pytest.importorskip("pandas")
     cls = getattr(pandas, name)
-    shown = find(strategy_for_type(cls), lambda value: len(value) >= 3)
+    shown = found(strategy_for_type(cls), lambda value: len(value) >= 3)
     assert isinstance(shown, cls)
     assert list(getattr(shown, "columns", ["real"]))

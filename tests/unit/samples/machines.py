@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from ordeal.chaos import ChaosTest
 from ordeal.faults import Fault, LambdaFault
 
 
-def run(machine: Any, *, max_examples: int = 30, steps: int = 20) -> None:
+def run(machine: Any, *, max_examples: int = 30, steps: int = 20, shrink: bool = True) -> None:
     """Run the machine under Hypothesis, the same way every time."""
     options = settings(
         max_examples=max_examples,
@@ -21,6 +21,7 @@ def run(machine: Any, *, max_examples: int = 30, steps: int = 20) -> None:
         derandomize=True,
         deadline=None,
         suppress_health_check=list(HealthCheck),
+        phases=[phase for phase in Phase if shrink or phase not in (Phase.shrink, Phase.explain)],
     )
     run_state_machine_as_test(machine, settings=options)
 

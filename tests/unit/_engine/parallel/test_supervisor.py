@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from tests.warm_python import WarmPopen
 
 from ordeal._engine.parallel.worker import ByRuns, share_of_runs
 from ordeal._engine.storage.trace_file import Trace
@@ -189,7 +190,7 @@ def test_one_worker_in_a_process_of_its_own_does_what_it_does_in_this_one() -> N
 def test_workers_that_share_come_further_in_as_many_runs() -> None:
     def edges(*, share: bool) -> int:
         results = [
-            explored(4, 3200, seed=seed, share_edges=share, share_checkpoints=share, swarm_policy="classic")
+            explored(4, 1600, seed=seed, share_edges=share, share_checkpoints=share, swarm_policy="classic")
             for seed in range(2)
         ]
         return sum(result.unique_edges for result in results)
@@ -241,7 +242,7 @@ print(result.stopped_reason, len(result.failures))
 
 def test_ctrl_c_ends_the_search_and_reports() -> None:
     command = [sys.executable, "-c", INTERRUPTED]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    with WarmPopen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "found\n"
         process.send_signal(signal.SIGINT)
@@ -327,7 +328,7 @@ def test_progress_is_told_in_the_process_that_asked() -> None:
 def test_a_resumed_exploration_goes_on_as_if_it_had_not_stopped(tmp_path: Path, workers: int) -> None:
     def explore(runs: int, **files: Path) -> ExplorationResult:
         explorer = Explorer(Climber, target_modules=["tower"], workers=workers, isolate=True)
-        return explorer.run(max_runs=runs, **UNLIMITED, **files)  # type: ignore[arg-type]
+        return explorer.run(max_runs=runs, shrink=False, **UNLIMITED, **files)  # type: ignore[arg-type]
 
     state = tmp_path / "state"
     whole = explore(120, save_state_to=tmp_path / "whole")
@@ -345,7 +346,7 @@ def test_a_state_goes_on_with_another_number_of_workers(tmp_path: Path, before: 
 
     def explore(workers: int, runs: int, **files: Path) -> ExplorationResult:
         explorer = Explorer(Climber, target_modules=["tower"], workers=workers, isolate=True)
-        return explorer.run(max_runs=runs, **UNLIMITED, **files)  # type: ignore[arg-type]
+        return explorer.run(max_runs=runs, shrink=False, **UNLIMITED, **files)  # type: ignore[arg-type]
 
     first = explore(before, 80, save_state_to=state)
     second = explore(after, 140, resume_from=state, save_state_to=state)
@@ -357,7 +358,7 @@ def test_a_state_goes_on_with_another_number_of_workers(tmp_path: Path, before: 
 
 
 @pytest.mark.usefixtures("tower")
-@pytest.mark.parametrize("after", [2, 3])
+@pytest.mark.parametrize("after", [pytest.param(2, marks=pytest.mark.nightly), 3])
 def test_what_crashed_workers_counted_is_in_the_state(tmp_path: Path, after: int) -> None:
     state = tmp_path / "state"
 

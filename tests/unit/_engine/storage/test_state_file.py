@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
+from tests.warm_python import WarmPopen
 
 import ordeal
 from ordeal import _native
@@ -283,17 +284,19 @@ class TestSaving:
     def test_a_signal_ends_it_with_a_state(self, jars: Path, when: str, code: int) -> None:
         (jars / "ordeal.toml").write_text('[explorer]\nmax_time = 60\n[[tests]]\nclass = "told:Told"\n')
         (jars / "told.py").write_text(
-            "from pathlib import Path\nfrom ordeal import ChaosTest, rule\n\nclass Told(ChaosTest):\n"
-            f"    @rule()\n    def tell(self):\n        Path('running').touch()\n        assert {when != 'a failure'}\n"
+            "from pathlib import Path\nfrom ordeal import ChaosTest, rule\n\nTOLD = []\n\nclass Told(ChaosTest):\n"
+            "    @rule()\n    def tell(self):\n        TOLD.append(1)\n"
+            # It is in the middle of the search, and has told what it found.
+            "        if len(TOLD) == 50:\n            Path('running').touch()\n"
+            f"        assert {when != 'a failure'}\n"
         )
         command = [sys.executable, "-m", "ordeal", "explore", "--no-shrink", "--save-state", "state"]
         environment = {**os.environ, "PYTHONPATH": str(PACKAGE_FOLDER)}
-        process = subprocess.Popen(command, cwd=jars, env=environment, stderr=subprocess.PIPE, text=True)
+        process = WarmPopen(command, cwd=jars, env=environment, stderr=subprocess.PIPE, text=True)
         with process:
             while not (jars / "running").exists():
                 assert process.poll() is None
                 time.sleep(0.05)
-            time.sleep(1)  # it is in the middle of the search, and has told what it found
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=60)
         assert process.returncode == code

@@ -139,7 +139,7 @@ def rules(failure: Any) -> list[str]:
 
 
 def test_the_program_of_a_failure_says_what_the_world_decided() -> None:
-    (failure, *_) = Explorer(CarelessChaos, seed=1, workers=1).run(max_runs=40, max_shrink_time=2).failures
+    (failure, *_) = Explorer(CarelessChaos, seed=1, workers=1).run(max_runs=10, shrink=False).failures
     assert any(text in failure.program for text in ("db: crash after ", "db: partition after ", "client: partition"))
     assert "chance acts at call" not in failure.program
 
@@ -176,7 +176,7 @@ def test_a_crash_strikes_an_operation() -> None:
     ],
 )
 def test_what_never_ends_and_what_fails_late_is_found(machine: type[ChaosTest], error: str) -> None:
-    failure = failure_of(machine, 5)
+    failure = failure_of(machine, 1)
     assert type(failure.error).__name__ in error.split()
     assert len(rules(failure)) <= 3
 

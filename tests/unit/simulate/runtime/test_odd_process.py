@@ -70,7 +70,7 @@ def test_garbage_is_collected_at_the_same_place_in_each_run(control: Any) -> Non
     assert noticed_when_repeated(control) == ""
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_program_that_depends_on_nothing_passes() -> None:
     simulate.check(orderly, runs=3)
 
