@@ -48,6 +48,18 @@ def run_member(task: str, number: int, attempt: int, store: str) -> int:
     return code
 
 
+class StayingMember:
+    """A member that goes on when its launcher leaves; Ray ends the tasks of whoever is gone, and not such actors."""
+
+    def run(self, task: str, number: int, attempt: int, store: str) -> int:
+        """Run it."""
+        return run_member(task, number, attempt, store)
+
+    def end(self) -> None:
+        """End its process, which would keep its place otherwise."""
+        importlib.import_module("ray").actor.exit_actor()
+
+
 def _enter_again() -> None:
     """Enter the folder of the project again if it is gone, as where another node of this machine unpacked it anew."""
     deadline = time.monotonic() + UNPACK_SECONDS
@@ -89,6 +101,7 @@ class RayLauncher(Launcher):
         self._kept = contextlib.ExitStack()
         self._package: Path | None = None
         self._members: dict[int, Any] = {}
+        self._actors: dict[int, Any] = {}
         self._numbers: set[int] = set()
         self._asked: set[Any] = set()
         self._away_since = 0.0
@@ -127,12 +140,19 @@ class RayLauncher(Launcher):
         self._numbers.add(number)
         # Ray unpacks what was sent somewhere else, and starts its workers there.
         sent = task if self._project is None else dataclasses.replace(task, path=())
-        remote = self._ray.remote(
-            num_cpus=int(task.init.get("workers") or 1), max_retries=0, scheduling_strategy="SPREAD"
-        )(run_member)
+        given = (sent.to_json(), number, attempt, self._plan.store)
+        place = {"num_cpus": int(task.init.get("workers") or 1), "scheduling_strategy": "SPREAD"}
         # Ray reports a node that vanished when the result is asked for.
         with contextlib.suppress(Exception):
-            self._members[number] = remote.remote(sent.to_json(), number, attempt, self._plan.store)
+            if self._plan.options.on_interrupt == "leave":
+                name = f"{task.fleet}-{number}-{attempt}"
+                actor = self._ray.remote(StayingMember).options(name=name, lifetime="detached", max_restarts=0, **place)
+                self._actors[number] = member = actor.remote()
+                self._members[number] = member.run.remote(*given)
+                # It comes after the other call.
+                member.end.remote()
+            else:
+                self._members[number] = self._ray.remote(max_retries=0, **place)(run_member).remote(*given)
 
     def running(self) -> set[int]:
         if self._away_since:
@@ -170,7 +190,7 @@ class RayLauncher(Launcher):
             self._connect()
         except Exception:  # noqa: BLE001, such libraries raise errors of many types
             return set(self._numbers)
-        self._members, self._away_since = {}, 0.0
+        self._members, self._actors, self._away_since = {}, {}, 0.0
         self.absences += 1
         return set()
 
@@ -180,8 +200,13 @@ class RayLauncher(Launcher):
             references = list(self._members.values())
             if references and not leave and not self._away_since:
                 _, waiting = self._ray.wait(references, num_returns=len(references), timeout=seconds)
-                for reference in waiting:
-                    self._ray.cancel(reference, force=True)
+                for number, reference in self._members.items():
+                    if reference not in waiting:
+                        continue
+                    if number in self._actors:
+                        self._ray.kill(self._actors[number])
+                    else:
+                        self._ray.cancel(reference, force=True)
             self._ray.shutdown()
         self._kept.close()
 
