@@ -284,7 +284,7 @@ def test_it_makes_no_difference_how_states_are_reached(wrong: Wrong) -> None:
     seen = {}
     for kind in ("copy", "fork", "replay"):
         explorer = Explorer(wrong.machine, workers=1, checkpoint_kind=kind, target_modules=[oracles.__name__])
-        result = explorer.run(max_runs=60, shrink=False)
+        result = explorer.run(max_runs=30, shrink=False)
         seen[kind] = str([result.total_runs, result.total_steps, [str(failure.error) for failure in result.failures]])
     assert len(set(seen.values())) == 1, seen
 

@@ -116,7 +116,8 @@ def facts(result: ExplorationResult) -> dict[str, Any]:
 @pytest.mark.parametrize("swarm", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_each_kind_explores_the_same(depot: str, swarm: bool) -> None:
     results = {
-        kind: explore(Depot, kind, target_modules=[depot], coverage="counts", rule_swarm=swarm) for kind in KINDS
+        kind: explore(Depot, kind, target_modules=[depot], coverage="counts", rule_swarm=swarm, max_runs=60)
+        for kind in KINDS
     }
     assert {kind: result.snapshot_kind for kind, result in results.items()} == {kind: kind for kind in KINDS}
     assert results["copy"].checkpoints_saved > 20
@@ -236,7 +237,7 @@ class Worker(ChaosTest):
     ("coverage", "swarm", "runs"),
     [
         ("counts", True, 160),  # from run 129 on, places that show nothing new are silent
-        ("novelty", False, 100),
+        ("novelty", False, 60),
         pytest.param("auto", True, 230, marks=pytest.mark.nightly),
         pytest.param("counts", True, 230, marks=pytest.mark.nightly),
         pytest.param("counts", False, 230, marks=pytest.mark.nightly),
@@ -259,7 +260,7 @@ def test_each_kind_explores_the_same_without_targets() -> None:
     sys.modules["depot"] = type(sys)("depot")
     sys.modules["depot"].sort = lambda parcel, lamp: parcel | {"shelf": "low"}  # type: ignore[attr-defined]
     try:
-        results = [facts(explore(Depot, kind)) for kind in KINDS]
+        results = [facts(explore(Depot, kind, max_runs=60)) for kind in KINDS]
     finally:
         del sys.modules["depot"]
     assert results[1:] == results[:1] * 2

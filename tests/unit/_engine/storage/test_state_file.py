@@ -202,7 +202,24 @@ class TestGoingOn:
         processes.explore(max_runs=25, save_state_to="state", resume_from="state")
         assert processes.explore(max_runs=40, resume_from="state") == whole
 
-    def test_a_machine_that_cannot_be_copied(self, jars: Path) -> None:
+    def test_a_machine_that_cannot_be_copied(self, tmp_path: Path) -> None:
+        class Locked(Till):
+            def __init__(self) -> None:
+                super().__init__()
+                self.numbers = (number for number in range(0))
+
+        (whole,) = save(tmp_path / "whole", Locked, runs=100).failures
+        save(tmp_path / "state", Locked, runs=50)
+        (rest,) = resume(tmp_path / "state", Locked, runs=100).failures
+        assert (rest.bucket, rest.count, rest.run_id, rest.program) == (
+            whole.bucket,
+            whole.count,
+            whole.run_id,
+            whole.program,
+        )
+
+    @pytest.mark.nightly
+    def test_a_machine_that_cannot_be_copied_gives_the_same_bytes(self, jars: Path) -> None:
         (jars / "locked.py").write_text(
             "from jars import Jars\n\nclass Locked(Jars):\n"
             "    def __init__(self):\n        super().__init__()\n        self.numbers = (n for n in ())\n"

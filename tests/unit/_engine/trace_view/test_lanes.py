@@ -50,7 +50,7 @@ class Doors(ChaosTest):
 
 
 def test_the_decisions_of_a_machine_are_in_lanes_with_their_steps() -> None:
-    (failure,) = Explorer(Doors, workers=1).run(max_runs=200).failures
+    (failure,) = Explorer(Doors, workers=1).run(max_runs=20).failures
     assert failure.trace is not None
     view = record_view(failure.trace, likelihood=False)
     (event,) = view.lanes

@@ -164,7 +164,7 @@ def test_faults_end_with_the_quiet_phase() -> None:
         assert (db.is_up, db.lives) == (True, lives)
         assert len(answers) > 50
 
-    simulate.explore(main, runs=50, faults=ALL)
+    simulate.explore(main, runs=25, faults=ALL)
 
 
 def test_steps_and_lengths_grow_with_the_value() -> None:

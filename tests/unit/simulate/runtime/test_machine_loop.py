@@ -87,7 +87,7 @@ class EscapingChaos(ChaosTest):
 
 
 def failure_of(machine: type[ChaosTest]) -> Any:
-    (failure,) = Explorer(machine, seed=1).run(max_runs=20).failures
+    (failure,) = Explorer(machine, seed=1).run(max_runs=5).failures
     return failure
 
 
