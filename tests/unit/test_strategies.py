@@ -97,7 +97,8 @@ def test_edge_integers_fit_their_bits(bits: int) -> None:
 
 def test_the_ends_of_words_are_among_the_integers() -> None:
     ends = {0, -1, 255, 256, 2**31 - 1, 2**31, -(2**31) - 1, 2**63 - 1, -(2**63)}
-    assert ends <= set(drawn(edge_integers()))
+    # Which come first is not for this test: Hypothesis mixes constants of the modules that are loaded.
+    assert ends <= set(drawn(edge_integers(), 2000))
 
 
 def test_all_types_are_among_the_mixed() -> None:

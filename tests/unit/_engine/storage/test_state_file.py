@@ -172,7 +172,7 @@ class TestGoingOn:
         processes = InProcesses(SHOP, "tests.test_shop_chaos:ShopChaos", target_modules=["shop"], rule_swarm=rule_swarm)
         state = str(tmp_path / "state")
         whole = processes.explore(max_runs=50)
-        processes.explore(max_runs=25, save_state_to=state)
+        processes.explore(max_runs=25, save_state_to=state, shrink=False)
         assert processes.explore(max_runs=50, resume_from=state) == whole
 
     @pytest.mark.parametrize(
@@ -198,8 +198,8 @@ class TestGoingOn:
     def test_bundles_swarm_and_state_hashes_survive_two_breaks(self, jars: Path, options: dict[str, Any]) -> None:
         processes = InProcesses(jars, "jars:Jars", **options)
         whole = processes.explore(max_runs=40)
-        processes.explore(max_runs=10, save_state_to="state")
-        processes.explore(max_runs=25, save_state_to="state", resume_from="state")
+        processes.explore(max_runs=10, save_state_to="state", shrink=False)
+        processes.explore(max_runs=25, save_state_to="state", resume_from="state", shrink=False)
         assert processes.explore(max_runs=40, resume_from="state") == whole
 
     def test_a_machine_that_cannot_be_copied(self, tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ class TestGoingOn:
         )
         processes = InProcesses(jars, "locked:Locked", target_modules=["jars"])
         whole = processes.explore(max_runs=20)
-        processes.explore(max_runs=10, save_state_to="state")
+        processes.explore(max_runs=10, save_state_to="state", shrink=False)
         assert processes.explore(max_runs=20, resume_from="state") == whole
 
     def test_nothing_is_left_to_do(self, tmp_path: Path) -> None:
