@@ -65,10 +65,12 @@ class Cluster:
     def start_head(self) -> None:
         """Start the head, also after it was killed, and wait until it listens."""
         self.heads += 1
+        joined = self._joined()
         # The folder of a head that was killed may still be that of its nodes.
         self.head = self.start([each.replace("HEAD", str(self.heads)) for each in self.commands[0]])
         host, _, port = self.address.partition("//")[2].partition(":")
-        _wait_for(lambda: _listens(host, int(port)))
+        # What the head of Ray says of itself later would pass for the first node.
+        _wait_for(lambda: _listens(host, int(port)) and (self.kind == "dask" or self._joined() > joined))
 
     def start_node(self) -> None:
         """Start another node, and wait until it has joined. One that a busy machine keeps from it is started again."""
@@ -84,7 +86,7 @@ class Cluster:
 
     def _joined(self) -> int:
         """Return how many nodes have said that they joined; the head of Ray says it of itself as well."""
-        text = self.log.read_text(encoding="utf-8", errors="replace")
+        text = self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
         return text.count("Ray runtime started.") if self.kind == "ray" else text.count("Registered to:")
 
     def end(self) -> None:
