@@ -28,6 +28,10 @@ AWAY_SECONDS_MAX = 120.0
 RECONNECT_SECONDS = 4
 #: How long another node of the same machine may take to unpack a project.
 UNPACK_SECONDS = 5.0
+#: How long a node may take to answer that is asked before a member is given to it.
+ANSWER_SECONDS = 0.5
+#: So many are asked: where the launcher reaches no node but the head, it does not try all of them.
+SILENT_MAX = 4
 
 
 def launcher(plan: FleetPlan) -> RayLauncher:
@@ -141,9 +145,11 @@ class RayLauncher(Launcher):
         # Ray unpacks what was sent somewhere else, and starts its workers there.
         sent = task if self._project is None else dataclasses.replace(task, path=())
         given = (sent.to_json(), number, attempt, self._plan.store)
-        place = {"num_cpus": int(task.init.get("workers") or 1), "scheduling_strategy": "SPREAD"}
+        place: dict[str, Any] = {"num_cpus": int(task.init.get("workers") or 1), "scheduling_strategy": "SPREAD"}
         # Ray reports a node that vanished when the result is asked for.
         with contextlib.suppress(Exception):
+            if attempt and (node := self._answering_node(number)):
+                place["scheduling_strategy"] = self._near(node)
             if self._plan.options.on_interrupt == "leave":
                 name = f"{task.fleet}-{number}-{attempt}"
                 actor = self._ray.remote(StayingMember).options(name=name, lifetime="detached", max_restarts=0, **place)
@@ -153,6 +159,24 @@ class RayLauncher(Launcher):
                 member.end.remote()
             else:
                 self._members[number] = self._ray.remote(max_retries=0, **place)(run_member).remote(*given)
+
+    def _answering_node(self, number: int) -> str:
+        """Return the id of a node at whose port somebody answers, another for each number; empty where none is found.
+
+        For as long as it takes to miss some reports of a node that died, a quarter of a minute, Ray gives it new tasks.
+        """
+        nodes = [node for node in self._ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+        for place in range(min(len(nodes), SILENT_MAX)):
+            node = nodes[(number + place) % len(nodes)]
+            if not listens(node["NodeManagerAddress"], int(node["NodeManagerPort"]), seconds=ANSWER_SECONDS):
+                return str(node["NodeID"])
+        return ""
+
+    @staticmethod
+    def _near(node: str) -> Any:
+        """Return Ray's word for on this node, or on any other if that has no room."""
+        strategies = importlib.import_module("ray.util.scheduling_strategies")
+        return strategies.NodeAffinitySchedulingStrategy(node, soft=True, _spill_on_unavailable=True)
 
     def running(self) -> set[int]:
         if self._away_since:

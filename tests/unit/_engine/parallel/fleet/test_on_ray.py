@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -72,3 +73,41 @@ def test_what_was_wrong_is_said_in_a_line(text: str, said: str) -> None:
     assert said in told
     assert "\n" not in told
     assert "Traceback" not in told
+
+
+def test_a_member_is_started_again_where_a_node_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A node that was killed counts as alive until Ray's health check has missed several reports of it.
+    ray = ModuleType("ray")
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setitem(sys.modules, "grpc", ModuleType("grpc"))
+    monkeypatch.setenv("RAY_ENABLE_AUTO_CONNECT", "0")
+    monkeypatch.setenv("RAY_CLIENT_RECONNECT_GRACE_PERIOD", "4")
+    monkeypatch.chdir(tmp_path)
+    places: list[object] = []
+
+    def remote(**options: object) -> object:
+        places.append(options["scheduling_strategy"])
+        return lambda _: SimpleNamespace(remote=lambda *_: None)
+
+    with socket.socket() as listening, socket.socket() as killed:
+        for each in (listening, killed):
+            each.bind(("127.0.0.1", 0))
+        listening.listen()
+        vars(ray)["nodes"] = lambda: [
+            {
+                "NodeID": name,
+                "Alive": True,
+                "Resources": {"CPU": 2.0},
+                "NodeManagerAddress": "127.0.0.1",
+                "NodeManagerPort": each.getsockname()[1],
+            }
+            for name, each in (("killed", killed), ("other", listening))
+        ]
+        vars(ray)["remote"] = remote
+        monkeypatch.setattr(on_ray.RayLauncher, "_near", staticmethod(lambda node: f"near {node}"))
+        task = Task(fleet="f", test_class="m:A", seconds=1.0, path=())
+        plan = FleetPlan(task=task, on="ray://host:1", members=2, store="dir:///s", options=FleetConfig())
+        launcher = on_ray.launcher(plan)
+        for number, attempt in ((0, 0), (0, 1), (1, 1)):
+            launcher.start(task, number, attempt)
+    assert places == ["SPREAD", "near other", "near other"]
