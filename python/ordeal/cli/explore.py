@@ -57,6 +57,8 @@ from ordeal.result.notes import has_kind
 from ordeal.trace import generate_tests
 
 FOUND = 1
+#: Which members take options that others do not. A settings file may hold them beside another `on`.
+TAKEN_BY = {"image": ("kubernetes",), "job_options": ("slurm", "kubernetes")}
 
 
 def run(given: Mapping[str, Any]) -> int:
@@ -161,12 +163,18 @@ def _refuse_flags(
 
 
 def _refuse_fleet_flags(given: Mapping[str, object], options: ExplorationOptions) -> None:
+    kind = (options.on or "").partition(":")[0]
     for name, option in options_of(FleetConfig).items():
+        if given[name] in (None, ()):
+            continue
+        assert option.flag is not None
         # A store is also shared by commands that people start themselves.
-        if options.on is None and name != "store" and given[name] not in (None, ()):
-            assert option.flag is not None
+        if not kind and name != "store":
             message = f"`{option.flag.name}` is for a fleet, and nothing says where its members run"
             raise ConfigError(message, hint="add `--on`, for example `--on local:4`, or drop it")
+        if kind not in TAKEN_BY.get(name, (kind,)):
+            message = f"`{option.flag.name}` says nothing to members on `{kind}`"
+            raise ConfigError(message, hint=f"drop it, or use it with `--on {' or '.join(TAKEN_BY[name])}`")
 
 
 def _check_entries(config: OrdealConfig, options: ExplorationOptions) -> None:

@@ -134,6 +134,23 @@ def test_a_class_that_is_not_there(run: Run, arguments: list[str], message: str,
     assert run("explore", *arguments) == (2, "", f"error: {message}\n\nhint: {hint}\n")
 
 
+@pytest.mark.parametrize(
+    ("on", "option", "value", "kinds"),
+    [
+        ("local:2", "--image", "app:1", "kubernetes"),
+        ("slurm", "--image", "app:1", "kubernetes"),
+        ("ray://h:1", "--job-option", "time=1", "slurm or kubernetes"),
+    ],
+)
+def test_options_of_a_scheduler_are_refused_elsewhere(
+    run: Run, explorer: ScriptedExplorer, on: str, option: str, value: str, kinds: str
+) -> None:
+    message = f"`{option}` says nothing to members on `{on.partition(':')[0]}`"
+    hint = f"drop it, or use it with `--on {kinds}`"
+    assert run("explore", "--on", on, option, value) == (2, "", f"error: {message}\n\nhint: {hint}\n")
+    assert explorer.constructed == []
+
+
 @pytest.mark.parametrize(("option", "value"), [("--members", "4"), ("--image", "app:1"), ("--job-option", "time=1")])
 def test_options_of_a_fleet_need_a_fleet(run: Run, explorer: ScriptedExplorer, option: str, value: str) -> None:
     message = f"`{option}` is for a fleet, and nothing says where its members run"
