@@ -17,7 +17,7 @@ std::vector<std::pair<py::object, py::object>> module_bindings(const std::vector
     Py_ssize_t at_name = 0;
     while (PyDict_Next(PyModule_GetDict(module), &at_name, &name, &value) != 0) {
       const auto is_value = [value](const py::object& each) { return each.ptr() == value; };
-      if (PyUnicode_Check(name) && std::any_of(wanted.begin(), wanted.end(), is_value)) {
+      if (PyUnicode_Check(name) && std::ranges::any_of(wanted, is_value)) {
         found.emplace_back(py::reinterpret_borrow<py::object>(module), py::reinterpret_borrow<py::object>(name));
       }
     }
