@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ordeal._engine.formatting import one_line
-from ordeal._engine.scaffold.values import CONSTANTS, PLACES, SYMBOLS
+from ordeal._engine.scaffold.values import CONSTANTS, PLACES, SYMBOLS, is_bundle
 
 WIDTH = 100
 _RULES_MAX = 40
@@ -302,9 +302,7 @@ class _Writer:
 
 def _bundles_of(method: Tried) -> set[str]:
     """Return the bundles from which a method takes objects."""
-    return {
-        each["strategy"] for each in method["parameters"] if each["type"] == "object" and each["strategy"].islower()
-    }
+    return {each["strategy"] for each in method["parameters"] if is_bundle(each["strategy"])}
 
 
 def _invariant(name: str, body: str) -> str:

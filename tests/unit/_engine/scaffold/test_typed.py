@@ -113,6 +113,18 @@ def test_what_a_call_takes_another_has_returned(account: Tried) -> None:
 
 
 @pytest.mark.slow
+def test_what_no_call_returns_is_no_rule(account: Tried) -> None:
+    tried = msgspec.to_builtins(account)
+    (book,) = (each for each in tried["methods"] if each["name"] == "book")
+    book["gives"] = ""  # as if it had returned objects of two classes
+    text = written(tried, "tests/test_ordeal_account.py")
+    assert "Bundle" not in text
+    assert "rules_" not in text
+    assert "def undo(" not in text
+    assert "undo: takes what no other call returns" in text
+
+
+@pytest.mark.slow
 def test_the_machine_runs(account: Tried, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "typed_bank.py").write_text(dedent(BANK))
     monkeypatch.syspath_prepend(str(tmp_path))
