@@ -85,9 +85,7 @@ def imports_of(tree: ast.AST, known: dict[str, Path], package: str) -> Iterator[
 
 def _last_name(function: ast.expr) -> str:
     """The name of a function that is called, without what stands before the dot; empty if it has none."""
-    return (
-        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
-    )
+    return str(getattr(function, "attr", getattr(function, "id", "")))
 
 
 def import_graph(package: Path = ROOT / "python/ordeal") -> dict[str, dict[str, int]]:

@@ -50,8 +50,7 @@ def begun() -> tuple[bytes, Say]:
     order, answers = Path(sys.argv[1]).read_bytes(), int(sys.argv[2])
     die_with(int(sys.argv[3]))
     sys.dont_write_bytecode = True
-    for each in (1, 2):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), each)
+    send_output_to(os.devnull)
 
     def say(message: dict[str, Any]) -> None:
         data = json.dumps(message).encode() + b"\n"
@@ -59,6 +58,15 @@ def begun() -> tuple[bytes, Say]:
             data = data[os.write(answers, data) :]
 
     return order, say
+
+
+def send_output_to(path: str) -> None:
+    """Have what this process writes from now on go to a file that is there."""
+    opened = os.open(path, os.O_WRONLY | os.O_APPEND)
+    for each in (1, 2):
+        os.dup2(opened, each)
+    if opened > 2:
+        os.close(opened)
 
 
 def _end_with_descendants(process: subprocess.Popen[bytes]) -> None:

@@ -29,7 +29,7 @@ from ordeal._engine.mutation.judging.quiet_hypothesis import quieten
 from ordeal._engine.mutation.judging.suite import Refused, Suite
 from ordeal._engine.mutation.line_coverage import LineCoverage
 from ordeal._engine.mutation.mutants import Mutant
-from ordeal._engine.mutation.own_process import begun
+from ordeal._engine.mutation.own_process import begun, send_output_to
 from ordeal._engine.mutation.pytest_items import FailureWatch, Items, same_chance
 from ordeal._engine.mutation.source import Source
 from ordeal._native import die_with
@@ -144,7 +144,7 @@ def _silent_pytest(arguments: list[str], plugins: list[Any], tests: Sequence[str
 
         @pytest.hookimpl(wrapper=True)
         def pytest_runtestloop(self) -> Any:
-            _send_output_to(os.devnull)
+            send_output_to(os.devnull)
             try:
                 return (yield)
             except Refused as error:
@@ -153,26 +153,18 @@ def _silent_pytest(arguments: list[str], plugins: list[Any], tests: Sequence[str
 
     same_chance()
     with NamedTemporaryFile() as said:
-        _send_output_to(said.name)
+        send_output_to(said.name)
         code = pytest.main(arguments, plugins=[*plugins, Through()])
         if Through.raised is not None:
             raise Through.raised
         if code not in (0, 5):
-            _send_output_to(os.devnull)
+            sys.stdout.flush()
+            sys.stderr.flush()
             raise Refused(
                 f"pytest ends before any test: {_reason_in(Path(said.name).read_text('utf-8', 'replace'))}",
                 _shown_by(tests),
             )
     return code
-
-
-def _send_output_to(path: str) -> None:
-    """Have all that this process prints from now on go there."""
-    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
-        stream.flush()
-        opened = os.open(path, os.O_WRONLY | os.O_APPEND)
-        os.dup2(opened, number)
-        os.close(opened)
 
 
 def _reason_in(text: str) -> str:

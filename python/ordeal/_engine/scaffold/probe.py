@@ -293,13 +293,14 @@ class _Trial:
 
     def _builder(self, kind: type, path: str) -> Candidate | None:
         listed = self._parameters(kind, skip=0, makes=True)
+        if listed is None:
+            return None
         parameters: list[Parameter] = []
-        for each in listed or []:
+        for place, each in enumerate(listed):
             if OMITTED not in each.candidates:
                 # What follows one that is left out is given by its name.
-                by_name = each.keyword or len(parameters) < (listed or []).index(each)
-                parameters.append(replace(each, keyword=by_name))
-        if listed is None or not all(each.candidates for each in parameters):
+                parameters.append(replace(each, keyword=each.keyword or len(parameters) < place))
+        if not all(each.candidates for each in parameters):
             return None
         for choice in choices(parameters, CHOICES_MAX):
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from ordeal._engine.mutation.forks import Say
 from ordeal._engine.mutation.interpreters.sitecustomize import MUTANT, real_path
 from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.own_process import send_output_to
 from ordeal._engine.mutation.pytest_items import Items
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.swap import LiveFunctions, NotSwappable, Swap, codes_in
@@ -83,13 +84,6 @@ def killer_first(killer: int | None, numbers: Sequence[int]) -> list[int]:
     return sorted(numbers, key=lambda number: number != killer)
 
 
-def silence() -> None:
-    """Let nothing that this process writes reach anybody."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    for each in (1, 2):
-        os.dup2(nothing, each)
-
-
 def offer(path: Path, source: Source, mutant: Mutant) -> None:
     """Let the interpreters that this process starts from now on meet a mutant."""
     path.write_bytes(os.fsencode(real_path(str(source.path))) + b"\n" + mutant.applied(source.text))
@@ -98,7 +92,7 @@ def offer(path: Path, source: Source, mutant: Mutant) -> None:
 
 def run_unchanged(items: Items, numbers: Sequence[int], say: Say, *, plainly: bool) -> None:
     """Run tests on the original until one fails."""
-    silence()
+    send_output_to(os.devnull)
 
     def fail(number: int, kind: str) -> None:
         say({"failed": number, "kind": kind})
@@ -129,7 +123,7 @@ def run_trials(trials: Sequence[Trial], bench: Bench, say: Say) -> None:
     After a test has failed, it must pass on the original in this process. Where it does not, what the mutant did lasts
     beyond it, and all that follow are for another process. A single mutant needs no such question.
     """
-    silence()
+    send_output_to(os.devnull)
     killers: dict[tuple[str, tuple[int, int] | None], int] = {}
     confirmed = {*bench.confirmed}
 

@@ -27,7 +27,7 @@ from ordeal._engine.mutation.machines.forced import raising_at_once
 from ordeal._engine.mutation.machines.relations import Numbers, Relation, holds, suggested
 from ordeal._engine.mutation.machines.turns import TurnLimit
 from ordeal._engine.mutation.mutants import Mutant, compiled_unit
-from ordeal._engine.mutation.own_process import begun
+from ordeal._engine.mutation.own_process import begun, send_output_to
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.swap import LiveFunctions, Swap, codes_in
 from ordeal._engine.mutation.verdicts import Word
@@ -242,8 +242,7 @@ class Judge:
         return bench
 
     def _judge_batch(self, mutants: list[Mutant], say: Say) -> None:
-        for each in (1, 2):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), each)
+        send_output_to(os.devnull)
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         turns = TurnLimit(self._live)
         benches = [self._bench(number, turns=turns) for number in range(len(self._benches))]
