@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,17 +40,25 @@ class Fleet:
         """What its launcher gets."""
         return {**os.environ, "ORDEAL_STORE": self.store, "XDG_STATE_HOME": str(self.state)}
 
-    def start(self, on: str, *options: str) -> subprocess.Popen[str]:
-        """Start it."""
+    @contextmanager
+    def start(self, on: str, *options: str) -> Iterator[subprocess.Popen[str]]:
+        """Start it. What fails meanwhile fails with what its launcher and its members said."""
         command = [*ORDEAL, "explore", "--on", on, *options]
-        return subprocess.Popen(
+        with subprocess.Popen(
             command,
             cwd=self.folder,
             env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-        )
+        ) as launcher:
+            try:
+                yield launcher
+            except BaseException as error:
+                members = self.members()
+                launcher.kill()
+                error.add_note(f"The launcher said:\n{launcher.communicate()[0]}\nThe members said:\n{members}")
+                raise
 
     def members(self) -> dict[str, dict[str, object]]:
         """Return all members by name, as `ordeal fleet status` tells of them."""
