@@ -115,7 +115,12 @@ class RayLauncher(Launcher):
         must_greet("Ray", self._host, self._port, hint, _is_greeting)
         self._pack()
         try:
-            self._connect()
+            try:
+                self._connect()
+            except ConnectionAbortedError:
+                # The head starts a process for each client, which may die before it listens. The next one seldom does.
+                self._ray.shutdown()
+                self._connect()
         except Exception as error:
             # Ray raises errors of many types, also for another version of Python or Ray.
             raise FleetError(

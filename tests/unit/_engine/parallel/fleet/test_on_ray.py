@@ -17,12 +17,23 @@ from ordeal.config.fleet_options import FleetConfig
 from ordeal.errors import ConfigError
 
 
-@pytest.mark.parametrize("missing", ["ray", "grpc"])
-def test_a_missing_extra_is_named(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", ModuleType("ray"))
-    monkeypatch.setitem(sys.modules, missing, None)
+@pytest.fixture
+def ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """What stands for the library, without anything in it, and an empty folder to start from."""
+    for name in ("ray", "grpc"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    # The launcher sets both.
     monkeypatch.setenv("RAY_ENABLE_AUTO_CONNECT", "0")
     monkeypatch.setenv("RAY_CLIENT_RECONNECT_GRACE_PERIOD", "4")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(on_ray, "must_greet", lambda *_: None)
+    return sys.modules["ray"]
+
+
+@pytest.mark.usefixtures("ray")
+@pytest.mark.parametrize("missing", ["ray", "grpc"])
+def test_a_missing_extra_is_named(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
     task = Task(fleet="f", test_class="m:A", seconds=1.0, path=())
     plan = FleetPlan(task=task, on="ray://host:1", members=1, store="dir:///s", options=FleetConfig())
     with pytest.raises(ConfigError, match="ray") as caught:
@@ -30,13 +41,8 @@ def test_a_missing_extra_is_named(missing: str, monkeypatch: pytest.MonkeyPatch)
     assert "pip install 'ray[client]'" in str(caught.value.hint)
 
 
-def test_no_room_for_what_is_sent_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ray", "grpc"):
-        monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    monkeypatch.setenv("RAY_ENABLE_AUTO_CONNECT", "0")
-    monkeypatch.setenv("RAY_CLIENT_RECONNECT_GRACE_PERIOD", "4")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(on_ray, "must_greet", lambda *_: None)
+@pytest.mark.usefixtures("ray")
+def test_no_room_for_what_is_sent_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(on_ray, "pack", lambda *_: os.open("/dev/null/nowhere", os.O_RDONLY))
     task = Task(fleet="f", test_class="m:A", seconds=1.0, path=())
     plan = FleetPlan(task=task, on="ray://host:1", members=1, store="dir:///s", options=FleetConfig())
@@ -75,14 +81,8 @@ def test_what_was_wrong_is_said_in_a_line(text: str, said: str) -> None:
     assert "Traceback" not in told
 
 
-def test_a_member_is_started_again_where_a_node_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_is_started_again_where_a_node_answers(ray: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     # A node that was killed counts as alive until Ray's health check has missed several reports of it.
-    ray = ModuleType("ray")
-    monkeypatch.setitem(sys.modules, "ray", ray)
-    monkeypatch.setitem(sys.modules, "grpc", ModuleType("grpc"))
-    monkeypatch.setenv("RAY_ENABLE_AUTO_CONNECT", "0")
-    monkeypatch.setenv("RAY_CLIENT_RECONNECT_GRACE_PERIOD", "4")
-    monkeypatch.chdir(tmp_path)
     places: list[object] = []
 
     def remote(**options: object) -> object:
@@ -111,3 +111,27 @@ def test_a_member_is_started_again_where_a_node_answers(tmp_path: Path, monkeypa
         for number, attempt in ((0, 0), (0, 1), (1, 1)):
             launcher.start(task, number, attempt)
     assert places == ["SPREAD", "near other", "near other"]
+
+
+def test_a_head_whose_process_for_the_client_died_is_asked_once_more(ray: ModuleType) -> None:
+    answers: list[Exception | None] = [ConnectionAbortedError("its process is a zombie"), None]
+    calls: list[str] = []
+
+    def init(*_: object, **__: object) -> None:
+        calls.append("init")
+        if (answer := answers.pop(0)) is not None:
+            raise answer
+
+    vars(ray).update(init=init, shutdown=lambda: calls.append("shutdown"))
+    task = Task(fleet="f", test_class="m:A", seconds=1.0, path=())
+    plan = FleetPlan(task=task, on="ray://host:1", members=1, store="dir:///s", options=FleetConfig(project="none"))
+    launcher = on_ray.launcher(plan)
+    launcher.open()
+    assert calls == ["init", "shutdown", "init"]
+    answers += [ConnectionAbortedError("no worker starts"), ConnectionAbortedError("nor now")]
+    with pytest.raises(FleetError, match="cannot be used: nor now"):
+        launcher.open()
+    answers += [RuntimeError("another version of Ray")]
+    with pytest.raises(FleetError, match="another version of Ray"):
+        launcher.open()
+    assert answers == []
