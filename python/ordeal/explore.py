@@ -65,7 +65,7 @@ class Explorer:
             to them, and else runs the steps again, or forks where that takes long.
         fault_toggle_prob: share of the steps that switch a fault.
         record_traces: keep the traces of all runs that reached new code, or with ``"sample"`` those of one run in
-            400, as they ran; ``run`` takes it too.
+            1,000 and some of the first, as they ran; ``run`` takes it too.
         workers: worker processes, 0 for all cores. With one, runs happen in this process, unless ``isolate`` is set.
         isolate: run also a single worker in a process of its own, as ``ordeal explore`` does: then nothing that a rule
             does can end this process. With ``workers=1`` and without it there is no other process at all.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-#: One in so many is kept: recording a run takes about as long as three others.
-EACH = 400
+#: One in so many is kept: recording a run takes as long as five others, and a search is to lose less than a fiftieth.
+EACH = 1_000
 #: More are thinned out, so that the sample covers the whole search.
 KEPT_MAX = 500
 
 
 class Sample:
-    """Takes runs 1, 2, 4, 8 and so on, then one in ``EACH``; which ones does not depend on the clock."""
+    """Takes runs 1, 4, 16, 64 and so on, then one in ``EACH``; which ones does not depend on the clock."""
 
     def __init__(self) -> None:
         self._each = EACH
@@ -24,5 +24,5 @@ class Sample:
         if len(kept) >= KEPT_MAX:
             del kept[1::2]
             self._each *= 2
-        self._next = run_id + min(run_id, self._each)
+        self._next = run_id + min(3 * run_id, self._each)
         return True
