@@ -19,7 +19,9 @@ SECONDS_MIN = 0.05
 GROWTH = 10.0
 #: The parts of a search after which a step is suspected to hang: when it is met, and when it is looked at again.
 SUSPECTED, LOOKED_AT = 0.05, 0.2
-#: The least of both, in seconds, and how many times the slowest run that ended well.
+#: The part of its limit that a step takes again where it took all of it before.
+GLANCE = 0.1
+#: The least of these, in seconds, and how many times the slowest run that ended well.
 PATIENCE_MIN, PATIENCE_TIMES = 1.0, 10.0
 
 
@@ -85,6 +87,11 @@ class RuleLimits:
     def learn_run(self, seconds: float) -> None:
         """Take in how long a run took that ended well: no step of it can have taken longer."""
         self._slowest_run = max(seconds, self._slowest_run)
+
+    @property
+    def glance(self) -> float:
+        """For how many seconds a step is watched that has taken its full limit before."""
+        return max(PATIENCE_MIN, GLANCE * self._full)
 
     @property
     def expects_hangs(self) -> bool:

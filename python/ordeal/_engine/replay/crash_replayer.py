@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from mmap import mmap
 from time import sleep
 from typing import Any
@@ -166,6 +167,7 @@ class CrashReplayer(Replayer):
         self._environment = (driver, bucketer, randoms, limits)
         self._limits = limits
         self._reader = CrashReader(driver)
+        self._limit = driver.rule_timeout  # of a step, in seconds
         self._trusted: tuple[BaseException, str] | None = None
 
     def trusting(self, error: BaseException, bucket: str) -> CrashReplayer:
@@ -173,6 +175,15 @@ class CrashReplayer(Replayer):
         replayer = CrashReplayer(*self._environment)
         replayer._trusted = (error, bucket)
         return replayer
+
+    @contextmanager
+    def adapted(self) -> Iterator[None]:
+        """See ``Replayer``. Nothing is known here of how long rules take, as they run in other processes."""
+        limit, self._limit = self._limit, min(self._limit, self._driver.limits.glance)
+        try:
+            yield
+        finally:
+            self._limit = limit
 
     def run(self, tape: _native.Tape, observer: Observer | None = None) -> Replayed:
         """Run ``tape`` from a fresh machine in another process. An observer must be a recorder."""
@@ -216,7 +227,7 @@ class CrashReplayer(Replayer):
 
     def _await(self, child: Child, deadline: float | None) -> bool:
         """Wait until the process has ended; return whether it had to be ended."""
-        stall = Stall(child.journal, self._driver.rule_timeout)
+        stall = Stall(child.journal, self._limit)
         while not child.has_ended():
             out_of_time = deadline is not None and monotonic() >= deadline
             if out_of_time or stall.hangs():

@@ -112,12 +112,13 @@ class Replayer:
         places = Places(self._driver.definition, self._bucketer.here)
         return places.place(error, last_step=last_step, asserted=asserted)
 
-    def confirm(self, tape: _native.Tape) -> list[Replayed]:
+    def confirm(self, tape: _native.Tape, *, took_limit: bool = False) -> list[Replayed]:
         """Replay twice. The tapes know which step made each value of a bundle, which the shrinker needs.
 
-        Each rule has its full limit the first time. If one takes all of it, it need not do so again.
+        Each rule has its full limit the first time. If one takes all of it, or ``took_limit`` before, it need not do so
+        again.
         """
-        with self._driver.limits.full():
+        with self.adapted() if took_limit else self._driver.limits.full():
             first = self.run(tape)
         with self.adapted() if _timed_out(first) else nullcontext():
             return [first, *(self.run(tape) for _ in range(CONFIRMATIONS - 1))]
@@ -127,6 +128,13 @@ class Replayer:
         """Give rules less time during the block: many times what they are known to take."""
         self._driver.adapt_limits()
         with self._driver.limits.adapted():
+            yield
+
+    @contextmanager
+    def glancing(self) -> Iterator[None]:
+        """Give rules as much time during the block as shows a hang that has taken its full limit before."""
+        self._driver.adapt_limits()
+        with self._driver.limits.full(self._driver.limits.glance):
             yield
 
     def hangs(self, tape: _native.Tape, bucket: str = "", *, at_most: float = math.inf) -> _native.Tape | None:
@@ -141,23 +149,26 @@ class Replayer:
 
     def shrink_hang(
         self, tape: _native.Tape, bucket: str, seconds: float, tick: Callable[[ShrinkProgress], None] | None = None
-    ) -> Shrunk:
-        """Like ``shrink``, for a rule that takes its whole limit: here it has less, and the result takes all of it.
+    ) -> Shrunk | None:
+        """Like ``shrink``, for a rule that takes its whole limit: here it has less, and only the result takes it all.
 
-        If the result does not hang that long, the limits grow and another attempt begins with ``tape``, which it stays
-        if all fail.
+        If the result takes less, and ``tape`` does not, the limits grow and another attempt begins with ``tape``, which
+        it stays if all fail. Returns None if ``tape`` takes less, too.
         """
         deadline = monotonic() + seconds
+        has_hung = False
         for _ in range(HANG_ATTEMPTS):
             with self.adapted():
                 shrunk = self.shrink(tape, bucket, deadline - monotonic(), tick)
-            is_cut_off = shrunk.interrupted or shrunk.failed_check is not None
-            if is_cut_off or shrunk.tape == tape or self.hangs(shrunk.tape, bucket) is not None:
-                break
+            if shrunk.interrupted or shrunk.failed_check is not None:
+                return shrunk
+            if (has_hung and shrunk.tape == tape) or self.hangs(shrunk.tape, bucket) is not None:
+                return shrunk
+            if not has_hung and (shrunk.tape == tape or self.hangs(tape, bucket) is None):
+                return None
+            has_hung = True
             self._driver.limits.grow()
-        else:
-            shrunk = replace(shrunk, tape=tape, finished=False)
-        return shrunk
+        return replace(shrunk, tape=tape, finished=False)
 
     def shrink(
         self,

@@ -452,8 +452,13 @@ class Search:
             if is_short and self.driver.limits.looks_for:
                 verdict = self.findings.suspect(finding, met)
             else:
-                replayer = self._replayer_of(finding)
-                verdict = self.findings.add(finding, from_copy=from_copy, replayer=replayer, met=met)
+                verdict = self.findings.add(
+                    finding,
+                    from_copy=from_copy,
+                    replayer=self._replayer_of(finding),
+                    met=met,
+                    took_limit=finding.is_timeout and self._crash is None and self.settings.max_runs is None,
+                )
         if verdict in (Verdict.UNFAITHFUL, Verdict.DROPPED):
             self.tally.unconfirmed += 1
         self._listener.checked(finding, verdict)

@@ -144,17 +144,23 @@ class Findings:
         return finding
 
     def add(
-        self, finding: Finding, *, from_copy: bool, replayer: Replayer | None = None, met: Container[str] = ()
+        self,
+        finding: Finding,
+        *,
+        from_copy: bool,
+        replayer: Replayer | None = None,
+        met: Container[str] = (),
+        took_limit: bool = False,
     ) -> Verdict:
         """Confirm a new failure by replays from fresh machines, and keep it unless a copy caused it.
 
         The run has ``met`` other buckets. ``replayer`` makes the replays that this object's own cannot make, as when
-        they end their process.
+        they end their process. A rule that ``took_limit`` need not take it again: it does so when it is minimal.
         """
         tries = self._unfaithful.get(finding.bucket, 0)
         if len(self) >= BUCKETS_MAX or tries >= UNFAITHFUL_MAX:
             return Verdict.DROPPED
-        replays = (replayer or self._replayer).confirm(finding.tape)
+        replays = (replayer or self._replayer).confirm(finding.tape, took_limit=took_limit)
         seen = [replayed.bucket for replayed in replays]
         places = [place_of(bucket) for bucket in seen]
         steady = bool(seen[0]) and len(set(places)) == 1
@@ -251,7 +257,8 @@ class Findings:
     def shrink(self, finding: Finding, seconds: float, tick: Callable[[ShrinkProgress], None]) -> bool:
         """Shrink ``finding`` and find the faults it needs, within ``seconds``; return whether it became minimal.
 
-        ``tick`` receives the progress after each replay.
+        ``tick`` receives the progress after each replay. A hang besides takes its full limit once; one that takes less
+        is flaky afterwards, and as it was.
 
         Raises:
             KeyboardInterrupt: Ctrl-C was pressed. The progress so far is kept.
@@ -260,18 +267,23 @@ class Findings:
         deadline = monotonic() + seconds
         finished = self._shrink(finding, seconds, tick)
         left = deadline - monotonic()
-        finding.necessary_faults = self._replayer.ablate(finding.tape, finding.bucket, left) or None
+        if not finding.flaky:
+            with self._replayer.adapted() if finding.is_timeout else nullcontext():
+                finding.necessary_faults = self._replayer.ablate(finding.tape, finding.bucket, left) or None
         return finished
 
     def _shrink(self, finding: Finding, seconds: float, tick: Callable[[ShrinkProgress], None]) -> bool:
         """Return whether there was time to make it minimal."""
-        hangs = finding.is_timeout and not finding.needs_own_process
+        hangs = finding.is_timeout
         with self._replayer.adapted() if hangs else nullcontext():
             if finding.seed is not None and self._resists(finding):
                 finding.shrunk = True
                 return True
         shrink = self._replayer.shrink_hang if hangs else self._replayer.shrink
         shrunk = shrink(finding.tape, finding.bucket, seconds, tick)
+        if shrunk is None:
+            finding.flaky = True
+            return True
         is_whole = not shrunk.interrupted and shrunk.failed_check is None
         finding.improved = finding.shrunk = is_whole or len(shrunk.tape) < len(finding.tape)
         finding.tape = shrunk.tape

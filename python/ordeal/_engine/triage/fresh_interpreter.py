@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from itertools import batched
 
@@ -91,18 +91,19 @@ class FreshInterpreter:
         self._seconds = min(seconds + IMPORT_SECONDS_MAX + max(0.0, rule_timeout) * RULE_LIMITS, REPLAY_SECONDS_MAX)
         self._folder = present_folder()
 
-    def replay(self, traces: Sequence[Trace]) -> list[FreshReplay]:
+    def replay(self, traces: Sequence[Trace], *, hung: Container[int] = ()) -> list[FreshReplay]:
         """Replay each trace once, in a process where nothing of the user's ran before. Only Ctrl-C propagates.
 
-        The process is forked for each trace; without fork() each gets a process of its own.
+        The process is forked for each trace; without fork() each gets a process of its own. In those whose numbers are
+        in ``hung``, a rule has taken its full limit before, and need not take all of it again.
         """
         replays: list[FreshReplay] = []
-        for batch in batched(traces, max(1, len(traces)) if hasattr(os, "fork") else 1):
-            replays += self._replay(batch)
+        for batch in batched(enumerate(traces), max(1, len(traces)) if hasattr(os, "fork") else 1):
+            replays += self._replay([(trace, number in hung) for number, trace in batch])
         return replays
 
-    def _replay(self, traces: Sequence[Trace]) -> list[FreshReplay]:
-        records = [self._settings(), *(trace.to_dict() for trace in traces)]
+    def _replay(self, traces: Sequence[tuple[Trace, bool]]) -> list[FreshReplay]:
+        records = [self._settings(), *({"hung": hung, "trace": trace.to_dict()} for trace, hung in traces)]
         request = b"".join(json.dumps(record).encode() + b"\n" for record in records)
         try:
             output = self._talk(request, START_SECONDS_MAX + len(traces) * self._seconds)
@@ -161,7 +162,9 @@ def confirm_fresh(
 
     ``failures`` belong to ``findings``, in their order. Returns all of them, and a sentence about unknown results.
     """
-    replays = iter(process.replay([failure.trace for failure in failures if failure.trace is not None]))
+    traced = [(failure.trace, finding) for finding, failure in zip(findings, failures, strict=True) if failure.trace]
+    hung = {number for number, (_, finding) in enumerate(traced) if finding.is_timeout and not finding.flaky}
+    replays = iter(process.replay([trace for trace, _ in traced], hung=hung))
     judged: list[Failure] = []
     unknown: Counter[str] = Counter()
     for finding, failure in zip(findings, failures, strict=True):

@@ -10,9 +10,12 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from time import sleep
 from typing import BinaryIO
+
+import msgspec
 
 from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.execution.bucket import Bucketer, is_in_bucket
@@ -49,6 +52,13 @@ class Settings:
     rule_timeout: float
     seconds: float
     parent: int
+
+
+class _Request(msgspec.Struct):
+    """A trace as JSON, and whether a rule has taken its full limit in it before."""
+
+    trace: msgspec.Raw
+    hung: bool
 
 
 def main(path: Sequence[str]) -> None:
@@ -122,20 +132,23 @@ def _read(reading: int) -> Answer:
 
 
 def _replay(line: bytes, settings: Settings) -> Answer:
+    request = msgspec.json.decode(line, type=_Request)
     try:
-        return {"status": _status(Trace.from_json(line), settings).value}
+        return {"status": _status(Trace.from_json(bytes(request.trace)), settings, hung=request.hung).value}
     except OrdealError as error:
         return {"reason": error.message[:REASON_CHARS_MAX]}
 
 
-def _status(trace: Trace, settings: Settings) -> ReplayStatus:
+def _status(trace: Trace, settings: Settings, *, hung: bool) -> ReplayStatus:
     """Compare a replay with its trace, with the exploration's targets and limit for rules."""
     trust(trace.test_class)  # the class of the exploration that asks
     driver = make_driver(load_class(trace.test_class), settings.rule_timeout)
     resolve_targets(settings.target_modules)
     randoms = GlobalRandoms()
     with randoms.managed(), driver.watchdog.watching(), limited_memory(trace.max_memory):
-        replayed = Replayer(driver, Bucketer([]), randoms).run(tape_of(trace, driver))
+        replayer = Replayer(driver, Bucketer([]), randoms)
+        with replayer.glancing() if hung else nullcontext():
+            replayed = replayer.run(tape_of(trace, driver))
     error = replayed.outcome.error
     if not replayed.bucket or error is None:
         return ReplayStatus.NOT_REPRODUCED

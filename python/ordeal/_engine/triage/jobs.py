@@ -6,6 +6,7 @@ A job reports each result at once, so that it is known even if its process dies 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
@@ -92,7 +93,7 @@ def triage_finding(
     always fails here in the same way; if that one ``is_shrunk``, it is not shrunk again. So do the steps of the first
     of its ``family``, which was shrunk already: they are tried before its own if there are many siblings, so that
     these cost little, and otherwise after them. All that may take ``seconds``, by default those set for shrinking.
-    Of a hang that ``is_suspected``, it is first seen whether it takes its whole limit; that takes as long besides.
+    A hang takes its whole limit once besides, when it is minimal. One that ``is_suspected`` may turn out to take less.
     """
 
     def job(context: JobContext, send: Send) -> None:
@@ -108,13 +109,10 @@ def triage_finding(
         if not finding.needs_own_process:
             context.isolate()
         with context.running():
-            if is_suspected and replayer.hangs(finding.tape, finding.bucket) is None:
-                send(Refuted())
-                return
             began = monotonic()
             if is_pristine or (finding.needs_own_process and not finding.is_timeout):
                 _confirm(replayer, finding)
-            if context.own_process and not is_pristine:
+            if context.own_process and not is_pristine and not is_suspected:
                 _write(context, writer, finding, send)
             if shorter is not None and not finding.flaky and _take_over(replayer, finding, shorter):
                 finding.shrunk = is_shrunk
@@ -125,11 +123,18 @@ def triage_finding(
                 _take_steps_of(family.first, replayer, finding, began + allowed, exchange=True)
             left = allowed - 2 * (monotonic() - began)
             finished = True
-            if shrink and not finding.flaky and left > 0:
+            shrinks = shrink and not finding.flaky and left > 0
+            if is_suspected and not shrinks and replayer.hangs(finding.tape, finding.bucket) is None:
+                send(Refuted())
+                return
+            if shrinks:
                 finished = _shrink(context, replayer, finding, left, send)
+                if is_suspected and finding.flaky:
+                    send(Refuted())
+                    return
                 if family is not None and not family.is_large:
                     _take_steps_of(family.first, replayer, finding, began + allowed, exchange=False)
-            elif context.own_process and not is_pristine:
+            elif context.own_process and not is_pristine and not is_suspected:
                 return
             _write(context, writer, finding, send, finished=finished)
 
@@ -198,7 +203,7 @@ def _confirm(replayer: Replayer, finding: Finding) -> None:
 
 def _take_over(replayer: Replayer, finding: Finding, tape: _native.Tape) -> bool:
     """Replace the tape of a finding by one of others, if that is as good and shorter."""
-    replays = replayer.confirm(tape)
+    replays = replayer.confirm(tape, took_limit=finding.is_timeout)
     if not _all_fall_into(finding.bucket, replays) or len(replays[0].tape) >= len(finding.tape):
         return False
     finding.tape, finding.improved = replays[0].tape, True
@@ -218,9 +223,10 @@ def _take_steps_of(sibling: Finding, replayer: Replayer, finding: Finding, deadl
         if monotonic() >= deadline:
             return
         try:
-            if not falls_into(replayer.run(tape).bucket, finding.bucket):
-                continue
-            replays = replayer.confirm(tape)
+            with replayer.adapted() if finding.is_timeout else nullcontext():
+                if not falls_into(replayer.run(tape).bucket, finding.bucket):
+                    continue
+            replays = replayer.confirm(tape, took_limit=finding.is_timeout)
         except OrdealError:
             continue
         except skip_types():

@@ -526,6 +526,7 @@ def test_a_hang_shrinks_with_lower_limits(adapted: list[float]) -> None:
     with loaded.running():
         bucket = loaded.replayer.confirm(loaded.tape)[0].bucket
         shrunk = loaded.replayer.shrink_hang(loaded.tape, bucket, 20)
+    assert shrunk is not None
     assert [arguments for _, _, _, arguments in shrunk.tape.steps()] == [[(1, [40])]]
     assert shrunk.finished
     assert adapted
@@ -540,5 +541,6 @@ def test_a_step_that_is_slow_and_passes_is_no_hang_whatever_the_lower_limit_says
     with loaded.running():
         bucket = loaded.replayer.confirm(loaded.tape)[0].bucket
         shrunk = loaded.replayer.shrink_hang(loaded.tape, bucket, 20)
+        assert shrunk is not None
         assert loaded.replayer.hangs(shrunk.tape, bucket)
     assert [int(choices[0]) >= 40 for *_, arguments in shrunk.tape.steps() for _, choices in arguments][-1:] == [True]

@@ -225,6 +225,14 @@ class TestEnd:
         assert hasty.replay([failing(HANG, "hanging"), failing("pass")]) == [late, REPRODUCED]
         assert is_gone(int((tmp_path / "notes").read_text()))
 
+    def test_a_rule_that_took_its_limit_before_need_not_take_all_of_it(
+        self, failing: MakeTrace, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(fresh_interpreter, "RULE_LIMITS", 0.0)
+        trace = failing(HANG)
+        patient = process(0.0, rule_timeout=fresh_interpreter.IMPORT_SECONDS_MAX)
+        assert patient.replay([trace], hung={0}) == [FreshReplay(ReplayStatus.FAILS_DIFFERENTLY)]
+
     def test_after_some_that_hang_no_more_are_tried(self, failing: MakeTrace, hasty: FreshInterpreter) -> None:
         replays = hasty.replay([failing(HANG)] * (fresh_interpreter_child.HANGING_MAX + 2))
         assert [replay.reason for replay in replays[-3:]] == [
@@ -334,7 +342,7 @@ class TestExplorer:
     def test_ctrl_c_leaves_the_failures_as_they_were(
         self, make_module: MakeModule, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def interrupt(*_: object) -> None:
+        def interrupt(*_: object, **_options: object) -> None:
             raise KeyboardInterrupt
 
         monkeypatch.setattr(FreshInterpreter, "replay", interrupt)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
@@ -23,6 +24,7 @@ from ordeal._engine.triage.messages import (
     CheckFailed,
     FailureWritten,
     Message,
+    Refuted,
     SeedBegun,
     SeedReplayed,
     Shrinking,
@@ -30,6 +32,8 @@ from ordeal._engine.triage.messages import (
 )
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._hypothesis import GlobalRandoms
+from ordeal._native import monotonic
+from ordeal.chaos import ChaosTest
 from ordeal.result import SeedStatus
 from ordeal.trace import Trace
 
@@ -221,6 +225,59 @@ class TestJudging:
         assert isinstance(told, FailureWritten)
         assert told.failure.flaky
         assert "ValueError: first" in told.failure.error_traceback
+
+
+class Waiting(ChaosTest):
+    """Waits after two steps, for ``long`` seconds; ``waits`` are those that it waited, of its limit."""
+
+    rule_timeout = 0.4
+    long = 20.0
+    waits: ClassVar[list[float]] = []
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps = 0
+
+    @rule()
+    def rest(self) -> None:
+        self.steps += 1
+
+    @rule()
+    def wait(self) -> None:
+        began = monotonic()
+        try:
+            threading.Event().wait(self.long * (self.steps > 1))
+        finally:
+            Waiting.waits.append(monotonic() - began)
+
+
+class TestWhatTheSearchDidNotWaitFor:
+    @pytest.fixture
+    def suspected(self) -> Iterator[tuple[ReplaySetup, Finding]]:
+        setup = setup_for(Waiting)
+        steps = ("wait", "rest", "wait", "rest", "wait")
+        with setup.driver.watchdog.watching():
+            finding = finding_for(setup, tape_for(setup.driver, *steps))
+            Waiting.waits.clear()
+            yield setup, finding
+
+    def test_a_hang_takes_its_full_limit_once_when_it_is_minimal(self, suspected: tuple[ReplaySetup, Finding]) -> None:
+        setup, finding = suspected
+        told = here(setup, triage_finding(finding, shrink=True, is_suspected=True))
+        (written,) = failures_of(told)
+        assert written.failure.rule_log == ["rest", "rest", "wait"]
+        assert not written.failure.flaky
+        assert sum(seconds >= Waiting.rule_timeout for seconds in Waiting.waits) == 1
+
+    @pytest.mark.parametrize("shrink", [False, True])
+    def test_a_slow_step_is_no_failure(
+        self, suspected: tuple[ReplaySetup, Finding], monkeypatch: pytest.MonkeyPatch, *, shrink: bool
+    ) -> None:
+        setup, finding = suspected
+        monkeypatch.setattr(Waiting, "long", 0.2)
+        told = here(setup, triage_finding(finding, shrink=shrink, is_suspected=True))
+        assert not failures_of(told)
+        assert told[-1] == Refuted()
 
 
 @pytest.mark.forks
