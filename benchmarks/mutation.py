@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -40,6 +41,8 @@ from ordeal._engine.mutation.verdicts import DETECTED, WORDS, Score, Verdict
 
 _TRUTH_SECONDS = 60.0
 _AGAIN = 4
+#: What plain pytest may take: some mutants make lists that never end.
+_TRUTH_BYTES = 3 << 30
 
 
 @dataclass(frozen=True)
@@ -181,7 +184,13 @@ def _plain_pytest(run: Run, copy: Path) -> Callable[[], str]:
     def says() -> str:
         try:
             done = subprocess.run(
-                line, cwd=copy, env=environment, capture_output=True, timeout=_TRUTH_SECONDS, check=False
+                line,
+                cwd=copy,
+                env=environment,
+                capture_output=True,
+                timeout=_TRUTH_SECONDS,
+                check=False,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (_TRUTH_BYTES, _TRUTH_BYTES)),
             )
         except subprocess.TimeoutExpired:
             return "hangs"

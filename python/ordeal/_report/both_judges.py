@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from ordeal._engine.formatting import counted, one_line
+from ordeal._engine.formatting import one_line
 from ordeal._engine.mutation.machines.beside_tests import Who, who_notices
 from ordeal._engine.mutation.machines.running import MachineJudgement
 from ordeal._engine.mutation.running import Judgement
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import WORDS, Score, Verdict, weakest_first
+from ordeal._engine.mutation.verdicts import Score, Verdict, weakest_first
 from ordeal._report.machine_mutation import machine_mutation_json, tables_text, why_it_survived
-from ordeal._report.mutation import assertion_text, mutation_json, score_json, score_text, survivor_text
+from ordeal._report.mutation import (
+    assertion_text,
+    dead_lines,
+    mutation_json,
+    score_json,
+    score_text,
+    survivor_text,
+    words_text,
+)
 
 _SHOWN_MAX = 8
 _TOLD: dict[Who, str] = {
@@ -37,11 +44,9 @@ def both_text(
         parts.append(text + "".join(f"  {one_line(line)}\n" for line in told))
     parts.append(tables_text(machines))
     parts.append(_who(tests, machines))
-    counts = Counter(each.word for each in verdicts)
-    words = "  ".join(f"{word} {counts[word]}" for word in WORDS if counts[word])
-    seconds = tests.seconds + machines.seconds
+    parts += dead_lines(verdicts)
     score = Score.of(verdicts)
-    head = f"{counted(len(verdicts), 'mutant')}  {words}  {seconds:.1f} s\n"
+    head = words_text(verdicts, tests.seconds + machines.seconds, tests.left_out)
     parts.append(f"{head}{assertion_text(score)}{score_text(score)}")
     return "\n".join(parts)
 

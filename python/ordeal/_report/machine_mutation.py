@@ -14,8 +14,17 @@ from ordeal._engine.mutation.machines.relations import Suggestion
 from ordeal._engine.mutation.machines.running import MachineJudgement
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import WORDS, Score, Verdict, weakest_first
-from ordeal._report.mutation import assertion_text, difference, mutant_json, score_json, score_text
+from ordeal._engine.mutation.verdicts import Score, Verdict, weakest_first
+from ordeal._report.mutation import (
+    assertion_text,
+    dead_lines,
+    difference,
+    doubt_text,
+    mutant_json,
+    score_json,
+    score_text,
+    words_text,
+)
 
 _NAMES_MAX = 6
 _WIDTH = 120
@@ -29,6 +38,7 @@ def machine_mutation_text(sources: Sequence[Source], judgement: MachineJudgement
     parts += _never_reached(judgement.verdicts)
     parts += _not_run(judgement.verdicts)
     parts += _suggestions(judgement)
+    parts += dead_lines(judgement.verdicts)
     parts.append(tables_text(judgement))
     parts.append(_summary(judgement))
     return "\n".join(part for part in parts if part)
@@ -39,7 +49,7 @@ def _survivor(source: Source, verdict: Verdict, judgement: MachineJudgement) -> 
     head = f"{mutant.shown}:{mutant.line}  {mutant.name or 'module'}  survived  {mutant.operator}  {mutant.id}"
     diff = "\n".join(f"  {line}" for line in difference(source, mutant).split("\n"))
     told = "".join(f"  {one_line(line)}\n" for line in why_it_survived(mutant, judgement))
-    return f"{one_line(head)}\n{diff}\n{told}"
+    return f"{one_line(head)}\n{diff}\n{told}{doubt_text(verdict)}"
 
 
 def why_it_survived(mutant: Mutant, judgement: MachineJudgement) -> list[str]:
@@ -186,13 +196,13 @@ def kills_nothing(table: KillTable) -> list[tuple[str, list[str]]]:
 
 
 def _summary(judgement: MachineJudgement) -> str:
-    counts = Counter(verdict.word for verdict in judgement.verdicts)
     kinds = judgement.table.kinds
     by = ", ".join(f"{kind} {kinds[kind]}" for kind in ("assertion", "exception") if kinds.get(kind))
-    words = [f"{word} {counts[word]}{f' ({by})' if word == 'killed' and by else ''}" for word in WORDS if counts[word]]
-    why = Counter(finding.why_it_survived for finding in judgement.findings.values())
+    dead = {each.mutant.id for each in judgement.verdicts if each.word == "dead"}
+    why = Counter(finding.why_it_survived for finding in judgement.findings.values() if finding.id not in dead)
+    more = {"killed": f" ({by})"} if by else {}
     lines = machine_lines(judgement)
-    lines.append(f"{counted(len(judgement.verdicts), 'mutant')}  {'  '.join(words)}  {judgement.seconds:.1f} s")
+    lines += words_text(judgement.verdicts, judgement.seconds, judgement.left_out, more).splitlines()
     survived = [f"{name} {why[name]}" for name in ("state differs", "nothing differs", "never reached") if why[name]]
     if survived:
         lines.append(f"undetected: {', '.join(survived)}")
@@ -217,6 +227,7 @@ def machine_mutation_json(sources: Sequence[Source], judgement: MachineJudgement
     return {
         "schema": "ordeal-machine-mutation-1",
         "score": score_json(Score.of(judgement.verdicts)),
+        "left_out": dict(judgement.left_out),
         "seconds": round(judgement.seconds, 3),
         "judging_seconds": round(judgement.judging_seconds, 3),
         "judging_cpu_seconds": round(judgement.cpu_seconds, 3),

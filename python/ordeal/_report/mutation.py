@@ -6,7 +6,7 @@ import ast
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ordeal._engine.formatting import counted, one_line, safe_lines
@@ -43,7 +43,12 @@ def survivor_text(source: Source, verdict: Verdict) -> str:
     mutant = verdict.mutant
     head = f"{mutant.shown}:{mutant.line}  {mutant.name or 'module'}  survived  {mutant.operator}  {mutant.id}"
     diff = "\n".join(f"  {line}" for line in difference(source, mutant).split("\n"))
-    return f"{one_line(head)}\n{diff}\n  {_passed(verdict)}\n"
+    return f"{one_line(head)}\n{diff}\n  {_passed(verdict)}\n{doubt_text(verdict)}"
+
+
+def doubt_text(verdict: Verdict) -> str:
+    """Return why perhaps nothing needs what a mutant changes, as a line; nothing where there is no doubt."""
+    return one_line(f"  DEAD?  {verdict.doubt}") + "\n" if verdict.doubt else ""
 
 
 def _passed(verdict: Verdict) -> str:
@@ -65,15 +70,35 @@ def mutation_text(sources: Sequence[Source], judgement: Judgement) -> str:
     parts = [survivor_text(by_name[each.mutant.shown], each) for each in weakest_first(judgement.verdicts)]
     parts += _uncovered(judgement.verdicts)
     parts += _functions(sources, judgement.verdicts)
-    counts = Counter(verdict.word for verdict in judgement.verdicts)
-    words = "  ".join(f"{word} {counts[word]}" for word in WORDS if counts[word])
-    parts.append(f"{counted(len(judgement.verdicts), 'mutant')}  {words}  {judgement.seconds:.1f} s\n")
+    parts += dead_lines(judgement.verdicts)
+    parts.append(words_text(judgement.verdicts, judgement.seconds, judgement.left_out))
     if judgement.flaky:
         names = ", ".join(judgement.flaky)
         parts.append(f"left out, as they do not pass each time without a mutant: {one_line(names)}\n")
     score = Score.of(judgement.verdicts)
     parts.append((assertion_text(score) if score.asserted < score.detected else "") + score_text(score))
     return "\n".join(parts[:-1]) + parts[-1] if len(parts) > 1 else parts[0]
+
+
+def words_text(
+    verdicts: Sequence[Verdict], seconds: float, left_out: Mapping[str, int], words: Mapping[str, str] | None = None
+) -> str:
+    """Return how many mutants there are of each word, with more to say of some words, and how many are not judged."""
+    counts, more = Counter(verdict.word for verdict in verdicts), words or {}
+    told = "  ".join(f"{word} {counts[word]}{more.get(word, '')}" for word in WORDS if counts[word])
+    text = f"{counted(len(verdicts), 'mutant')}  {told}  {seconds:.1f} s\n"
+    doubts = sum(bool(each.doubt) for each in verdicts)
+    if doubts:
+        text += f"of what nothing noticed, {doubts} might be dead code: DEAD? says why\n"
+    others = "  ".join(f"{kind} {number}" for kind, number in left_out.items() if number)
+    return text + (f"not judged: {others}\n" if others else "")
+
+
+def dead_lines(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return what cannot matter, with its proof."""
+    found = [each for each in verdicts if each.word == "dead"]
+    lines = [f"DEAD  {each.mutant.shown}:{each.mutant.line}  {each.mutant.id}  {each.note}" for each in found]
+    return ["\n".join(map(one_line, lines)) + "\n"] if lines else []
 
 
 def score_text(score: Score) -> str:
@@ -115,14 +140,14 @@ def _returned(verdict: Verdict) -> str:
 
 
 def _uncovered(verdicts: Sequence[Verdict]) -> list[str]:
-    found: dict[tuple[str, str], list[Mutant]] = {}
+    found: dict[tuple[str, str], list[Verdict]] = {}
     for verdict in verdicts:
         if verdict.word == "uncovered":
-            found.setdefault((verdict.mutant.shown, verdict.mutant.name), []).append(verdict.mutant)
-    lines = [
-        f"UNCOVERED  {shown}:{mutants[0].line}  {name}  no test runs this ({counted(len(mutants), 'mutant')})"
-        for (shown, name), mutants in found.items()
-    ]
+            found.setdefault((verdict.mutant.shown, verdict.mutant.name), []).append(verdict)
+    lines = []
+    for (shown, name), each in found.items():
+        head = f"UNCOVERED  {shown}:{each[0].mutant.line}  {name}  no test runs this ({counted(len(each), 'mutant')})"
+        lines.append(f"{head}; DEAD? {each[0].doubt}" if each[0].doubt else head)
     return ["\n".join(one_line(line) for line in lines) + "\n"] if lines else []
 
 
@@ -132,6 +157,7 @@ def mutation_json(sources: Sequence[Source], judgement: Judgement) -> dict[str, 
     return {
         "schema": "ordeal-mutation-1",
         "score": score_json(Score.of(judgement.verdicts)),
+        "left_out": dict(judgement.left_out),
         "tests": judgement.tests,
         "flaky": judgement.flaky,
         "functions": [
@@ -173,6 +199,7 @@ def mutant_json(source: Source, verdict: Verdict) -> dict[str, Any]:
         "killer": verdict.killer,
         "asserted": verdict.asserted,
         "note": verdict.note,
+        "doubt": verdict.doubt,
         "diff": difference(source, mutant) if verdict.word == "survived" else None,
     }
 

@@ -40,8 +40,8 @@ def mutation_junit(sources: Sequence[Source], judgement: Judgement) -> str:
             if mutant.shown == shown:
                 name = one_line(f"{mutant.id} {mutant.line} {mutant.name or 'module'} {mutant.operator}")
                 case = junit.TestCase(name, classname=shown, time=0)
-                if verdict.word == "not run":
-                    case.result = [junit.Skipped(one_line(verdict.note) or "not run")]
+                if verdict.word in ("dead", "not run"):
+                    case.result = [junit.Skipped(one_line(verdict.note) or verdict.word)]
                 elif verdict.word not in DETECTED:
                     failure = junit.Failure(_told(verdict), verdict.word)
                     failure.text = contained(difference(source, mutant))
@@ -167,7 +167,10 @@ def mutation_page(
         style=style,
         version=version(),
         verdict=score_text(score).strip(),
-        figures=[(word, counts[word]) for word in WORDS if counts[word]],
+        figures=[
+            *((word, counts[word]) for word in WORDS if counts[word]),
+            *((kind, number) for kind, number in judgement.left_out.items() if number),
+        ],
         files=[_file(source, judgement, machines) for source in sources],
         machines=machine_tables(machines, by_tests or {}) if machines is not None else None,
     )
@@ -189,6 +192,7 @@ def _file(source: Source, judgement: Judgement, machines: MachineJudgement | Non
                 "line": each.mutant.line,
                 "name": one_line(each.mutant.name or "module"),
                 "told": [_told(each)] if each.route != "machine" else [],
+                "doubt": f"DEAD? {each.doubt}" if each.doubt else "",
                 "why": why_it_survived(each.mutant, machines) if machines is not None else [],
                 "diff": difference(source, each.mutant).split("\n"),
             }

@@ -17,6 +17,7 @@ _STATUS = {
     "crash": "RuntimeError",
     "survived": "Survived",
     "uncovered": "NoCoverage",
+    "dead": "Ignored",
     "not run": "Ignored",
 }
 

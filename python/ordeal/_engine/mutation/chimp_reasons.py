@@ -2,44 +2,22 @@
 
 from __future__ import annotations
 
-import ast
-import dis
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import CodeType
 from typing import Literal
 
 from ordeal._engine.formatting import counted
 from ordeal._engine.mutation.chimp_by_pytest import begins_with_ours
+from ordeal._engine.mutation.dead import statement_of, stored_only, unreferenced, words_in
 from ordeal._engine.mutation.interpreters import sitecustomize
 from ordeal._engine.mutation.interpreters.observations import SEPARATOR
-from ordeal._engine.mutation.mutants import Mutant, compiled_unit
+from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.swap import codes_in
 
 #: So often a node must have run before it is asked whether it does anything at all.
 RUNS_MIN = 20
-_TEXTS = {
-    ".py",
-    ".pyi",
-    ".toml",
-    ".cfg",
-    ".ini",
-    ".txt",
-    ".html",
-    ".jinja",
-    ".j2",
-    ".yml",
-    ".yaml",
-    ".json",
-    ".rst",
-    ".md",
-}
-_TEXT_BYTES_MAX = 1 << 20
 _DIFFERENCE_CHARS, _BEFORE_CHARS = 90, 20
-_SPIES = {"locals", "vars", "eval", "exec"}
 
 Said = tuple[Literal["DEAD", "DEAD?", "UNCOVERED"], str]
 #: Runs the tests that are about a mutant, or all, with it or on the original, and with more variables around them.
@@ -60,20 +38,16 @@ class Reasons:
     ) -> None:
         self._paths, self._place, self._run = paths, place, run
         self._originals: dict[tuple[str, tuple[int, int], tuple[int, int]], _Seen | None] = {}
-        self._texts = [
-            path.read_text("utf-8", "replace")
-            for path in texts
-            if path.suffix in _TEXTS and path.is_file() and path.stat().st_size < _TEXT_BYTES_MAX
-        ]
+        self._words = words_in(texts)
         self._lines = self._run_lines([paths[source.shown] for source in sources])
 
     def of(self, source: Source, mutant: Mutant) -> Said:
         """Return the word for a broken node that no test noticed, and why."""
-        statement = _statement_of(source, mutant)
-        name = _unreferenced(source, statement, self._texts)
+        statement = statement_of(source, mutant)
+        name = unreferenced(source, statement, self._words)
         if name:
             return "DEAD?", f"nothing else names `{name}`"
-        if stored := _stored_only(source, mutant, statement):
+        if stored := stored_only(source, mutant, statement):
             return stored
         path, (first, last) = str(self._paths[source.shown].resolve()), mutant.lines
         if self._lines and not any((path, line) in self._lines for line in range(first, last + 1)):
@@ -161,77 +135,3 @@ def _shortest(was: str, now: str) -> str:
 def _cut(text: str, since: int) -> str:
     shown = text[since : since + _DIFFERENCE_CHARS]
     return f"{'...' if since else ''}{shown}{'...' if since + len(shown) < len(text) else ''}"
-
-
-# What the text of the program says
-
-
-def _statement_of(source: Source, mutant: Mutant) -> ast.stmt | None:
-    """Return the innermost statement that holds the broken node."""
-    found: ast.stmt | None = None
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.stmt):
-            start, end = source.span(node)
-            if start <= mutant.start and mutant.end <= end:
-                found = node
-    return found
-
-
-def _unreferenced(source: Source, statement: ast.stmt | None, texts: Sequence[str]) -> str:
-    """Return what a definition or an import names, or the function that holds the node, if nothing else names it."""
-    if statement is None:
-        return ""
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        names = [(each.asname or each.name).partition(".")[0] for each in statement.names]
-        # What a package imports, it may hand on.
-        where = list(texts) if source.path.name == "__init__.py" else [source.text.decode("utf-8", "replace")]
-        own = source.part(source.span(statement))
-        return names[0] if len(names) == 1 and names[0] != "*" and _only_in(names[0], own, where) else ""
-    for node in (statement, *source.ancestors(statement)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.decorator_list:
-            special = node.name.startswith("__") and node.name.endswith("__")
-            if not special and _only_in(node.name, source.part(source.span(node)), texts):
-                return node.name
-    return ""
-
-
-def _only_in(name: str, own: str, texts: Sequence[str]) -> bool:
-    word = re.compile(rf"\b{re.escape(name)}\b")
-    return sum(len(word.findall(text)) for text in texts) <= len(word.findall(own))
-
-
-def _stored_only(source: Source, mutant: Mutant, statement: ast.stmt | None) -> Said | None:
-    """Return that a local is stored and never read: a proof where its value does nothing else."""
-    if not isinstance(statement, ast.Assign | ast.AnnAssign) or mutant.function is None or statement.value is None:
-        return None
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    if len(targets) != 1 or not isinstance(targets[0], ast.Name):
-        return None
-    name = targets[0].id
-    for code in codes_in(compiled_unit(source, source.text, mutant.function)):
-        if _stores(code, name, statement.lineno):
-            if _SPIES & set(code.co_names) or _reads(code, name):
-                return None
-            if isinstance(statement.value, ast.Constant):
-                return "DEAD", f"`{name}` is stored and never read"
-            return "DEAD?", f"`{name}` is stored and never read"
-    return None
-
-
-def _stores(code: CodeType, name: str, line: int) -> bool:
-    return name in code.co_varnames and any(
-        each.opname.startswith("STORE_FAST") and each.positions is not None and each.positions.lineno == line
-        for each in dis.get_instructions(code)
-    )
-
-
-def _reads(code: CodeType, name: str) -> bool:
-    """Return whether code reads a local, or deletes it; one that is in a cell is no plain local."""
-    for each in dis.get_instructions(code):
-        names = each.argval if isinstance(each.argval, tuple) else (each.argval,)
-        # Of the instruction that does two things, the first is the store.
-        if each.opname == "STORE_FAST_LOAD_FAST":
-            names = names[1:]
-        if ("LOAD_FAST" in each.opname or each.opname == "DELETE_FAST") and name in names:
-            return True
-    return False

@@ -58,7 +58,24 @@ def mutants_of(source: Source, operators: Sequence[str]) -> list[Mutant]:
 
     A mutant that compiles to the code of the original can be noticed by nothing: it is none.
     """
-    return list(_distinct(source, _all(source, operators)))
+    return made_of(source, operators).mutants
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The mutants of a file, and those that are none: what compiles to the original, and to an earlier mutant."""
+
+    mutants: list[Mutant]
+    equivalent: list[Mutant]
+    duplicate: list[Mutant]
+
+
+def made_of(source: Source, operators: Sequence[str]) -> Made:
+    """Return the mutants that these operators make, and what they make beside them that is none."""
+    made = Made([], [], [])
+    for mutant, kind in _sorted_out(source, _all(source, operators)):
+        getattr(made, kind).append(mutant)
+    return made
 
 
 def _all(source: Source, operators: Sequence[str]) -> Iterable[Mutant]:
@@ -141,8 +158,8 @@ def _assigned(node: ast.Assign | ast.AnnAssign) -> set[str]:
     return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
-def _distinct(source: Source, mutants: Iterable[Mutant]) -> Iterator[Mutant]:
-    """Yield those that compile, to code that neither the original has nor an earlier mutant of the place."""
+def _sorted_out(source: Source, mutants: Iterable[Mutant]) -> Iterator[tuple[Mutant, str]]:
+    """Yield those that compile, with whether the original has their code, or an earlier mutant of the place."""
     original = cache(lambda function: shape(compiled_unit(source, source.text, function)))
     earlier: dict[tuple[int, int], set[tuple[object, ...]]] = {}
     for mutant in mutants:
@@ -151,9 +168,13 @@ def _distinct(source: Source, mutants: Iterable[Mutant]) -> Iterator[Mutant]:
         except (SyntaxError, ValueError):
             continue
         known = earlier.setdefault(mutant.lines, set())
-        if mutant.operator == CHIMP or (found != original(mutant.function) and found not in known):
+        if mutant.operator != CHIMP and found == original(mutant.function):
+            yield mutant, "equivalent"
+        elif mutant.operator != CHIMP and found in known:
+            yield mutant, "duplicate"
+        else:
             known.add(found)
-            yield mutant
+            yield mutant, "mutants"
 
 
 def equals_original(source: Source, mutant: Mutant) -> bool:

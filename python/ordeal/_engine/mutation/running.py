@@ -40,6 +40,8 @@ class Judgement:
         flaky: tests that did not pass twice, and saved failures that still fail; they judge nothing.
         seconds: how long all took, and ``cpu_seconds`` of all processes.
         baseline_seconds: the part of both before the first mutant.
+        left_out: how many more there are of each kind that is not judged: ``equivalent`` ones compile to the code of
+            the original, ``duplicate`` ones to that of another mutant, and ``accepted`` ones have a reason.
     """
 
     verdicts: list[Verdict] = field(default_factory=list)
@@ -53,6 +55,7 @@ class Judgement:
     baseline_cpu_seconds: float = 0.0
     was_interrupted: bool = False
     is_over_budget: bool = False
+    left_out: dict[str, int] = field(default_factory=dict)
 
 
 def judge_with_pytest(

@@ -39,6 +39,7 @@ class _Kept(msgspec.Struct):
     nearest: str = ""
     covering: tuple[int, ...] = ()
     asserted: bool = False
+    doubt: str = ""
 
 
 class Saved(msgspec.Struct):
@@ -49,6 +50,7 @@ class Saved(msgspec.Struct):
     names: list[str]
     flaky: list[str]
     kept: list[_Kept]
+    left_out: dict[str, int] = {}
 
     def verdicts(self) -> list[Verdict]:
         """Return what became of the mutants."""
@@ -58,6 +60,10 @@ class Saved(msgspec.Struct):
         covering = tuple(self.names[each] for each in kept.covering if 0 <= each < len(self.names))
         fields = {each.name: getattr(kept, each.name) for each in dataclasses.fields(Verdict)}
         return Verdict(**{**fields, "covering": covering})
+
+    def judgement(self) -> Judgement:
+        """Return the whole judgement."""
+        return Judgement(self.verdicts(), self.tests, self.names, self.flaky, left_out=self.left_out)
 
     def one(self, start: str) -> Verdict:
         """Return the verdict on the mutant whose id begins so.
@@ -79,11 +85,11 @@ def save(folder: Path, key: str, judgement: Judgement) -> None:
         _Kept(
             *(each.mutant, each.word, each.killer, each.tests, each.route, each.note, each.nearest),
             tuple(numbers[name] for name in each.covering if name in numbers),
-            each.asserted,
+            *(each.asserted, each.doubt),
         )
         for each in judgement.verdicts
     ]
-    saved = Saved(key, judgement.tests, judgement.names, judgement.flaky, kept)
+    saved = Saved(key, judgement.tests, judgement.names, judgement.flaky, kept, judgement.left_out)
     with suppress(OSError):
         path = folder / _FILE
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,7 +129,7 @@ def still_true(saved: Saved | None, key: str, mutants: Sequence[Mutant]) -> Judg
         return None
     if any(map(_may_differ, saved.kept)) or [each.mutant for each in saved.kept] != list(mutants):
         return None
-    return Judgement(saved.verdicts(), saved.tests, saved.names, saved.flaky)
+    return saved.judgement()
 
 
 def _may_differ(kept: _Kept) -> bool:

@@ -9,9 +9,11 @@ from typing import Literal
 
 from ordeal._engine.mutation.mutants import Mutant
 
-Word = Literal["killed", "timeout", "memory", "crash", "survived", "uncovered", "not run"]
+Word = Literal["killed", "timeout", "memory", "crash", "survived", "uncovered", "dead", "not run"]
 DETECTED: tuple[Word, ...] = ("killed", "timeout", "memory", "crash")
-WORDS: tuple[Word, ...] = (*DETECTED, "survived", "uncovered", "not run")
+WORDS: tuple[Word, ...] = (*DETECTED, "survived", "uncovered", "dead", "not run")
+#: The note of a survivor that machines saw do something else.
+STATE_DIFFERS = "state differs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,8 @@ class Verdict:
     """What became of one mutant: the word, the test that noticed it, how many ran, and what else there is to say.
 
     Of a survivor ``nearest`` is the test that is most about it; ``covering`` are all tests that run it. ``asserted``
-    tells a mutant that an assertion noticed from one that only made the program end in another error.
+    tells a mutant that an assertion noticed from one that only made the program end in another error. ``doubt`` is why
+    perhaps nothing needs what a mutant changes that nothing noticed.
     """
 
     mutant: Mutant
@@ -31,6 +34,7 @@ class Verdict:
     nearest: str = ""
     covering: tuple[str, ...] = ()
     asserted: bool = False
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from ordeal._engine.formatting import one_line
 from ordeal._engine.mutation.accepted import accept
 from ordeal._engine.mutation.machines import kept_judgement
 from ordeal._engine.mutation.mutants import CHIMP, Mutant
-from ordeal._engine.mutation.running import Judgement
 from ordeal._engine.mutation.saved import Saved, load
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import Verdict
@@ -101,7 +100,7 @@ def _accept(saved: Saved, word: str, given: Mapping[str, Any]) -> int:
 def _report(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
     if word not in FORMATS:
         raise ConfigError(f"`{word}` is no format", hint=f"there are {', '.join(FORMATS)}")
-    judgement = Judgement(saved.verdicts(), saved.tests, saved.names, saved.flaky)
+    judgement = saved.judgement()
     shown = dict.fromkeys(each.mutant.shown for each in judgement.verdicts)
     by_name = {verdict.mutant.shown: _source_of(verdict.mutant) for verdict in judgement.verdicts}
     name, make = FORMATS[word]

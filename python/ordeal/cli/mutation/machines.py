@@ -11,6 +11,7 @@ from typing import Any
 
 from ordeal._engine.formatting import one_line
 from ordeal._engine.mutation import saved
+from ordeal._engine.mutation.dead import told
 from ordeal._engine.mutation.machines import kept_judgement
 from ordeal._engine.mutation.machines.beside_tests import together
 from ordeal._engine.mutation.machines.running import MachineJudgement, MachineOptions, judge_with_machines
@@ -34,15 +35,17 @@ def by_machines(
     sources: Sequence[Source],
     mutants: Sequence[Mutant],
     workers: int,
+    left_out: dict[str, int],
 ) -> Judgement:
     """Judge mutants by machines, print the report, and keep what they said. Return the verdicts."""
     found = _judged(given, sources, mutants, workers)
+    found.verdicts, found.left_out = told(sources, found.verdicts, Path.cwd()), left_out
     if given["json"]:
         terminal.write(json.dumps(machine_mutation_json(sources, found), indent=2) + "\n")
     else:
         terminal.write(machine_mutation_text(sources, found))
         _say_what_next(given, found.verdicts)
-    judgement = Judgement(found.verdicts, was_interrupted=found.was_interrupted)
+    judgement = Judgement(found.verdicts, was_interrupted=found.was_interrupted, left_out=left_out)
     saved.save(Path.cwd(), "", judgement)
     kept_judgement.keep(Path.cwd(), found, {})
     return judgement
@@ -56,14 +59,16 @@ def by_both(
 ) -> Judgement:
     """Judge by machines what tests have judged, print one report, and keep it. Return the verdicts of both."""
     found = _judged(given, sources, [each.mutant for each in tests.verdicts], workers)
-    verdicts = together(tests.verdicts, found.verdicts)
+    verdicts = told(sources, together(tests.verdicts, found.verdicts), Path.cwd())
     if given["json"]:
         terminal.write(json.dumps(both_json(sources, verdicts, tests, found), indent=2) + "\n")
     else:
         terminal.write(both_text(sources, verdicts, tests, found))
         _say_what_next(given, verdicts)
     interrupted = tests.was_interrupted or found.was_interrupted
-    judgement = Judgement(verdicts, tests.tests, tests.names, tests.flaky, was_interrupted=interrupted)
+    judgement = Judgement(
+        *(verdicts, tests.tests, tests.names, tests.flaky), was_interrupted=interrupted, left_out=tests.left_out
+    )
     saved.save(Path.cwd(), "", judgement)
     kept_judgement.keep(Path.cwd(), found, {each.mutant.id: each.word for each in tests.verdicts})
     return judgement

@@ -16,8 +16,9 @@ from typing import Any
 from ordeal._engine.formatting import counted, one_line
 from ordeal._engine.mutation import saved
 from ordeal._engine.mutation.accepted import accepted
+from ordeal._engine.mutation.dead import told
 from ordeal._engine.mutation.machines import kept_judgement
-from ordeal._engine.mutation.mutants import CHIMP, Mutant, mutants_of
+from ordeal._engine.mutation.mutants import CHIMP, Mutant, made_of
 from ordeal._engine.mutation.operators import OPERATORS, PRESETS
 from ordeal._engine.mutation.running import Judgement, NoVerdictError, judge_with_pytest
 from ordeal._engine.mutation.source import Source
@@ -45,8 +46,8 @@ def run(given: Mapping[str, Any]) -> int:
     folder = Path.cwd()
     sources = sources_of(given["paths"])
     operators = operators_of(given)
-    mutants = [mutant for source in sources for mutant in mutants_of(source, operators)]
-    mutants = _chosen(mutants, sources, given, folder)
+    made = [made_of(source, operators) for source in sources]
+    mutants = _chosen([mutant for each in made for mutant in each.mutants], sources, given, folder)
     if not mutants:
         if given["since"] or given["diff"]:
             terminal.say("no mutants in the lines that changed")
@@ -63,13 +64,18 @@ def run(given: Mapping[str, Any]) -> int:
             terminal.write(one_line(f"{each.id}  {each.shown}:{each.line}  {each.name or 'module'}  {each.operator}"))
             terminal.write("\n")
         return 0
+    left_out = {
+        "equivalent": sum(len(each.equivalent) for each in made),
+        "duplicate": sum(len(each.duplicate) for each in made),
+        "accepted": len(accepted_here),
+    }
     workers = given["workers"] or os.cpu_count() or 1
     terminal.say(f"{counted(len(mutants), 'mutant')} of {_named(given)}, {counted(workers, 'worker')}")
     if given["with"] == "machines":
-        return _exit_code(by_machines(given, sources, mutants, workers), given)
+        return _exit_code(by_machines(given, sources, mutants, workers, left_out), given)
     if given["with"] == "both":
         machine_options(given, workers)  # what is wrong with them is said before the tests have run
-    judgement = _by_tests(given, sources, mutants, workers)
+    judgement = _by_tests(given, sources, mutants, workers, left_out)
     if given["with"] == "both" and not judgement.was_interrupted:
         return _exit_code(by_both(given, sources, judgement, workers), given)
     _write(given, sources, judgement)
@@ -81,6 +87,7 @@ def _by_tests(
     sources: Sequence[Source],
     mutants: Sequence[Mutant],
     workers: int,
+    left_out: dict[str, int],
 ) -> Judgement:
     """Judge mutants by the tests of pytest, or say again what they said when all was as it is now."""
     folder = Path.cwd()
@@ -89,6 +96,7 @@ def _by_tests(
     known = None if given["no_cache"] else saved.still_true(saved.load(folder), key, mutants)
     if known is not None:
         terminal.say("nothing has changed since the last run, whose verdicts stand; --no-cache judges again")
+        known.left_out = left_out
         return known
     keeper, progress = saved.Keeper(folder), MutationProgress(len(mutants))
 
@@ -108,6 +116,7 @@ def _by_tests(
             memory=given["memory"],
             progress=take,
         )
+    judgement.verdicts, judgement.left_out = told(sources, judgement.verdicts, folder), left_out
     # What was not judged for want of time may be judged the next time.
     saved.save(folder, "" if judgement.is_over_budget else key, judgement)
     kept_judgement.forget(folder)

@@ -9,7 +9,15 @@ from types import CodeType
 
 import pytest
 
-from ordeal._engine.mutation.mutants import CHIMP, Mutant, compiled_unit, equals_original, mutants_of, same_code
+from ordeal._engine.mutation.mutants import (
+    CHIMP,
+    Mutant,
+    compiled_unit,
+    equals_original,
+    made_of,
+    mutants_of,
+    same_code,
+)
 from ordeal._engine.mutation.operators import OPERATORS
 from ordeal._engine.mutation.source import Source
 from ordeal.errors import ConfigError
@@ -122,3 +130,13 @@ def test_a_file_that_is_not_python_is_refused_with_its_line(tmp_path: Path) -> N
     (tmp_path / "a.py").write_text("x = 1\ndef (\n")
     with pytest.raises(ConfigError, match=r"a\.py:2 cannot be read"):
         Source.of(tmp_path / "a.py", "a.py")
+
+
+def test_what_is_none_is_counted() -> None:
+    source = Source(
+        Path("a.py"), "a.py", b"def f(a):\n    if not a:\n        while 1:\n            a.sort()\n    return a\n"
+    )
+    made = made_of(source, ["negate", "remove_not", "delete_statement", "boundary"])
+    assert [(each.line, each.replacement) for each in made.equivalent] == [(3, "2")]
+    assert (2, "remove_not") in [(each.line, each.operator) for each in made.duplicate]
+    assert next((each.line, each.operator) for each in made.mutants) == (2, "negate")

@@ -53,11 +53,19 @@ PROGRAM = """
 
     def forked(a):
         return a + 8
+
+    def filled():
+        if not TABLE.get("kettle"):
+            TABLE["kettle"] = 3 + 6
+        return TABLE
+
+    def made():
+        return 3 + 5
 """
 TESTS = """
     import multiprocessing, subprocess, sys
     import pytest
-    from shop import LIMIT, TABLE, cached, eats, forked, loop, maker, unnoticed
+    from shop import LIMIT, TABLE, cached, eats, filled, forked, loop, made, maker, unnoticed
     from shop import maker as other
 
     def test_limit(): assert LIMIT == 7
@@ -76,6 +84,13 @@ TESTS = """
         subprocess.run([sys.executable, "-c", "import shop; assert shop.elsewhere(1) == 8"], check=True)
     def test_forked():
         with multiprocessing.get_context("fork").Pool(1) as pool: assert pool.apply(forked, [1]) == 9
+    def test_fills(): filled()
+    def test_uses_what_another_filled(): assert filled()["kettle"] == 9
+
+    @pytest.fixture(scope="module")
+    def number(): return made()
+    def test_makes(number): assert number
+    def test_uses_what_another_made(number): assert number == 8
 """
 
 
@@ -103,8 +118,10 @@ def test_each_kind_of_function_has_its_true_verdict(tmp_path: Path) -> None:
         "eats arithmetic": ("killed", "swap"),
         "elsewhere arithmetic": ("killed", "swap"),
         "forked arithmetic": ("killed", "swap"),
+        "filled arithmetic": ("killed", "swap"),
+        "made arithmetic": ("killed", "swap"),
     }
-    assert judgement.tests == 10
+    assert judgement.tests == 14
     assert judgement.flaky == []
     assert sorted(each.name for each in tmp_path.iterdir()) == ["shop.py", "test_shop.py"]
 

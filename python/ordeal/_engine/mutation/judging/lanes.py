@@ -120,16 +120,15 @@ class Lanes:
         return tag.lane.killers.get((trial.mutant.shown, trial.mutant.function)) if tag.lane else trial.numbers[0]
 
     def _survived(self, mutant: Mutant, trial: Trial) -> None:
+        covering = self._suite.covering(mutant)
         if self._suite.runs_at_import(mutant):
             self.at_import.append(mutant)
+        elif len(trial.numbers) == len(covering) and self._suite.runs_for_others(mutant):
+            # Other tests may use what it has left, and notice it.
+            self._waiting.appendleft(self._job(_Tag(None, [self._suite.trial_by_all(mutant)])))
         else:
-            self._verdict(
-                mutant,
-                *("survived",),
-                tests=len(trial.numbers),
-                nearest=self._suite.nearest(trial.numbers),
-                covering=sorted(trial.numbers),
-            )
+            nearest = self._suite.nearest(covering)
+            self._verdict(mutant, "survived", tests=len(covering), nearest=nearest, covering=covering)
 
     def _failed(self, tag: _Tag, trial: Trial, said: dict[str, Any]) -> None:
         mutant, killer = trial.mutant, said["failed"]
@@ -146,7 +145,7 @@ class Lanes:
             self._suite.confirm(killer)
         word = "memory" if said["kind"] == "MemoryError" else "killed"
         names, count = self._suite.names, said.get("ran", len(ran))
-        more = {"covering": sorted(trial.numbers), "asserted": said["kind"] == ASSERTED}
+        more = {"covering": self._suite.covering(mutant), "asserted": said["kind"] == ASSERTED}
         self._verdict(mutant, word, killer=names[killer], tests=count, **more)
 
     def _take_end(self, tag: _Tag, trial: Trial, ended: Ended) -> None:

@@ -56,6 +56,7 @@ class Suite:
         self._trusted: set[tuple[int, bool]] = set()
         self._confirmed: set[int] = set()
         self._code_lines: dict[Place, set[int]] = {}
+        self._run_once: Lines | None = None
 
     # The baseline
 
@@ -209,6 +210,29 @@ class Suite:
             found.update(self._tests_by_line.get((path, line), ()))
         return sorted(found & self._passing)
 
+    def runs_for_others(self, mutant: Mutant) -> bool:
+        """Return whether the tests that run a mutant are not all that it matters to.
+
+        What a cache holds, or a fixture of a module has made, comes of lines that run in the first test alone. In the
+        reverse order they run in another one, and that is what tells them.
+        """
+        if self._run_once is None:
+            self._run_once = self._lines_run_once()
+        path = self._paths[mutant.shown]
+        return any((path, line) in self._run_once for line in self._own_lines(mutant))
+
+    def _lines_run_once(self) -> Lines:
+        numbers = sorted(self._passing, reverse=True)
+        found: dict[tuple[str, int], set[int]] = {}
+        job = Job(lambda tell: self._run_covered(numbers, tell), 0, _BASELINE_SECONDS)
+        for message in next(run_jobs([job], 1)).said:
+            for place in {*map(tuple, message.get("lines", ())), *map(tuple, message.get("beside", ()))}:
+                found.setdefault(place, set()).add(message["test"])
+        lines = self._tests_by_line.keys() | found.keys()
+        return {
+            each for each in lines if self._passing & {*self._tests_by_line.get(each, ())} != found.get(each, set())
+        }
+
     def runs_at_import(self, mutant: Mutant) -> bool:
         """Return whether a mutant runs before any test does."""
         path = self._paths[mutant.shown]
@@ -225,6 +249,12 @@ class Suite:
         numbers = killer_first(killer, self.covering(mutant))
         served = self._place / f"mutant-{mutant.id}" if self._beside.intersection(numbers) else None
         return Trial(mutant, numbers, self._limits(numbers, factor)[0], served, plainly)
+
+    def trial_by_all(self, mutant: Mutant) -> Trial:
+        """Return what judges a mutant as plain pytest would: all tests, in their order."""
+        numbers = sorted(self._passing)
+        served = self._place / f"mutant-{mutant.id}" if self._beside else None
+        return Trial(mutant, numbers, self._limits(numbers)[0], served, plainly=False)
 
     def _turns_of(self, number: int) -> int:
         return self._turns.get(number, 0)

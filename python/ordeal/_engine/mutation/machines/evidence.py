@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from ordeal._engine.mutation.verdicts import Word
+from ordeal._engine.mutation.verdicts import STATE_DIFFERS, Word
 
 #: An index or a key within the path of a part of the state.
 _KEY = re.compile(r"\[(?:'[^']*'|\"[^\"]*\"|[^\]]*)\]")
@@ -79,7 +79,7 @@ class Finding(msgspec.Struct, frozen=True):
             return "never reached"
         if self.word != "survived":
             return ""
-        return "nothing differs" if self.difference is None else "state differs"
+        return "nothing differs" if self.difference is None else STATE_DIFFERS
 
 
 class Machine(msgspec.Struct, frozen=True):

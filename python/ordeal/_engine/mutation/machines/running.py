@@ -59,6 +59,7 @@ class MachineJudgement:
     judging_seconds: float = 0.0
     cpu_seconds: float = 0.0
     was_interrupted: bool = False
+    left_out: dict[str, int] = field(default_factory=dict)
 
     @property
     def table(self) -> KillTable:
