@@ -338,7 +338,7 @@ def init(**given: Any) -> int:
     type=click.FloatRange(min=0),
     default=20.0,
     show_default=True,
-    help="With kill: how long to search",
+    help="With kill: how long to search, in all",
 )
 @click.option(
     "-o", "--output", metavar="FILE", type=click.Path(), help="With kill: where the test goes [default: stdout]"
@@ -357,8 +357,8 @@ def mutate(**given: Any) -> int:
     Of the last run, kept in .ordeal/mutate, `ordeal mutate show ID` prints a mutant, `apply ID` writes it into the
     program, `accept ID` notes that no test needs to notice it, `rerun` judges again what nothing noticed, and `report
     FORMAT` writes a report: html, junit, sarif, github, badge or json. `kill ID` searches a run in which a machine of
-    ordeal.toml notices a survivor, and writes it as a test. `doctor [PATH]...` runs the tests without a mutant, and
-    says what they are good for.
+    ordeal.toml notices a survivor, and writes it as a test; `kill` does so for all survivors. `doctor [PATH]...` runs
+    the tests without a mutant, and says what they are good for.
     """
     return _run("mutation.kill" if given["paths"][:1] == ("kill",) else "mutation.mutate", given)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis.stateful import RuleBasedStateMachine
@@ -28,6 +29,18 @@ def sketch(reader: StateReader, machine: RuleBasedStateMachine) -> int:
     """Return a number that is equal for equal states, in every process."""
     walk = _Sketch()
     bounded_call(lambda: reader.walk(walk, machine), lambda _: walk.stop())
+    return _number(walk.parts)
+
+
+def sketch_of(values: Sequence[Any]) -> int:
+    """Return a number that is equal for equal values, in every process."""
+    walk = _Sketch()
+
+    def visit() -> None:
+        for number, value in enumerate(values):
+            walk.visit(str(number), value, 1)
+
+    bounded_call(visit, lambda _: walk.stop())
     return _number(walk.parts)
 
 

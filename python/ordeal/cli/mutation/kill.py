@@ -1,9 +1,10 @@
-"""``ordeal mutate kill ID``: searches a run in which a machine notices a survivor, and writes it as a test."""
+"""``ordeal mutate kill``: searches runs in which machines notice survivors, and writes them as tests."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,17 @@ from typing import Any
 import msgspec
 
 from ordeal._engine.formatting import counted, one_line
-from ordeal._engine.mutation.machines.closing import Closed
+from ordeal._engine.mutation.machines.closing import Closed, one_file
 from ordeal._engine.mutation.machines.running import close_with_machines
 from ordeal._engine.mutation.mutants import CHIMP, Mutant, mutants_of
 from ordeal._engine.mutation.operators import PRESETS
+from ordeal._engine.mutation.running import by_line
+from ordeal._engine.mutation.saved import load
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.storage.trace_file import Trace
 from ordeal.cli import terminal
+from ordeal.cli.mutation import last
 from ordeal.cli.mutation.machines import GUARDS, machine_options
 from ordeal.cli.mutation.mutate import operators_of, sources_of
 from ordeal.cli.mutation.settings import with_settings
@@ -26,30 +30,60 @@ from ordeal.errors import ConfigError, OrdealError
 
 
 def run(given: Mapping[str, Any]) -> int:
-    """Close a survivor. Return the exit code: 0 when there is a test of it, 1 when there is none."""
+    """Close survivors. Return the exit code: 0 when there is a test of each, 1 when there is one without."""
     _, *words = given["paths"]
     given = with_settings(given)
-    if not words:
-        raise ConfigError("`kill` needs the id of a mutant", hint="`ordeal mutate --with machines` prints them")
     output = Path(given["output"]) if given["output"] else None
     if output is not None and output.exists():
         raise ConfigError(f"`{output}` exists", hint="name another file: tests in it are yours")
-    source, mutant = _named(words[0], sources_of(words[1:] or given["targets"]), operators_of(given))
-    options = machine_options(given, 1)
-    terminal.say(one_line(f"{mutant.id}  {mutant.shown}:{mutant.line}  {mutant.name}  {mutant.operator}"))
-    closed = close_with_machines(
-        source, mutant, options, folder=Path.cwd(), budget=given["kill_budget"], pin=given["pin"]
-    )
-    if closed.test and output is not None:
-        _save(output, closed.test)
-    guard = _guarded(closed)
-    if given["json"]:
-        terminal.write(json.dumps({"id": mutant.id, **msgspec.to_builtins(closed), "guard": guard}, indent=2) + "\n")
+    is_all = not words or (words[0] != "" and Path(words[0]).exists())
+    if not is_all:
+        source, mutant = _named(words[0], sources_of(words[1:] or given["targets"]), operators_of(given))
+        sources, mutants = [source], [mutant]
     else:
-        terminal.write("".join(f"{line}\n" for line in _lines(closed, output, pin=given["pin"])))
-        if guard:
-            terminal.write(one_line(f"kept as a judge of later mutants: {guard}") + "\n")
-    return 0 if closed.test else 1
+        sources, mutants = _survivors(words)
+    options = machine_options(given, 1)
+    found = []
+    for mutant, closed in close_with_machines(
+        sources, mutants, options, folder=Path.cwd(), budget=given["kill_budget"], pin=given["pin"]
+    ):
+        terminal.say(one_line(f"{mutant.id}  {mutant.shown}:{mutant.line}  {mutant.name}  {mutant.operator}"))
+        guard = _guarded(closed)
+        found.append((mutant, closed, guard))
+        if not given["json"]:
+            terminal.write("".join(f"{line}\n" for line in _lines(closed, output, pin=given["pin"])))
+            if guard:
+                terminal.write(one_line(f"kept as a judge of later mutants: {guard}") + "\n")
+    tests = [closed.test for _, closed, _ in found if closed.test]
+    if tests and output is not None:
+        _save(output, one_file(tests))
+        if not given["json"]:
+            terminal.write(one_line(f"written: {output}") + "\n")
+    if given["json"]:
+        told = [{"id": mutant.id, **msgspec.to_builtins(closed), "guard": guard} for mutant, closed, guard in found]
+        terminal.write(json.dumps(told if is_all else told[0], indent=2) + "\n")
+    elif len(found) > 1:
+        words = Counter(closed.how for _, closed, _ in found)
+        terminal.write(f"{counted(len(found), 'survivor')}  {'  '.join(f'{how} {words[how]}' for how in words)}\n")
+    return int(len(tests) < len(found))
+
+
+def _survivors(paths: Sequence[str]) -> tuple[list[Source], list[Mutant]]:
+    """Return what survived the last run, in the files that are named if any are; the first of each line first."""
+    saved = load(Path.cwd())
+    if saved is None:
+        raise ConfigError(
+            "there is no run whose survivors to close", hint="`ordeal mutate` judges; or name an id"
+        )
+    shown = {source.shown for source in sources_of(paths)} if paths else None
+    found = [each.mutant for each in saved.verdicts() if each.word == "survived"]
+    found = by_line([each for each in found if shown is None or each.shown in shown])
+    if not found:
+        raise ConfigError("nothing survived the last run there", hint="`ordeal mutate` judges anew")
+    return [
+        last.source_of(next(each for each in found if each.shown == name))
+        for name in dict.fromkeys(each.shown for each in found)
+    ], found
 
 
 def _guarded(closed: Closed) -> str:
@@ -84,7 +118,8 @@ def _lines(closed: Closed, output: Path | None, *, pin: bool) -> Iterator[str]:
         yield one_line(f"open{searched}: {closed.why}")
     if closed.test:
         yield f"fails on the mutant {closed.failed} of 10 times, passes on the original {closed.passed} of 10"
-        yield f"written: {output}" if output is not None else f"\n{closed.test.rstrip()}"
+        if output is None:
+            yield f"\n{closed.test.rstrip()}"
     elif not pin:
         yield "--pin writes a test of what differs today, where a state does"
 

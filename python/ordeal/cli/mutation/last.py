@@ -40,7 +40,7 @@ def run(given: Mapping[str, Any]) -> int:
 
 def _show(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
     verdict = saved.one(word)
-    source, mutant = _source_of(verdict.mutant), verdict.mutant
+    source, mutant = source_of(verdict.mutant), verdict.mutant
     if verdict.word == "survived":
         terminal.write(survivor_text(source, verdict))
     else:
@@ -57,7 +57,7 @@ def _show(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
 
 def _apply(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
     mutant = saved.one(word).mutant
-    source = _source_of(mutant)
+    source = source_of(mutant)
     _refuse_uncommitted(source)
     try:
         mark = source.path.read_bytes().removesuffix(source.text)
@@ -102,7 +102,7 @@ def _report(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
         raise ConfigError(f"`{word}` is no format", hint=f"there are {', '.join(FORMATS)}")
     judgement = saved.judgement()
     shown = dict.fromkeys(each.mutant.shown for each in judgement.verdicts)
-    by_name = {verdict.mutant.shown: _source_of(verdict.mutant) for verdict in judgement.verdicts}
+    by_name = {verdict.mutant.shown: source_of(verdict.mutant) for verdict in judgement.verdicts}
     name, make = FORMATS[word]
     path = Path(".ordeal", "mutate", name)
     files = [by_name[each] for each in shown]
@@ -119,7 +119,12 @@ def _report(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
     return 0
 
 
-def _source_of(mutant: Mutant) -> Source:
+def source_of(mutant: Mutant) -> Source:
+    """Return the file of a mutant of the last run.
+
+    Raises:
+        ConfigError: it has changed since.
+    """
     source = Source.of(Path(mutant.shown), mutant.shown)
     if source.text[mutant.start : mutant.end].decode("utf-8", "replace") != mutant.original:
         raise ConfigError(f"{mutant.shown} has changed since the last run", hint="run `ordeal mutate` again")

@@ -10,6 +10,11 @@ from tests.unit._engine.mutation.machines import till
 
 from ordeal._engine.mutation.machines.closing import Closed
 from ordeal._engine.mutation.machines.traces import drawn
+from ordeal._engine.mutation.mutants import mutants_of
+from ordeal._engine.mutation.running import Judgement
+from ordeal._engine.mutation.saved import save
+from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.verdicts import Verdict, Word
 from ordeal.cli import main
 from ordeal.cli.mutation import kill
 
@@ -24,6 +29,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def closes(monkeypatch: pytest.MonkeyPatch, *found: Closed) -> None:
+    monkeypatch.setattr(kill, "close_with_machines", lambda _, mutants, *__, **___: zip(mutants, found, strict=True))
+
+
 def id_of(capsys: pytest.CaptureFixture[str]) -> str:
     assert main(["mutate", "shop.py", "--list"]) == 0
     return capsys.readouterr().out.split()[0]
@@ -32,7 +41,8 @@ def id_of(capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "`kill` needs the id of a mutant"),
+        ([], "there is no run whose survivors to close"),
+        (["shop.py"], "there is no run whose survivors to close"),
         (["zzz", "shop.py"], "no mutant has the id `zzz`"),
         (["", "shop.py"], "ids begin with ``"),
         (["zzz", "shop.py", "-o", "shop.py"], "`shop.py` exists"),
@@ -49,7 +59,7 @@ def test_the_run_of_a_test_that_kills_is_kept_to_judge(
     said: list[dict[str, Any]] = []
     drawn(f"{till.__name__}:Till", [till.__name__], runs=6, seconds=20, seed=1, say=said.append)
     closed = Closed("killed", "no", "def test_it(): ...\n", 3, 10, 10, trace=said[0]["trace"])
-    monkeypatch.setattr(kill, "close_with_machines", lambda *_, **__: closed)
+    closes(monkeypatch, closed)
     assert main(["mutate", "kill", id_of(capsys), "shop.py"]) == 0
     (guard,) = (project / ".ordeal/guards").rglob("*.json")
     assert f"kept as a judge of later mutants: {guard.relative_to(project)}\n" in capsys.readouterr().out
@@ -92,7 +102,21 @@ def test_what_became_of_it(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(kill, "close_with_machines", lambda *_, **__: closed)
+    closes(monkeypatch, closed)
     assert main(["mutate", "kill", id_of(capsys), "shop.py", "-o", "tests/test_it.py"]) == code
     assert capsys.readouterr().out == said
     assert (project / "tests" / "test_it.py").exists() == (code == 0)
+
+
+def test_without_an_id_what_survived_the_last_run_is_closed(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = Source.of(project / "shop.py", "shop.py")
+    words: tuple[Word, ...] = "survived", "killed", "survived"
+    mutants = mutants_of(source, ["comparison", "return_none"])
+    verdicts = [Verdict(each, word) for each, word in zip(mutants, words, strict=False)]
+    save(project, "", Judgement(verdicts))
+    closes(monkeypatch, Closed("killed", "no", "def test_a(): ...\n", 3, 10, 10), Closed("open", "nothing"))
+    assert main(["mutate", "kill", "-o", "tests/test_it.py"]) == 1
+    assert capsys.readouterr().out.endswith("written: tests/test_it.py\n2 survivors  killed 1  open 1\n")
+    assert "def test_a(): ..." in (project / "tests/test_it.py").read_text()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -26,11 +26,7 @@ from ordeal._engine.mutation.swap import LiveFunctions, Swap
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.replay.replayer import Replayed
 from ordeal._engine.storage.trace_file import Trace, TraceFailure
-from ordeal._native import monotonic
-from ordeal.explore import Explorer
 
-#: Short searches, each with a seed of its own: a failure of the original as well ends what one can find of its kind.
-RUNS_A_SEARCH = 400
 SHRINK_SECONDS = 20.0
 #: So often a written test must fail on the mutant, and pass on the original, in turns.
 TIMES = 10
@@ -63,31 +59,24 @@ class Closing:
         self._live, self._source, self._mutant = live, source, mutant
         self._given, self._bench = given, bench
 
+    @property
+    def id(self) -> str:
+        """The id of the mutant."""
+        return self._mutant.id
+
     @contextmanager
-    def _broken(self) -> Iterator[None]:
+    def broken(self) -> Iterator[None]:
+        """Have the mutant in the program during a block."""
         swap = Swap(self._live, self._source, self._mutant)
         try:
             yield
         finally:
             swap.undo()
 
-    def search(self, targets: list[str], seed: int, seconds: float) -> Closed:
-        """Explore the broken program until something fails that does not fail on the original."""
-        deadline, searched = monotonic() + seconds, 0
-        while (left := deadline - monotonic()) > 0:
-            with self._broken():
-                explorer = Explorer(self._given, target_modules=targets, seed=seed + searched, workers=1)
-                result = explorer.run(max_runs=RUNS_A_SEARCH, max_time=left, shrink=False)
-            searched += 1
-            for failure in result.failures:
-                trace = failure.trace
-                if trace is not None and trace.has_choices and self._tells(trace):
-                    return msgspec.structs.replace(self.killed(trace), searched=searched * RUNS_A_SEARCH)
-        return Closed("open", "no run failed on the mutant alone", searched=searched * RUNS_A_SEARCH)
-
-    def _tells(self, trace: Trace) -> bool:
+    def tells(self, trace: Trace) -> bool:
+        """Return whether a trace fails on the mutant, and passes on the original."""
         loaded = load_for_replay(trace, self._given)
-        with loaded.running(), self._broken():
+        with loaded.running(), self.broken():
             failing = loaded.replayer.run(loaded.tape)
         with loaded.running():
             return bool(failing.bucket) and self._is_done(loaded.replayer.run(failing.tape))
@@ -123,7 +112,7 @@ class Closing:
             failure=TraceFailure.of(error, len(recorder.steps), last.bucket),
             program=recorder.finished_program(),
         )
-        with self._broken():
+        with self.broken():
             test = generate_tests([small])
         why = f"{type(error).__name__}: {error}"
         named, kept = self._named(test, "kills"), small.to_json().decode()
@@ -185,7 +174,7 @@ class Closing:
         for turn in range(TIMES):
             for is_broken in (True, False) if turn % 2 else (False, True):
                 if is_broken:
-                    with self._broken():
+                    with self.broken():
                         failed += not _passes(test)
                 else:
                     passed += _passes(test)
@@ -194,6 +183,22 @@ class Closing:
             return verified
         why = f"the test failed on the mutant {failed} of {TIMES} times, and passed on the original {passed} of {TIMES}"
         return msgspec.structs.replace(verified, how="open", why=why, test="")
+
+
+def one_file(tests: Sequence[str]) -> str:
+    """Return the text of one file with the tests of several."""
+    imports: dict[str, None] = {}
+    functions = []
+    for text in tests:
+        lines = text.split("\n")
+        for node in ast.parse(text).body:
+            part = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                imports[part] = None
+            elif not isinstance(node, ast.Expr):
+                functions.append(part)
+    parts = [_HEADER.strip(), "", *sorted(imports), *(f"\n\n{each}" for each in functions)]
+    return "\n".join(parts) + "\n"
 
 
 class _Again:

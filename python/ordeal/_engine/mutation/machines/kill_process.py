@@ -1,24 +1,29 @@
-"""Closes one survivor, in an interpreter of its own that runs no rule itself: all that runs is a fork of it.
+"""Closes survivors, in an interpreter of its own that runs no rule itself: all that runs is a fork of it.
 
 ``python -m ordeal._engine.mutation.machines.kill_process ORDER FD PARENT`` writes what it finds in lines of JSON.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
 from ordeal._engine.execution.class_path import load_class
-from ordeal._engine.mutation.forks import Job, Message, run_jobs
+from ordeal._engine.mutation.forks import Ended, Job, Message, run_jobs
 from ordeal._engine.mutation.machines.closing import SHRINK_SECONDS, Closed, Closing
 from ordeal._engine.mutation.machines.evidence import Finding
 from ordeal._engine.mutation.machines.judge_process import Judge, Order, answering
+from ordeal._engine.mutation.machines.pool import Pool, pools_of
+from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.own_process import begun
+
+#: The part of the time that goes to pools; the rest goes to what they have left open, one at a time.
+_POOLED = 2 / 3
 
 
 class KillOrder(msgspec.Struct):
-    """One mutant to close, how long to search, and whether to pin what it changes where nothing fails."""
+    """The mutants to close, how long to search, and whether to pin what they change where nothing fails."""
 
     judging: Order
     budget: float
@@ -26,55 +31,117 @@ class KillOrder(msgspec.Struct):
 
 
 class Killer(Judge):
-    """A judge of one mutant that goes on to close it."""
+    """A judge of mutants that goes on to close what survives."""
 
     def __init__(self, order: KillOrder) -> None:
         super().__init__(order.judging, self._hear)
         self._kill_order = order
-        self._finding = Finding("", "not run")
+        self._findings: dict[str, Finding] = {}
+        self._searched = 0
 
     def _hear(self, message: Message) -> None:
         if "finding" in message:
-            self._finding = msgspec.convert(message["finding"], Finding)
+            finding = msgspec.convert(message["finding"], Finding)
+            self._findings[finding.id] = finding
 
-    def close(self) -> Closed:
-        """Judge the mutant, and close it by the trace that notices it, by a search, or by a pin."""
+    def close(self) -> Iterator[tuple[str, Closed]]:
+        """Judge the mutants, and close each by the trace that notices it, by a search, or by a pin."""
         self.judge()
-        finding, order = self._finding, self._kill_order
-        if finding.word == "not run":
-            return Closed("open", finding.note)
-        if finding.kills:
-            kept = self._kept[finding.kills[0].trace - 1]
-            return self._in_fork(kept.machine, lambda each: each.killed(kept.trace), 0.0)
-        closed = Closed("open", f"{finding.word}: no machine runs its lines")
-        targets, seed = order.judging.targets, order.judging.seed + 1
-        for machine in range(len(self._benches)) if finding.word == "survived" else ():
-            closed = self._in_fork(machine, lambda each: each.search(targets, seed, order.budget), order.budget)
-            if closed.how == "killed":
-                return closed
-        difference = finding.difference
-        if difference is None and finding.word == "survived":
-            return msgspec.structs.replace(closed, why=f"{closed.why}, and no state differs")
-        if not order.pin or difference is None:
-            return closed
-        kept = self._kept[difference.trace - 1]
-        pinned = self._in_fork(kept.machine, lambda each: each.pinned(kept.trace, difference.step), 0.0)
-        return msgspec.structs.replace(pinned, searched=closed.searched)
+        survivors: list[Mutant] = []
+        for mutant in self._order.mutants:
+            finding = self._findings[mutant.id]
+            if finding.kills:
+                kept = self._kept[finding.kills[0].trace - 1]
+                closed = self._closed_in_fork(mutant, kept.machine, lambda each, kept=kept: each.killed(kept.trace))  # type: ignore[misc]
+                yield mutant.id, closed
+            elif finding.word == "survived":
+                survivors.append(mutant)
+            elif finding.word == "uncovered":
+                yield mutant.id, Closed("open", "uncovered: no machine runs its lines")
+            else:
+                yield mutant.id, Closed("open", finding.note or finding.word)
+        left = dict.fromkeys(survivors)
+        for pool, seconds in self._searches(left):
+            for name, closed in self._searched_in_fork(pool, seconds):
+                if closed.how == "killed":
+                    del left[next(each for each in left if each.id == name)]
+                    yield name, closed
+        for mutant in left:
+            yield mutant.id, self._pinned(mutant)
 
-    def _in_fork(self, machine: int, close: Callable[[Closing], Closed], seconds: float) -> Closed:
-        (mutant,) = self._order.mutants
+    def _searches(self, left: dict[Mutant, None]) -> Iterator[tuple[list[Mutant], float]]:
+        """Yield what is searched together, and for how long; what is closed meanwhile leaves ``left``."""
+        pools, budget = pools_of(left), self._kill_order.budget
+        if len(left) == 1:  # it has all the time
+            yield from ((pool, budget) for pool in pools)
+            return
+        for pool in pools:
+            yield pool, _POOLED * budget / len(pools)
+        alone = list(left)
+        for mutant in alone:
+            yield [mutant], (1 - _POOLED) * budget / len(alone)
+
+    def _searched_in_fork(self, pool: list[Mutant], seconds: float) -> Iterator[tuple[str, Closed]]:
+        """Search by each machine, for a part of the time."""
+        order, left = self._kill_order.judging, list(pool)
+        for machine in range(len(self._benches)):
+            found = self._in_fork(left, machine, seconds / len(self._benches), order.seed + 1)
+            for name, closed in found.items():
+                self._searched = max(self._searched, closed.searched)
+                yield name, closed
+            left = [each for each in left if each.id not in found or found[each.id].how != "killed"]
+
+    def _in_fork(self, mutants: list[Mutant], machine: int, seconds: float, seed: int) -> dict[str, Closed]:
+        if not mutants or seconds <= 0:
+            return {}
+        targets = self._kill_order.judging.targets
+        differences = (self._findings[each.id].difference for each in mutants)
+        attributes = list(dict.fromkeys(each.attribute for each in differences if each is not None))
 
         def run(say: Callable[[Message], None]) -> None:
             given = load_class(self._order.machines[machine])
-            closing = Closing(self._live, self._sources[mutant.shown], mutant, given, self._bench(machine))
-            say({"closed": msgspec.to_builtins(close(closing))})
+            pool = Pool(given, [self._closing(each, machine) for each in mutants], attributes)
+            for closing, closed in pool.search(targets, seed, seconds):
+                closed = msgspec.structs.replace(closed, searched=pool.searched)
+                say({"id": closing.id, "closed": msgspec.to_builtins(closed)})
 
+        # It begins anew with each that is closed.
         ended = next(run_jobs([Job(run, 0, seconds + 2 * SHRINK_SECONDS + 60.0)], 1))
+        found = {each["id"]: msgspec.convert(each["closed"], Closed) for each in ended.said if "closed" in each}
+        if len(found) < len(mutants):
+            why = f"the search ended: {_raised(ended)}"
+            found = {**{each.id: Closed("open", why) for each in mutants}, **found}
+        return found
+
+    def _pinned(self, mutant: Mutant) -> Closed:
+        """Pin what a mutant changes, if that is wanted, and if it changes anything."""
+        difference, searched = self._findings[mutant.id].difference, self._searched
+        why = "no run failed on the mutant alone"
+        if difference is None:
+            return Closed("open", f"{why}, and no state differs", searched=searched)
+        if not self._kill_order.pin:
+            return Closed("open", why, searched=searched)
+        kept = self._kept[difference.trace - 1]
+        closed = self._closed_in_fork(mutant, kept.machine, lambda each: each.pinned(kept.trace, difference.step))
+        return msgspec.structs.replace(closed, searched=searched)
+
+    def _closed_in_fork(self, mutant: Mutant, machine: int, close: Callable[[Closing], Closed]) -> Closed:
+        def run(say: Callable[[Message], None]) -> None:
+            say({"closed": msgspec.to_builtins(close(self._closing(mutant, machine)))})
+
+        ended = next(run_jobs([Job(run, 0, 2 * SHRINK_SECONDS + 60.0)], 1))
         for each in ended.said:
             if "closed" in each:
                 return msgspec.convert(each["closed"], Closed)
-        raised = next((each["raised"] for each in ended.said if "raised" in each), "it did not come to an end")
-        return Closed("open", f"the search ended: {raised}")
+        return Closed("open", f"the search ended: {_raised(ended)}")
+
+    def _closing(self, mutant: Mutant, machine: int) -> Closing:
+        given = load_class(self._order.machines[machine])
+        return Closing(self._live, self._sources[mutant.shown], mutant, given, self._bench(machine))
+
+
+def _raised(ended: Ended) -> str:
+    return next((each["raised"] for each in ended.said if "raised" in each), "it did not come to an end")
 
 
 def main() -> None:
@@ -82,7 +149,8 @@ def main() -> None:
     text, say = begun()
     with answering(say):
         order = msgspec.json.decode(text, type=KillOrder)
-        say({"closed": msgspec.to_builtins(Killer(order).close())})
+        for name, closed in Killer(order).close():
+            say({"id": name, "closed": msgspec.to_builtins(closed)})
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -113,23 +113,33 @@ def judge_with_machines(
 
 
 def close_with_machines(
-    source: Source, mutant: Mutant, options: MachineOptions, *, folder: Path, budget: float, pin: bool
-) -> Closed:
-    """Search a run in which a machine notices a mutant, at most ``budget`` seconds; else pin what it changes.
+    sources: Sequence[Source],
+    mutants: Sequence[Mutant],
+    options: MachineOptions,
+    *,
+    folder: Path,
+    budget: float,
+    pin: bool,
+) -> Iterator[tuple[Mutant, Closed]]:
+    """Search runs in which machines notice mutants, at most ``budget`` seconds in all; else pin what they change.
+
+    Yield each when it is closed, or is left open.
 
     Raises:
         NoVerdictError: no machine can be explored, or none runs the program.
     """
+    by_id = {mutant.id: mutant for mutant in mutants}
     with tempfile.TemporaryDirectory(prefix="ordeal-mutate-") as place:
         path = Path(place, "order.json")
-        order = {"judging": _fields([source], [mutant], options), "budget": budget, "pin": pin}
+        order = {"judging": _fields(sources, mutants, options), "budget": budget, "pin": pin}
         path.write_bytes(msgspec.json.encode(order))
         with judging(_KILLER, path, folder) as messages:
             for message in messages:
                 _refuse(message)
-                if "closed" in message:
-                    return msgspec.convert(message["closed"], Closed)
-    raise NoVerdictError("the process that judges ended without an answer", hint="`ordeal explore` shows why")
+                if "closed" in message and message.get("id") in by_id:
+                    yield by_id.pop(message["id"]), msgspec.convert(message["closed"], Closed)
+    if by_id:
+        raise NoVerdictError("the process that judges ended without an answer", hint="`ordeal explore` shows why")
 
 
 def verdict_of(mutant: Mutant, finding: Finding) -> Verdict:

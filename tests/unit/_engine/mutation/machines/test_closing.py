@@ -9,10 +9,10 @@ from tests.unit._engine.mutation.machines import till
 
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines.bench import Bench
-from ordeal._engine.mutation.machines.closing import Closing
+from ordeal._engine.mutation.machines.closing import Closing, one_file
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.swap import LiveFunctions, Swap
+from ordeal._engine.mutation.swap import LiveFunctions
 from ordeal.explore import Explorer
 
 Mutants = dict[tuple[str, str, str], Mutant]
@@ -33,22 +33,6 @@ def written(test: str) -> Callable[[], None]:
     return next(each for name, each in space.items() if name.startswith("test_"))
 
 
-def test_a_search_ends_with_a_test_that_fails_on_the_mutant_alone(
-    live: LiveFunctions, source: Source, mutants: Mutants, bench: Bench
-) -> None:
-    mutant = mutant_of(mutants, "Drawer.put", "-=")
-    closed = Closing(live, source, mutant, till.Till, bench).search([till.__name__], 1, 10.0)
-    assert (closed.how, closed.steps, closed.failed, closed.passed) == ("killed", 1, 10, 10)
-    assert f"def test_kills_{mutant.id}()" in closed.test
-    assert "machine.pay(cents=1)" in closed.test
-    test = written(closed.test)
-    test()
-    swap = Swap(live, source, mutant)
-    with pytest.raises(AssertionError):
-        test()
-    swap.undo()
-
-
 def test_what_no_invariant_reads_is_pinned_for_a_person_to_check(
     live: LiveFunctions, source: Source, mutants: Mutants, bench: Bench
 ) -> None:
@@ -62,8 +46,9 @@ def test_what_no_invariant_reads_is_pinned_for_a_person_to_check(
     assert "assert machine.drawer.given_back == 1\n" in closed.test
 
 
-def test_what_nothing_notices_stays_open(live: LiveFunctions, source: Source, mutants: Mutants, bench: Bench) -> None:
-    mutant = mutant_of(mutants, "Drawer.give_back", "-=")
-    closed = Closing(live, source, mutant, till.Till, bench).search([till.__name__], 1, 0.05)
-    assert (closed.how, closed.test) == ("open", "")
-    assert closed.searched > 0
+def test_tests_of_several_survivors_are_one_file() -> None:
+    head = '"""Head."""\n\nfrom b import B\nfrom a import A\n\n\n'
+    found = one_file([f"{head}def test_{name}():\n    A(B)\n" for name in ("one", "two")])
+    assert found.split("\n", 2)[2] == (
+        "from a import A\nfrom b import B\n\n\ndef test_one():\n    A(B)\n\n\ndef test_two():\n    A(B)\n"
+    )
