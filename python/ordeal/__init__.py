@@ -110,7 +110,7 @@ _MODULES = frozenset(
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        value: Any = importlib.import_module("ordeal._engine.version").version()
+        value: Any = importlib.import_module("ordeal._native").__version__
     elif name in _MODULES:
         value = importlib.import_module(f"ordeal.{name}")
     elif name in _HOMES:

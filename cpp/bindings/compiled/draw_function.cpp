@@ -1,5 +1,6 @@
 #include "bindings/compiled/draw_function.h"
 
+#include <algorithm>
 #include <array>
 #include <new>
 
@@ -42,15 +43,18 @@ class KnownStrategies {
 
   bool is_frequent(PyObject* strategy) noexcept {
     constexpr unsigned kAlignmentBits = 4;
-    Count& count = counts_[(reinterpret_cast<std::uintptr_t>(strategy) >> kAlignmentBits) % counts_.size()];
-    if (count.strategy != strategy) {
-      count = {strategy, 0};
+    std::array<Count, 4>& set = counts_[(reinterpret_cast<std::uintptr_t>(strategy) >> kAlignmentBits) % counts_.size()];
+    Count* count = std::ranges::find(set, strategy, &Count::strategy);
+    if (count == set.end()) {
+      count = std::ranges::min_element(set, {}, &Count::draws);
+      *count = {strategy, 0};
     }
-    return ++count.draws > CompiledStrategy::kDrawsBeforeCompiling;
+    return ++count->draws > CompiledStrategy::kDrawsBeforeCompiling;
   }
 
   tsl::robin_map<PyObject*, Known> known_;
-  std::array<Count, 1024> counts_{};
+  // In sets, as two whose addresses meet in one place would drive each other out.
+  std::array<std::array<Count, 4>, 256> counts_{};
 };
 
 KnownStrategies& known_strategies() {

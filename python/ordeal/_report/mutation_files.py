@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from ordeal import _native
 from ordeal._engine.formatting import counted, one_line
 from ordeal._engine.mutation.machines.running import MachineJudgement
 from ordeal._engine.mutation.running import Judgement
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import DETECTED, WORDS, Score, Verdict, Word, weakest_first
-from ordeal._engine.version import version
 from ordeal._report.formats.document import contained, junit_text
 from ordeal._report.formats.github import annotation
 from ordeal._report.formats.sarif import RESULTS_MAX, SCHEMA
@@ -85,7 +85,7 @@ def mutation_sarif(sources: Sequence[Source], judgement: Judgement) -> dict[str,
                 "tool": {
                     "driver": {
                         "name": "ordeal",
-                        "version": version(),
+                        "version": _native.__version__,
                         "rules": [
                             {"id": each, "shortDescription": {"text": f"No test notices: {each}"}} for each in rules
                         ],
@@ -165,7 +165,7 @@ def mutation_page(
     style = importlib.import_module("markupsafe").Markup((TEMPLATES / "style.css").read_text("utf-8"))
     page: str = environment.get_template("mutation.html").render(
         style=style,
-        version=version(),
+        version=_native.__version__,
         verdict=score_text(score).strip(),
         figures=[
             *((word, counts[word]) for word in WORDS if counts[word]),

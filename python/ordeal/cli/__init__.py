@@ -11,7 +11,6 @@ from typing import override
 
 import click
 
-from ordeal._engine.version import version
 from ordeal.cli import terminal
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError
 
@@ -65,7 +64,7 @@ class _Commands(click.Group):
 
 def _show_version(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
     if asked and not context.resilient_parsing:
-        terminal.write(f"ordeal {version()}\n")
+        terminal.write(f"ordeal {importlib.import_module('ordeal._native').__version__}\n")
         context.exit()
 
 

@@ -11,9 +11,9 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from ordeal import _native
 from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.live_threads import program_threads, threads_text
-from ordeal._engine.version import version
 from ordeal._report.exploration import session_header
 from ordeal._report.scaling import benchmark_header, scaling_csv, scaling_json, scaling_report, trial_line
 from ordeal.cli import INTERRUPTED, terminal
@@ -47,7 +47,7 @@ def _benchmark(flags: BenchmarkFlags, given: Mapping[str, object]) -> int:
         metric=options.metric,
         repeat=options.repeat,
     )
-    terminal.say(session_header(version(), config.explorer.seed, _shown(flags, options, plan, config)))
+    terminal.say(session_header(_native.__version__, config.explorer.seed, _shown(flags, options, plan, config)))
     test = config.tests[0]
     terminal.say(benchmark_header(test.class_path, cpus, plan, tests=len(config.tests)))
     trials = _Trials(config, plan)

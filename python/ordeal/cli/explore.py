@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from ordeal import _native
 from ordeal._engine.doctor.explored import unhealthy
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import MachineFactory, check_factory
@@ -27,7 +28,6 @@ from ordeal._engine.runs.writer import RunWriter
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.seed_corpus.paths import seed_name
 from ordeal._engine.storage.trace_file import Trace
-from ordeal._engine.version import version
 from ordeal._report.exploration import (
     Layout,
     closing_line,
@@ -201,7 +201,7 @@ def _header(flags: ExploreFlags, config: OrdealConfig, options: ExplorationOptio
         shown = {name: value for name, value in shown.items() if value != defaults[name]}
         shown = {name: value for name, value in shown.items() if name != "workers" or value not in default_workers}
     return exploration_header(
-        version(),
+        _native.__version__,
         classes=len(config.tests),
         who=explorers_text(options),
         seconds=options.max_time,
@@ -235,7 +235,7 @@ class _Session:
     def kept(self) -> Iterator[None]:
         """Keep what happens during the block in the folder of this run."""
         writer = self._run_writer
-        writer.begun(version(), [test.class_path for test in self._config.tests], self._shown_options())
+        writer.begun(_native.__version__, [test.class_path for test in self._config.tests], self._shown_options())
         try:
             yield
         finally:

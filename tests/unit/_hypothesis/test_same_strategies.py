@@ -183,3 +183,28 @@ def test_what_a_flatmap_makes_anew_is_drawn_by_the_plan_of_its_like(monkeypatch:
     Explorer(Drawing, seed=1, workers=1).run(max_runs=20)
     lists = [text for text in compiled if text.startswith("lists(")]
     assert len(lists) == len(set(lists)) == 2
+
+
+def test_strategies_whose_addresses_are_a_multiple_of_a_power_of_two_apart_both_get_a_plan(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compiled: list[Any] = []
+    strategy_compiler = importlib.import_module("ordeal._hypothesis.strategy_compiler")
+    compile_one = strategy_compiler.compile_strategy
+
+    def noted(strategy: Any) -> Any:
+        compiled.append(strategy)
+        return compile_one(strategy)
+
+    monkeypatch.setattr(strategy_compiler, "compile_strategy", noted)
+    made = [st.lists(st.booleans(), max_size=size) for size in range(3_000)]
+    at: dict[int, SearchStrategy[Any]] = {}
+    pair = next((at[key], each) for each in made if at.setdefault(key := id(each) >> 4 & 1023, each) is not each)
+
+    class Drawing(RuleBasedStateMachine):
+        @rule(value=st.integers(0, 1).flatmap(pair.__getitem__))
+        def draw(self, value: list[bool]) -> None:
+            assert all(item in (True, False) for item in value)
+
+    Explorer(Drawing, seed=1, workers=1).run(max_runs=20)
+    assert all(any(each is strategy for strategy in compiled) for each in pair)

@@ -15,10 +15,10 @@ from typing import Any
 import hypothesis
 import msgspec
 
+from ordeal import _native
 from ordeal._engine.doctor.checks import Check, checks_of, stability
 from ordeal._engine.formatting import name_list, one_line
 from ordeal._engine.isolation.command import run_module
-from ordeal._engine.version import version
 from ordeal.config import OrdealConfig
 from ordeal.config.options import DEFAULT_PATH
 
@@ -120,6 +120,6 @@ def _versions() -> str:
     plugins = {each.dist.name for each in entry_points(group="pytest11") if each.dist is not None}
     listed = name_list(sorted(map(one_line, plugins - {"ordeal", "hypothesis"})))
     return one_line(
-        f"Python {python}, ordeal {version()}, Hypothesis {hypothesis.__version__}; pytest plugins: {listed}",
+        f"Python {python}, ordeal {_native.__version__}, Hypothesis {hypothesis.__version__}; pytest plugins: {listed}",
         limit=500,
     )

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from ordeal._engine.version import version
+from ordeal import _native
 from ordeal._report.formats.document import (
     Finding,
     Result,
@@ -127,7 +127,7 @@ def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
     rules = [_Rule(id=f"ordeal/{kind}", name=kind, short_description=_Message(text=_KINDS[kind])) for kind in _KINDS]
     lines = _RuleLines()
     results = [_result(result, finding, lines) for result, finding in _shown(document)]
-    run = _Run(tool=_Tool(driver=_Driver(name="ordeal", version=version(), rules=rules)), results=results)
+    run = _Run(tool=_Tool(driver=_Driver(name="ordeal", version=_native.__version__, rules=rules)), results=results)
     log = _Log(schema=SCHEMA, version="2.1.0", runs=[run])
     return save(folder, "ordeal.sarif", msgspec.json.format(msgspec.json.encode(log), indent=2).decode() + "\n")
 

@@ -150,7 +150,7 @@ def test_a_sample_has_runs_as_they_were_whether_they_reached_something_new_or_no
         return [trace for trace in explored(max_runs=100, record_traces="sample").traces if trace.failure is None]
 
     traces = sampled()
-    assert len(traces) >= 5
+    assert len(traces) == 4
     assert any(not trace.edges_discovered for trace in traces)
     assert max(len(trace.taken_steps()) for trace in traces) > 5, "nothing of them was shrunk away"
     assert traces == sampled()

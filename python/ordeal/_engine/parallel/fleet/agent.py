@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
+from ordeal import _native
 from ordeal._engine.formatting import one_line
 from ordeal._engine.parallel.fleet.board import (
     LAUNCHER,
@@ -35,7 +36,6 @@ from ordeal._engine.parallel.fleet.board import (
 from ordeal._engine.parallel.fleet.growth import FIELD, Growth
 from ordeal._engine.parallel.fleet.pace import Pace
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, Task
-from ordeal._engine.version import version
 from ordeal.errors import WRONG_USE, OrdealError
 
 #: The module that explores; it is above this room, so it is known by name alone.
@@ -193,9 +193,10 @@ class Agent:
                 f"the member on {socket.gethostname()} has Python {python}, and the launcher {self._task.python}",
                 f"install Python {self._task.python} there, or start the fleet from Python {python}",
             )
-        if version() != self._task.ordeal:
+        here = _native.__version__
+        if here != self._task.ordeal:
             return (
-                f"the member on {socket.gethostname()} has ordeal {version()}, and the launcher {self._task.ordeal}",
+                f"the member on {socket.gethostname()} has ordeal {here}, and the launcher {self._task.ordeal}",
                 "install the same version on both",
             )
         return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.version import version
+from ordeal import _native
 from ordeal.config.fleet_options import FleetConfig
 from ordeal.config.options import ExplorationOptions, arguments_of
 from ordeal.errors import ConfigError
@@ -51,7 +51,7 @@ class Task:
     search: tuple[str, ...] = ()
     init: dict[str, Any] = field(default_factory=dict)
     run: dict[str, Any] = field(default_factory=dict)
-    ordeal: str = field(default_factory=version)
+    ordeal: str = _native.__version__
     members: int = 1
     alone: bool = False
     python: str = field(default_factory=lambda: ".".join(platform.python_version_tuple()[:2]))
