@@ -29,12 +29,22 @@ _TOLD: dict[Who, str] = {
     "only machines": "only machines",
     "nobody": "nobody",
 }
+_BY_HYPOTHESIS: dict[Who, str] = {
+    "both": "runs and examples",
+    "only tests": "only examples",
+    "only machines": "only recorded runs",
+    "nobody": "neither",
+}
 
 
 def both_text(
-    sources: Sequence[Source], verdicts: Sequence[Verdict], tests: Judgement, machines: MachineJudgement
+    sources: Sequence[Source],
+    verdicts: Sequence[Verdict],
+    tests: Judgement,
+    machines: MachineJudgement,
+    examples: Judgement | None = None,
 ) -> str:
-    """Return the whole report as text."""
+    """Return the whole report as text. ``examples`` are the tests in which Hypothesis runs the machines."""
     by_name = {source.shown: source for source in sources}
     of_tests = {each.mutant.id: each for each in tests.verdicts}
     parts = []
@@ -44,6 +54,11 @@ def both_text(
         parts.append(text + "".join(f"  {one_line(line)}\n" for line in told))
     parts.append(tables_text(machines))
     parts.append(_who(tests, machines))
+    if examples is not None:
+        parts.append(_differences(examples, machines))
+    elif tests.apart:
+        names = ", ".join(tests.apart[:_SHOWN_MAX])
+        parts.append(one_line(f"not asked, as their machines judge; --hypothesis asks them: {names}") + "\n")
     parts += dead_lines(verdicts)
     score = Score.of(verdicts)
     head = words_text(verdicts, tests.seconds + machines.seconds, tests.left_out)
@@ -62,16 +77,39 @@ def _who(tests: Judgement, machines: MachineJudgement) -> str:
     return "\n".join(map(one_line, lines)) + "\n"
 
 
+def _differences(examples: Judgement, machines: MachineJudgement) -> str:
+    """Return what recorded runs notice of the same machines, and what the examples of Hypothesis do."""
+    found = who_notices(*_words(examples, machines))
+    places = {each.mutant.id: f"{each.mutant.shown}:{each.mutant.line} {each.mutant.id}" for each in examples.verdicts}
+    lines = ["of the machines       mutants"]
+    for who, names in found.items():
+        shown = [places[name] for name in names[:_SHOWN_MAX]] if who.startswith("only") else []
+        more = f" and {len(names) - len(shown)} more" if shown and len(shown) < len(names) else ""
+        lines.append(f"{_BY_HYPOTHESIS[who]:<20}  {len(names):>7}{'  ' if shown else ''}{', '.join(shown)}{more}")
+    lines.append(f"examples of Hypothesis took {examples.seconds:.1f} s, recorded runs {machines.seconds:.1f} s")
+    return "\n".join(map(one_line, lines)) + "\n"
+
+
 def _words(tests: Judgement, machines: MachineJudgement) -> tuple[dict[str, Any], dict[str, Any]]:
     of_tests = {each.mutant.id: each.word for each in tests.verdicts}
     return of_tests, {each.mutant.id: each.word for each in machines.verdicts}
 
 
 def both_json(
-    sources: Sequence[Source], verdicts: Sequence[Verdict], tests: Judgement, machines: MachineJudgement
+    sources: Sequence[Source],
+    verdicts: Sequence[Verdict],
+    tests: Judgement,
+    machines: MachineJudgement,
+    examples: Judgement | None = None,
 ) -> dict[str, Any]:
     """Return the report as plain values: those of each judge, and who notices what."""
+    more: dict[str, Any] = {}
+    if examples is not None:
+        found = who_notices(*_words(examples, machines))
+        noticed = dict(zip(("both", "only examples", "only runs", "neither"), found.values(), strict=True))
+        more = {"hypothesis": mutation_json(sources, examples), "machines_noticed_by": noticed}
     return {
+        **more,
         "schema": "ordeal-both-mutation-1",
         "score": score_json(Score.of(verdicts)),
         "noticed_by": who_notices(*_words(tests, machines)),

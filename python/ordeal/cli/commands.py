@@ -286,6 +286,11 @@ def init(**given: Any) -> int:
 )
 @click.option("--matrix", is_flag=True, help="Let each trace of a machine judge each mutant, not only until one fails")
 @click.option(
+    "--hypothesis",
+    is_flag=True,
+    help="With --with both: ask the tests in which Hypothesis runs these machines, too, and say what differs",
+)
+@click.option(
     "-c", "--config", metavar="FILE", default="ordeal.toml", show_default=True, help="Where machines are named"
 )
 @click.option("--since", metavar="COMMIT", help="Only mutants of lines that differ from a commit")

@@ -31,3 +31,23 @@ def test_what_only_machines_notice_is_named(tmp_path: Path) -> None:
         "only machines": [first.id],
         "nobody": [second.id],
     }
+
+
+def test_what_recorded_runs_and_examples_of_hypothesis_notice_is_compared(tmp_path: Path) -> None:
+    path = tmp_path / "shop.py"
+    path.write_text("def allowed(age, n):\n    return age >= 18 and n > 2\n")
+    source = Source.of(path, "shop.py")
+    machines = judgement(source)
+    first, second = (each.mutant for each in machines.verdicts)
+    tests = Judgement(
+        [Verdict(first, "survived", tests=3), Verdict(second, "uncovered")], tests=3, apart=["t::runTest"]
+    )
+    examples = Judgement([Verdict(first, "survived", tests=1), Verdict(second, "killed", tests=1)])
+    verdicts = together(together(tests.verdicts, examples.verdicts), machines.verdicts)
+    text = both_text([source], verdicts, tests, machines, examples)
+    assert f"only examples               1  shop.py:2 {second.id}\n" in text
+    assert f"only recorded runs          1  shop.py:2 {first.id}\n" in text
+    assert "not asked, as their machines judge" not in text
+    assert "--hypothesis asks them: t::runTest\n" in both_text([source], verdicts, tests, machines)
+    noticed = both_json([source], verdicts, tests, machines, examples)["machines_noticed_by"]
+    assert (noticed["only examples"], noticed["only runs"]) == ([second.id], [first.id])

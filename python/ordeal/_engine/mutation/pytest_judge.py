@@ -25,6 +25,7 @@ from ordeal._engine.mutation.interpreters import sitecustomize
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.judging.importing import ImportRoute, mutant_of, pytest_arguments
 from ordeal._engine.mutation.judging.lanes import Lanes
+from ordeal._engine.mutation.judging.machine_tests import chosen
 from ordeal._engine.mutation.judging.quiet_hypothesis import quieten
 from ordeal._engine.mutation.judging.suite import Refused, Suite
 from ordeal._engine.mutation.line_coverage import LineCoverage
@@ -62,13 +63,20 @@ class JudgePlugin:
         others = [each.name for each in threading.enumerate() if each is not threading.main_thread()]
         if others:
             raise Refused(f"a thread runs once the tests are collected: {others[0]}")
+        judging = chosen(session.items, self._order["machines"], self._order["which"])
+        judges = {*map(id, judging)}
+        apart = [item.nodeid for item in session.items if id(item) not in judges]
+        session.items[:] = judging
+        if not judging and apart:
+            raise Refused("no test runs a machine that judges", "such a test is `TestX = X.TestCase`")
         quieten(session.items)
         place = Path(self._order["left"]).parent
         suite = Suite(Items(session, self.watch), self._sources, imported, self._order["workers"], place)
         suite.begin(self._say)
+        self._say({"apart": apart})
         left = self._judge(suite)
         cpu, wall = suite.seconds()
-        left_out = sorted({*suite.names} - {*suite.passing()})
+        left_out = sorted({*suite.names, *apart} - {*suite.passing()})
         found = {"left": [each.id for each in left], "left out": left_out, "tests": len(suite.passing())}
         found |= {"by hooks": [name for number, name in enumerate(suite.names) if number not in suite.items.plain]}
         self._say({**found, "cpu": cpu, "wall": wall})

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ordeal._engine.mutation.forks import MEMORY_MIB
+from ordeal._engine.mutation.judging.machine_tests import Which
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.own_process import judging
 from ordeal._engine.mutation.source import Source
@@ -39,6 +40,7 @@ class Judgement:
         reached: the files of which tests run anything, or import.
         flaky: tests that did not pass twice, and saved failures that still fail; they judge nothing.
         seconds: how long all took, and ``cpu_seconds`` of all processes.
+        apart: tests that did not judge, as recorded runs of their machines do.
         baseline_seconds: the part of both before the first mutant.
         left_out: how many more there are of each kind that is not judged: ``equivalent`` ones compile to the code of
             the original, ``duplicate`` ones to that of another mutant, and ``accepted`` ones have a reason.
@@ -49,6 +51,7 @@ class Judgement:
     names: list[str] = field(default_factory=list)
     flaky: list[str] = field(default_factory=list)
     reached: list[str] = field(default_factory=list)
+    apart: list[str] = field(default_factory=list)
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     baseline_seconds: float = 0.0
@@ -68,11 +71,14 @@ def judge_with_pytest(
     isolation: str = "batch",
     budget: float | None = None,
     memory: int = MEMORY_MIB,
+    machines: Sequence[str] = (),
+    which: Which = "others",
     progress: Callable[[Verdict], None] = lambda _: None,
 ) -> Judgement:
     """Judge mutants by a pytest suite. ``tests`` are arguments of pytest; ``progress`` is told each verdict.
 
-    A mutant may take ``memory`` MiB more than the original has when its tests are collected.
+    A mutant may take ``memory`` MiB more than the original has when its tests are collected. Of the tests in which
+    Hypothesis runs ``machines``, whose recorded runs judge, ``which`` says whether they do as well.
 
     After ``budget`` seconds those that have no verdict are left: one mutant of each line is judged before all others.
 
@@ -92,6 +98,8 @@ def judge_with_pytest(
             "isolation": isolation,
             "left": str(Path(place, "left.json")),
             "memory": memory,
+            "machines": list(machines),
+            "which": which,
         }
         path = Path(place, "order.json")
         path.write_text(json.dumps(order), "utf-8")
@@ -142,6 +150,8 @@ def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant
         judgement.reached = [str(each) for each in message["reached"]]
         judgement.names = [str(each) for each in message["names"]]
         judgement.baseline_cpu_seconds = float(message["cpu"])
+    if "apart" in message:
+        judgement.apart = [str(each) for each in message["apart"]]
     if message.get("verdict") in WORDS and message.get("id") in by_id:
         return Verdict(
             by_id[message["id"]],

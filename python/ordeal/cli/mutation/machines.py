@@ -16,7 +16,7 @@ from ordeal._engine.mutation.machines import kept_judgement
 from ordeal._engine.mutation.machines.beside_tests import together
 from ordeal._engine.mutation.machines.running import MachineJudgement, MachineOptions, judge_with_machines
 from ordeal._engine.mutation.mutants import Mutant
-from ordeal._engine.mutation.running import Judgement
+from ordeal._engine.mutation.running import Judgement, judge_with_pytest
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import Verdict
 from ordeal._report.both_judges import both_json, both_text
@@ -58,12 +58,15 @@ def by_both(
     workers: int,
 ) -> Judgement:
     """Judge by machines what tests have judged, print one report, and keep it. Return the verdicts of both."""
-    found = _judged(given, sources, [each.mutant for each in tests.verdicts], workers)
-    verdicts = told(sources, together(tests.verdicts, found.verdicts), Path.cwd())
+    mutants = [each.mutant for each in tests.verdicts]
+    examples = _by_hypothesis(given, sources, mutants, workers) if given["hypothesis"] else None
+    found = _judged(given, sources, mutants, workers)
+    by_tests = tests.verdicts if examples is None else together(tests.verdicts, examples.verdicts)
+    verdicts = told(sources, together(by_tests, found.verdicts), Path.cwd())
     if given["json"]:
-        terminal.write(json.dumps(both_json(sources, verdicts, tests, found), indent=2) + "\n")
+        terminal.write(json.dumps(both_json(sources, verdicts, tests, found, examples), indent=2) + "\n")
     else:
-        terminal.write(both_text(sources, verdicts, tests, found))
+        terminal.write(both_text(sources, verdicts, tests, found, examples))
         _say_what_next(given, verdicts)
     interrupted = tests.was_interrupted or found.was_interrupted
     judgement = Judgement(
@@ -72,6 +75,26 @@ def by_both(
     saved.save(Path.cwd(), "", judgement)
     kept_judgement.keep(Path.cwd(), found, {each.mutant.id: each.word for each in tests.verdicts})
     return judgement
+
+
+def _by_hypothesis(
+    given: Mapping[str, Any], sources: Sequence[Source], mutants: Sequence[Mutant], workers: int
+) -> Judgement:
+    """Judge by the tests in which Hypothesis runs the machines that judge."""
+    terminal.say("tests in which Hypothesis runs these machines")
+    with closing(MutationProgress(len(mutants))) as progress:
+        return judge_with_pytest(
+            sources,
+            mutants,
+            tests=[part for each in given["tests"] for part in shlex.split(each)],
+            folder=Path.cwd(),
+            workers=workers,
+            isolation=given["isolation"],
+            memory=given["memory"],
+            machines=machine_options(given, workers).machines,
+            which="theirs",
+            progress=progress.take,
+        )
 
 
 def _say_what_next(given: Mapping[str, Any], verdicts: Sequence[Verdict]) -> None:

@@ -73,9 +73,11 @@ def run(given: Mapping[str, Any]) -> int:
     terminal.say(f"{counted(len(mutants), 'mutant')} of {_named(given)}, {counted(workers, 'worker')}")
     if given["with"] == "machines":
         return _exit_code(by_machines(given, sources, mutants, workers, left_out), given)
-    if given["with"] == "both":
-        machine_options(given, workers)  # what is wrong with them is said before the tests have run
-    judgement = _by_tests(given, sources, mutants, workers, left_out)
+    if given["hypothesis"] and given["with"] != "both":
+        raise ConfigError("`--hypothesis` compares two judges of machines", hint="add `--with both`")
+    # What is wrong with the machines is said before the tests have run.
+    machines = machine_options(given, workers).machines if given["with"] == "both" else ()
+    judgement = _by_tests(given, sources, mutants, workers, left_out, machines)
     if given["with"] == "both" and not judgement.was_interrupted:
         return _exit_code(by_both(given, sources, judgement, workers), given)
     _write(given, sources, judgement)
@@ -88,11 +90,12 @@ def _by_tests(
     mutants: Sequence[Mutant],
     workers: int,
     left_out: dict[str, int],
+    machines: Sequence[str],
 ) -> Judgement:
     """Judge mutants by the tests of pytest, or say again what they said when all was as it is now."""
     folder = Path.cwd()
     arguments = [part for each in given["tests"] for part in shlex.split(each)]
-    key = saved.key_of(folder, mutants, {"tests": arguments, "memory": given["memory"]})
+    key = saved.key_of(folder, mutants, {"tests": arguments, "memory": given["memory"], "machines": machines})
     known = None if given["no_cache"] else saved.still_true(saved.load(folder), key, mutants)
     if known is not None:
         terminal.say("nothing has changed since the last run, whose verdicts stand; --no-cache judges again")
@@ -114,6 +117,7 @@ def _by_tests(
             isolation=given["isolation"],
             budget=given["budget"],
             memory=given["memory"],
+            machines=machines,
             progress=take,
         )
     judgement.verdicts, judgement.left_out = told(sources, judgement.verdicts, folder), left_out

@@ -80,6 +80,12 @@ def test_a_wrong_option_is_named(run: Run, option: tuple[str, str]) -> None:
     assert "hint: " in err
 
 
+def test_examples_of_hypothesis_are_compared_with_runs_of_machines(run: Run) -> None:
+    code, _, err = run("mutate", "shop.py", "--hypothesis")
+    assert code == 2
+    assert "add `--with both`" in err
+
+
 def test_a_project_without_machines_is_wrong_use(run: Run) -> None:
     Path("drawer.py").write_text(Path(till.__file__).read_text())
     code, _, err = run("mutate", "drawer.py", "--with", "machines")
