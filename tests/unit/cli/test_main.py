@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import subprocess
 import sys
@@ -129,6 +130,16 @@ def test_runs_as_a_module() -> None:
     command = [sys.executable, "-m", "ordeal", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"ordeal {__version__}\n", "")
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_collector_of_garbage_works_in_a_command_as_it_did_before(run: Run, collects: bool) -> None:
+    (gc.enable if collects else gc.disable)()
+    try:
+        assert run("schema")[0] == 0
+        assert gc.isenabled() is collects
+    finally:
+        gc.enable()
 
 
 def test_current_folder_that_was_removed(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.machine import is_importable
 from ordeal._engine.formatting import counted, one_line
+from ordeal._engine.isolation.interpreter import start_code
 from ordeal._engine.isolation.working_folder import present_folder
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._engine.storage.trace_file import Trace
@@ -49,12 +50,7 @@ UNSTEADY = f"did not fail each time, nor in a fresh process: threads or the time
 
 # Finds ordeal where this process found it. Without -P the current folder would come first, and might contain modules
 # with names of the standard library.
-_START = (
-    "-P",
-    "-c",
-    "import sys; sys.path += sys.argv[1:]\n"  # noqa: ISC004 - one argument
-    "from ordeal._engine.triage.fresh_interpreter_child import main; main(sys.argv[1:])",
-)
+_START = ("-P", "-c", start_code("ordeal._engine.triage.fresh_interpreter_child", "main(sys.argv[1:])"))
 
 
 class FreshReplay(msgspec.Struct, frozen=True):

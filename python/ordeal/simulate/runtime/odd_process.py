@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ordeal._engine.isolation.interpreter import start_code
 from ordeal.simulate.arguments import checked_number
 from ordeal.simulate.errors import NotDeterministic, SimulationError
 from ordeal.simulate.runtime.decisions import SEED_MAX, drawn_schedule, run_seeds
@@ -94,7 +95,7 @@ def _differences(first: Logs, second: Logs, seed: int) -> Iterator[str]:
 def _logs(job: dict[str, Any], environment: dict[str, str]) -> Logs:
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder, "result.json")
-        code = "from ordeal.simulate.runtime.odd_process import run_job; run_job()"
+        code = start_code("ordeal.simulate.runtime.odd_process", "run_job()")
         path = os.pathsep.join(job["path"])
         done = subprocess.run(
             [sys.executable, "-W", "ignore", "-c", code],

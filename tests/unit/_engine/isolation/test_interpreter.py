@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from ordeal._engine.isolation.interpreter import answer_of, finish
+from ordeal._engine.isolation.interpreter import answer_of, finish, start_code
 
 
 def finished(program: str, given: bytes = b"", seconds: float = 60.0, bytes_max: int = 1_000, keeps: int = 1) -> bytes:
@@ -49,3 +50,12 @@ def test_a_process_that_reads_nothing_has_no_answer() -> None:
 def test_a_module_that_is_not_there_gives_no_answer() -> None:
     with pytest.raises(ValueError, match="without an answer"):
         answer_of("no_such_module", {}, seconds=60.0, bytes_max=1_000)
+
+
+def test_a_module_is_found_where_arguments_say_and_the_collector_waits_until_it_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "asked.py").write_text(
+        "import gc\nbefore = gc.isenabled()\n"
+        "def told(number): print(before, gc.isenabled(), gc.get_freeze_count() > 0, number)\n"
+    )
+    program = [sys.executable, "-I", "-c", start_code("asked", "told(3)"), str(tmp_path)]
+    assert subprocess.run(program, capture_output=True, text=True, check=True).stdout == "False True True 3\n"
