@@ -136,7 +136,7 @@ def test_runs_as_a_module() -> None:
 def test_the_collector_of_garbage_works_in_a_command_as_it_did_before(run: Run, collects: bool) -> None:
     (gc.enable if collects else gc.disable)()
     try:
-        assert run("schema")[0] == 0
+        assert run("seeds")[0] == 0
         assert gc.isenabled() is collects
     finally:
         gc.enable()
