@@ -1,9 +1,10 @@
 """Runs until each planted mistake of the simulated examples is found, and how many runs without one stay green.
 
-usage: python benchmarks/ablation_hunt.py [--seeds N] [--seconds S]
+usage: python benchmarks/ablation_hunt.py [--seeds N] [--seconds S] [--intact-runs N] [--first SEED] [NAME ...]
 
-Of each program in `examples/` that has an `ablations.toml`, one thing is left out at a time, and each search may take
-200 runs. The intact program is searched for some seconds.
+Of each program in `examples/` that has an `ablations.toml`, or of those that are named, one thing is left out at a time,
+and each search may take 200 runs. The intact program is searched for some seconds, or in so many runs with `--intact-runs`;
+`--first` begins with another seed, so that a search of many runs can be made in parts, and `--seeds 0` leaves nothing out.
 """
 
 import argparse
@@ -36,11 +37,11 @@ def searched(ablations: Any, name: str, seeds: int) -> tuple[str, ...]:
     )
 
 
-def intact(ablations: Any, seconds: float) -> tuple[str, ...]:
-    """Search the intact program for that many seconds of processor time."""
+def intact(ablations: Any, seconds: float, runs_max: int | None, first: int) -> tuple[str, ...]:
+    """Search the intact program for that many seconds of processor time, or in that many runs."""
     begin, runs, found = time.process_time(), 0, 0
-    while time.process_time() < begin + seconds and not found:
-        report = ablations.search(None, _AT_ONCE, 1 + runs)
+    while not found and (time.process_time() < begin + seconds if runs_max is None else runs < runs_max):
+        report = ablations.search(None, _AT_ONCE if runs_max is None else min(_AT_ONCE, runs_max - runs), first + runs)
         runs += report.runs
         found += report.failure is not None
     return f"**{ablations.folder.name}, intact**", f"{found} in {runs:,} runs", "", "", ""
@@ -50,15 +51,21 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=180)
+    parser.add_argument("--intact-runs", type=int)
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     sys.path.insert(0, str(EXAMPLES))
     program = importlib.import_module("ablations")
     rows = []
     for path in sorted(EXAMPLES.glob("*/ablations.toml")):
+        if options.names and path.parent.name not in options.names:
+            continue
         ablations = program.Ablations(path.parent)
-        rows += [searched(ablations, name, options.seeds) for name in ablations.left_out]
-        rows.append(intact(ablations, options.seconds))
+        if options.seeds:
+            rows += [searched(ablations, name, options.seeds) for name in ablations.left_out]
+        rows.append(intact(ablations, options.seconds, options.intact_runs, options.first))
     header = ("what is left out", "found with seeds", "median run", "latest run", "decisions needed (median)")
     print(host(), command(), table(header, rows), sep="\n\n")
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from ordeal._engine.isolation.rule_timeout import RuleLoop, RuleTimeoutError, Tell, call_with_timeout, end_unstarted
+from ordeal._engine.isolation.world_reach import WorldReach
 from ordeal._hypothesis import INITIALIZE_MARKER, RULE_MARKER, rewrap_rules
 from ordeal.assertions import tracker
 from ordeal.buggify import DEFAULT_PROBABILITY, activate, set_seed
@@ -107,6 +108,7 @@ class ChaosTest(RuleBasedStateMachine):
         if hasattr(cls.world, "add_rules") and vars(cls):
             cls.world.add_rules(cls)
         cls._swarm_options = swarm_options_of(cls)
+        cls.world_reach = WorldReach()
         _set_automatic_rules(cls)
         _adopt_rules_of_plain_machines(cls)
         rewrap_rules(cls, _timed)
@@ -156,6 +158,8 @@ class ChaosTest(RuleBasedStateMachine):
     #: Made for the first coroutine: most machines have none, and each copy would have to copy it.
     _rule_loop: RuleLoop | None = None
     _tell: Tell | None = None
+    world_reach: ClassVar[WorldReach]
+    """Counts what the faults of the worlds of this class struck, for the report of a search."""
     _has_nemesis: ClassVar[bool] = False
     _swarm_options: ClassVar[SwarmOptions]
 
@@ -240,7 +244,7 @@ class ChaosTest(RuleBasedStateMachine):
                 self._rule_loop = _world_loop(self)
             else:
                 self._rule_loop = RuleLoop() if self.simulated is False else _simulated_loop(self)
-            self._rule_loop.tell = self._tell
+            self._rule_loop.tell, self._rule_loop.reach = self._tell, self.world_reach
         return self._rule_loop
 
     def teardown(self) -> None:

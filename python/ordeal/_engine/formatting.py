@@ -48,6 +48,17 @@ def error_line(name: str, message: str) -> str:
     return one_line(f"{name}: {first}" if first else name)
 
 
+#: The nouns of what strikes in a simulated world that take more than an ``s``.
+PLURALS = {
+    "change of order": "changes of order",
+    "datagram lost, doubled or late": "datagrams lost, doubled or late",
+    "loss of what was not synced": "losses of what was not synced",
+    "silent crash": "silent crashes",
+    "crash": "crashes",
+    "callback that overtakes others": "callbacks that overtake others",
+}
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Return ``1 step`` or ``3 steps``; ``plural`` is for nouns that take more than an ``s``."""
     return f"{number} {noun}" if number == 1 else f"{number} {plural or f'{noun}s'}"

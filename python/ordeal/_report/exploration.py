@@ -34,6 +34,7 @@ from ordeal.result.exploration import (
     run_figures,
 )
 from ordeal.result.failure import failure_details, failure_id, runnable_program, trace_steps
+from ordeal.result.fault_uses import world_lines
 from ordeal.result.known import known_lines
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _section_blocks(result: ExplorationResult, layout: Layout) -> list[list[str]
     swarm = [f"Swarm: {one_line(result.swarm_summary)}"] if result.swarm_summary else []
     properties = explored_properties(result.properties, result.reliability_cells)
     coverage = swarm + coverage_lines(result) + blind_lines(result) + discovery_lines(result.discovery)
-    blocks = [*details, properties, coverage, remark_lines(result)]
+    blocks = [*details, properties, coverage, world_lines(result.faults), remark_lines(result)]
     return [block for block in blocks if block]
 
 
@@ -315,6 +316,7 @@ def _json_failure(failure: Failure) -> dict[str, Any]:
         "shrunk": failure.shrunk,
         "weights": failure.weights,
         "active_faults": list(failure.active_faults),
+        "struck": failure.struck,
         "necessary_faults": failure.necessary_faults,
         "rule_log": list(failure.rule_log),
         "trace_steps": trace_steps(failure),

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from ordeal._engine.formatting import (
     MESSAGE_CHARS_MAX,
+    PLURALS,
+    counted,
     describe_error,
     indented,
     name_list,
@@ -42,6 +44,7 @@ class Failure:
     and ``count`` how many runs of the exploration met it. ``flaky`` means that replaying the trace did not always fail,
     ``flaky_reason`` what a fresh process showed of that, if it was asked; ``shrunk`` means that the trace was shrunk.
     ``place`` is where in the machine and in the code under test it happened, or ``None`` if that is unknown.
+    ``struck`` counts what struck in the simulated world of the machine, such as ``{"crash": 1}``; ``None`` without one.
     ``trace_path`` is where the trace was saved, ``seed_path`` where it is kept as a seed, or ``None``.
     """
 
@@ -64,6 +67,7 @@ class Failure:
     seed_path: str | None = None
     program: str = ""
     place: FailurePlace | None = None
+    struck: dict[str, int] | None = None
 
     @property
     def weights(self) -> dict[str, int]:
@@ -93,6 +97,7 @@ class Failure:
             ("raised at", "" if place is None or place.raised_at is None else str(place.raised_at)),
             ("asserted", "" if place is None else " ".join(place.asserted)),
             ("faults", ", ".join(short_names(needed_faults(self)))),
+            ("struck by", struck_text(self.struck) if self.struck else ""),
             ("seen", f"in {self.count} runs" if self.count > 1 else ""),
             ("replay", replay_command(self.id) if self.trace_path or self.seed_path else ""),
         ]
@@ -117,11 +122,19 @@ def failure_id(bucket: str) -> str:
 def failure_text(failure: Failure) -> str:
     """Return where a failure happened, with which faults, and the steps that led there."""
     lines = _head(failure)
-    lines.append(f"  Active faults: {name_list(short_names(failure.active_faults))}")
+    if failure.struck is not None:
+        lines.append(f"  Struck by: {struck_text(failure.struck)}")
+    if failure.active_faults or failure.struck is None:
+        lines.append(f"  Active faults: {name_list(short_names(failure.active_faults))}")
     if failure.necessary_faults is not None:
         lines.append(f"  Necessary faults: {_necessary(failure.necessary_faults)}")
     lines.append(f"  Sequence: {_sequence(failure.rule_log)}")
     return "\n".join(lines)
+
+
+def struck_text(struck: Mapping[str, int]) -> str:
+    """Return what struck in a simulated world, such as ``1 crash, 2 late packets``."""
+    return ", ".join(counted(number, noun, PLURALS.get(noun, "")) for noun, number in struck.items()) or "nothing"
 
 
 def _head(failure: Failure) -> list[str]:
@@ -213,7 +226,7 @@ def failure_details(failure: Failure, *, terminal: bool = False, by_path: bool =
     A ``terminal`` has one line on the faults, and no summary of the program. ``by_path`` names the file to replay in
     place of the id, for files in a folder where `ordeal replay` would not look.
     """
-    lines = [*_head(failure), *_fault_lines(failure)] if terminal else failure_text(failure).splitlines()
+    lines = _terminal_lines(failure) if terminal else failure_text(failure).splitlines()
     if failure.flaky_reason:
         lines.append(f"  Flaky: {one_line(failure.flaky_reason, limit=2 * MESSAGE_CHARS_MAX)}")
     if failure.count > 1:
@@ -227,6 +240,11 @@ def failure_details(failure: Failure, *, terminal: bool = False, by_path: bool =
     if path is not None:
         lines.append(f"  Replay: {replay_command(failure.id if by_id else path)}")
     return lines
+
+
+def _terminal_lines(failure: Failure) -> list[str]:
+    struck = [f"  Struck by: {struck_text(failure.struck)}"] if failure.struck else []
+    return [*_head(failure), *struck, *_fault_lines(failure)]
 
 
 def replay_command(name: str) -> str:

@@ -43,7 +43,7 @@ def called_faults(result: ExplorationResult) -> list[str]:
     A line that was reached must call it as an attribute: a name that another module has imported is not the one that a
     fault replaces. One that no run has reached may call it by any name.
     """
-    idle = [use.name for use in result.faults if use.runs and not use.calls]
+    idle = [use.name for use in result.faults if use.runs and not use.calls and not use.is_of_world]
     found = []
     for name in idle:
         named = re.search(r"\((?:\w+\.)+(\w+)", name)

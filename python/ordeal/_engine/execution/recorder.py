@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -27,7 +28,7 @@ ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=[ >])")
 
 
 _Row = tuple[str, str, list[str], dict[str, str], list[str], str, list[str]]
-_Written = tuple[list[_Row], list[str], list[str], bool]
+_Written = tuple[list[_Row], list[str], list[str], bool, dict[str, int] | None]
 
 
 class RunRecorder:
@@ -41,11 +42,17 @@ class RunRecorder:
         self._ends = False  # with a teardown, of a machine of another process
         self._hits_in_teardown: list[str] | None = None
         self._is_told_decisions = False  # in place of the choices that they are made from
+        self._struck = Counter[str]()
 
     @property
     def active_faults(self) -> list[str]:
         """Return the names of the faults that are on, in the order in which they were switched on."""
         return list(self._active)
+
+    @property
+    def struck(self) -> dict[str, int] | None:
+        """Return how often what of a simulation struck, None for a machine without one."""
+        return dict(self._struck) if self._is_told_decisions else None
 
     def making(self, cls: type[RuleBasedStateMachine]) -> None:
         """Begin the program."""
@@ -103,10 +110,13 @@ class RunRecorder:
         """The steps are over."""
         self._hits_in_teardown = []
 
-    def decided(self, text: str, actor: str, site: str) -> None:
-        """Write down what a simulation decided for the task or node ``actor``."""
+    def decided(self, text: str, actor: str, site: str, noun: str) -> None:
+        """Write down what a simulation decided for the task or node ``actor``; count what strikes as ``noun``."""
         del actor, site
-        self._hit(text)
+        if text:
+            self._hit(text)
+        if noun:
+            self._struck[noun] += 1
 
     def _hit(self, text: str) -> None:
         """Write down what a fault hit."""
@@ -136,7 +146,7 @@ class RunRecorder:
     def written(self) -> bytes:
         """What was recorded, for a recorder of another process."""
         rows = [(s.kind, s.name, s.active_faults, s.text, s.draws, s.result, s.hits) for s in self.steps]
-        return msgspec.json.encode((rows, self.program, self._active, self._machine is not None))
+        return msgspec.json.encode((rows, self.program, self._active, self._machine is not None, self.struck))
 
     def read(self, written: bytes) -> None:
         """Load the recording of another process. Arguments are then known only as text.
@@ -144,7 +154,8 @@ class RunRecorder:
         Raises:
             ValueError: the bytes are no recording.
         """
-        rows, self.program, self._active, self._ends = msgspec.json.decode(written, type=_Written)
+        rows, self.program, self._active, self._ends, struck = msgspec.json.decode(written, type=_Written)
+        self._is_told_decisions, self._struck = struck is not None, Counter(struck or {})
         self.steps = [
             TraceStep(kind, name, dict(text), faults, text=text, draws=draws, result=result, hits=hits)
             for kind, name, faults, text, draws, result, hits in rows

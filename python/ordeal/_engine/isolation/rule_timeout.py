@@ -16,6 +16,8 @@ from ordeal._native import monotonic
 if TYPE_CHECKING:
     import asyncio
 
+    from ordeal._engine.isolation.world_reach import WorldReach
+
 # The alarm rings again: code under test may have caught the first exception together with its own.
 _REPEAT_MIN_S = 1.0
 # setitimer() takes 0 for "never", so a found timer that is already due gets this instead.
@@ -141,8 +143,9 @@ class _Alarm:
         return timeout_error(self._rule_name, self._timeout_s)
 
 
-#: Is told what a simulation decided, for which task or node, and where.
-Tell = Callable[[str, str, str], object]
+#: Is told what a simulation decided, for which task or node, where, and as what it counts, such as "crash". The first
+#: is empty where something strikes that was decided before, the last for details of something else.
+Tell = Callable[[str, str, str, str], object]
 
 
 class RuleLoop:
@@ -154,6 +157,8 @@ class RuleLoop:
 
     tell: Tell | None = None
     """Takes what is decided for the run, for people."""
+    reach: WorldReach | None = None
+    """Counts what struck in the runs of the machine's class."""
 
     def __init__(self) -> None:
         self._runner: asyncio.Runner | None = None

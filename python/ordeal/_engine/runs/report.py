@@ -49,6 +49,7 @@ class ReportedFailure(msgspec.Struct, kw_only=True):
     shrunk: bool
     weights: dict[str, int]
     active_faults: list[str]
+    struck: dict[str, int] | None = None
     necessary_faults: dict[str, bool] | None
     rule_log: list[str]
     trace_steps: int | None

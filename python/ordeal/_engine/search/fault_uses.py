@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ordeal._engine.isolation.world_reach import WorldReach
 from ordeal.faults import Fault
 from ordeal.result import FaultUse
 
@@ -14,8 +15,11 @@ Counts = dict[str, list[int]]
 class FaultUses:
     """What the faults have done since this was made, except while paused. Used for one search."""
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
+    def __init__(self, faults: Sequence[Fault], world: WorldReach | None = None) -> None:
+        """``world`` counts what the faults of the machine's simulated worlds do."""
         self._faults = faults
+        self._world = world or WorldReach()
+        self._world.counts.clear()
         self._in_the_end: list[list[int]] | None = None
         self._left_out = self._now()
         self._is_paused = False
@@ -24,17 +28,19 @@ class FaultUses:
     def stop(self) -> None:
         """Stop counting."""
         self._in_the_end = self._now()
+        self._world.is_paused = True
 
     def set_paused(self, paused: bool) -> None:
         """Pause or resume counting."""
         if paused == self._is_paused:
             return
-        self._is_paused = paused
+        self._is_paused = self._world.is_paused = paused
         for fault in self._faults:
             (fault.pause_observed if paused else fault.resume_observed)()
 
     def begin_run(self) -> None:
         """Begin a run, which may make several machines."""
+        self._world.begin_run()
         if self._faults:
             self._at_begin = self._runs()
 
@@ -49,11 +55,12 @@ class FaultUses:
     def counts(self) -> Counts:
         """Return the counts. Faults that do not know which calls they meet are left out."""
         counted = zip(self._faults, self._now(), self._left_out, strict=True)
-        return {
+        own = {
             fault.name: [end - begin for end, begin in zip(now, left_out, strict=True)]
             for fault, now, left_out in counted
             if fault.counts_calls
         }
+        return own | {name: list(numbers) for name, numbers in self._world.counts.items()}
 
     def remarks(self) -> list[str]:
         """Return what the faults have been found not to reach."""
@@ -64,6 +71,8 @@ class FaultUses:
         for fault, left_out in zip(self._faults, self._left_out, strict=True):
             for place, count in enumerate(counts.get(fault.name, ())[: len(left_out)]):
                 left_out[place] -= count
+        own = {fault.name for fault in self._faults}
+        self._world.counts.update((name, list(numbers)) for name, numbers in counts.items() if name not in own)
 
     def _now(self) -> list[list[int]]:
         if self._in_the_end is not None:

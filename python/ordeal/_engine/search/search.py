@@ -99,7 +99,7 @@ class Search:
         self.replayer = Replayer(driver, self._bucketer, self.randoms)
         self.findings = setup.findings(self.replayer)
         self.known = KnownFailures(settings.known)
-        self.faults = FaultUses(driver.faults)
+        self.faults = FaultUses(driver.faults, getattr(driver.definition.cls, "world_reach", None))
         self.session = make_session(settings, driver, self.coverage, has_targets=bool(targets))
         self.rules = RuleUses(self.session, [rule.name for rule in driver.definition.rules])
         self.progress = SearchProgress(self.tally, self.findings, self.watch, self.faults, self.rules)

@@ -98,9 +98,9 @@ class StepWatch(RunRecorder):
         self._begin_step()
 
     @override
-    def decided(self, text: str, actor: str, site: str) -> None:
-        super().decided(text, actor, site)
-        if len(self.decisions) < EVENTS_MAX:
+    def decided(self, text: str, actor: str, site: str, noun: str) -> None:
+        super().decided(text, actor, site, noun)
+        if text and len(self.decisions) < EVENTS_MAX:
             self.decisions.append((actor, text, site, len(self.steps)))
 
     @override

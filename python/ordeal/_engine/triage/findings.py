@@ -335,4 +335,5 @@ class Findings:
             seed_path=None if finding.seed is None else str(finding.seed),
             program="\n".join(recorder.finished_program()),
             place=place,
+            struck=recorder.struck,
         )

@@ -170,6 +170,7 @@ class WorldLoop(MachineLoop):
 
     def _end(self) -> None:
         """End the nodes, and what is left of the operations, as at the end of any run."""
+        self._count_run()
         loop: SimulationLoop = self._loop
         self._runner = self._loop = self._world = None
         self._operations.clear()

@@ -101,8 +101,7 @@ class Nemesis:
     def _strike(self, node: Node, fault: NodeFault) -> None:
         if self._loop.log is not None:
             self._loop.log(self._loop.now, node.name, f"fault {fault.kind}")
-        strikes = self._loop.strikes
-        strikes[fault.kind, node.name] = strikes.get((fault.kind, node.name), 0) + 1
+        self._loop.count_strike(fault.kind, node.name)
         life = node.life
         if fault.kind == "reset":
             self._network.reset_one(node, lambda count: self._manner(node, fault, count))

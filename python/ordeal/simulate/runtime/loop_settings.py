@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+from collections.abc import Callable
 from typing import Any
 
 from ordeal.simulate.runtime.fenced_loop import FencedLoop
@@ -23,10 +24,18 @@ class LoopSettings(FencedLoop):
         """What asyncio reported of errors that nobody awaits."""
         self.strikes: dict[tuple[str, str], int] = {}
         """How often which fault struck which node."""
+        self.on_strike: Callable[[str, str], object] | None = None
+        """Is told the kind of a fault that strikes, and the name of the node."""
         self.machine_seed = 0
         """What the identities of the machines follow from."""
         self.uuid_ticks: dict[str, int] = {}
         """The time in the last UUID of each machine, by its name."""
+
+    def count_strike(self, kind: str, node: str) -> None:
+        """Note that a fault strikes a node."""
+        self.strikes[kind, node] = self.strikes.get((kind, node), 0) + 1
+        if self.on_strike is not None:
+            self.on_strike(kind, node)
 
     def set_debug(self, enabled: bool) -> None:
         """Switch asyncio's debug mode."""

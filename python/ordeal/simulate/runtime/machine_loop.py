@@ -10,15 +10,17 @@ from typing import Any
 
 from ordeal._engine.formatting import counted
 from ordeal._engine.isolation.rule_timeout import RuleLoop, Tell, end_unstarted
+from ordeal._engine.isolation.world_reach import OF_WORLDS
 from ordeal.buggify import effect_acts
 from ordeal.errors import MachineError
 from ordeal.simulate.errors import SimulationError
-from ordeal.simulate.runtime.decisions import KINDS, OVERTAKE, STALL, Decided, name_of
+from ordeal.simulate.runtime.decisions import DATAGRAM, KINDS, OVERTAKE, PACKET, STALL, Decided, name_of
 from ordeal.simulate.runtime.loop import SimulationLoop
+from ordeal.simulate.runtime.node_faults import STEP, NodeFault
 from ordeal.simulate.runtime.running import RunSettings, failure_of
-from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, Stall, checked_faults
+from ordeal.simulate.runtime.scheduled_faults import Cancel, SimulatedFault, Stall, checked_faults
 from ordeal.simulate.runtime.surroundings import Surroundings
-from ordeal.simulate.runtime.text import decision_text
+from ordeal.simulate.runtime.text import NOUNS, decision_text, noun_of
 
 #: How often a decision is not 0.
 _SHARE = 1 / 8
@@ -39,6 +41,10 @@ class TapeSchedule:
         self._faults = faults
         self._tell = tell
         self._met = Counter[tuple[int, int, int]]()
+        self.made = Counter[int]()
+        """Of each kind, how many decisions were made that were open."""
+        self.struck = Counter[int]()
+        """How many of them were not 0."""
         self.overtakings = 0
         """How often a callback overtook others, which asyncio rules out."""
 
@@ -62,13 +68,23 @@ class TapeSchedule:
         return self._told(kind, actor, site, value)
 
     def _told(self, kind: int, actor: int, site: int, value: int) -> int:
+        self.made[kind] += 1
+        if value:
+            self.struck[kind] += 1
         if self._tell is not None:
             place = kind, actor, site
             if value:
                 decided = Decided(KINDS[kind], name_of(actor), name_of(site), self._met[place], value)
-                self._tell(decision_text(decided, self._faults).strip(), decided.actor, decided.site)
+                # That a node is to be struck later is decided here; it counts when it is.
+                noun = "" if decided.site == STEP else noun_of(decided)
+                self._tell(decision_text(decided, self._faults).strip(), decided.actor, decided.site, noun)
             self._met[place] += 1
         return value
+
+    def tell_strike(self, kind: str, node: str) -> None:
+        """Say that a fault strikes a node, which was decided before."""
+        if self._tell is not None:
+            self._tell("", node, "", NOUNS[kind])
 
     def event(self, what: int) -> None:
         """Note nothing: a replay of the tape is compared by its steps."""
@@ -98,6 +114,7 @@ class MachineLoop(RuleLoop):
             self._loop = SimulationLoop(  # type: ignore[abstract]
                 self._schedule, faults=settings.faults, is_in_any_order=settings.is_in_any_order
             )
+            self._loop.on_strike = self._schedule.tell_strike
             self._runner = asyncio.Runner(loop_factory=lambda: self._loop)
             self._runner.get_loop()
         return self._runner
@@ -141,10 +158,16 @@ class MachineLoop(RuleLoop):
     def _failure(self) -> BaseException | None:
         return failure_of(self._loop)
 
+    def _count_run(self) -> None:
+        """Count what the faults of the run struck, for the report of a search."""
+        if self.reach is not None and self._schedule is not None:
+            self.reach.add_run(_struck_by(fault, self._loop, self._schedule) for fault in self._settings.faults)
+
     def close(self) -> None:
         """Cancel what still runs on the loop, disturb nothing any more, and close it."""
         if self._runner is None:
             return
+        self._count_run()
         loop = self._loop
         loop.be_quiet()
         loop.is_ending = True
@@ -160,6 +183,20 @@ class MachineLoop(RuleLoop):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MachineLoop:
         return MachineLoop(self._settings)
+
+
+def _struck_by(fault: SimulatedFault, loop: SimulationLoop, schedule: TapeSchedule) -> tuple[str, int, int]:
+    """Return the name of a fault, how much it could have struck in a run, and how much it struck."""
+    if isinstance(fault, NodeFault):
+        names = [] if loop.world is None else [node.name for node in loop.world.nodes if fault.strikes(node.name)]
+        hits = sum(loop.strikes.get((fault.kind, name), 0) for name in names)
+        return f"{OF_WORLDS}{fault.kind}({fault.nodes!r})", len(names), hits
+    if isinstance(fault, Cancel):
+        waits = loop.interruptions
+        return f"{OF_WORLDS}cancel({fault.tasks!r})", sum(waits.waited.values()), sum(waits.struck.values())
+    kinds = (STALL,) if isinstance(fault, Stall) else (PACKET, DATAGRAM)
+    met, hits = (sum(counts[kind] for kind in kinds) for counts in (schedule.made, schedule.struck))
+    return f"{OF_WORLDS}{type(fault).__name__.lower()}({fault.longest!r})", met, hits
 
 
 def machine_settings(simulated: Any, *, is_in_any_order: bool = False) -> RunSettings:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from ordeal._engine.formatting import counted, one_line
+from ordeal._engine.formatting import PLURALS, counted, one_line
 from ordeal.simulate.network.conduct import ON_LINKS, SENT_AGAIN
 from ordeal.simulate.network.datagrams import DOUBLED, LOST
 from ordeal.simulate.runtime.decisions import VALUE_MAX, Decided
@@ -23,7 +23,8 @@ from ordeal.simulate.runtime.node_faults import (
 )
 from ordeal.simulate.runtime.scheduled_faults import Cancel, SimulatedFault, packet_latencies, stall_lengths
 
-_NOUNS = {
+#: As what a decision of each kind counts.
+NOUNS = {
     "order": "change of order",
     "stall": "stall",
     "arrival": "late result",
@@ -41,14 +42,6 @@ _NOUNS = {
     "skew": "wrong clock",
     "clog": "clog",
     "overtake": "callback that overtakes others",
-}
-_PLURALS = {
-    "change of order": "changes of order",
-    "datagram lost, doubled or late": "datagrams lost, doubled or late",
-    "loss of what was not synced": "losses of what was not synced",
-    "silent crash": "silent crashes",
-    "crash": "crashes",
-    "callback that overtakes others": "callbacks that overtake others",
 }
 _CUT_OFF = ("both ways", "what it sends", "what it gets")
 _WHEN = ("", "between its wake-up and its turn", "while it waits", "before time passes")
@@ -102,13 +95,18 @@ class _Report(Protocol):
 
 def needed_text(decided: Sequence[Decided]) -> str:
     """Return how many decisions of which kind a failure needs, such as ``1 cancellation, 2 stalls``."""
-    counts = Counter(decision.kind for decision in decided if decision.site not in (LENGTH, MANNER, TORN))
-    parts = [_counted(number, _NOUNS[kind]) for kind, number in counts.items()]
+    counts = Counter(noun for decision in decided if (noun := noun_of(decision)))
+    parts = [_counted(number, noun) for noun, number in counts.items()]
     return ", ".join(parts) if parts else "nothing special"
 
 
+def noun_of(decision: Decided) -> str:
+    """Return as what a decision counts; empty for a detail of another."""
+    return "" if decision.site in (LENGTH, MANNER, TORN) else NOUNS[decision.kind]
+
+
 def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {_PLURALS[noun]}" if number != 1 and noun in _PLURALS else counted(number, noun)
+    return f"{number:,} {PLURALS[noun]}" if number != 1 and noun in PLURALS else counted(number, noun)
 
 
 def decision_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str:
@@ -241,7 +239,7 @@ def report_text(report: _Report) -> str:
 
 def reach_text(report: _Report) -> str:
     """Return how far a search reached."""
-    disturbed = ", ".join(_counted(number, _NOUNS[kind]) for kind, number in report.disturbed.most_common())
+    disturbed = ", ".join(_counted(number, NOUNS[kind]) for kind, number in report.disturbed.most_common())
     lines = [
         f"{counted(report.runs, 'run')}, {counted(report.steps, 'step')}, {report.simulated_s:,.3f} simulated seconds",
         f"{counted(report.made, 'decision')}: {disturbed or 'all of them nothing special'}",

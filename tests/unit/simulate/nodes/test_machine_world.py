@@ -207,3 +207,39 @@ def test_wrong_worlds_are_refused() -> None:
     for arguments in ({"clients": 0}, {"settle": 0}, {"faults": [5]}):
         with pytest.raises(simulate.SimulationError):
             simulate.world(**arguments)
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_the_report_says_what_struck(isolate: bool) -> None:
+    class Struck(NodeChaos):
+        world: ClassVar[Any] = simulate.world(
+            faults=[simulate.crash(longest=1), simulate.pause("nobody"), simulate.cancel()], settle=30
+        )
+        is_careful = False
+
+    explorer = Explorer(Struck, seed=3, isolate=isolate, workers=1)
+    result = explorer.run(max_runs=20)
+    uses = {use.name: use for use in result.faults}
+    assert list(uses) == ["simulate.crash('*')", "simulate.pause('nobody')", "simulate.cancel('clients')"]
+    assert uses["simulate.crash('*')"].runs == 20
+    assert uses["simulate.crash('*')"].hits > 0
+    assert (uses["simulate.pause('nobody')"].calls, uses["simulate.pause('nobody')"].hits) == (0, 0)
+    assert any("simulate.pause('nobody') was part of 20 runs" in note for note in result.notes)
+    failures = [failure for failure in result.failures if failure.struck]
+    assert failures
+    assert "Active faults" not in str(failures[0])
+    assert "\n  Struck by: 1 " in str(failures[0])
+
+
+def test_only_strikes_that_came_about_are_told() -> None:
+    class Late(ChaosTest):
+        world: ClassVar[Any] = simulate.world(faults=[simulate.crash()])
+
+        @rule()  # type: ignore[arg-type]
+        async def fail(self) -> None:
+            self.world.node(f"db{len(self.world.nodes)}", echo)
+            raise ValueError
+
+    (failure,) = Explorer(Late, seed=2, isolate=False).run(max_runs=5, shrink=False).failures
+    assert failure.struck == {}
+    assert "  Struck by: nothing\n" in str(failure)
