@@ -2,9 +2,10 @@
 
 usage: python benchmarks/ablation_hunt.py [--seeds N] [--seconds S] [--intact-runs N] [--first SEED] [NAME ...]
 
-Of each program in `examples/` that has an `ablations.toml`, or of those that are named, one thing is left out at a time,
-and each search may take 200 runs. The intact program is searched for some seconds, or in so many runs with `--intact-runs`;
-`--first` begins with another seed, so that a search of many runs can be made in parts, and `--seeds 0` leaves nothing out.
+Of each program in `examples/` that has an `ablations.toml`, or of those that are named, one thing is left out at a
+time, and each search may take 200 runs. The intact program is searched for some seconds, or in so many runs with
+`--intact-runs`; `--first` begins with another seed, so that many runs can be made in parts. `--seeds 0` leaves nothing
+out.
 """
 
 import argparse

@@ -31,7 +31,7 @@ class FaultUse:
         if not self.runs or self.hits:
             return ""
         if self.is_of_world:
-            why = "changed nothing that it met" if self.calls else "met nothing: no node or task that it names was there"
+            why = "changed nothing that it met" if self.calls else "met nothing: what it names was not there"
             return f"Fault {self.name} was part of {counted(self.runs, 'run')}, and {why}."
         on = f"Fault {self.name} was on in {counted(self.runs, 'run')}"
         if not self.calls:

@@ -27,7 +27,17 @@ from ordeal.simulate.nodes.world import World
 from ordeal.simulate.outside.commands import Command, Output
 from ordeal.simulate.outside.http import Request, Response
 from ordeal.simulate.runtime.exploring import explore, run
-from ordeal.simulate.runtime.node_faults import clog, crash, partition, pause, reset, skew, slow
+from ordeal.simulate.runtime.node_faults import (
+    clog,
+    crash,
+    disk_error,
+    disk_full,
+    partition,
+    pause,
+    reset,
+    skew,
+    slow,
+)
 from ordeal.simulate.runtime.odd_process import check
 from ordeal.simulate.runtime.report import Report, ScheduleFailure
 from ordeal.simulate.runtime.scheduled_faults import cancel, latency, stall
@@ -67,6 +77,8 @@ __all__ = [
     "check",
     "clog",
     "crash",
+    "disk_error",
+    "disk_full",
     "e2e",
     "explore",
     "latency",

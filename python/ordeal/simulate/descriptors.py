@@ -118,10 +118,13 @@ class Files(Protocol):
         """Return whether a fault forbids writing there."""
 
     def check_space(self, where: str) -> None:
-        """Raise OSError if a fault says that the disk is full."""
+        """Raise OSError if a fault says that the disk is full or broken."""
+
+    def check_works(self, where: str) -> None:
+        """Raise OSError if a fault says that the disk is broken."""
 
     def seen(self, where: str, content: bytes) -> bytes:
-        """Return what a reader gets of ``content``, which a fault may damage."""
+        """Return what a reader gets of ``content``, which a fault may damage. Raises OSError."""
 
     def sync_node(self, node: File | Folder) -> None:
         """Make what was written to ``node`` survive a crash."""

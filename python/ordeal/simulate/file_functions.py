@@ -241,7 +241,9 @@ def _dup(files: descriptors.Files, number: int) -> int:
 
 
 def _fsync(files: descriptors.Files, number: int) -> None:
-    files.sync_node(files.descriptors.get(number).node)
+    descriptor = files.descriptors.get(number)
+    files.check_works(descriptor.where)
+    files.sync_node(descriptor.node)
 
 
 def _fstat(files: descriptors.Files, number: int) -> os.stat_result:

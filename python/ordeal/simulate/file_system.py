@@ -21,7 +21,10 @@ from ordeal.simulate.paths import AnyPath, absolute, names_of, os_error
 #: The length limit of a name, as on most real disks.
 NAME_BYTES_MAX = 255
 
-FileFault = Literal["readonly", "full", "corrupt", "missing"]
+FileFault = Literal["readonly", "full", "corrupt", "missing", "broken"]
+#: What the whole disk may be.
+DiskFault = Literal["full", "broken"]
+_ERRORS = {"full": errno.ENOSPC, "broken": errno.EIO}
 
 
 class FileSystem:
@@ -46,6 +49,7 @@ class FileSystem:
         """Return to the state of a new file system: empty, no faults, nothing open, and random draws restarted."""
         self._disk = Disk()
         self._faults: dict[str, FileFault] = {}
+        self._disk_faults: list[DiskFault] = []
         self._chance = Chance(self._rng_seed)
         self.descriptors = Descriptors()
 
@@ -59,7 +63,7 @@ class FileSystem:
         where = absolute(path)
         self.make_folders(posixpath.dirname(where))
         file = self.open_file(where, create=True)
-        self.check_space(where)
+        self._check_file(where, "full", "broken")
         if file.content:
             file.change(Resize(0), self.now_s())
         file.change(Write(0, _encoded(content)), self.now_s())
@@ -69,14 +73,15 @@ class FileSystem:
         where = absolute(path)
         self.make_folders(posixpath.dirname(where))
         file = self.open_file(where, create=True)
-        self.check_space(where)
+        self._check_file(where, "full", "broken")
         file.change(Write(len(file.content), _encoded(content)), self.now_s())
 
     def read(self, path: AnyPath) -> bytes:
         """Return the content of a file. Raises OSError like ``open`` does."""
         where = absolute(path)
         file = self.file(where)
-        return self.seen(where, bytes(file.content))
+        self._check_file(where, "broken")
+        return self._as_seen(where, bytes(file.content))
 
     def read_text(self, path: AnyPath) -> str:
         """Return the content of a file as UTF-8. Raises OSError, or UnicodeDecodeError."""
@@ -135,7 +140,10 @@ class FileSystem:
 
         A file's name is in its folder: without an fsync of that, a crash may lose the file however often it was synced.
         """
-        self.sync_node(self.node(absolute(path)))
+        where = absolute(path)
+        node = self.node(where)
+        self._check_file(where, "broken")
+        self.sync_node(node)
 
     def sync(self) -> None:
         """Make everything durable, as a clean shutdown does."""
@@ -170,8 +178,11 @@ class FileSystem:
 
         - ``"readonly"``: opening it for writing raises PermissionError;
         - ``"full"``: writing to it raises OSError with ENOSPC;
+        - ``"broken"``: reading, writing and syncing it raises OSError with EIO;
         - ``"corrupt"``: reading it returns as many other bytes;
         - ``"missing"``: it does not exist.
+
+        A folder that is ``"full"`` or ``"broken"`` is so with all that is in it: ``"/"`` stands for the disk.
 
         Raises SimulationError, a ValueError, for another kind.
         """
@@ -187,6 +198,14 @@ class FileSystem:
     def clear_all_faults(self) -> None:
         """Let all paths work again."""
         self._faults.clear()
+
+    def begin_fault(self, fault: DiskFault) -> None:
+        """Let the whole disk be full or broken for the program, until ``end_fault``; the test still sees its files."""
+        self._disk_faults.append(fault)
+
+    def end_fault(self, fault: DiskFault) -> None:
+        """Undo one ``begin_fault``."""
+        self._disk_faults.remove(fault)
 
     # -- the program's file system --------------------------------------------------------------------------------
 
@@ -275,12 +294,35 @@ class FileSystem:
         return self._faults.get(where) == "readonly"
 
     def check_space(self, where: str) -> None:
-        """Raise OSError when the disk is full for a path."""
-        if self._faults.get(where) == "full":
+        """Raise OSError when nothing can be written to a path: the disk is full, or broken."""
+        self.check_works(where)
+        if "full" in self._disk_faults:
             raise os_error(errno.ENOSPC, where)
+        self._check_file(where, "full")
+
+    def check_works(self, where: str) -> None:
+        """Raise OSError when the disk is broken for a path."""
+        if "broken" in self._disk_faults:
+            raise os_error(errno.EIO, where)
+        self._check_file(where, "broken")
+
+    def _check_file(self, where: str, *faults: DiskFault) -> None:
+        """Raise OSError when a path, or a folder above it, has one of these faults."""
+        if not self._faults:
+            return
+        names = names_of(where)
+        for depth in range(len(names), -1, -1):
+            found = self._faults.get("/" + "/".join(names[:depth]))
+            for fault in faults:
+                if found == fault:
+                    raise os_error(_ERRORS[fault], where)
 
     def seen(self, where: str, content: bytes) -> bytes:
-        """Return what a read of ``content`` gives."""
+        """Return what a read of ``content`` gives. Raises OSError when the disk is broken."""
+        self.check_works(where)
+        return self._as_seen(where, content)
+
+    def _as_seen(self, where: str, content: bytes) -> bytes:
         return self._chance.content(len(content)) if self._faults.get(where) == "corrupt" else content
 
     def sync_node(self, node: File | Folder) -> None:

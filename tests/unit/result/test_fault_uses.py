@@ -9,11 +9,7 @@ CRASH = FaultUse("simulate.crash('*')", 40, 120, 31)
 
 def test_who_struck_nothing_is_told_with_the_reason() -> None:
     assert CRASH.remark() == ""
-    assert (
-        FaultUse("simulate.pause('x')", 40, 0, 0)
-        .remark()
-        .endswith("and met nothing: no node or task that it names was there.")
-    )
+    assert FaultUse("simulate.pause('x')", 40, 0, 0).remark().endswith("and met nothing: what it names was not there.")
     assert FaultUse("simulate.pause('x')", 0, 0, 0).remark() == ""
     assert "changed nothing that it met" in FaultUse("simulate.pause('*')", 40, 3, 0).remark()
     assert "see that the rules call its target" in FaultUse("timeout(a.b)", 40, 0, 0).remark()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import errno
 import itertools
+import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -252,7 +254,7 @@ def test_second_crash_finds_everything_durable(synced: FileSystem) -> None:
 
 @pytest.mark.parametrize(
     ("fault", "error", "code"),
-    [("readonly", PermissionError, errno.EACCES), ("full", OSError, errno.ENOSPC)],
+    [("readonly", PermissionError, errno.EACCES), ("full", OSError, errno.ENOSPC), ("broken", OSError, errno.EIO)],
 )
 @pytest.mark.parametrize("act", ["write", "append"])
 def test_fault_of_writing(synced: FileSystem, act: str, fault: Any, error: type[OSError], code: int) -> None:
@@ -261,10 +263,52 @@ def test_fault_of_writing(synced: FileSystem, act: str, fault: Any, error: type[
         getattr(synced, act)("/a", "new")
     assert caught.value.errno == code
     assert caught.value.filename == "/a"
-    assert synced.read_text("/a") == "old text"
+    if fault != "broken":
+        assert synced.read_text("/a") == "old text"
     synced.clear_fault("a")
     synced.write("/a", "new")
     assert synced.read_text("/a") == "new"
+
+
+def test_what_is_broken_can_be_neither_read_nor_synced(synced: FileSystem) -> None:
+    synced.inject_fault("/a", "broken")
+    for act in (synced.read, synced.fsync):
+        with pytest.raises(OSError) as caught:  # noqa: PT011 - the code is looked at
+            act("/a")
+        assert caught.value.errno == errno.EIO
+    with synced.patch():
+        assert Path("/a").exists()
+        with pytest.raises(OSError, match="Input/output error"):
+            Path("/a").read_bytes()
+        number = os.open("/a", os.O_RDWR)
+        with pytest.raises(OSError, match="Input/output error"):
+            os.fsync(number)
+        with pytest.raises(OSError, match="Input/output error"):
+            os.write(number, b"x")
+        os.close(number)
+
+
+def test_a_folder_is_full_with_all_that_is_in_it(files: FileSystem) -> None:
+    files.write("/b/c/d", "old")
+    files.write("/bc", "old")
+    files.inject_fault("/b", "full")
+    with pytest.raises(OSError, match="No space left"):
+        files.write("/b/c/d", "new")
+    files.write("/bc", "new")
+    files.inject_fault("/", "full")
+    with pytest.raises(OSError, match="No space left"):
+        files.write("/bc", "newer")
+
+
+def test_a_fault_of_the_whole_disk_is_for_the_program_alone(synced: FileSystem) -> None:
+    synced.begin_fault("broken")
+    synced.write("/a", "new")
+    assert synced.read_text("/a") == "new"
+    with synced.patch(), pytest.raises(OSError, match="Input/output error"):
+        Path("/a").read_text()
+    synced.end_fault("broken")
+    with synced.patch():
+        assert Path("/a").read_text() == "new"
 
 
 def test_corrupt_file_reads_as_other_bytes_which_are_the_same_every_time() -> None:

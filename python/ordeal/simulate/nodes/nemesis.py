@@ -13,6 +13,7 @@ from ordeal.simulate.nodes.node import Node
 from ordeal.simulate.runtime.decisions import KINDS, name_key
 from ordeal.simulate.runtime.loop import SimulationLoop
 from ordeal.simulate.runtime.node_faults import (
+    DISK_FAULTS,
     LENGTH,
     LENGTHS,
     MANNER,
@@ -26,8 +27,8 @@ from ordeal.simulate.runtime.node_faults import (
 
 _LENGTH_SITE, _MANNER_SITE = name_key(LENGTH), name_key(MANNER)
 _STEP_SITE = name_key(STEP)
-#: Faults of the network around a node, and not of the node.
-_OF_NETWORK = ("partition", "clog")
+#: What lasts beyond a life of the node: faults of the network around it, and of its disk.
+_OF_SURROUNDINGS = ("partition", "clog", *DISK_FAULTS)
 
 
 class _Network(Protocol):
@@ -74,8 +75,8 @@ class Nemesis:
         """Plan the strikes of a node that has just started."""
         self._plans[node.name] = _Plans()
         for fault in self._faults:
-            # What strikes the network lasts beyond the life that it has struck.
-            if fault.strikes(node.name) and not (fault.kind in _OF_NETWORK and self._lasts(node, fault.kind)):
+            # What strikes the network or the disk lasts beyond the life that it has struck.
+            if fault.strikes(node.name) and not (fault.kind in _OF_SURROUNDINGS and self._lasts(node, fault.kind)):
                 self._plan(node, fault)
 
     def _lasts(self, node: Node, kind: str) -> bool:
@@ -120,6 +121,10 @@ class Nemesis:
         elif fault.kind == "clog":
             self._network.clog(node, length_s(self._manner(node, fault, LENGTHS), fault.longest))
             self._last(node, fault, lambda: self._network.clog(node, 0.0))
+        elif fault.kind in DISK_FAULTS:
+            struck = DISK_FAULTS[fault.kind]
+            node.disk.begin_fault(struck)
+            self._last(node, fault, lambda: node.disk.end_fault(struck))
         elif fault.kind == "pause":
             node.pause()
             self._last(node, fault, life.resume)
@@ -143,7 +148,7 @@ class Nemesis:
                 life = node.life
                 end()
                 # A new life has planned anew what ended with the one before.
-                if fault.kind in _OF_NETWORK or (node.life is life and fault.kind != "crash"):
+                if fault.kind in _OF_SURROUNDINGS or (node.life is life and fault.kind != "crash"):
                     self._plan(node, fault)
 
         self._loop.at(self._loop.now + length_s(value, longest or fault.longest), over)

@@ -14,7 +14,7 @@ from ordeal.simulate.errors import SimulationError
 KINDS: Final = (
     *("order", "stall", "arrival", "cancel", "packet", "cut"),
     *("datagram", "disk", "silence", "crash", "pause", "partition", "reset", "slow", "skew"),
-    *("overtake", "clog"),
+    *("overtake", "clog", "disk_full", "disk_error"),
 )
 OVERTAKE: Final = KINDS.index("overtake")
 ORDER, STALL, ARRIVAL, CANCEL, PACKET, CUT, DATAGRAM, DISK, SILENCE = range(9)

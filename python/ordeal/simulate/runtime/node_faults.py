@@ -9,8 +9,11 @@ from typing import Any
 
 from ordeal.simulate.arguments import checked_seconds
 from ordeal.simulate.errors import SimulationError
+from ordeal.simulate.file_system import DiskFault
 
-NODE_FAULTS = ("crash", "pause", "partition", "reset", "slow", "skew", "clog")
+NODE_FAULTS = ("crash", "pause", "partition", "reset", "slow", "skew", "clog", "disk_full", "disk_error")
+#: Those of the disk of a node, each with what the whole disk is then.
+DISK_FAULTS: dict[str, DiskFault] = {"disk_full": "full", "disk_error": "broken"}
 #: How many values the step has at which a fault strikes, and the latest such step: each value is some percent later.
 STRIKES = 256
 LATEST_STEP = 3_000
@@ -116,6 +119,27 @@ def clog(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:
         SimulationError: an argument cannot be used.
     """
     return _fault("clog", nodes, longest)
+
+
+def disk_full(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:
+    """Return a fault that lets the disks of nodes be full for up to ``longest`` seconds: writing raises ``ENOSPC``.
+
+    Raises:
+        SimulationError: an argument cannot be used.
+    """
+    return _fault("disk_full", nodes, longest)
+
+
+def disk_error(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:
+    """Return a fault that lets the disks of nodes fail for up to ``longest`` seconds.
+
+    Reading, writing and syncing files raise ``EIO``. What was not synced by then may be lost in the next crash, as
+    ever.
+
+    Raises:
+        SimulationError: an argument cannot be used.
+    """
+    return _fault("disk_error", nodes, longest)
 
 
 def skew(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:

@@ -41,6 +41,8 @@ NOUNS = {
     "slow": "slow node",
     "skew": "wrong clock",
     "clog": "clog",
+    "disk_full": "full disk",
+    "disk_error": "broken disk",
     "overtake": "callback that overtakes others",
 }
 _CUT_OFF = ("both ways", "what it sends", "what it gets")
@@ -163,9 +165,9 @@ def _lost_changes_text(lost: int, known: int) -> str:
 
 def _node_fault_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str:
     """Return when a fault strikes a node, how long it lasts, or in what way it strikes."""
-    who, kind, value = decision.actor, decision.kind, decision.value
+    who, kind, value = decision.actor, decision.kind.replace("_", " "), decision.value
     nth = f" {decision.occurrence + 1}" if decision.occurrence else ""
-    longest = next((each.longest for each in faults if isinstance(each, NodeFault) and each.kind == kind), 1.0)
+    longest = next((each.longest for each in faults if isinstance(each, NodeFault) and each.kind == decision.kind), 1.0)
     if decision.site == STEP:
         return f"{who}: {kind}{nth} after {counted(strike_step(value), 'step')} of its own"
     if decision.site == LENGTH:

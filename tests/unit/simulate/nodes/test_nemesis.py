@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import time
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +23,7 @@ from ...samples.nodes import ask, echo
 ALL: list[Any] = [
     *(simulate.crash(longest=3), simulate.pause(longest=3), simulate.partition(longest=3)),
     *(simulate.reset(), simulate.slow(), simulate.skew(), simulate.clog(longest=3)),
+    *(simulate.disk_full(longest=3), simulate.disk_error(longest=3)),
 ]
 
 
@@ -45,7 +49,7 @@ async def careful(world: simulate.World) -> None:
 def test_a_careful_client_gets_its_answers_whatever_happens() -> None:
     report = simulate.explore(careful, runs=150, faults=ALL, check=False)
     assert report.failure is None
-    kinds = {"crash", "pause", "partition", "reset", "slow", "skew", "clog"}
+    kinds = {"crash", "pause", "partition", "reset", "slow", "skew", "clog", "disk_full", "disk_error"}
     for kind in kinds:
         assert f"struck by {kind}: client " in str(report)
     assert set(report.disturbed) >= {*kinds, "silence"}
@@ -106,6 +110,61 @@ def test_a_node_that_is_clogged_gets_what_is_sent_late_and_then_no_more() -> Non
     assert late != plain
     assert sorted(late) == sorted(plain)
     assert late[-2:] == plain[-2:]
+
+
+async def writing(seen: list[str]) -> None:
+    """Write and read a file once a second, and note what comes of it."""
+    while True:
+        try:
+            with Path("log").open("a") as file:
+                file.write("x")
+                file.flush()
+                os.fsync(file.fileno())
+            Path("log").read_text()
+            seen.append("")
+        except OSError as error:
+            seen.append(errno.errorcode[error.errno or 0])
+        await asyncio.sleep(1)
+
+
+@pytest.mark.parametrize(
+    ("fault", "name", "noun"), [("disk_full", "ENOSPC", "full disk"), ("disk_error", "EIO", "broken disk")]
+)
+def test_a_disk_is_full_or_broken_for_a_while(fault: str, name: str, noun: str) -> None:
+    seen = list[str]()
+
+    async def main(world: simulate.World) -> None:
+        node = world.node("a", writing, seen)
+        await asyncio.sleep(10)
+        assert len(node.disk.read("log")) > 0  # the test still sees it
+
+    struck = {f"{fault} | a | its steps | 0": 3, f"{fault} | a | how long | 0": 12}
+    simulate.run(main, faults=[getattr(simulate, fault)(longest=4)], decisions=struck)
+    assert seen[:2] == ["", ""]
+    assert name in seen
+    assert seen[-1] == ""
+    assert set(seen) == {"", name}
+    (first, lasts) = from_labels(struck)
+    assert decision_text(first, [getattr(simulate, fault)()]).startswith(f"a: {fault.replace('_', ' ')} after 3 steps")
+    assert (
+        decision_text(lasts, [getattr(simulate, fault)()]).strip().startswith(f"{fault.replace('_', ' ')} of a lasts")
+    )
+    assert needed_text([first, lasts]) == f"1 {noun}"
+
+
+def test_the_calm_phase_ends_the_faults_of_disks() -> None:
+    seen = list[str]()
+
+    async def main(world: simulate.World) -> None:
+        world.node("a", writing, seen)
+        await asyncio.sleep(5)
+        world.calm()
+        seen.clear()
+        await asyncio.sleep(5)
+
+    for seed in range(20):
+        simulate.run(main, faults=[simulate.disk_full(), simulate.disk_error(), simulate.crash()], seed=seed)
+        assert set(seen) == {""}
 
 
 def test_what_a_clog_does_is_told() -> None:
@@ -186,7 +245,17 @@ def test_faults_are_texts_and_calls() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [simulate.crash, simulate.pause, simulate.partition, simulate.slow, simulate.skew, simulate.clog]
+    "make",
+    [
+        simulate.crash,
+        simulate.pause,
+        simulate.partition,
+        simulate.slow,
+        simulate.skew,
+        simulate.clog,
+        simulate.disk_full,
+        simulate.disk_error,
+    ],
 )
 def test_wrong_arguments_are_refused(make: Any) -> None:
     for arguments in ((5,), ("",)):
