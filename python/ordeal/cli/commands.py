@@ -344,6 +344,9 @@ def init(**given: Any) -> int:
 )
 @click.option("--operators", metavar="NAMES", help="Which changes are made, by name, in place of a preset")
 @click.option("--shard", metavar="K/N", help="Only the K-th of N parts, to share the work between machines")
+@click.option(
+    "--store", metavar="ADDRESS", help="With --shard: where the parts are joined, dir://PATH or redis://HOST/DB"
+)
 @click.option("--list", "lists", is_flag=True, help="Print the mutants, and judge none")
 @click.option("--report-json", metavar="FILE", type=click.Path(), help="Write a report for the tools of Stryker")
 @click.option("--pin", is_flag=True, help="With kill: where nothing fails, write a test of the value that differs")

@@ -46,23 +46,36 @@ def open_store(url: str, namespace: str, *, folder: Path | None = None) -> Store
     Raises:
         StoreError: the address is wrong, or there is no store that can be written.
     """
+    backend, place, is_server = _opened(url, namespace)
+    folder = folder or (private_folder() if is_server else None)
+    if folder is not None:
+        _make(folder)
+    return Store(backend, place=hashlib.blake2b(place.encode(), digest_size=8).hexdigest(), folder=folder)
+
+
+def open_backend(url: str, namespace: str) -> Backend:
+    """Open where the store at ``url`` keeps bytes, for what is no search: shards whose records are the caller's.
+
+    Raises:
+        StoreError: the address is wrong, or there is no store that can be written.
+    """
+    return _opened(url, namespace)[0]
+
+
+def _opened(url: str, namespace: str) -> tuple[Backend, str, bool]:
+    """Return the backend of a namespace, what tells its place from all others, and whether it is a server."""
     digest = hashlib.blake2b(namespace.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     scheme, separator, rest = url.partition("://")
     if scheme == "dir" and separator:
         shared = _folder(url, rest)
-        backend: Backend = (directory := DirectoryBackend(shared / digest))
-        place = f"{shared.resolve()} {digest} {directory.identity()}"
-    elif scheme == "redis" and separator:
+        directory = DirectoryBackend(shared / digest)
+        return directory, f"{shared.resolve()} {digest} {directory.identity()}", False
+    if scheme == "redis" and separator:
         parts = _split(url)
         backend = _redis(url, parts, digest)
-        folder = folder or private_folder()
         # Without user and password, which may change.
-        place = f"{parts.hostname} {parts.port} {parts.path} {digest} {_identity(backend)}"
-    else:
-        raise StoreError(f"the store {shown_address(url)} has no known address", hint=_ADDRESSES)
-    if folder is not None:
-        _make(folder)
-    return Store(backend, place=hashlib.blake2b(place.encode(), digest_size=8).hexdigest(), folder=folder)
+        return backend, f"{parts.hostname} {parts.port} {parts.path} {digest} {_identity(backend)}", True
+    raise StoreError(f"the store {shown_address(url)} has no known address", hint=_ADDRESSES)
 
 
 def open_readers(url: str) -> Iterator[Store]:

@@ -78,8 +78,8 @@ class Saved(msgspec.Struct):
         return found[0]
 
 
-def save(folder: Path, key: str, judgement: Judgement) -> None:
-    """Keep a judgement. A folder that cannot be written keeps none."""
+def encoded(key: str, judgement: Judgement) -> Saved:
+    """Return a judgement as it is kept."""
     numbers = {name: number for number, name in enumerate(judgement.names)}
     kept = [
         _Kept(
@@ -89,12 +89,16 @@ def save(folder: Path, key: str, judgement: Judgement) -> None:
         )
         for each in judgement.verdicts
     ]
-    saved = Saved(key, judgement.tests, judgement.names, judgement.flaky, kept, judgement.left_out)
+    return Saved(key, judgement.tests, judgement.names, judgement.flaky, kept, judgement.left_out)
+
+
+def save(folder: Path, key: str, judgement: Judgement) -> None:
+    """Keep a judgement. A folder that cannot be written keeps none."""
     with suppress(OSError):
         path = folder / _FILE
         path.parent.mkdir(parents=True, exist_ok=True)
         path.with_name(".gitignore").write_text("*\n", "utf-8")
-        write_atomically(path, msgspec.json.encode(saved))
+        write_atomically(path, msgspec.json.encode(encoded(key, judgement)))
 
 
 class Keeper:

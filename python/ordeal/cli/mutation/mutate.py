@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._engine.formatting import counted, one_line
+from ordeal._engine.mutation import parts as parts_of
 from ordeal._engine.mutation import saved
 from ordeal._engine.mutation.accepted import accepted
 from ordeal._engine.mutation.dead import told
@@ -46,9 +47,13 @@ def run(given: Mapping[str, Any]) -> int:
     folder = Path.cwd()
     sources = sources_of(given["paths"])
     operators = operators_of(given)
+    if given["store"] and (not given["shard"] or given["with"] != "tests"):
+        raise ConfigError("`--store` joins the parts that tests judge", hint="add `--shard K/N`, without `--with`")
     made = [made_of(source, operators) for source in sources]
-    mutants = _chosen([mutant for each in made for mutant in each.mutants], sources, given, folder)
-    if not mutants:
+    made_all = [mutant for each in made for mutant in each.mutants]
+    mutants = _chosen(made_all, sources, given, folder)
+    is_empty_part = given["store"] and made_all and not mutants
+    if not mutants and not is_empty_part:
         if given["since"] or given["diff"]:
             terminal.say("no mutants in the lines that changed")
             return 0
@@ -57,7 +62,7 @@ def run(given: Mapping[str, Any]) -> int:
     mutants = [each for each in mutants if each.id not in accepted_here]
     if accepted_here:
         terminal.say(f"{counted(len(accepted_here), 'mutant')} accepted, with reasons, and not judged")
-    if not mutants:
+    if not mutants and not is_empty_part:
         raise NoVerdictError("each mutant is accepted, so there is none to judge", hint="name other files")
     if given["lists"]:
         for each in mutants:
@@ -77,11 +82,33 @@ def run(given: Mapping[str, Any]) -> int:
         raise ConfigError("`--hypothesis` compares two judges of machines", hint="add `--with both`")
     # What is wrong with the machines is said before the tests have run.
     machines = machine_options(given, workers).machines if given["with"] == "both" else ()
-    judgement = _by_tests(given, sources, mutants, workers, left_out, machines)
+    judgement = Judgement(left_out=left_out)
+    if mutants:
+        judgement = _by_tests(given, sources, mutants, workers, left_out, machines)
     if given["with"] == "both" and not judgement.was_interrupted:
         return _exit_code(by_both(given, sources, judgement, workers), given)
+    if given["store"]:
+        whole = _chosen(made_all, sources, {**given, "shard": None}, folder)
+        whole = [each for each in whole if each.id not in accepted_here]
+        judgement, missing = _joined(given, sources, whole, judgement)
+        if missing:
+            _write(given, sources, judgement)
+            terminal.say(f"parts that are not there yet: {', '.join(map(str, missing))}; the last one has the score")
+            return _INTERRUPTED if judgement.was_interrupted else 0
     _write(given, sources, judgement)
     return _exit_code(judgement, given)
+
+
+def _joined(
+    given: Mapping[str, Any], sources: Sequence[Source], whole: Sequence[Mutant], judgement: Judgement
+) -> tuple[Judgement, list[int]]:
+    """Join a part with those in the store, and keep the whole as the last run. Return it, and what is missing."""
+    part, parts = _shard(given["shard"])
+    namespace = parts_of.namespace_of(sources, whole, given["tests"], parts)
+    found, missing = parts_of.joined(given["store"], namespace, whole, judgement, part, parts)
+    found.was_interrupted = judgement.was_interrupted
+    saved.save(Path.cwd(), "", found)
+    return found, missing
 
 
 def _by_tests(
