@@ -1,7 +1,7 @@
 # The commands of a checkout. Each makes what it needs first: the virtual environment, the system packages, the build.
 #
 #   make demo          explore the shipped examples until their planted bugs are found
-#   make test          build, then run the core's tests and the Python tests, the slowest first: minutes
+#   make test          build, then run the core's tests beside the Python tests, the slowest first: minutes
 #   make check         all that judges besides: formats, lint, types, clang-tidy, the tests of core and bindings under
 #                      sanitizers, and the contract in short on the oldest Python and the oldest Hypothesis
 #   make nightly       what takes long: slow tests, all tests on other versions of Python and Hypothesis, the thread
@@ -61,7 +61,7 @@ tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files))
 # What starts with this line, wherever it lies.
 shell_scripts := $(shell grep -l -d skip '^\#!/bin/bash' tools/* .ci/run)
 
-.PHONY: core demo test check nightly build lint format bench bench-full probes docs soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations accessibility wheels
+.PHONY: core core-to-test demo test check nightly build lint format bench bench-full probes docs soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations accessibility wheels
 .PHONY: test-core test-python test-nightly test-clusters test-ray test-hypothesis test-pythons
 .PHONY: checks check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
 
@@ -73,10 +73,11 @@ demo:
 	@$(MAKE) build
 	@tools/demo
 
-# The environment waits for the network while the core's tests compile.
+# The environment waits for the network while the core compiles, and Python tests wait for much else while its tests do.
 test:
-	@$(MAKE) --jobs=2 --output-sync=target $(VENV)/stamp-environment test-core
-	@$(MAKE) test-python
+	@$(MAKE) --jobs=2 --output-sync=target $(VENV)/stamp-environment core-to-test
+	@$(MAKE) build
+	@$(MAKE) --jobs=2 --keep-going test-core test-python
 
 # As many checks at a time as there are cores, and then those that take all cores themselves.
 check: build build/stamp-test-packages build/lint/build.ninja
@@ -208,6 +209,10 @@ build/core/stamp-tests: build/core/build.ninja build/stamp-test-packages
 	@tools/run-checked "set-up of core tests" cmake -S . -B build/core -DORDEAL_TESTS=ON
 	@touch $@
 
+# What is built from it counts as older than its set-up, which comes first therefore.
+core-to-test: build/core/stamp-tests
+	@$(MAKE) core
+
 # The sanitizer build holds both the core's tests and the extension.
 build/san/build.ninja: CMakeLists.txt $(VENV)/stamp-build build/stamp-test-packages
 	@tools/run-checked "sanitizer set-up" $(configure) -B build/san -DORDEAL_TESTS=ON -DORDEAL_SANITIZE=address,undefined
@@ -256,8 +261,8 @@ check-clang-format:
 # Tests. Many of them wait - for a process, a time limit, a signal - so one more runs than there are cores.
 
 test-core: build/core/stamp-tests
-	@tools/run-checked "build of core tests" ninja -C build/core -j $(JOBS) core_tests
-	@tools/run-checked "core tests" tools/in-shards $(JOBS) build/core/core_tests --gtest_brief=1
+	@tools/run-checked "build of core tests" nice ninja -C build/core -j $(JOBS) core_tests
+	@tools/run-checked "core tests" nice tools/in-shards $(JOBS) build/core/core_tests --gtest_brief=1
 
 test-python: build
 	@tools/run-timed "Python tests" python tools/python_tests.py --jobs $$(($(JOBS) + 1)) $(TESTS)
