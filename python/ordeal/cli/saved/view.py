@@ -39,9 +39,15 @@ def run(given: Mapping[str, Any]) -> int:
         message = f"cannot write the page to `{target}`: {error.strerror or error}"
         raise ConfigError(message, hint="name another `--output`") from None
     terminal.write(f"{target}\n")
-    if not given["no_browser"] and has_screen(os.environ) and terminal.is_terminal():
-        importlib.import_module("webbrowser").open(target.absolute().as_uri())
+    if not given["no_browser"]:
+        open_page(target)
     return 0
+
+
+def open_page(path: Path) -> None:
+    """Open a page in a browser where somebody sits before a screen."""
+    if has_screen(os.environ) and terminal.is_terminal():
+        importlib.import_module("webbrowser").open(path.absolute().as_uri())
 
 
 def has_screen(environment: Mapping[str, str]) -> bool:

@@ -198,6 +198,13 @@ class Bench:
         self._execute(tape, None)
         return self._lookout.shown or {}
 
+    def states(self, tape: _native.Tape) -> list[State]:
+        """Replay a tape, and return the state after each step, the one before the first included."""
+        found: list[State] = []
+        self._lookout.tell(lambda machine: found.append(self._reader.read(machine)), -1)
+        self._execute(tape, None)
+        return found
+
     def show_numbers(self, tape: _native.Tape, take: Callable[[dict[str, Numbers]], None], due: int = -1) -> None:
         """Replay a tape, and show ``take`` the numbers of each state after a step with a bit in ``due``."""
         self._lookout.tell(lambda machine: take(numbers_of(self._reader, machine)), due)

@@ -15,6 +15,7 @@ from ordeal._engine.mutation.forks import MEMORY_MIB
 from ordeal._engine.mutation.machines.closing import Closed
 from ordeal._engine.mutation.machines.evidence import Finding, KillTable, Machine, table_of
 from ordeal._engine.mutation.machines.relations import Suggestion
+from ordeal._engine.mutation.machines.side_by_side import SideBySide
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.own_process import judging
 from ordeal._engine.mutation.running import NoVerdictError
@@ -24,6 +25,7 @@ from ordeal._native import monotonic
 
 _JUDGE = "ordeal._engine.mutation.machines.judge_process"
 _KILLER = "ordeal._engine.mutation.machines.kill_process"
+_VIEWER = "ordeal._engine.mutation.machines.view_process"
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,23 @@ def close_with_machines(
                     yield by_id.pop(message["id"]), msgspec.convert(message["closed"], Closed)
     if by_id:
         raise NoVerdictError("the process that judges ended without an answer", hint="`ordeal explore` shows why")
+
+
+def view_with_machines(source: Source, mutant: Mutant, options: MachineOptions, *, folder: Path) -> SideBySide:
+    """Return a run of a machine on the original and on a mutant, beside each other.
+
+    Raises:
+        NoVerdictError: no machine can be explored, or none runs the mutant.
+    """
+    with tempfile.TemporaryDirectory(prefix="ordeal-mutate-") as place:
+        path = Path(place, "order.json")
+        path.write_bytes(_order([source], [mutant], options))
+        with judging(_VIEWER, path, folder) as messages:
+            for message in messages:
+                _refuse(message)
+                if "view" in message:
+                    return msgspec.convert(message["view"], SideBySide)
+    raise NoVerdictError("the process that judges ended without an answer", hint="`ordeal explore` shows why")
 
 
 def verdict_of(mutant: Mutant, finding: Finding) -> Verdict:

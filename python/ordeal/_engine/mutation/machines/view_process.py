@@ -1,0 +1,66 @@
+"""Shows one mutant beside the original, in an interpreter of its own that runs no rule itself.
+
+``python -m ordeal._engine.mutation.machines.view_process ORDER FD PARENT`` writes what it finds in lines of JSON.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from ordeal._engine.mutation.forks import Job, Message, run_jobs
+from ordeal._engine.mutation.machines.evidence import Finding
+from ordeal._engine.mutation.machines.judge_process import Judge, Order, Refused, answering
+from ordeal._engine.mutation.machines.side_by_side import SideBySide, side_by_side
+from ordeal._engine.mutation.own_process import begun
+
+_SECONDS = 120.0
+
+
+class Viewer(Judge):
+    """A judge of one mutant that shows the run which notices it, or the one whose state differs, or the first."""
+
+    def __init__(self, order: Order) -> None:
+        super().__init__(order, self._hear)
+        self._finding = Finding("", "not run")
+
+    def _hear(self, message: Message) -> None:
+        if "finding" in message:
+            self._finding = msgspec.convert(message["finding"], Finding)
+
+    def view(self) -> SideBySide:
+        """Judge the mutant, and return its run beside that of the original.
+
+        Raises:
+            Refused: no machine runs it.
+        """
+        self.judge()
+        finding, (mutant,) = self._finding, self._order.mutants
+        if finding.word in ("not run", "uncovered"):
+            raise Refused(f"no machine can show it: {finding.note or finding.word}")
+        known = [each.trace for each in finding.kills] or ([finding.difference.trace] if finding.difference else [])
+        kept = self._kept[known[0] - 1] if known else self._judging(mutant)[0][0]
+        bench = self._bench(kept.machine)
+        source = self._sources[mutant.shown]
+
+        def show(say: object) -> None:
+            assert callable(say)
+            found = side_by_side(bench, kept.trace, kept.tape, kept.number, self._live, source, mutant)
+            say({"view": msgspec.to_builtins(found)})
+
+        ended = next(run_jobs([Job(show, 0, _SECONDS)], 1))
+        for each in ended.said:
+            if "view" in each:
+                return msgspec.convert(each["view"], SideBySide)
+        raised = next((each["raised"] for each in ended.said if "raised" in each), "its run did not come to an end")
+        raise Refused(f"it cannot be shown: {raised}")
+
+
+def main() -> None:
+    """Show the mutant of an order."""
+    text, say = begun()
+    with answering(say):
+        say({"view": msgspec.to_builtins(Viewer(msgspec.json.decode(text, type=Order)).view())})
+
+
+if __name__ == "__main__":
+    main()
