@@ -1,8 +1,9 @@
-// Binds deep_copy(): copy.deepcopy for snapshots.
+// Binds deep_copy(): copy.deepcopy for snapshots; and judge_finalizers(), which says what it may copy.
 #include <utility>
 
 #include "bindings/bindings.h"
 #include "bindings/cpython/graph_copy.h"
+#include "bindings/cpython/object_shape.h"
 
 namespace ordeal::bindings {
 
@@ -11,6 +12,7 @@ void bind_graph_copy(py::module_& m) {
       "deep_copy",
       [](const py::object& value, py::dict memo) { return GraphCopy(std::move(memo)).copy_all(value.ptr()); },
       py::arg("value"), py::arg("memo"));
+  m.def("judge_finalizers", &judge_finalizers, py::arg("judge"));
 }
 
 }  // namespace ordeal::bindings

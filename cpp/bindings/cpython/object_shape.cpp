@@ -171,6 +171,16 @@ bool has_finalizer(PyTypeObject* type) {
   return finalizer && Py_TYPE(finalizer.ptr()) != &PyWrapperDescr_Type;
 }
 
+py::object& judge_of_finalizers() {
+  static auto* const kJudge = new py::object();  // outlives the interpreter's end
+  return *kJudge;
+}
+
+// Whether what the judge knows of the finalizer says that it does no harm.
+bool is_harmless(PyTypeObject* type) {
+  return judge_of_finalizers() && judge_of_finalizers()(py::handle(reinterpret_cast<PyObject*>(type))).cast<bool>();
+}
+
 // Whether objects of the type end something that they hold only the number or the name of: a copy made of their
 // attributes would close the file, or delete the folder, that the original still uses. A class that says how its
 // objects are pickled has thought of that.
@@ -180,7 +190,7 @@ bool is_finalized(PyTypeObject* type) {
     return true;
   }
   return has_finalizer(type) && is_that_of_object(type, "__reduce__") && is_that_of_object(type, "__reduce_ex__") &&
-         is_that_of_object(type, "__getstate__");
+         is_that_of_object(type, "__getstate__") && !is_harmless(type);
 }
 
 // Shapes that were found in earlier copies, by type. A type has another version whenever it, or a base of it, has
@@ -271,6 +281,8 @@ py::object default_dict_type() {
   static PyObject* const kType = member_of("collections", "defaultdict");
   return borrowed(kType);
 }
+
+void judge_finalizers(py::object judge) { judge_of_finalizers() = std::move(judge); }
 
 std::shared_ptr<const ObjectShape> shape_of_objects(PyTypeObject* type) {
   static auto* const kKnown = new KnownShapes();  // outlives the interpreter's end

@@ -39,6 +39,9 @@ struct ObjectShape {
 // Guarded by the GIL. Finds it anew if the type, a base of it, or what is registered for it has changed.
 std::shared_ptr<const ObjectShape> shape_of_objects(PyTypeObject* type);
 
+// Has `judge` say of a type with a finalizer whether that touches nothing but its object, which may then be copied.
+void judge_finalizers(py::object judge);
+
 py::object deque_type();
 py::object default_dict_type();
 

@@ -9,13 +9,16 @@ import msgspec
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._engine import interrupts
+from ordeal._engine.execution.finalizers import touches_only_itself
 from ordeal._engine.formatting import describe_error
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._hypothesis import ENGINE_ATTRIBUTES, BundleState, GlobalRandoms, RunContext
-from ordeal._native import deep_copy
+from ordeal._native import deep_copy, judge_finalizers
 from ordeal.chaos import ChaosTest, overrides
 from ordeal.faults import Fault
 from ordeal.faults.fault import begin_run
+
+judge_finalizers(touches_only_itself)
 
 
 class Snapshot(msgspec.Struct, frozen=True):
