@@ -331,8 +331,7 @@ class TestJson:
                             "rule_log": ["go"],
                             "trace_steps": 1,
                             "trace_path": ".ordeal/traces/fail-run-42.json",
-                            "seed_path": None,
-                            "program": "go()",
+                            **{"seed_path": None, "program": "go()"},
                         }
                     ],
                     "known": [],

@@ -402,6 +402,12 @@ class NetworkLoop(DatagramLoop):
             hint = host_hint(*address, has_world=self.world is not None)
             self.escape(f"the program connects to {address[0]}:{address[1]}, which is not in the run", hint)
 
+    def _accepted(self, server: SimulatedServer, context: contextvars.Context) -> asyncio.BaseProtocol:
+        """Return the protocol of a server for a new connection; its factory runs on the server's node."""
+        if server.life is None or self.world is None:
+            return context.run(server.factory)
+        return self.world.inside(server.life.name, context.run, server.factory)  # type: ignore[no-any-return]
+
     def _joined(
         self, factory: ProtocolFactory, server: SimulatedServer, name: str, address: Address
     ) -> tuple[StreamTransport, asyncio.BaseProtocol]:
@@ -409,7 +415,7 @@ class NetworkLoop(DatagramLoop):
         from_address = "127.0.0.1" if self.world is None else self.world.address_of(host_name(life))
         own: Address = "" if isinstance(address, str) else (from_address, self.free_port())
         context = server.context.copy()
-        protocol, accepted = factory(), context.run(server.factory)
+        protocol, accepted = factory(), self._accepted(server, context)
 
         def lost(end: StreamTransport) -> None:
             self._ends.remove(end)

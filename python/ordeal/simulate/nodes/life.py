@@ -44,6 +44,8 @@ class NodeClock:
 class _Loop(Protocol):
     """What a life needs of its loop."""
 
+    world: Any
+
     @property
     def now(self) -> float: ...
     def at(self, when: float, callback: Callable[..., object], *args: Any) -> object: ...
@@ -89,6 +91,7 @@ class Life:
         if self._held or self._held_until > self._loop.now:
             self._held.append(handle)
             return True
+        self._loop.world.enter(self)
         return False
 
     def _is_next(self, handle: events.Handle) -> bool:

@@ -30,9 +30,10 @@ class Node:
         address: str,
         main: NodeMain,
         arguments: tuple[Any, ...],
+        before_start: Callable[[Node], object],
         on_start: Callable[[Node], object],
     ) -> None:
-        """Calls ``on_start(node)`` whenever a life begins."""
+        """Calls ``before_start(node)`` before its function is called, and ``on_start(node)`` when a life has begun."""
         self.name = name
         self.address = address
         """Its address on the network. The name is as good."""
@@ -45,7 +46,7 @@ class Node:
         self._loop = loop
         self._main = main
         self._arguments = arguments
-        self._on_start = on_start
+        self._before_start, self._on_start = before_start, on_start
         self._context = contextvars.copy_context()
         self.start()
 
@@ -65,7 +66,8 @@ class Node:
         self.life = Life(self._loop, self.name, self.clock, self.disk)
         context = self._context.copy()
         context.run(LIFE.set, self.life)
-        coroutine: Any = context.run(self._main, *self._arguments)
+        self._before_start(self)
+        coroutine: Any = self._loop.world.inside(self.name, context.run, self._main, *self._arguments)
         if not asyncio.iscoroutine(coroutine):
             name = getattr(self._main, "__qualname__", repr(self._main))
             raise SimulationError(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -17,6 +18,8 @@ from ordeal.simulate.nodes.life import Life
 from ordeal.simulate.nodes.links import Link, Links
 from ordeal.simulate.nodes.nemesis import Nemesis
 from ordeal.simulate.nodes.node import Node, NodeMain
+from ordeal.simulate.nodes.own_modules import OwnModules
+from ordeal.simulate.nodes.shared_globals import SharedGlobals
 from ordeal.simulate.outside.commands import Programs
 from ordeal.simulate.outside.http import WebService, host_and_ports
 from ordeal.simulate.runtime.loop import SimulationLoop
@@ -50,13 +53,17 @@ class World:
         self._always: dict[str, Condition] = {}
         self._waits: list[_Wait] = []
         self._services: dict[str, WebService] = {}
+        self._own = OwnModules()
+        self._has_own = False
+        self.shared: SharedGlobals | None = None
+        """Notices globals that several nodes write, in a run that is examined."""
         self.programs = Programs()
         """What child processes answer."""
         self._is_checking = False
 
     # Nodes
 
-    def node(self, name: str, main: NodeMain, *arguments: Any) -> Node:
+    def node(self, name: str, main: NodeMain, *arguments: Any, own: Collection[str] = ()) -> Node:
         """Start a node: a machine that runs ``main(*arguments)``, and again after each restart.
 
         Its tasks find the other nodes by their names: ``asyncio.start_server(..., port=80)`` in the node "db" is
@@ -67,9 +74,12 @@ class World:
             main: an ``async def`` function. Servers and tasks that it leaves behind when it returns go on; when it
                 raises, the run fails.
             arguments: what it is called with.
+            own: names of modules of the program, such as ``["app.state"]``, whose globals the node has for itself: each
+                life begins with them as they are now. All nodes share the other modules, as they run in one process.
 
         Raises:
-            SimulationError: there is a node of this name, the name is no name, or ``main`` cannot be run.
+            SimulationError: there is a node of this name, the name is no name, or ``main`` cannot be run; what ``own``
+                names is no module of the program, or holds what cannot be copied.
         """
         given: Any = name
         if not isinstance(given, str) or not given or any(char in given for char in " /:|*?["):
@@ -80,8 +90,11 @@ class World:
             raise SimulationError(
                 f"the node {name} got {main!r:.100}", hint="pass an `async def` function, and its arguments after it"
             )
+        if own:
+            self._own.give(name, own)
+            self._has_own = True
         address = f"{FIRST_ADDRESS}{len(self._nodes) + 1}"
-        return Node(self._loop, name, address, main, arguments, self._begun)
+        return Node(self._loop, name, address, main, arguments, self._begins, self._begun)
 
     # What lies outside
 
@@ -128,6 +141,10 @@ class World:
     def is_declared(self, host: str) -> bool:
         """Return whether a host is a web service that is only declared."""
         return host in self._services
+
+    def _begins(self, node: Node) -> None:
+        if self._has_own:
+            self._own.begin_life(node.name)
 
     def _begun(self, node: Node) -> None:
         self._nodes[node.name] = node
@@ -296,8 +313,25 @@ class World:
         life = self._nodes[name].life
         return life.is_dead and life.is_silent
 
+    def enter(self, life: Life) -> None:
+        """Prepare for a callback of a node: it sees the modules that the node has for itself."""
+        if self._has_own:
+            self._own.enter(life.name)
+
+    def inside[Result](self, name: str, function: Callable[..., Result], *arguments: Any) -> Result:
+        """Call a function of a node that is no callback: it sees the modules that the node has for itself."""
+        return self._own.call(name, function, *arguments) if self._has_own else function(*arguments)
+
+    def burying(self) -> AbstractContextManager[None]:
+        """Return a block in which what nodes do that are gone does nothing to modules."""
+        return self._own.burying()
+
     def stepped(self, life: Life | None) -> None:
         """Note that a callback has run, of a node if ``life`` is given; check what must be true."""
+        if self._has_own:
+            self._own.leave()
+        elif self.shared is not None and life is not None:
+            self.shared.stepped(life.name)
         if life is not None:
             life.steps += 1
             if life.steps >= life.next_strike:
@@ -317,6 +351,7 @@ class World:
 
     def end(self) -> None:
         """End all nodes without a trace, as the run is over."""
+        self._own.leave()
         self._always.clear()
         for node in self._nodes.values():
             node.life.end(is_silent=True)

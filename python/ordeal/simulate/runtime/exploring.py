@@ -334,10 +334,11 @@ class ScheduleSearch:
         run, made, seed = self.report.runs, outcome.made, chance if seed is None else seed
         found = self._confirmed(outcome, chance)
         is_flaky = found is None
-        needed, chance, error = found or (outcome.decisions, chance, outcome.error)
-        assert error is not None
+        needed, chance, examined = found or (outcome.decisions, chance, outcome)
+        assert examined.error is not None
         self.report.failure = ScheduleFailure(
-            error=error,
+            error=examined.error,
+            shared=examined.shared,
             bucket=outcome.bucket,
             decided=tuple(needed),
             run=run,
@@ -350,8 +351,8 @@ class ScheduleSearch:
             shrink_limit=self._shrink_limit,
         )
 
-    def _confirmed(self, outcome: Outcome, seed: int) -> tuple[list[Decided], int, BaseException] | None:
-        """Repeat a failure, and return the decisions that it needs, the seed of chance, and the error."""
+    def _confirmed(self, outcome: Outcome, seed: int) -> tuple[list[Decided], int, Outcome] | None:
+        """Repeat a failure, and return the decisions that it needs, the seed of chance, and how such a run ended."""
         bucket = outcome.bucket
         if not self._fails(outcome.decisions, seed, bucket):
             return None
@@ -360,7 +361,7 @@ class ScheduleSearch:
         examined = self.replay(needed, chance)
         if examined.error is None or examined.bucket != bucket:
             return None
-        return needed, chance, examined.error
+        return needed, chance, examined
 
     def _fails(self, decisions: list[Decided], chance: int, bucket: str) -> bool:
         schedule = fixed_schedule(decisions)

@@ -32,6 +32,8 @@ class ScheduleFailure:
     """Whether only an order of callbacks that asyncio rules out brings it about."""
     is_steered: bool = False
     """Whether what earlier runs did decided what the run that found it was to do, so that no seed alone repeats it."""
+    shared: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Which nodes wrote the globals that several have written: real machines would each have their own."""
     shrink_limit: str = ""
     """The limit at which shrinking ended, as text; empty if each decision that is left is known to be needed."""
 

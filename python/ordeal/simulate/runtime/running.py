@@ -6,7 +6,8 @@ import asyncio
 import inspect
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -21,6 +22,7 @@ from ordeal.simulate.errors import (
     UnhandledTaskError,
 )
 from ordeal.simulate.nodes.node_files import node_files
+from ordeal.simulate.nodes.shared_globals import SharedGlobals
 from ordeal.simulate.nodes.world import World
 from ordeal.simulate.runtime.decisions import Decided, decided
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S, SimulationLoop
@@ -70,6 +72,8 @@ class Outcome:
     waited: dict[str, int] = field(default_factory=dict)
     struck: dict[str, int] = field(default_factory=dict)
     strikes: dict[tuple[str, str], int] = field(default_factory=dict)
+    shared: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Which nodes wrote the globals that several have written, in a run that was examined."""
 
     @property
     def decisions(self) -> list[Decided]:
@@ -117,9 +121,20 @@ class WorldMain:
     """A coroutine function with a parameter ``world``: each run gives it one of its own."""
 
     function: Callable[..., Coroutine[Any, Any, Any]]
+    shared: SharedGlobals | None = None
+    """Notices globals that several nodes write, if given."""
+
+    @property
+    def module(self) -> str:
+        """The name of the module in which the function is."""
+        function: Any = self.function
+        while isinstance(function, partial):
+            function = function.func
+        return str(getattr(function, "__module__", ""))
 
     def __call__(self, world: World) -> Coroutine[Any, Any, Any]:
         """Begin a run in a world."""
+        world.shared = self.shared
         return self.function(world=world)
 
 
@@ -164,6 +179,8 @@ def run_once(
                 stack.enter_context(watched_locks(lambda: _running_name(loop)))
             if isinstance(main, WorldMain):
                 stack.enter_context(node_files())
+                shared = SharedGlobals(without=main.module) if is_examined else None
+                main = replace(main, shared=shared)
             _run(main, loop, settings, surroundings, outcome)
     else:
         _run(main, loop, settings, surroundings, outcome)
@@ -172,6 +189,8 @@ def run_once(
     outcome.made, outcome.event_hash = schedule.made, schedule.event_hash
     outcome.steps, outcome.simulated_s = loop.steps, loop.time()
     outcome.strikes = loop.strikes
+    if isinstance(main, WorldMain) and main.shared is not None:
+        outcome.shared = main.shared.found()
     outcome.waited, outcome.struck = loop.interruptions.waited, loop.interruptions.struck
     return outcome
 

@@ -61,6 +61,11 @@ def is_program(code: CodeType) -> bool:
     return known[0]
 
 
+def is_of_project(path: Any) -> bool:
+    """Return whether a file is neither Python's, nor ordeal's, nor that of an installed library."""
+    return isinstance(path, str) and not path.startswith(("<frozen", OWN_FOLDER, *_STANDARD, *_INSTALLED))
+
+
 def is_own(code: CodeType) -> bool:
     """Return whether code belongs to ordeal."""
     return code.co_filename.startswith(OWN_FOLDER)

@@ -50,6 +50,7 @@ _WHEN = ("", "between its wake-up and its turn", "while it waits", "before time 
 _ARRIVES = ("at once", "1 ms", "10 ms", "100 ms", "1 s")
 _CUT_WHERE = ("nowhere", "in the middle", "after the first byte", "before the last byte")
 _SITES_MAX = 20
+_SHARED_MAX = 3
 
 
 class _Failure(Protocol):
@@ -71,6 +72,8 @@ class _Failure(Protocol):
     def is_flaky(self) -> bool: ...
     @property
     def shrink_limit(self) -> str: ...
+    @property
+    def shared(self) -> dict[str, tuple[str, ...]]: ...
     @property
     def is_order_dependent(self) -> bool: ...
     @property
@@ -195,6 +198,7 @@ def failure_text(failure: _Failure, replay: str | None = None) -> str:
     ]
     if failure.is_order_dependent:
         lines.append("Order-dependent: the first-in, first-out order of asyncio rules this out; other loops do not.")
+    lines += map(_shared_text, list(failure.shared.items())[:_SHARED_MAX])
     if failure.shrink_limit:
         lines.append(f"Shrinking ended at its limit, {failure.shrink_limit}: fewer decisions may suffice.")
     if failure.is_flaky:
@@ -202,6 +206,13 @@ def failure_text(failure: _Failure, replay: str | None = None) -> str:
         lines.append("control, such as a thread, a file, the order of a set, or what an earlier run left behind.")
     lines.append(replay or f"Replay: {replay_call(failure, 'main')}")
     return "\n".join(lines)
+
+
+def _shared_text(shared: tuple[str, tuple[str, ...]]) -> str:
+    """Return who has written a global that all nodes share."""
+    name, nodes = shared
+    own = f'own=["{name.rpartition(".")[0]}"]'
+    return one_line(f"Shared: {', '.join(nodes)} wrote {name}; real machines each have their own: {own}", limit=300)
 
 
 def replay_call(failure: _Failure, name: str) -> str:

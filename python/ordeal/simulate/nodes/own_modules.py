@@ -1,0 +1,196 @@
+"""Globals of modules that a node has for itself: they are exchanged when the code of another node runs."""
+
+from __future__ import annotations
+
+import contextvars
+import copy
+import copyreg
+import enum
+import importlib
+import inspect
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from ordeal.simulate.errors import SimulationError
+from ordeal.simulate.replacement import MACHINERY, namespace_of, package_of
+
+#: What holds globals: a module, or a class that was written in it.
+type Holder = ModuleType | type
+
+#: Whose globals the test itself sees, and who does what nodes do that are gone.
+_TEST, _GONE = "", "\0"
+_HINT = 'name modules of the program, such as `own=["app.state"]`'
+
+
+class _Held:
+    """The globals of one holder: those of the test, and of each node that has its own."""
+
+    def __init__(self, holder: Holder) -> None:
+        self.holder = holder
+        self._spaces: dict[str, dict[str, Any]] = {}
+        self._present = _TEST
+
+    def put(self, node: str, data: dict[str, Any]) -> None:
+        """Let a node have these globals from now on. Those of the test are in place."""
+        self._spaces[node] = data
+
+    def show(self, node: str) -> None:
+        """Let the holder have the globals of a node; of the test, if the node has none of its own."""
+        wanted = node if node in self._spaces else _TEST
+        if wanted == self._present:
+            return
+        before = self._spaces[self._present] = data_of(self.holder)
+        after = self._spaces[wanted]
+        for name in before.keys() - after.keys():
+            delattr(self.holder, name)
+        for name, value in after.items():
+            if name not in before or before[name] is not value:
+                setattr(self.holder, name, value)
+        self._present = wanted
+
+
+class OwnModules:
+    """The modules of which nodes of one world have copies. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._held: list[_Held] = []
+        self._of_nodes: dict[str, tuple[list[_Held], list[dict[str, Any]]]] = {}
+        self._present = _TEST
+
+    def give(self, node: str, names: Any) -> None:
+        """Let a node have the modules of these names for itself, as they are now.
+
+        Raises:
+            SimulationError: one is no module of the program, or holds what cannot be copied.
+        """
+        holders = [holder for name in _checked(names) for holder in _holders_in(_module(name))]
+        held = [self._held_of(holder) for holder in holders]
+        self.leave()
+        self._of_nodes[node] = held, _copied(node, [data_of(holder) for holder in holders])
+
+    def _held_of(self, holder: Holder) -> _Held:
+        known = next((each for each in self._held if each.holder is holder), None)
+        if known is None:
+            known = _Held(holder)
+            self._held.append(known)
+        return known
+
+    def begin_life(self, node: str) -> None:
+        """Let a node begin with its modules as they were when it was made."""
+        held, pristine = self._of_nodes.get(node, ([], []))
+        present = self._present
+        self.leave()
+        for each, data in zip(held, _copied(node, pristine), strict=True):
+            each.put(node, data)
+        self.enter(present)
+
+    def enter(self, node: str) -> None:
+        """Let the modules have the globals of a node from now on."""
+        if node != self._present:
+            self._present = node
+            for each in self._held:
+                each.show(node)
+
+    def leave(self) -> None:
+        """Let the modules have the globals that the test sees from now on."""
+        self.enter(_TEST)
+
+    def call[Result](self, node: str, function: Callable[..., Result], *arguments: Any) -> Result:
+        """Call a function that sees the globals of a node."""
+        present = self._present
+        self.enter(node)
+        try:
+            return function(*arguments)
+        finally:
+            self.enter(present)
+
+    @contextmanager
+    def burying(self) -> Iterator[None]:
+        """Let what nodes do that are gone come to nothing, for the block."""
+        self.leave()
+        for held, pristine in self._of_nodes.values():
+            for each, data in zip(held, pristine, strict=True):
+                each.put(_GONE, dict(data))
+        self.enter(_GONE)
+        try:
+            yield
+        finally:
+            self.leave()
+
+
+def _checked(names: Any) -> list[str]:
+    if isinstance(names, str) or not isinstance(names, list | tuple | set | frozenset):
+        raise SimulationError(f"own is {names!r:.100}", hint=_HINT)
+    return sorted(names, key=repr) if isinstance(names, set | frozenset) else list(names)
+
+
+def _module(name: Any) -> ModuleType:
+    if not isinstance(name, str) or not name:
+        raise SimulationError(f"{name!r:.100} is no name of a module", hint=_HINT)
+    if package_of(name) in MACHINERY or package_of(name) in sys.stdlib_module_names:
+        raise SimulationError(f"{name} is no module of the program, so all nodes share it", hint=_HINT)
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise SimulationError(f"no node can have a copy of {name}: {error}", hint=_HINT) from None
+
+
+def _holders_in(module: ModuleType) -> list[Holder]:
+    classes = [
+        value
+        for value in namespace_of(module).values()
+        if isinstance(value, type) and value.__module__ == module.__name__ and not issubclass(value, enum.Enum)
+    ]
+    return [module, *dict.fromkeys(classes)]
+
+
+def data_of(holder: Holder) -> dict[str, Any]:
+    """Return the globals of a module or class that are data: no functions, classes, modules, nor names of Python's."""
+    is_class = isinstance(holder, type)
+    return {
+        name: value
+        for name, value in namespace_of(holder).items()
+        if not (name.startswith("__") and name.endswith("__"))
+        and not isinstance(value, type | ModuleType)
+        and not inspect.isroutine(value)
+        and not (is_class and hasattr(type(value), "__get__"))
+    }
+
+
+#: How `copy` makes what it cannot copy: a lock is new, and a context variable differs from node to node by itself.
+_MADE_ANEW: dict[Any, Callable[[Any], Any]] = {
+    type(threading.Lock()): lambda _lock: (threading.Lock, ()),
+    type(threading.RLock()): lambda _lock: (threading.RLock, ()),
+    contextvars.ContextVar: lambda _variable: "the same",
+}
+
+
+def _copied(node: str, spaces: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Copy globals; what two of them refer to is one object in the copies as well."""
+    if not spaces:
+        return []
+    before = {kind: copyreg.dispatch_table.get(kind) for kind in _MADE_ANEW}
+    copyreg.dispatch_table.update(_MADE_ANEW)
+    memo: dict[int, Any] = {}
+    try:
+        return [{name: _copy(node, name, value, memo) for name, value in space.items()} for space in spaces]
+    finally:
+        for kind, function in before.items():
+            if function is None:
+                del copyreg.dispatch_table[kind]
+            else:
+                copyreg.dispatch_table[kind] = function
+
+
+def _copy(node: str, name: str, value: Any, memo: dict[int, Any]) -> Any:
+    try:
+        return copy.deepcopy(value, memo)
+    except Exception as error:
+        raise SimulationError(
+            f"the global {name} cannot be copied for the node {node}: {error}",
+            hint="make it in the function of the node, or leave its module out of `own`",
+        ) from error
