@@ -260,6 +260,8 @@ class TestRunKinds:
 
 
 class TestJson:
+    SEED: ClassVar[Any] = {"name": "seed-0a", "path": "s/C/seed-0a.json", "status": "reproduced", "message": "E: x"}
+
     def make(self, **changes: Any) -> ExplorationResult:
         failure = make_failure(
             ValueError("é\x1b"), "go", trace_path=".ordeal/traces/fail-run-42.json", program="go()", bucket="b", count=2
@@ -269,7 +271,6 @@ class TestJson:
         return make_result(failure, coverage_gaps=gaps, seed_replays=seeds, notes=("n",), **changes)
 
     def test_content(self) -> None:
-        seed = {"name": "seed-0a", "path": "s/C/seed-0a.json", "status": "reproduced", "message": "E: x"}
         assert json.loads(json_report([self.make()])) == {
             "schema_version": 1,
             "results": [
@@ -303,7 +304,7 @@ class TestJson:
                             ],
                         },
                     },
-                    "seed_replays": [seed],
+                    "seed_replays": [self.SEED],
                     "properties": [],
                     "reliability_cells": [],
                     "faults": [],
@@ -331,7 +332,8 @@ class TestJson:
                             "rule_log": ["go"],
                             "trace_steps": 1,
                             "trace_path": ".ordeal/traces/fail-run-42.json",
-                            **{"seed_path": None, "program": "go()"},
+                            "seed_path": None,
+                            "program": "go()",
                         }
                     ],
                     "known": [],

@@ -15,7 +15,7 @@ from ordeal import simulate
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    text = "count = 0\nnames = {}\nquiet = []\n\ndef note(name):\n    global count\n    count += 1\n    names[name] = count\n"
+    text = "count = 0\nnames = {}\n\ndef note(name):\n    global count\n    count += 1\n    names[name] = count\n"
     (tmp_path / "shared_program.py").write_text(text, "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     yield __import__("shared_program")
