@@ -42,8 +42,8 @@ NOTES_MAX = 512
 #: Limits on the items of a collection that are searched for a value, and on the size of a set that is sorted.
 ITEMS_MAX = 12
 SET_SIZE_MAX = 256
-#: How much source is compiled for one replay: two or three hundredths of a second.
-CHARS_PER_REPLAY = 1 << 14
+#: How much source is compiled for one replay: two hundredths of a second, or three times as much on a busy machine.
+CHARS_PER_REPLAY = 10_000
 #: So much source is cut into parts in the time in which one character compiles.
 CHARS_READ_PER_CHAR = 64
 #: Longer texts and larger integers are not noted.
