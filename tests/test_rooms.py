@@ -125,6 +125,7 @@ def test_every_test_of_a_module_is_of_one_that_exists() -> None:
             assert room.is_dir() or room.with_suffix(".pyi").is_file(), path
 
 
+@pytest.mark.nightly
 def test_the_table_can_be_read_alone() -> None:
     done = subprocess.run([sys.executable, "tools/rooms.py"], check=False, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

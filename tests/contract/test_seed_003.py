@@ -263,6 +263,7 @@ class TestBrokenSet:
         assert failure.program.splitlines() == SET_PROGRAM
         assert isinstance(failure.error, AssertionError)
 
+    @pytest.mark.nightly
     def test_no_step_is_taken_that_could_not_come_from_steps_where_it_is_taken(self, examples: Project) -> None:
         """Neither from a checkpoint nor while a failure is shrunk: steps() is asked again."""
 

@@ -11,7 +11,7 @@ from .conftest import EXAMPLES, imported
 PROJECTS = {"raft": (6, 25), "leased_queue": (8, 60), "replicated_kv": (7, 25), "connection_pool": (7, 60)}
 #: Those that are missed soonest.
 SOON = {
-    "raft": (0, 1, 5),
+    "raft": (0, 1),
     "leased_queue": (6,),
     "replicated_kv": (2,),
     "connection_pool": (1, 3, 4, 5, 6),

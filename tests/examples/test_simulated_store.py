@@ -48,6 +48,7 @@ def test_explorer_finds_the_lost_content_in_two_steps(chaos: ModuleType) -> None
     assert [[step.name for step in trace.steps] for trace in traces] == [["remove", "cut_power"], ["put", "cut_power"]]
 
 
+@pytest.mark.nightly
 def test_same_seed_gives_the_same_report(chaos: ModuleType) -> None:
     def explore() -> tuple[object, ...]:
         result = Explorer(chaos.StoreChaos, target_modules=["store"], seed=7).run(max_runs=60, shrink=False)

@@ -58,6 +58,7 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Any:
     return switch_off
 
 
+@pytest.mark.nightly
 def test_checkpoints_climb_a_deep_chain() -> None:
     assert solved(DeepChain, max_runs=6000)
     assert not solved(DeepChain, max_runs=6000, checkpoint_prob=0.0)
@@ -163,11 +164,13 @@ def test_targets_lead_where_no_run_could_go(without: Any, times: int) -> None:
     assert not solved(AimedHigh, max_runs=1500 * times)
 
 
+@pytest.mark.nightly
 def test_repeated_parts_wear_a_mill_out() -> None:
     assert solved(WornMill, max_runs=10_000, swarm_policy="adaptive")
     assert not solved(WornMill, max_runs=10_000, swarm_policy="classic")
 
 
+@pytest.mark.nightly
 def test_joined_parts_open_a_lock_with_two_codes() -> None:
     assert solved(TwoKeys, max_runs=5000, swarm_policy="adaptive")
     assert not solved(TwoKeys, max_runs=5000, swarm_policy="classic")

@@ -183,7 +183,8 @@ def test_an_interrupt_ends_the_search_and_loses_nothing(
     assert (project.root / "state").stat().st_size > 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=LONG)], ids=["ctrl-c", "sigterm"])
+@LONG
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
 def test_an_interrupt_ends_the_shrinking_of_a_rule_that_hangs_and_loses_nothing(
     project: Project, number: signal.Signals
 ) -> None:

@@ -136,7 +136,7 @@ CASES = [
 LIKE_ANOTHER = {
     *(machines.ExitsWell, machines.Aborts, machines.KillsItself, machines.Sleeps, machines.BlocksSignals),
     *(machines.LeavesSession, machines.LeavesDaemon, machines.ExitsInTeardown),
-    machines.LeavesDaemonAndExits,
+    *(machines.LeavesDaemonAndExits, machines.ExitsInInvariant, machines.ExitsInStrategy),
 }
 
 

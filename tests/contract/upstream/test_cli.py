@@ -140,7 +140,8 @@ def written(project: Project, *options: str, hash_seed: str = HASH_SEED) -> dict
     }
 
 
-@pytest.mark.parametrize("rule_swarm", ["false", pytest.param("true", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("rule_swarm", ["false", "true"])
 def test_finding_04_the_same_seed_writes_the_same_bytes_in_another_process_and_place(
     project: Project, rule_swarm: str
 ) -> None:

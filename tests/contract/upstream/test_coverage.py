@@ -67,6 +67,7 @@ def test_finding_14_a_gap_steers_the_swarm_to_the_rules_that_come_near_it(
     assert lead_of_the_far_rule(project) > 0.06
 
 
+@pytest.mark.nightly
 def test_finding_14_without_gaps_no_rule_is_preferred(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project.root)
     project.write(swarm_project("number += 0"))

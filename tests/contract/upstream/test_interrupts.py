@@ -74,7 +74,7 @@ def interrupted(project: Project, marker: str, *options: str) -> tuple[int, str,
     return process.returncode, out, said + err
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.nightly), "2"])
 @pytest.mark.parametrize(
     ("marker", "options", "shrunk"),
     [

@@ -75,6 +75,7 @@ def test_finding_13_a_failure_that_leaked_state_makes_each_time_is_found_out_by_
     assert [line.startswith(LEFTOVER_LINE) for line in text.stdout.splitlines() if "Flaky:" in line] == [True]
 
 
+@pytest.mark.nightly
 def test_finding_13_the_same_seed_gives_the_same_report_with_a_fresh_process(project: Project) -> None:
     project.write(LEFTOVERS)
     first, second = (json.loads(project.explore("--json", "--no-seeds").stdout) for _ in range(2))

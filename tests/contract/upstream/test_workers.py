@@ -159,7 +159,7 @@ SETTINGS = """
     ("name", "error", "message"),
     [
         ("Exits", "ProcessExitError", "end ended the process with exit code 9"),
-        ("Leaves", "SystemExit", "0"),
+        pytest.param("Leaves", "SystemExit", "0", marks=pytest.mark.nightly),
     ],
 )
 def test_finding_18_a_rule_that_ends_its_process_is_a_failure_of_the_report(
@@ -175,7 +175,7 @@ def test_finding_18_a_rule_that_ends_its_process_is_a_failure_of_the_report(
 
 
 @each_number
-@pytest.mark.parametrize("name", ["Sleeps", "Counts"])
+@pytest.mark.parametrize("name", ["Sleeps", pytest.param("Counts", marks=pytest.mark.nightly)])
 def test_finding_18_the_time_limit_holds_when_a_rule_hangs(project: Project, name: str, workers: str) -> None:
     project.write(ENDING | {"ordeal.toml": SETTINGS.format(name=name)})
     result = result_of(project, "-w", workers, "--no-shrink", "--no-confirm-fresh")

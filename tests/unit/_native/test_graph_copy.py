@@ -518,7 +518,7 @@ def raised_by(layers: list[Callable[[Any], Any]], depth: int, *stacks_bytes: int
     return raised
 
 
-DEPTHS = [12_000, pytest.param(100_000, marks=pytest.mark.slow), pytest.param(1_000_000, marks=pytest.mark.nightly)]
+DEPTHS = [12_000, pytest.param(100_000, marks=pytest.mark.nightly), pytest.param(1_000_000, marks=pytest.mark.nightly)]
 
 
 @pytest.mark.parametrize("depth", DEPTHS)

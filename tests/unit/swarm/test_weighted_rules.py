@@ -37,6 +37,7 @@ class TestPytest:
         assert counts["b"] > 0.5 * counts.total()
         assert min(counts.values()) > 0.04 * counts.total()
 
+    @pytest.mark.nightly
     def test_subsets_of_all_sizes_come(self) -> None:
         Seen.runs.clear()
         many = settings(QUICK, max_examples=300, suppress_health_check=list(HealthCheck), phases=[Phase.generate])

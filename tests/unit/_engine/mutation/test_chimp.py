@@ -56,6 +56,7 @@ def test_both_examples_run_as_written(run: Run) -> None:
     assert Path("validator/shop.py").read_bytes() == text
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_pytest_says_the_same_in_memory_and_in_a_copy(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("validator/shop.py").write_text("import os\ndef f(a, b):\n    b.append(a)\n    return 7 + a\n")

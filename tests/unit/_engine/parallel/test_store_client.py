@@ -91,7 +91,12 @@ def test_the_shortest_trace_that_others_have_is_taken_over(url: str) -> None:
     assert all(length < steps(apart)[bucket] for bucket, length in steps(shrunk).items())
 
 
-@pytest.mark.parametrize("trace", [b"\x80\x04", b"{}", b"of another failure"])
+NIGHTLY = pytest.mark.nightly
+
+
+@pytest.mark.parametrize(
+    "trace", [b"of another failure", *(pytest.param(text, marks=NIGHTLY) for text in (b"\x80\x04", b"{}"))]
+)
 def test_a_trace_of_the_store_that_shows_nothing_is_not_taken(url: str, trace: bytes) -> None:
     first, second = explore(f"{url}-of-another", Quick).failures
     assert first.trace is not None

@@ -167,7 +167,8 @@ def jars(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 class TestGoingOn:
-    @pytest.mark.parametrize("rule_swarm", [pytest.param(False, marks=pytest.mark.nightly), True])
+    @pytest.mark.nightly
+    @pytest.mark.parametrize("rule_swarm", [False, True])
     def test_the_shop_gives_the_same_bytes_with_and_without_a_break(self, tmp_path: Path, rule_swarm: bool) -> None:
         processes = InProcesses(SHOP, "tests.test_shop_chaos:ShopChaos", target_modules=["shop"], rule_swarm=rule_swarm)
         state = str(tmp_path / "state")
@@ -175,6 +176,7 @@ class TestGoingOn:
         processes.explore(max_runs=25, save_state_to=state, shrink=False)
         assert processes.explore(max_runs=50, resume_from=state) == whole
 
+    @pytest.mark.nightly
     @pytest.mark.parametrize(
         "options",
         [
