@@ -628,6 +628,16 @@ class SchedulePlanner:
     @property
     def known(self) -> int: ...
 
+def replace_at(places: Sequence[tuple[Any, str, Mapping[str, Any], Any]]) -> list[Any]:
+    """Store replacements where functions are bound, and return what was there.
+
+    A place has what owns a name, the name, what the owner holds by names, and the replacement. Raises KeyError, and
+    replaces nothing, where a name is gone.
+    """
+
+def restore_at(places: Sequence[tuple[Any, str, Mapping[str, Any], Any]], originals: list[Any]) -> list[int]:
+    """Put back what was there, and return the numbers of the places where something else stands now."""
+
 class ChanceWatch:
     def __init__(self, generator: object) -> None: ...
     def mark(self) -> None: ...

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bindings/bindings.h"
+#include "bindings/simulate/bound_places.h"
 #include "bindings/simulate/chance_watch.h"
 #include "bindings/simulate/handles.h"
 #include "bindings/simulate/ready_queue.h"
@@ -104,6 +105,8 @@ void bind_schedule(py::module_& m) {
       .def("tell", &ScheduleShrinker::tell, py::arg("still_fails"))
       .def_property_readonly("needed", [](const ScheduleShrinker& self) { return all_fields(self.needed()); });
 
+  m.def("replace_at", &replace_at, py::arg("places"));
+  m.def("restore_at", &restore_at, py::arg("places"), py::arg("originals"));
   py::class_<ChanceWatch>(m, "ChanceWatch")
       .def(py::init<py::object>(), py::arg("generator"))
       .def("mark", &ChanceWatch::mark)

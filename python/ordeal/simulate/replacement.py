@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType, TracebackType
 from typing import Any
 
+from ordeal import _native
 from ordeal.simulate.errors import SimulationError
 
 # Test runners have deadlines and files of their own, which are real.
@@ -107,7 +108,7 @@ class Replacement[Simulation]:
         self._simulation = simulation
         self._places = places
         self._on_change = on_change
-        self._replaced: list[tuple[Place, Any]] | None = None
+        self._replaced: tuple[list[Place], list[Any]] | None = None
         self._entered_at: tuple[int, str | None] | None = None
 
     def __enter__(self) -> Simulation:
@@ -116,24 +117,18 @@ class Replacement[Simulation]:
         places = self._places.find()
         self._on_change(1)
         self._entered_at = self._places.found_at
-        self._replaced = [(place, place[2][place[1]]) for place in places]
-        for owner, attribute, _, replacement in places:
-            setattr(owner, attribute, replacement)
+        self._replaced = places, _native.replace_at(places)
         return self._simulation
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        replaced, self._replaced = self._replaced or [], None
+        (places, originals), self._replaced = self._replaced or ([], []), None
         self._on_change(-1)
-        foreign = []
-        for (owner, attribute, namespace, replacement), original in replaced:
-            if namespace.get(attribute) is replacement:
-                setattr(owner, attribute, original)
-            else:
-                foreign.append(f"{owner.__name__}.{attribute}")
+        left = _native.restore_at(places, originals)
+        foreign = [f"{places[number][0].__name__}.{places[number][1]}" for number in left]
         if modules_mark() != self._entered_at:
-            _restore_in_late_modules(replaced)
+            _restore_in_late_modules(places, originals)
         if foreign and error is None:
             raise SimulationError(
                 f"something else has replaced {', '.join(foreign)} inside of the patch, and was left in place",
@@ -147,9 +142,9 @@ class Replacement[Simulation]:
         )
 
 
-def _restore_in_late_modules(replaced: list[tuple[Place, Any]]) -> None:
+def _restore_in_late_modules(places: list[Place], replaced: list[Any]) -> None:
     # A module that ran `from time import sleep` inside the block got the replacement.
-    originals = {id(replacement): original for (_, _, _, replacement), original in replaced}
+    originals = {id(place[3]): original for place, original in zip(places, replaced, strict=True)}
     for _, module in program_modules():
         for bound, value in list(namespace_of(module).items()):
             if id(value) in originals:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ordeal import _native
 from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.replacement import Places, Replacement, modules_mark, package_of, program_modules
 
@@ -153,3 +154,31 @@ def test_a_module_that_has_two_names_is_put_back_as_well(
     with patch:
         assert is_simulated(user.mine) == [True]
     assert is_simulated(user.mine) == [False]
+
+
+def test_a_place_that_is_gone_is_not_replaced_and_neither_are_others(user: ModuleType) -> None:
+    real = user.mine
+    places = [
+        (user, "mine", vars(user), Simulation.answer),
+        (user, "absent", vars(user), Simulation.answer),
+    ]
+    with pytest.raises(KeyError, match="absent"):
+        _native.replace_at(places)
+    assert user.mine is real
+
+
+def test_what_was_deleted_inside_of_a_block_counts_as_replaced_by_another(user: ModuleType) -> None:
+    real = user.mine
+    places = [(user, "mine", vars(user), Simulation.answer), (Holder, "bound", vars(Holder), Simulation.answer)]
+    bound = vars(Holder)["bound"]
+    originals = _native.replace_at(places)
+    assert originals == [real, bound]
+    del user.mine
+    assert _native.restore_at(places, originals) == [0]
+    assert vars(Holder)["bound"] is bound
+    vars(user)["mine"] = real
+
+
+def test_a_place_is_a_tuple_of_four() -> None:
+    with pytest.raises(TypeError, match="a place is a tuple of four"):
+        _native.replace_at([(1, 2)])  # type: ignore[list-item]

@@ -80,7 +80,7 @@ class Surroundings:
         self._clock = RunClock()
         self._thread = threading.get_ident()
         self._random: random.Random | None = None
-        self._watch = _native.ChanceWatch(random._inst)
+        self._watch: Any = None
         self._is_chance_used = self._has_seeded = self._misses_chance = False
         self._chance = 0
         self._runs = 0
@@ -97,6 +97,7 @@ class Surroundings:
                 "a simulation runs already", hint="call the coroutine function itself: it is inside of a simulation"
             )
         state, collects = random.getstate(), gc.isenabled()
+        self._watch = _native.ChanceWatch(random._inst)
         with ExitStack() as stack:
             stack.callback(random.setstate, state)
             stack.callback(gc.enable if collects else gc.disable)
