@@ -20,7 +20,9 @@ def one_line(text: str, *, limit: int = MESSAGE_CHARS_MAX) -> str:
     rewrite what is already on the screen.
     """
     # Cut first: a message of many megabytes must not be escaped in full to show its beginning.
-    safe = "".join(char if char.isprintable() else _escaped(char) for char in text[: limit + 1])
+    safe = text[: limit + 1]
+    if type(safe) is not str or not safe.isprintable():
+        safe = "".join(char if char.isprintable() else _escaped(char) for char in safe)
     return safe if len(safe) <= limit else safe[: limit - 3] + "..."
 
 

@@ -32,6 +32,7 @@ HOOK = "view_state"
 
 LEAVES = (type, types.FunctionType, types.MethodType, types.ModuleType, BaseException, enum.Enum)
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
+_QUICK_MAX, _QUICK_CHARS = 1 << 60, 1000
 SEQUENCES = (list, tuple, deque)
 SETS = (set, frozenset)
 #: Objects of these packages are shown by their repr.
@@ -238,10 +239,22 @@ def _fields(value: Any) -> Iterator[tuple[str, Any]]:
 
 def leaf_text(value: Any) -> str:
     """Return the text of a value that is not looked into."""
+    if _is_quick(value):
+        return one_line(repr(value), limit=LEAF_CHARS_MAX)
     if issubclass(type(value), enum.Enum):
         with suppress(AttributeError):
             return one_line(f"{type_name(type(value))}.{object.__getattribute__(value, '_name_')}")
     return one_line(render(value), limit=LEAF_CHARS_MAX)
+
+
+def _is_quick(value: Any) -> bool:
+    """Return whether the text of a value is made by Python alone, and at once: no limit of time is needed."""
+    kind = type(value)
+    if kind is int:
+        return bool(-_QUICK_MAX < value < _QUICK_MAX)
+    if kind is str or kind is bytes:
+        return len(value) <= _QUICK_CHARS
+    return kind in PLAIN
 
 
 def _key(key: Any) -> str:

@@ -8,9 +8,10 @@ from itertools import groupby
 from types import CodeType
 from typing import cast
 
+from ordeal import _native
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines.bench import Bench, State, difference
-from ordeal._engine.mutation.machines.choosing import Judging, compared, first_step
+from ordeal._engine.mutation.machines.choosing import CHECKED_TRACES, Judging, compared, first_step
 from ordeal._engine.mutation.machines.evidence import Difference, Finding, Kill
 from ordeal._engine.mutation.machines.traces import Kept
 from ordeal._engine.mutation.mutants import Mutant
@@ -34,6 +35,7 @@ class Batch:
     ) -> None:
         self._benches, self._patient, self._matrix, self._watch = benches, patient, matrix, watch
         self._killer: dict[tuple[str, tuple[int, int] | None], int] = {}
+        self._beginnings: dict[tuple[int, int], _native.Tape] = {}
         self._original_states: dict[tuple[int, int], State] = {}
         self._machine, self._stack = -1, ExitStack()
         self.is_dirty = False
@@ -46,10 +48,11 @@ class Batch:
             return Finding(mutant.id, "not run", note=str(error))
         try:
             self._watch(swap.codes())
-            kills, replays, other = self._kills(mutant, judges, real_path(str(source.path)))
-            found = None if kills or other is None else self._first_other(*other)
+            kills, ran = self._kills(mutant, judges, real_path(str(source.path)))
+            found = None if kills else self._first_other(ran)
         finally:
             swap.undo()
+        replays = len(ran)
         if not kills:
             told = self._difference(found[0], *found[1]) if found is not None else None
             return Finding(mutant.id, "survived", (), told, runs, replays)
@@ -59,43 +62,57 @@ class Batch:
         word = cast("Word", kills[0].kind) if kills[0].kind in ("timeout", "memory") else "killed"
         return Finding(mutant.id, word, tuple(kills), None, runs, replays)
 
-    def _kills(self, mutant: Mutant, judges: list[Judging], path: str) -> tuple[list[Kill], int, Judging | None]:
-        """Return what fails, how many traces ran, and the first of them that leads to another state."""
+    def _kills(self, mutant: Mutant, judges: list[Judging], path: str) -> tuple[list[Kill], list[Judging]]:
+        """Return what fails, and the traces that ran for it, in their order."""
         key = (mutant.shown, mutant.function)
         last = self._killer.get(key)
         ordered = sorted(judges, key=lambda each: each[0].number != last)
         kills: list[Kill] = []
-        other: Judging | None = None
-        replays = 0
+        ran: list[Judging] = []
         for machine, group in groupby(ordered, lambda each: each[0].machine):
             bench = self._running(machine)
             for each, hits in group:
-                due = compared(each, hits, replays) if other is None and not kills else 0
-                kill = self._kill(bench, each, due, first_step(each, path, mutant.function or (0, 0)))
-                replays += 1
+                first = first_step(each, path, mutant.function or (0, 0))
+                if not self._matrix and each.only_looks and len(ran) >= CHECKED_TRACES:
+                    kill = self._kill(bench, each, len(each.sketches) - 1)
+                    # What it broke first is asked for once it is known that it broke anything.
+                    kill = kill and (self._kill(bench, each, first) or kill)
+                else:
+                    kill = self._kill(bench, each, first)
+                ran.append((each, hits))
                 if kill is None:
-                    if other is None and bench.differs(each.sketches):
-                        # What is behind a hit and equal is equal until the next one.
-                        other = each, (hits | 1 << len(each.sketches) - 1) & -1 << bench.equal_until + 1
                     continue
                 kills.append(kill)
                 self._killer[key] = each.number
                 if not self._matrix:
-                    return kills, replays, None
-        return kills, replays, other
+                    return kills, ran
+        return kills, ran
 
-    def _kill(self, bench: Bench, each: Kept, due: int, first: int) -> Kill | None:
-        kill = bench.run(each.tape, each.number, each.sketches, due, first)
+    def _kill(self, bench: Bench, each: Kept, first: int) -> Kill | None:
+        kill = bench.run(each.tape, each.number, each.sketches, first=first)
         if kill is not None and kill.kind == "timeout" and not bench.is_turning:
             patient = self._patient(each.machine, PATIENCE)
             with patient.running():
                 kill = patient.run(each.tape, each.number)
         return kill
 
-    def _first_other(self, each: Kept, due: int) -> tuple[Kept, tuple[int, str, State]] | None:
-        """Return the first step of a trace whose state is not the original's, with the rule and the state there."""
-        found = self._running(each.machine).first_other(each.tape, each.sketches, due)
-        return found and (each, found)
+    def _first_other(self, ran: list[Judging]) -> tuple[Kept, tuple[int, str, State]] | None:
+        """Return the first trace and step whose state is not the original's, with the rule and the state there.
+
+        To compare states takes longer than the steps do, so that only what survives is compared.
+        """
+        for place, (each, hits) in enumerate(ran):
+            bench = self._running(each.machine)
+            due = compared(each, hits, place)
+            found = bench.first_other(each.tape, each.sketches, due)
+            if found is None:
+                continue
+            # What is behind a hit and equal is equal until the next one.
+            between = hits & ~due & (1 << found[0]) - 1 & -1 << bench.equal_until + 1
+            if between:
+                found = bench.first_other(each.tape, each.sketches, between | 1 << found[0]) or found
+            return each, found
+        return None
 
     def _difference(self, each: Kept, step: int, rule: str, state: State) -> Difference:
         place = each.number, step
@@ -105,8 +122,17 @@ class Batch:
         return difference(each.number, step, (expected, self._original_states[place]), (rule, state))
 
     def _is_spoilt(self, kill: Kill, judges: list[Judging]) -> bool:
+        """Return whether the trace fails on the original as well, by now, until the step where it failed."""
         each = next(each for each, _ in judges if each.number == kill.trace)
-        return self._running(each.machine).run(each.tape, each.number) is not None
+        bench, steps = self._running(each.machine), kill.step + 1
+        if steps < len(each.sketches) - 1:
+            begin = self._beginnings.get((each.number, steps))
+            if begin is None:
+                begin = self._beginnings[each.number, steps] = _native.Tape.from_steps(each.tape.steps()[:steps])
+            if bench.run(begin, each.number) is None:
+                return False
+            # A machine may not like to be torn down there.
+        return bench.run(each.tape, each.number) is not None
 
     def _running(self, machine: int) -> Bench:
         """Return the bench of a machine, whose limits hold until another machine runs: each change takes time."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.unit._engine.mutation.machines import till
 
 from ordeal import _native
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
+from ordeal._engine.mutation.machines import batch as batch_module
 from ordeal._engine.mutation.machines.batch import Batch
 from ordeal._engine.mutation.machines.bench import Bench
 from ordeal._engine.mutation.machines.evidence import Finding
@@ -53,6 +55,18 @@ def test_a_killed_mutant_leaves_the_original(source: Source, mutants: Mutants, k
     assert (finding.word, finding.kills[0].by) == ("killed", "invariant:coins_are_not_negative")
     assert not batch.is_dirty
     assert till.Drawer.put.__code__ is before
+
+
+def test_what_the_last_state_breaks_is_told_where_it_broke_first(
+    source: Source, mutants: Mutants, kept: list[Kept], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutant = next(each for (name, *_), each in mutants.items() if name == "Drawer.put" and "-" in each.replacement)
+    looking = [msgspec.structs.replace(each, only_looks=True) for each in kept]
+    _, expected = judge(source, mutant, kept)
+    monkeypatch.setattr(batch_module, "CHECKED_TRACES", 0)
+    _, found = judge(source, mutant, looking)
+    assert expected.kills[0].step < len(kept[0].sketches) - 1
+    assert found == expected
 
 
 def test_a_matrix_has_a_kill_of_each_trace(source: Source, mutants: Mutants, kept: list[Kept]) -> None:
