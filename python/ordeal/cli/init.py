@@ -64,8 +64,9 @@ def run(given: Mapping[str, Any]) -> int:
 
 
 def _classes(target: str | None, name: str | None, folder: Path) -> tuple[FoundPackage, list[FoundClass]]:
-    if target is not None and ":" in target:
-        package, found = find_class(target, folder)
+    path = name if target is None or ":" not in target else target
+    if path is not None and ":" in path:
+        package, found = find_class(path, folder)
         return package, [found]
     package = find_package(target, folder)
     if name is not None:
@@ -134,7 +135,8 @@ def _list(package: FoundPackage, classes: Sequence[FoundClass], tried: Mapping[s
         row = f"{place:>4}" if len(classes) > 1 else " "
         terminal.say(f"{row} {'*' if each is chosen else ' '} {each.path}  {told}")
     if len(classes) > 1:
-        terminal.say("  Another one: `ordeal init --class CLASS`")
+        another = next(each.path for each in classes if each is not chosen)
+        terminal.say(f"  Another one: `ordeal init {another}`")
 
 
 def _changes(package: FoundPackage, answer: Tried) -> list[Change]:

@@ -117,6 +117,21 @@ def test_a_class_may_be_named_and_a_workflow_written(run: Run) -> None:
     assert (code, err) == (2, "error: no class named `Baskt` in `shop`\n\nhint: did you mean `Basket`?\n")
 
 
+def test_a_class_that_says_its_package_needs_no_other_and_the_command_for_another_class_works(run: Run) -> None:
+    Path("src/shop/other.py").write_text(dedent(OTHER))
+    Path("pyproject.toml").unlink()
+    for words in (["src.shop", "--class", "src.shop.other:Basket"], ["--class", "src.shop.other:Basket"]):
+        code, out, err = run("init", *words, "--dry-run")
+        assert code == 0, err
+        assert "+++ tests/test_ordeal_basket.py\n" in out
+    code, _, err = run("init", "src.shop", "--dry-run")
+    assert code == 0, err
+    command = next(line for line in err.splitlines() if "Another one" in line).split("`")[1]
+    code, out, err = run(*command.split()[1:], "--dry-run")
+    assert code == 0, err
+    assert "+++ tests/test_ordeal_basket.py\n" in out
+
+
 def test_a_person_is_asked_which_of_several_classes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("src/shop/other.py").write_text(dedent(OTHER))
     monkeypatch.setattr("ordeal.cli.terminal.can_ask", lambda: True)
