@@ -1,10 +1,11 @@
 """Whether failing schedules fail again: each in a fresh process, and after harmless edits of the program.
 
-usage: python benchmarks/schedule_replays.py [--failures N]
+usage: python benchmarks/schedule_replays.py [--failures N] [--save FILE | --load FILE]
 
 Failures of the programs in `concurrency/deep.py` and `shallow.py` are found with seed after seed, and repeated by their
 decisions in a process with another hash seed. Then the text of the programs is edited in twenty ways that leave their
-bugs.
+bugs. With `--save` the failures are only found and written to a file, which `--load` repeats, in another version of
+Python.
 """
 
 import argparse
@@ -160,13 +161,24 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--failures", type=int, default=1_000)
     parser.add_argument("--repeat", choices=["nothing", *EDITS], help=argparse.SUPPRESS)
+    parser.add_argument("--save", type=Path)
+    parser.add_argument("--load", type=Path)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.repeat:
         print(repeated(json.load(sys.stdin), None if options.repeat == "nothing" else options.repeat))
         return
+    if options.load:
+        saved = json.loads(options.load.read_text("utf-8"))
+        again = asked(saved["failures"], None)
+        print(host(), f"of {saved['python']}: {again:,} of {len(saved['failures']):,} fail again", sep="\n\n")
+        return
     each = -(-options.failures // len(PROGRAMS))
     failures = [failure for name in PROGRAMS for failure in failures_of(name, each)][: options.failures]
+    if options.save:
+        saved = {"python": sys.version.partition(" ")[0], "failures": failures}
+        options.save.write_text(json.dumps(saved), "utf-8")
+        return
     count = len(failures)
     rows = [("nothing is edited", f"{asked(failures, None):,} of {count:,}")]
     after = {edit: asked(failures, edit) for edit in EDITS}

@@ -33,7 +33,7 @@ from ordeal.simulate.runtime.loop import TIME_LIMIT_S
 from ordeal.simulate.runtime.node_faults import NODE_FAULTS
 from ordeal.simulate.runtime.report import Report, ScheduleFailure
 from ordeal.simulate.runtime.running import Main, Outcome, RunSettings, checked_main, in_world, run_once, run_settings
-from ordeal.simulate.runtime.scheduled_faults import Cancel
+from ordeal.simulate.runtime.scheduled_faults import Cancel, SimulatedFault, with_stalls
 from ordeal.simulate.runtime.sites import is_program
 from ordeal.simulate.runtime.stalled_step import steps_watched
 from ordeal.simulate.runtime.surroundings import Surroundings
@@ -263,14 +263,21 @@ class ScheduleSearch:
         return True
 
     def _is_found_legally(self, failure: ScheduleFailure) -> bool:
-        """Look for a failure in runs that asyncio allows, with other seeds and what is legal of its decisions."""
+        """Look for a failure in runs that asyncio allows, with other seeds and what is legal of its decisions.
+
+        In half of them steps may take long, whether or not the faults say so: that is legal, and brings about orders.
+        """
         kept = [decision for decision in failure.decided if decision.kind != KINDS[OVERTAKE]]
+        legal = self._settings
+        stalled = replace(legal, faults=with_stalls(legal.faults))
         for neighbour in range(NEIGHBOURS):
             near = partial(_drawn_with, (failure.seed + _NEIGHBOUR_STEP * neighbour) % SEED_MAX, kept)
+            self._settings = stalled if neighbour % 2 else legal
             outcome = self._run(near(), near, failure.chance)
             if outcome.error is not None and outcome.bucket == failure.bucket:
                 self._found(outcome, failure.chance)
                 return True
+        self._settings = legal
         return False
 
     def try_each_cancellation(self, runs: int, seconds: float | None) -> None:
@@ -291,12 +298,15 @@ class ScheduleSearch:
                     self._found(outcome, 0)
                     return
 
-    def replay(self, decisions: list[Decided], chance: int) -> Outcome:
-        """Run with exactly these decisions, noting who uses which lock."""
+    def replay(
+        self, decisions: list[Decided], chance: int, faults: tuple[SimulatedFault, ...] | None = None
+    ) -> Outcome:
+        """Run with exactly these decisions, noting who uses which lock; ``faults`` are those of their run, if given."""
+        settings = self._settings if faults is None else replace(self._settings, faults=faults)
         return run_once(
             self._main,
             fixed_schedule(decisions),
-            allowing(self._settings, decisions),
+            allowing(settings, decisions),
             self._surroundings,
             chance=chance,
             is_examined=True,

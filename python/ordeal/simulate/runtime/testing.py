@@ -127,7 +127,7 @@ class SimulatedTest:
             if not trace.is_schedule:
                 raise TraceError(f"{path} is not the trace of a simulated test", hint="delete the file")
             recorded = from_trace(trace)
-            outcome = search.replay(recorded.decided, recorded.chance)
+            outcome = search.replay(recorded.decided, recorded.chance, recorded.faults)
             if outcome.error is not None:
                 return ScheduleFailure(
                     error=outcome.error,
@@ -137,7 +137,7 @@ class SimulatedTest:
                     seed=trace.seed,
                     made=outcome.made,
                     chance=recorded.chance,
-                    faults=self._settings.faults,
+                    faults=recorded.faults,
                 )
         return None
 

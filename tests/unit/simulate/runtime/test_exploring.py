@@ -369,6 +369,35 @@ def test_what_another_order_breaks_can_count_as_a_failure() -> None:
     assert "Order-dependent" in caught.value.__notes__[0]
 
 
+async def _late_or_overtaken() -> None:
+    """Fail where the second task overtakes the first at the start, or where a step takes 50 ms or more."""
+    started, done = list[bool](), list[bool]()
+
+    async def first() -> None:
+        started.append(True)
+        await asyncio.sleep(0.05)
+        await asyncio.sleep(0)
+        done.append(True)
+
+    async def second() -> None:
+        is_second = bool(started)
+        await asyncio.sleep(0.1)
+        assert (is_second, bool(done)) == (True, True)
+
+    await asyncio.gather(first(), second())
+
+
+@pytest.mark.filterwarnings("ignore::ordeal.simulate.SimulationWarning")
+def test_what_long_steps_bring_about_too_is_an_ordinary_failure() -> None:
+    assert simulate.explore(_late_or_overtaken, runs=300, check=False).failure is None
+    failure = failure_of(_late_or_overtaken, order="any")
+    assert not failure.is_order_dependent
+    assert failure.faults == (simulate.stall(),)
+    assert {each.kind for each in failure.decided} == {"stall"}
+    with pytest.raises(AssertionError):
+        simulate.run(_late_or_overtaken, faults=failure.faults, decisions=failure.decisions)
+
+
 def test_a_failure_that_asyncio_allows_too_is_an_ordinary_one() -> None:
     failure = failure_of(_ten_sleepers, order="any")
     assert not failure.is_order_dependent
