@@ -104,6 +104,11 @@ def main() -> None:
     for group, found in groups.items():
         rows += [row(name, runs) for name, runs in found.items()]
         rows.append(total(f"**{group}**", list(found.values())))
+    deep_and_released = [
+        runs for group in ("ten deep programs", "released libraries") for runs in groups.get(group, {}).values()
+    ]
+    if options.released:
+        rows.append(total("**deep programs and released libraries**", deep_and_released))
     print(host(), command(), table(("program", *POLICIES, "best single / auto"), rows), sep="\n\n")
 
 
