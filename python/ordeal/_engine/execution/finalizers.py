@@ -20,7 +20,6 @@ _PASSIVE = frozenset(
         "IS_OP",
         "JUMP_FORWARD",
         "LOAD_CONST",
-        "LOAD_DEREF",
         "LOAD_SMALL_INT",
         "NOP",
         "NOT_TAKEN",
@@ -41,6 +40,8 @@ _PASSIVE = frozenset(
 _OF_SELF = frozenset({"LOAD_ATTR", "STORE_ATTR", "DELETE_ATTR"})
 _SELF = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK"})
 _HOOKS = ("__getattribute__", "__setattr__", "__delattr__")
+#: What loads the method that the next call is of.
+_METHODS = frozenset({"LOAD_METHOD", "LOAD_SUPER_ATTR"})
 #: How far calls of methods are followed.
 _DEPTH_MAX = 8
 
@@ -76,9 +77,16 @@ def _is_harmless(cls: type, name: str, after: type | None, depth: int) -> bool:
         elif kind in _SELF:
             if what != code.co_varnames[0]:
                 return False
-        elif (kind == "CALL" and instruction.arg) or (kind != "CALL" and kind not in _PASSIVE):
+        elif kind == "CALL":
+            # What an attribute, a closure or a global holds may do anything. Methods were looked at as they were loaded.
+            if instruction.arg or before not in _METHODS:
+                return False
+        elif kind == "LOAD_DEREF":
+            if what != "__class__":
+                return False
+        elif kind not in _PASSIVE:
             return False
-        before = kind
+        before = "LOAD_METHOD" if kind == "LOAD_ATTR" and (instruction.arg or 0) & 1 else kind
     return True
 
 

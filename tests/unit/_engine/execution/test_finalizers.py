@@ -92,6 +92,35 @@ class Missing(Closing):
         self.release()  # type: ignore[attr-defined]
 
 
+class Choosing(Closing):
+    """Calls what an attribute holds, which is no method."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ended, self.kept = os.getpid, os.getpid
+
+    def close(self) -> None:
+        (self.ended if self.is_closed else self.kept)()
+
+
+class Making(Closing):
+    def close(self) -> None:
+        Making()
+
+
+def enclosed() -> type:
+    closed: list[int] = []
+
+    class Enclosed(Closing):
+        def close(self) -> None:
+            finish()
+
+    def finish() -> None:
+        closed.append(1)
+
+    return Enclosed
+
+
 @pytest.mark.parametrize("cls", [Closing, Dropping, Slotted])
 def test_what_only_sets_attributes_of_its_own_does_no_harm_and_is_copied(cls: type[Closing]) -> None:
     assert touches_only_itself(cls)
@@ -105,7 +134,9 @@ def test_what_only_sets_attributes_of_its_own_does_no_harm_and_is_copied(cls: ty
 
 
 @pytest.mark.parametrize(
-    "cls", [Calling, Telling, Reaching, Taking, Asking, Hooked, Endless, Missing], ids=lambda cls: cls.__name__
+    "cls",
+    [Calling, Telling, Reaching, Taking, Asking, Hooked, Endless, Missing, Choosing, Making, enclosed()],
+    ids=lambda cls: cls.__name__,
 )
 def test_what_may_do_anything_else_is_not(cls: type) -> None:
     assert not touches_only_itself(cls)
