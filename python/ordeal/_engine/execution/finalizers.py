@@ -78,7 +78,7 @@ def _is_harmless(cls: type, name: str, after: type | None, depth: int) -> bool:
             if what != code.co_varnames[0]:
                 return False
         elif kind == "CALL":
-            # What an attribute, a closure or a global holds may do anything. Methods were looked at as they were loaded.
+            # What an attribute, a closure or a global holds may do anything. Methods are looked at as they are loaded.
             if instruction.arg or before not in _METHODS:
                 return False
         elif kind == "LOAD_DEREF":
