@@ -172,7 +172,7 @@ py::object GraphCopy::copy_by(const ObjectShape& shape, PyObject* original) {
   if (shape.kind == ObjectShape::Kind::kHooked || shape.has_own_lookup) {
     const py::object hook = py::getattr(original, "__deepcopy__", py::none());
     if (!hook.is_none()) {
-      return copy_by_function(original, hook, py::make_tuple(memo_));
+      return copy_by_hook(original, hook);
     }
   }
   if (shape.kind == ObjectShape::Kind::kFinalized) {
@@ -361,7 +361,7 @@ py::object GraphCopy::copy_instance(PyObject* original, const ObjectShape& shape
   if (shape.has_attributes) {
     attributes = owned(PyObject_GenericGetDict(original, nullptr));
     if (PyDict_GetItemWithError(attributes.ptr(), deepcopy_name()) != nullptr) {
-      return copy_by_function(original, py::getattr(original, "__deepcopy__"), py::make_tuple(memo_));
+      return copy_by_hook(original, py::getattr(original, "__deepcopy__"));
     }
   }
   PyTypeObject* const type = Py_TYPE(original);
@@ -399,6 +399,23 @@ py::object GraphCopy::copy_by_function(PyObject* original, const py::object& fun
   learn_from_memo();
   if (copied.ptr() != original) {
     remember(original, copied);
+  }
+  return copied;
+}
+
+// A hook that gives its attributes to copy.deepcopy has kept what is a function among them.
+py::object GraphCopy::copy_by_hook(PyObject* original, const py::object& hook) {
+  py::object copied = copy_by_function(original, hook, py::make_tuple(memo_));
+  if (copied.ptr() == original || Py_TYPE(copied.ptr()) != Py_TYPE(original) || !has_dict(Py_TYPE(original))) {
+    return copied;
+  }
+  const py::object attributes = owned(PyObject_GenericGetDict(original, nullptr));
+  const py::object made = owned(PyObject_GenericGetDict(copied.ptr(), nullptr));
+  for (const auto& [name, value] : owned(PyDict_Copy(made.ptr())).cast<py::dict>()) {
+    const bool is_function = PyFunction_Check(value.ptr()) != 0 || Py_TYPE(value.ptr()) == &PyCFunction_Type;
+    if (is_function && PyDict_GetItemWithError(attributes.ptr(), name.ptr()) == value.ptr()) {
+      check(PyDict_SetItem(made.ptr(), name.ptr(), copy(value.ptr()).ptr()));
+    }
   }
   return copied;
 }

@@ -19,7 +19,7 @@ namespace ordeal::bindings {
 //
 // A function is copied where copy.deepcopy keeps it: when it closes over something that is copied, as a callback of a
 // machine closes over the machine. So is a method of a built-in object, such as `self.log.append`. Kept, they would
-// change the original through the copy.
+// change the original through the copy. The same holds for attributes of an object that a `__deepcopy__` has made.
 //
 // An object that copy.deepcopy would make anew, by calling its class with what it holds, is copied by its attributes
 // where these can be copied: made anew, a tree may be balanced in another way, and a run from it is no run of its
@@ -60,6 +60,7 @@ class GraphCopy {
   py::object copy_counter(PyObject* original, const ObjectShape& shape);
   py::object copy_module(PyObject* original, const ObjectShape& shape);
   py::object copy_by_function(PyObject* original, const py::object& function, const py::tuple& arguments);
+  py::object copy_by_hook(PyObject* original, const py::object& hook);
   py::object copy_remade(PyObject* original, const ObjectShape& shape);
   py::object copy_reduced(PyObject* original, const ObjectShape& shape);
   py::object copy_by_parts(PyObject* original, const py::object& reduced);

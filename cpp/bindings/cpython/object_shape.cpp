@@ -263,7 +263,7 @@ std::shared_ptr<const ObjectShape> find_shape(PyTypeObject* type) {
                   : has_finalizer(type) ? ObjectShape::Kind::kReduced
                                         : ObjectShape::Kind::kRemade;
     shape->base = base;
-    shape->has_attributes = type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
+    shape->has_attributes = has_dict(type);
     shape->slots = slots_of(type);
   }
   shape->has_own_lookup = type->tp_getattro != PyObject_GenericGetAttr;
@@ -271,6 +271,10 @@ std::shared_ptr<const ObjectShape> find_shape(PyTypeObject* type) {
 }
 
 }  // namespace
+
+bool has_dict(const PyTypeObject* type) noexcept {
+  return type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
+}
 
 py::object deque_type() {
   static PyObject* const kType = member_of("collections", "deque");

@@ -42,6 +42,9 @@ std::shared_ptr<const ObjectShape> shape_of_objects(PyTypeObject* type);
 // Has `judge` say of a type with a finalizer whether that touches nothing but its object, which may then be copied.
 void judge_finalizers(py::object judge);
 
+// Whether its objects have attributes in a dictionary.
+bool has_dict(const PyTypeObject* type) noexcept;
+
 py::object deque_type();
 py::object default_dict_type();
 

@@ -53,6 +53,33 @@ def test_a_function_that_closes_over_what_is_copied_closes_over_the_copy() -> No
     assert (copied.counting.__qualname__, copied.counting.__module__) == (original.counting.__qualname__, __name__)
 
 
+class Timer:
+    """As that of caches whose items end: it says how it is copied, and has what it was given copied."""
+
+    def __init__(self, *functions: Any) -> None:
+        self.now, self.note = functions
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Timer:
+        return Timer(copy.deepcopy(self.now, memo), copy.deepcopy(self.note, memo))
+
+
+def test_a_function_follows_a_copy_that_a_hook_has_made() -> None:
+    class Cache:
+        def __init__(self) -> None:
+            self.at = 1
+            self.notes: list[int] = []
+            self.timer = Timer(lambda: self.at, self.notes.append)
+
+    original = Cache()
+    copied = deep_copy(original, {})
+    copied.at = 5
+    copied.timer.note(2)
+    assert (copied.timer.now(), original.timer.now()) == (5, 1)
+    assert (copied.notes, original.notes) == ([2], [])
+    by_itself = deep_copy(original.timer, {})
+    assert by_itself.now is original.timer.now
+
+
 def test_two_functions_go_on_sharing_a_cell() -> None:
     class Counter:
         def __init__(self) -> None:
