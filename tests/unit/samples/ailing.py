@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
 from typing import Any, ClassVar
 
@@ -119,6 +120,26 @@ class Generating(Clean):
     def __init__(self) -> None:
         super().__init__()
         self.inner = {"numbers": (number for number in range(3))}
+
+
+class _Web:
+    """Holds itself through a part, as applications of web frameworks do."""
+
+    def __init__(self) -> None:
+        self.routes = _Routes(self)
+        self.lock = threading.Lock()  # which a copy of the state has one of its own of
+        self.numbers = (number for number in range(3))
+
+
+class _Routes:
+    def __init__(self, web: _Web) -> None:
+        self.web = web
+
+
+class Circular(Clean):
+    def __init__(self) -> None:
+        super().__init__()
+        self.web = _Web()
 
 
 class SlowInvariant(Clean):

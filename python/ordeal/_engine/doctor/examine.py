@@ -6,11 +6,10 @@ usage: python -m ordeal._engine.doctor.examine ORDER, where the file ORDER is JS
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from itertools import islice
@@ -24,6 +23,7 @@ from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.properties.text import json_properties
 from ordeal._engine.untrusted import bounded_call
+from ordeal._native import deep_copy
 from ordeal.errors import OrdealError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
@@ -106,17 +106,18 @@ def _preconditions(rule: Uses, counts: Counts) -> list[dict[str, Any]]:
 def _not_copied(machine: Any) -> Iterator[dict[str, str]]:
     """Yield the parts of a machine that cannot be copied, each as deep inside as it can be named."""
     for name, value in vars(machine).items():
-        reason = _why_not(value)
+        reason = _why_not(value, [])
         if reason:
-            yield _deepest(value, f"self.{name}", reason, 0)
+            yield _deepest(value, f"self.{name}", reason, [])
 
 
-def _deepest(value: Any, path: str, reason: str, depth: int) -> dict[str, str]:
-    if depth < _PATH_DEPTH_MAX:
+def _deepest(value: Any, path: str, reason: str, around: list[Any]) -> dict[str, str]:
+    around = [*around, value]
+    if len(around) <= _PATH_DEPTH_MAX:
         for inner, part in _parts(value):
-            deeper = _why_not(part)
+            deeper = _why_not(part, around)
             if deeper:
-                return _deepest(part, f"{path}{inner}", deeper, depth + 1)
+                return _deepest(part, f"{path}{inner}", deeper, around)
     return {"path": path, "reason": reason}
 
 
@@ -130,9 +131,11 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f".{name}", each) for name, each in islice(attributes.items(), _ITEMS_MAX))
 
 
-def _why_not(value: Any) -> str:
+def _why_not(value: Any, around: Sequence[Any]) -> str:
+    """Return why a value cannot be copied, or nothing. What is around it counts as copied: it may lead back."""
+    copied = {id(each): each for each in around}
     return bounded_call(
-        lambda: (copy.deepcopy(value), "")[1], lambda error: str(error)[:200] or "copying takes too long"
+        lambda: (deep_copy(value, copied), "")[1], lambda error: str(error)[:200] or "copying takes too long"
     )
 
 

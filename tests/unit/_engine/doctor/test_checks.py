@@ -44,6 +44,11 @@ def test_a_clean_machine_is_told_nothing(name: str) -> None:
         ("HidesAnswers", "swallowed exceptions", "rule `deliver` swallows KeyError in "),
         ("SlowInvariant", "speed", "invariant `thorough` takes "),
         ("Generating", "copies", "states cannot be copied, so their steps are repeated: `self.inner['numbers']`: "),
+        (
+            "Circular",
+            "copies",
+            "states cannot be copied, so their steps are repeated: `self.web.numbers`: ",
+        ),
     ],
 )
 def test_the_reason_is_named(name: str, check: str, message: str) -> None:
