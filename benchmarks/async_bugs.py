@@ -1,9 +1,10 @@
 """Searches released asyncio libraries for known bugs of concurrency, and says how many schedules that takes.
 
-usage: python benchmarks/async_bugs.py [--seeds N] [--clean-runs N]
+usage: python benchmarks/async_bugs.py [--seeds N] [--clean-runs N] [--python312 PATH]
 
 Each library is installed as the release with the bug and as the one in which it is repaired, into folders of their own.
 With each of ten seeds the search may take 2,000 schedules; a repaired release is searched with as many as are given.
+`--python312` is a Python 3.12 that has ordeal: a bug of its own is searched there and in the Python that runs this.
 """
 
 import argparse
@@ -53,6 +54,10 @@ BUGS = (
 )
 
 
+#: A bug of Python's own.
+OF_PYTHON = Bug("cpython_condition", (), ())
+
+
 def search(name: str, seeds: int, runs: int) -> list[dict[str, Any]]:
     """Search with several seeds in this process."""
     program = importlib.import_module(f"concurrency.{name}")
@@ -74,12 +79,15 @@ def search(name: str, seeds: int, runs: int) -> list[dict[str, Any]]:
     return found
 
 
-def asked(bug: Bug, requirements: tuple[str, ...], seeds: int, runs: int) -> list[dict[str, Any]]:
+def asked(
+    bug: Bug, requirements: tuple[str, ...], seeds: int, runs: int, python: str = sys.executable
+) -> list[dict[str, Any]]:
     """Search in a process that has these releases."""
-    folder = folder_with(f"async/{requirements[0]}", *requirements)
+    folders = [folder_with(f"async/{requirements[0]}", *requirements)] if requirements else []
+    path = os.pathsep.join(map(str, [*folders, ROOT / "benchmarks"]))
     done = subprocess.run(
-        [sys.executable, __file__, "--search", bug.name, "--seeds", str(seeds), "--clean-runs", str(runs)],
-        env=os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT / 'benchmarks'}", "PYTHONDONTWRITEBYTECODE": "1"},
+        [python, __file__, "--search", bug.name, "--seeds", str(seeds), "--clean-runs", str(runs)],
+        env=os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         check=False,
@@ -99,14 +107,29 @@ def of_repaired(clean: dict[str, Any] | None, runs: int) -> str:
 def row(bug: Bug, seeds: int, clean_runs: int) -> tuple[str, ...]:
     """Search for one bug, and in the repaired release."""
     results = asked(bug, bug.buggy, seeds, RUNS)
-    hits = [each for each in results if each["run"] is not None]
     clean = asked(bug, bug.repaired, 1, clean_runs)[0] if bug.repaired else None
+    repaired = f"repaired in {bug.repaired[0].partition('==')[2]}" if bug.repaired else "the newest"
+    return told(bug, f"{bug.buggy[0]}, {repaired}", results, clean, clean_runs)
+
+
+def row_of_python(python: str, seeds: int, clean_runs: int) -> tuple[str, ...]:
+    """Search for the bug of Python 3.12 itself there and in the Python that runs this."""
+    results = asked(OF_PYTHON, (), seeds, RUNS, python)
+    clean = asked(OF_PYTHON, (), 1, clean_runs)[0]
+    return told(OF_PYTHON, "Python 3.12.1, repaired in 3.13.0", results, clean, clean_runs)
+
+
+def told(
+    bug: Bug, release: str, results: list[dict[str, Any]], clean: dict[str, Any] | None, clean_runs: int
+) -> tuple[str, ...]:
+    """The row of a bug."""
+    hits = [each for each in results if each["run"] is not None]
     if not hits:
-        return bug.name, bug.buggy[0], f"0 of {seeds}", "", "", "", ""
+        return bug.name, release, f"0 of {len(results)}", "", "", "", ""
     return (
         bug.name,
-        f"{bug.buggy[0]}, " + (f"repaired in {bug.repaired[0].partition('==')[2]}" if bug.repaired else "the newest"),
-        f"{len(hits)} of {seeds}",
+        release,
+        f"{len(hits)} of {len(results)}",
         f"{statistics.median(each['run'] for each in hits):.0f}",
         f"{statistics.median(each['seconds'] for each in hits):.2f} s",
         ", ".join(sorted({f"{each['error']} ({each['decisions']})" for each in hits})),
@@ -118,7 +141,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--clean-runs", type=int, default=CLEAN_RUNS)
-    parser.add_argument("--search", choices=[bug.name for bug in BUGS], help=argparse.SUPPRESS)
+    parser.add_argument("--python312")
+    parser.add_argument("--search", choices=[bug.name for bug in (*BUGS, OF_PYTHON)], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.search:
         warnings.simplefilter("ignore")
@@ -126,6 +150,8 @@ def main() -> None:
         return
     header = ("bug", "release", "seeds", "median run", "processor time", "failure (decisions)", "repaired release")
     rows = [row(bug, options.seeds, options.clean_runs) for bug in BUGS]
+    if options.python312:
+        rows.append(row_of_python(options.python312, options.seeds, options.clean_runs))
     print(host(), command(), table(header, rows), sep="\n\n")
 
 
