@@ -47,6 +47,7 @@ BUGS = (
     Bug("aiojobs_limit", ("aiojobs==1.0.0", _TIMEOUT), ("aiojobs==1.1.0", _TIMEOUT)),
     Bug("anyio_condition", ("anyio==4.12.1", *_ANYIO_NEEDS), ("anyio==4.13.0", *_ANYIO_NEEDS)),
     Bug("httpcore_pool", ("httpcore==1.0.9", *_HTTPCORE_NEEDS), ()),
+    Bug("aiomcache_replies", ("aiomcache==0.8.2",), ()),
     Bug("redis_cancel", ("redis==4.5.1", _TIMEOUT), ("redis==4.5.4", _TIMEOUT)),
     Bug("redis_pipeline", ("redis==4.5.1", _TIMEOUT), ("redis==4.5.5", _TIMEOUT)),
     Bug("redis_pool", ("redis==4.5.3", _TIMEOUT), ("redis==4.5.5", _TIMEOUT)),

@@ -120,7 +120,8 @@ class WorldLoop(MachineLoop):
             self.open()
             loop: SimulationLoop = self._loop
             if getattr(coroutine, "cr_code", None) in self._awaited:
-                return self._watched(lambda: loop.run_until_complete(self._client(coroutine)))
+                # Nobody cancels what the test itself waits for, but what it starts meanwhile.
+                return self._watched(lambda: loop.run_until_complete(self._client(coroutine)), has_main=True)
             self._watched(lambda: self._operate(loop, coroutine))
         except BaseException:
             end_unstarted(coroutine)  # the run has failed: what it waits for as a task is of no interest
@@ -145,9 +146,9 @@ class WorldLoop(MachineLoop):
     def _busy(self) -> int:
         return sum(not task.done() for task in self._operations)
 
-    def _watched[Result](self, run: Callable[[], Result]) -> Result:
+    def _watched[Result](self, run: Callable[[], Result], *, has_main: bool = False) -> Result:
         with node_files():
-            return super()._watched(run)
+            return super()._watched(run, has_main=has_main)
 
     def _failure(self) -> BaseException | None:
         return self._failed_operation() or super()._failure()

@@ -127,10 +127,10 @@ class MachineLoop(RuleLoop):
         finally:
             end_unstarted(coroutine)
 
-    def _watched[Result](self, run: Callable[[], Result]) -> Result:
-        """Call what lets the loop go on, and raise what failed meanwhile."""
+    def _watched[Result](self, run: Callable[[], Result], *, has_main: bool = False) -> Result:
+        """Call what lets the loop go on, by a main task if ``has_main``, and raise what failed meanwhile."""
         loop = self._loop
-        loop.begin_main(has_main=self._has_main)
+        loop.begin_main(has_main=has_main or self._has_main)
         try:
             with Surroundings().around(loop):
                 result = run()

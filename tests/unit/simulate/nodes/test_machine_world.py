@@ -243,3 +243,36 @@ def test_only_strikes_that_came_about_are_told() -> None:
     (failure,) = Explorer(Late, seed=2, isolate=False).run(max_runs=5, shrink=False).failures
     assert failure.struck == {}
     assert "  Struck by: nothing\n" in str(failure)
+
+
+def test_what_is_awaited_is_not_cancelled_but_what_it_starts_is() -> None:
+    cancelled = list[str]()
+
+    class Awaited(ChaosTest):
+        world: ClassVar[Any] = simulate.world(faults=[simulate.cancel()])
+        made: Bundle[Any] = Bundle("made")
+
+        @initialize()  # type: ignore[arg-type]
+        async def start(self) -> None:
+            self.helper = asyncio.create_task(self.wait("helper"))
+            await self.wait("start")
+
+        @rule(target=made)
+        async def make(self) -> int:
+            await self.wait("make")
+            return 1
+
+        @rule()  # type: ignore[arg-type]
+        async def operate(self) -> None:
+            await self.wait("operation")
+
+        async def wait(self, name: str) -> None:
+            try:
+                await asyncio.sleep(1)
+            except asyncio.CancelledError:
+                cancelled.append(name)
+                raise
+
+    result = Explorer(Awaited, seed=1, isolate=False).run(max_runs=40)
+    assert not result.failures
+    assert set(cancelled) == {"helper", "operation"}
