@@ -44,7 +44,20 @@ class MachineWorld:
         """Make the loop of a machine, on which coroutines of the code in ``awaited`` run to their end."""
         settings = replace(self.settings, is_in_any_order=machine.is_in_any_order)
         ordered = replace(self, settings=settings)
-        return WorldLoop(ordered, awaited=awaited, converged=getattr(machine, "converged", None))
+        invariants = _invariants(machine)
+        return WorldLoop(ordered, awaited=awaited, converged=getattr(machine, "converged", None), invariants=invariants)
+
+
+def _invariants(machine: Any) -> Callable[[], None] | None:
+    """Return what checks the invariants of a machine; None if it has none."""
+    due = [(each.preconditions, each.function) for each in getattr(machine, "invariants", ())]
+
+    def check() -> None:
+        for preconditions, function in due:
+            if all(holds(machine) for holds in preconditions):
+                function(machine)
+
+    return check if due else None
 
 
 def world(
@@ -86,13 +99,22 @@ class WorldLoop(MachineLoop):
     _has_main = False
 
     def __init__(
-        self, settings: MachineWorld, *, awaited: Collection[CodeType], converged: Callable[[], object] | None
+        self,
+        settings: MachineWorld,
+        *,
+        awaited: Collection[CodeType],
+        converged: Callable[[], object] | None,
+        invariants: Callable[[], None] | None = None,
     ) -> None:
-        """Coroutines of the code in ``awaited`` run to their end, before the next rule."""
+        """Coroutines of the code in ``awaited`` run to their end, before the next rule.
+
+        Calls ``invariants()`` before each event while operations run, and ``converged()`` in the calm phase.
+        """
         super().__init__(settings.settings)
         self._world_settings = settings
         self._awaited = awaited
         self._converged = converged
+        self._invariants = invariants
         self._operations: list[asyncio.Task[Any]] = []
         self._world: World | None = None
         self._outer: BaseException | None = None
@@ -137,11 +159,23 @@ class WorldLoop(MachineLoop):
         loop.operations = self._operations
         steps = _HEAD_STARTS[loop.decide(ORDER, _CLIENT, _RULE_SITE, len(_HEAD_STARTS))]
         if steps is None:
-            loop.run_while(lambda: not task.done(), is_idle_allowed=True)
+            loop.run_while(self._checking(lambda: not task.done()), is_idle_allowed=True)
         else:
             end = loop.steps + steps
-            loop.run_while(lambda: loop.steps < end and not task.done(), is_idle_allowed=True)
-        loop.run_while(lambda: self._busy() >= self._world_settings.clients)
+            loop.run_while(self._checking(lambda: loop.steps < end and not task.done()), is_idle_allowed=True)
+        loop.run_while(self._checking(lambda: self._busy() >= self._world_settings.clients))
+
+    def _checking(self, condition: Callable[[], bool]) -> Callable[[], bool]:
+        """Return a condition that checks the invariants whenever it is asked, which is between two events."""
+        invariants = self._invariants
+        if invariants is None:
+            return condition
+
+        def checked() -> bool:
+            invariants()
+            return condition()
+
+        return checked
 
     def _busy(self) -> int:
         return sum(not task.done() for task in self._operations)

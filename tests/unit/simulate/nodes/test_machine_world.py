@@ -9,7 +9,7 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import Bundle, run_state_machine_as_test
 
-from ordeal import ChaosTest, Explorer, initialize, rule, simulate
+from ordeal import ChaosTest, Explorer, initialize, invariant, precondition, rule, simulate
 from ordeal.errors import MachineError
 
 from ...samples.nodes import ask, echo
@@ -276,3 +276,34 @@ def test_what_is_awaited_is_not_cancelled_but_what_it_starts_is() -> None:
     result = Explorer(Awaited, seed=1, isolate=False).run(max_runs=40)
     assert not result.failures
     assert set(cancelled) == {"helper", "operation"}
+
+
+def test_invariants_hold_between_events() -> None:
+    class Exclusive(ChaosTest):
+        world: ClassVar[Any] = simulate.world(clients=2)
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.inside = self.asked = 0
+
+        @rule()  # type: ignore[arg-type]
+        async def enter(self) -> None:
+            await asyncio.sleep(0)
+            self.inside += 1
+            await asyncio.sleep(0)
+            self.inside -= 1
+
+        @invariant()
+        def nobody_is_inside(self) -> None:
+            assert not self.inside
+
+        @precondition(lambda self: self.inside > 5)
+        @invariant()
+        def is_never_asked(self) -> None:
+            self.asked += 1
+
+    (failure,) = Explorer(Exclusive, seed=1, isolate=False).run(max_runs=3).failures
+    assert isinstance(failure.error, AssertionError)
+    assert failure.place is not None
+    assert (failure.place.kind, failure.place.name) == ("invariant", "nobody_is_inside")
+    assert len(failure.trace.steps) == 1 if failure.trace is not None else False
