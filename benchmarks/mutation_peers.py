@@ -84,10 +84,10 @@ def _configure(folder: Path, suite: Suite) -> None:
     path = folder / "pyproject.toml"
     code = Path(suite.code)
     tests = [str(each) for each in suite.tests]
-    top = sorted({each.split("/")[0] for each in tests if not each.startswith(f"{code.as_posix()}/")})
+    others = [each.name for each in folder.iterdir() if each.name != code.parts[0] and not each.name.startswith(".")]
     section = {
         "source_paths": [code.as_posix()],
-        "also_copy": [*top, *(["conftest.py"] if (folder / "conftest.py").exists() else [])],
+        "also_copy": sorted(others),
         "pytest_add_cli_args_test_selection": tests,
         "pytest_add_cli_args": list(suite.options),
     }

@@ -168,10 +168,8 @@ def _silent_pytest(arguments: list[str], plugins: list[Any], tests: Sequence[str
         if code not in (0, 5):
             sys.stdout.flush()
             sys.stderr.flush()
-            raise Refused(
-                f"pytest ends before any test: {_reason_in(Path(said.name).read_text('utf-8', 'replace'))}",
-                _shown_by(tests),
-            )
+            reason = _reason_in(Path(said.name).read_text("utf-8", "replace"))
+            raise Refused(f"pytest ends before any test: {reason}", _without_options(reason, tests) or _shown_by(tests))
     return code
 
 
@@ -182,6 +180,13 @@ def _reason_in(text: str) -> str:
     raised = [line for line in lines if line.startswith(("E  ", "INTERNALERROR> "))][-1:]
     (reason,) = own or raised or lines[-1:] or ["it says nothing"]
     return one_line(_OWN_ERROR.sub("", reason).removeprefix("INTERNALERROR> ").removeprefix("E  ").strip())
+
+
+def _without_options(reason: str, tests: Sequence[str]) -> str:
+    """Return what to do where the project gives pytest options of a plugin that is not installed."""
+    if not reason.startswith("unrecognized arguments") or {*reason.split()} & {*tests}:
+        return ""
+    return "install the plugin that knows them, or leave the project's options out: `--tests='-o addopts='`"
 
 
 def _shown_by(tests: Sequence[str]) -> str:

@@ -27,3 +27,10 @@ def test_why_pytest_cannot_begin_is_said_in_its_own_words(tmp_path: Path, tests:
     assert refused.value.message == why
     shown = f"`python -m pytest {tests[0]}` shows it, and must pass before mutants are judged"
     assert refused.value.hint == shown
+
+
+def test_options_of_the_project_that_pytest_does_not_know_may_be_left_out(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --no-such-option\n", "utf-8")
+    with pytest.raises(NoVerdictError, match="unrecognized arguments: --no-such-option") as refused:
+        judge_with_pytest([], [], tests=[], folder=tmp_path, workers=1)
+    assert "`--tests='-o addopts='`" in str(refused.value.hint)
