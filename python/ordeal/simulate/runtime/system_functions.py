@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import ipaddress
 import os
@@ -35,6 +36,7 @@ _REAL_GETHOSTNAME, _REAL_GETNODE, _REAL_UUID1 = socket.gethostname, uuid.getnode
 _REAL_GETFQDN = socket.getfqdn
 _REAL_SIGNAL, _REAL_GETSIGNAL, _REAL_RAISE = signal.signal, signal.getsignal, signal.raise_signal
 _REAL_KILL = os.kill
+_REAL_NEW_EVENT_LOOP = asyncio.new_event_loop
 
 #: The loops of the runs that are in progress, each with its thread, the innermost last.
 _running: list[tuple[int, Callable[[], Any]]] = []
@@ -189,6 +191,18 @@ def _kill(pid: int, sig: int, /) -> None:
         loop.send_signal(LIFE.get(), sig)
 
 
+def _new_event_loop() -> asyncio.AbstractEventLoop:
+    __tracebackhide__ = True
+    in_run = _running and _running[-1][0] == threading.get_ident()
+    loop = _running[-1][1]() if in_run and package_of(_calling_module(1)) not in MACHINERY else None
+    if loop is None or loop.allows("socket"):
+        return _REAL_NEW_EVENT_LOOP()
+    return loop.escape(  # type: ignore[no-any-return]
+        "the program makes an event loop of its own (asyncio.new_event_loop)",
+        "await the coroutine, or pass it to asyncio.create_task: only the loop of the run has simulated time",
+    )
+
+
 def _refusing(module: Any, name: str, fence: str, what: str, hint: str) -> Callable[..., Any]:
     """Return a function of the system that no simulated program may call; others call the real one."""
     real = getattr(module, name)
@@ -236,6 +250,8 @@ _PLACES = Places(
         (signal, "getsignal"): _getsignal,
         (signal, "raise_signal"): _raise_signal,
         (os, "kill"): _kill,
+        (asyncio, "new_event_loop"): _new_event_loop,
+        (asyncio.events, "new_event_loop"): _new_event_loop,
     },
     captured={},
 )

@@ -8,6 +8,7 @@ import select
 import signal
 import socket
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -59,3 +60,23 @@ def test_the_type_of_a_socket_stays_a_type_for_whoever_uses_it_as_one() -> None:
     real = socket.socket
     assert issubclass(simulate.run(main), real)
     assert socket.socket is real
+
+
+async def _runs_in_a_thread() -> None:
+    def job() -> None:
+        with asyncio.Runner() as runner:
+            runner.get_loop()
+
+    await asyncio.to_thread(job)
+
+
+async def _makes_a_loop() -> None:
+    asyncio.new_event_loop()
+
+
+@pytest.mark.parametrize("main", [_makes_a_loop, _runs_in_a_thread])
+def test_a_run_has_one_event_loop(main: Any) -> None:
+    with pytest.raises(simulate.EscapedSimulation, match="makes an event loop of its own") as caught:
+        simulate.run(main)
+    assert "await the coroutine" in str(caught.value)
+    asyncio.new_event_loop().close()
