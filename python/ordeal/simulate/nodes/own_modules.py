@@ -7,12 +7,20 @@ import copy
 import copyreg
 import enum
 import importlib
-import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import ModuleType
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 from ordeal.simulate.errors import SimulationError
@@ -143,9 +151,15 @@ def _holders_in(module: ModuleType) -> list[Holder]:
     classes = [
         value
         for value in namespace_of(module).values()
-        if isinstance(value, type) and value.__module__ == module.__name__ and not issubclass(value, enum.Enum)
+        if issubclass(type(value), type) and value.__module__ == module.__name__ and not issubclass(value, enum.Enum)
     ]
     return [module, *dict.fromkeys(classes)]
+
+
+_CODE = (
+    *(type, ModuleType, FunctionType, BuiltinFunctionType, MethodType),
+    *(MethodDescriptorType, WrapperDescriptorType, MethodWrapperType, ClassMethodDescriptorType),
+)
 
 
 def data_of(holder: Holder) -> dict[str, Any]:
@@ -155,8 +169,8 @@ def data_of(holder: Holder) -> dict[str, Any]:
         name: value
         for name, value in namespace_of(holder).items()
         if not (name.startswith("__") and name.endswith("__"))
-        and not isinstance(value, type | ModuleType)
-        and not inspect.isroutine(value)
+        # What an object says of its class may be its own code.
+        and not issubclass(type(value), _CODE)
         and not (is_class and hasattr(type(value), "__get__"))
     }
 

@@ -66,8 +66,16 @@ def _items(value: Any) -> Iterator[Any]:
             yield item
     elif kind in (list, deque, set):
         yield from value
-    elif kind.__module__ != "builtins" and type(getattr(value, "__dict__", None)) is dict:
-        yield from vars(value).values()
+    elif kind.__module__ != "builtins":
+        yield from _attributes(value).values()
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except Exception:  # noqa: BLE001 - code of the program, which may do anything
+        return {}
+    return found if type(found) is dict else {}
 
 
 def _is_same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:

@@ -44,6 +44,26 @@ def test_who_wrote_a_global_is_told(program: Any, is_own: bool) -> None:
     assert told == ([] if is_own else expected)
 
 
+class _Hostile:
+    """Fails whatever it is asked, as a proxy does that stands for nothing yet."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        raise RuntimeError("working outside of a request")
+
+    @property
+    def __dict__(self) -> Any:  # type: ignore[override]
+        raise RuntimeError("working outside of a request")
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+
+def test_nothing_is_asked_of_what_globals_hold(program: Any) -> None:
+    program.proxy = _Hostile()
+    test_who_wrote_a_global_is_told(program, is_own=False)
+
+
 def test_what_one_node_wrote_is_no_matter(program: Any) -> None:
     async def main(world: simulate.World) -> None:
         world.node("a", _work, program, "a")
