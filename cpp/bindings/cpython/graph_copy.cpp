@@ -106,6 +106,9 @@ GraphCopy::GraphCopy(py::dict memo) : memo_(std::move(memo)) {
 
 py::object GraphCopy::copy_all(PyObject* original) {
   py::object copied = copy(original);
+  while (try_again()) {
+    copied = copy(original);
+  }
   check_kept_functions();
   return copied;
 }
@@ -160,6 +163,10 @@ py::object GraphCopy::copy_by(const ObjectShape& shape, PyObject* original) {
       return copy_counter(original, shape);
     case ObjectShape::Kind::kModule:
       return copy_module(original, shape);
+    case ObjectShape::Kind::kWeak:
+      return copy_weak(original);
+    case ObjectShape::Kind::kWeakHolder:
+      return copy_weak_holder(original, shape);
     case ObjectShape::Kind::kDispatched:
       return copy_by_function(original, shape.function, py::make_tuple(py::handle(original), memo_));
     case ObjectShape::Kind::kRemade:

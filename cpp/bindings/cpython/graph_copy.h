@@ -25,6 +25,9 @@ namespace ordeal::bindings {
 // where these can be copied: made anew, a tree may be balanced in another way, and a run from it is no run of its
 // steps.
 //
+// Weak references lead to the copy of what they led to, where that is a part of the graph, and else where they led.
+// copy.deepcopy has them all lead to the original, which then lives in two states, or is gone.
+//
 // Where copy.deepcopy refuses: a lock that nobody holds is copied as another one, and a module that is imported is its
 // own copy.
 class GraphCopy {
@@ -39,6 +42,7 @@ class GraphCopy {
 
  private:
   py::object copy(PyObject* original);
+  bool try_again();
   const ObjectShape& shape_of(PyTypeObject* type);
 
   py::object copy_by(const ObjectShape& shape, PyObject* original);
@@ -59,6 +63,9 @@ class GraphCopy {
   py::object copy_lock(PyObject* original, const ObjectShape& shape);
   py::object copy_counter(PyObject* original, const ObjectShape& shape);
   py::object copy_module(PyObject* original, const ObjectShape& shape);
+  py::object copy_weak(PyObject* original);
+  py::object copy_weak_holder(PyObject* original, const ObjectShape& shape);
+  py::object copy_target(PyObject* target);
   py::object copy_by_function(PyObject* original, const py::object& function, const py::tuple& arguments);
   py::object copy_by_hook(PyObject* original, const py::object& hook);
   py::object copy_remade(PyObject* original, const ObjectShape& shape);
@@ -86,6 +93,10 @@ class GraphCopy {
   std::vector<py::object> kept_;
   // What functions that were kept hold on to: nothing of it may be copied later.
   std::vector<py::object> closed_over_;
+  // The targets of weak references that were kept, and those that are parts of the graph as an earlier attempt has
+  // shown.
+  std::vector<py::object> kept_targets_;
+  tsl::robin_map<const void*, py::object> parts_;
 };
 
 }  // namespace ordeal::bindings

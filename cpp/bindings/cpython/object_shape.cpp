@@ -31,7 +31,7 @@ bool is_atomic(PyTypeObject* type) noexcept {
   return type == &PyUnicode_Type || type == &PyLong_Type || type == Py_TYPE(Py_None) || type == &PyFloat_Type ||
          type == &PyBool_Type || type == &PyBytes_Type || type == &PyComplex_Type || type == &PyFunction_Type ||
          type == &PyCFunction_Type || type == &PyRange_Type || type == &PyProperty_Type || type == &PyCode_Type ||
-         type == Py_TYPE(Py_Ellipsis) || type == Py_TYPE(Py_NotImplemented) || type == &_PyWeakref_RefType ||
+         type == Py_TYPE(Py_Ellipsis) || type == Py_TYPE(Py_NotImplemented) ||
          PyType_IsSubtype(type, &PyType_Type) != 0;
 }
 
@@ -138,6 +138,13 @@ constexpr std::array<std::pair<const char*, const char*>, 5> kImmutable{{{"datet
                                                                          {"uuid", "UUID"}}};
 // The same if their time zone is.
 constexpr std::array<std::pair<const char*, const char*>, 2> kZoned{{{"datetime", "datetime"}, {"datetime", "time"}}};
+// What they hold goes when nobody else has it.
+constexpr std::array<std::pair<const char*, const char*>, 3> kWeakHolders{
+    {{"weakref", "WeakSet"}, {"weakref", "WeakKeyDictionary"}, {"weakref", "WeakValueDictionary"}}};
+
+bool is_weak(const PyTypeObject* type) noexcept {
+  return type == &_PyWeakref_RefType || type == &_PyWeakref_ProxyType || type == &_PyWeakref_CallableProxyType;
+}
 
 template <std::size_t kCount>
 bool is_one_of(PyTypeObject* type, const std::array<std::pair<const char*, const char*>, kCount>& names) {
@@ -231,6 +238,11 @@ std::shared_ptr<const ObjectShape> find_shape(PyTypeObject* type) {
   const bool is_dispatched = PyDict_Contains(dispatch_table(), key.ptr()) > 0;
   if (is_atomic(type) || (is_one_of(type, kImmutable) && !is_dispatched)) {
     shape->kind = ObjectShape::Kind::kAtomic;
+  } else if (is_weak(type)) {
+    shape->kind = ObjectShape::Kind::kWeak;
+  } else if (is_one_of(type, kWeakHolders)) {
+    shape->kind = ObjectShape::Kind::kWeakHolder;
+    shape->function = borrowed(key.ptr());
   } else if (is_dispatched) {
     shape->kind = ObjectShape::Kind::kDispatched;
     shape->function = borrowed(PyDict_GetItemWithError(dispatch_table(), key.ptr()));

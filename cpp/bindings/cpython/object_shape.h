@@ -18,8 +18,10 @@ struct ObjectShape {
     kDeque,
     kOrderedDict,
     kDefaultDict,
-    kLock,     // of a thread: a plain one or one that its holder may take again
-    kCounter,  // itertools.count
+    kLock,        // of a thread: a plain one or one that its holder may take again
+    kCounter,     // itertools.count
+    kWeak,        // a weak reference or proxy
+    kWeakHolder,  // a set or dictionary of `weakref`
     kModule,
     kDispatched,  // copy.deepcopy has a function for the type
     kHooked,      // has __deepcopy__
@@ -33,7 +35,7 @@ struct ObjectShape {
   bool has_attributes = false;    // in a dictionary
   std::vector<Py_ssize_t> slots;  // where an instance has them
   PyTypeObject* base = nullptr;   // the builtin type under them: object, list or dict
-  py::object function;  // of a dispatched type, or in copyreg's table; for locks and counters, what makes them
+  py::object function;  // of a dispatched type, or in copyreg's table; for locks, counters and holders, what makes them
 };
 
 // Guarded by the GIL. Finds it anew if the type, a base of it, or what is registered for it has changed.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -84,6 +85,27 @@ def test_callbacks_follow_the_copy(randoms: GlobalRandoms) -> None:
     for call in twin.calls:
         call("heard")
     assert (twin.log, box.log) == (["heard"] * 3, [])
+
+
+class Listening(ChaosTest):
+    """A machine that its parts know weakly, as observers and children do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listeners = weakref.WeakSet([self])
+        self.parts: list[Any] = [weakref.ref(self), weakref.proxy(self)]
+
+    @rule()
+    def listen(self) -> None: ...
+
+
+def test_weak_references_lead_to_the_copy(randoms: GlobalRandoms) -> None:
+    machine = Listening()
+    made = copied(machine, randoms)
+    assert made is not machine
+    assert set(made.listeners) == {made}
+    assert made.parts[0]() is made
+    assert made.parts[1].parts is made.parts
 
 
 def test_a_snapshot_can_be_restored_many_times(randoms: GlobalRandoms) -> None:
