@@ -1,14 +1,15 @@
 """How fast and how true `ordeal mutate` judges released packages by their own tests.
 
 usage: python benchmarks/mutation.py [PACKAGE]... [--preset P] [--workers N] [--sample N] [--rates] [--truth N]
-                                     [--same N] [--seed S]
+                                     [--same N] [--again] [--seed S]
 
 Without options: a whole run of each package; `--sample N` judges N mutants of it, drawn by the seed. `--rates` judges
 what ends without a hang in memory once more, a fork for each mutant with two workers, and in batches with one.
 `--truth N` writes N mutants, drawn by the seed, to a copy of the package, one at a time, runs its tests by plain pytest
 in a new process, and compares; where the two say different things, both are asked four times more. `--same N` judges N
 by one, two and four workers, in batches and in forks, twice, and beside four busy loops: all must say the same, word
-for word.
+for word. `--again` runs the command twice in a copy of the package, and says how long the second run takes, in which
+nothing has changed.
 
 The goals: all of cachetools in 25 s; 120 mutants a second forked and 300 in batches, at 9 and 4 ms of CPU; and no
 verdict that plain pytest contradicts.
@@ -20,6 +21,7 @@ import argparse
 import os
 import random
 import resource
+import shlex
 import shutil
 import subprocess
 import sys
@@ -38,6 +40,7 @@ from ordeal._engine.mutation.running import Judgement, NoVerdictError, judge_wit
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.targets import files_of
 from ordeal._engine.mutation.verdicts import DETECTED, WORDS, Score, Verdict
+from ordeal._native import monotonic
 
 _TRUTH_SECONDS = 60.0
 _AGAIN = 4
@@ -45,14 +48,15 @@ _AGAIN = 4
 _TRUTH_BYTES = 3 << 30
 
 
-@dataclass(frozen=True)
+@dataclass
 class Run:
-    """A package, its mutants, and how its tests are started."""
+    """A package, its mutants, and how its tests are started; ``first`` is when the last judgement had a verdict."""
 
     suite: Suite
     folder: Path
     sources: list[Source]
     mutants: list[Mutant]
+    first: float = 0.0
 
     @classmethod
     def of(cls, suite: Suite, preset: str) -> Run:
@@ -64,6 +68,11 @@ class Run:
 
     def judge(self, mutants: Sequence[Mutant], *, workers: int, isolation: str = "batch") -> Judgement:
         os.environ["PYTHONPATH"] = os.pathsep.join(self.suite.path())
+        began, self.first = monotonic(), 0.0
+
+        def note(_: Verdict) -> None:
+            self.first = self.first or monotonic() - began
+
         return judge_with_pytest(
             self.sources,
             mutants,
@@ -71,6 +80,7 @@ class Run:
             folder=self.folder,
             workers=workers,
             isolation=isolation,
+            progress=note,
         )
 
 
@@ -85,6 +95,7 @@ def whole(run: Run, judgement: Judgement) -> list[str]:
         " ".join(f"{word} {words.count(word)}" for word in WORDS if words.count(word)),
         str(routes.count("import")),
         f"{score.percent} %",
+        f"{run.first:.1f} s",
         f"{judgement.seconds:.1f} s",
         f"{judgement.cpu_seconds:.1f} s",
         f"{1000 * judgement.cpu_seconds / len(words):.1f} ms",
@@ -138,6 +149,22 @@ def truth(run: Run, judgement: Judgement, count: int, seed: int) -> list[list[st
                 ours = ", ".join(each.word for each in [verdict, *again])
                 rows.append([run.suite.name, verdict.mutant.id, f"{ours} ({verdict.route})", _told(verdict, pytest)])
     return [*rows, [run.suite.name, f"{len(sample)} asked", f"{len(rows)} contradicted", ""]]
+
+
+def again(run: Run, preset: str) -> str:
+    """Run the command twice, and return how long the second run took."""
+    with tempfile.TemporaryDirectory(prefix="ordeal-again-") as place:
+        copy = Path(place, "copy")
+        shutil.copytree(run.folder, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        path = [each.replace(str(run.folder), str(copy)) for each in run.suite.path()]
+        line = [sys.executable, "-m", "ordeal", "mutate", run.suite.code, "--preset", preset]
+        line += [f"--tests={shlex.join(run.suite.arguments)}"]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+        for _ in range(2):
+            began = monotonic()
+            done = subprocess.run(line, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+        stood = "nothing has changed" in done.stderr
+        return f"{monotonic() - began:.1f} s" if stood else "it judged again"
 
 
 def same(run: Run, count: int, seed: int) -> list[list[str]]:
@@ -208,6 +235,7 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--truth", type=int, default=0)
     parser.add_argument("--same", type=int, default=0)
+    parser.add_argument("--again", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     print(f"{host()}\n`{command()}`\n")
@@ -215,6 +243,9 @@ def main() -> int:
     for suite in map(suite_named, given.packages) if given.packages else SUITES:
         try:
             run = Run.of(suite, given.preset)
+            if given.again:
+                print(f"{suite.name}: {again(run, given.preset)}")
+                continue
             if given.same:
                 sames += same(run, given.same, given.seed)
                 continue
@@ -230,7 +261,7 @@ def main() -> int:
     if given.same:
         print(table(["package", "mutants", "how", "what differs from the first"], sames))
         return int(any(each[-1] != "the same" for each in sames))
-    header = ["package", "tests", "mutants", "verdicts", "at import", "score", "wall", "CPU", "CPU each"]
+    header = ["package", "tests", "mutants", "verdicts", "at import", "score", "first", "wall", "CPU", "CPU each"]
     print(table(header, wholes))
     if more:
         header = ["package", "isolation", "workers", "mutants", "whole", "judging alone", "CPU each", "judging alone"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from ordeal import _native
 from ordeal._engine.formatting import one_line
-from ordeal._engine.mutation.machines.side_by_side import Side, SideBySide
+from ordeal._engine.mutation.machines.views import Side, SideBySide
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.source import Source
 from ordeal._report.html.page import render

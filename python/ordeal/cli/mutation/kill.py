@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ordeal._engine.formatting import counted, one_line
-from ordeal._engine.mutation.machines.closing import Closed, one_file
+from ordeal._engine.mutation.machines.closed import Closed, one_file
 from ordeal._engine.mutation.machines.running import close_with_machines
 from ordeal._engine.mutation.mutants import CHIMP, Mutant, mutants_of
 from ordeal._engine.mutation.operators import PRESETS

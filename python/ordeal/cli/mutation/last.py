@@ -20,9 +20,9 @@ from ordeal._report.html.mutant_page import mutant_page
 from ordeal._report.mutation import difference, survivor_text
 from ordeal._report.mutation_files import FORMATS, mutation_page
 from ordeal.cli import terminal
+from ordeal.cli.browser import open_page
 from ordeal.cli.mutation.machines import machine_options
 from ordeal.cli.mutation.settings import with_settings
-from ordeal.cli.saved.view import open_page
 from ordeal.errors import ConfigError
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +12,7 @@ from ordeal._engine.storage.trace_file import Trace, write_atomically
 from ordeal._engine.trace_view.recording import record_view
 from ordeal._report.html.trace_page import render_trace
 from ordeal.cli import terminal
+from ordeal.cli.browser import open_page
 from ordeal.cli.folders import corpus_folders, traces_folders
 from ordeal.config import DEFAULT_PATH, ReportConfig
 from ordeal.errors import ConfigError
@@ -42,14 +40,3 @@ def run(given: Mapping[str, Any]) -> int:
     if not given["no_browser"]:
         open_page(target)
     return 0
-
-
-def open_page(path: Path) -> None:
-    """Open a page in a browser where somebody sits before a screen."""
-    if has_screen(os.environ) and terminal.is_terminal():
-        importlib.import_module("webbrowser").open(path.absolute().as_uri())
-
-
-def has_screen(environment: Mapping[str, str]) -> bool:
-    """Return whether a browser has a window to open in: one that draws in this terminal would take it over."""
-    return sys.platform == "darwin" or bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ordeal._engine.mutation.machines.side_by_side import Beside, Side, SideBySide
+from ordeal._engine.mutation.machines.views import Beside, Side, SideBySide
 from ordeal._engine.mutation.mutants import mutants_of
 from ordeal._engine.mutation.source import Source
 from ordeal._report.html.mutant_page import mutant_page

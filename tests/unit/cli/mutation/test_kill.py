@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.unit._engine.mutation.machines import till
 
-from ordeal._engine.mutation.machines.closing import Closed
+from ordeal._engine.mutation.machines.closed import Closed
 from ordeal._engine.mutation.machines.traces import drawn
 from ordeal._engine.mutation.mutants import mutants_of
 from ordeal._engine.mutation.running import Judgement

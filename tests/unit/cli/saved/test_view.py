@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
-from ordeal.cli.saved import view
 from ordeal.result.failure import failure_id
 
 from ..conftest import Run
@@ -70,11 +69,3 @@ def test_a_trace_that_does_not_fail_is_refused(run: Run) -> None:
 def test_nothing_saved_is_said(run: Run) -> None:
     code, _, err = run("view")
     assert (code, err.partition("\n")[0]) == (2, "error: no failure is saved here")
-
-
-@pytest.mark.parametrize(
-    ("environment", "has"), [({}, False), ({"DISPLAY": ":0"}, True), ({"WAYLAND_DISPLAY": "wayland-0"}, True)]
-)
-def test_a_browser_needs_a_screen(environment: dict[str, str], has: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.platform", "linux")
-    assert view.has_screen(environment) is has

@@ -20,7 +20,8 @@ from ordeal._engine.execution.machine import MachineFactory, make_driver
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.mutation.machines.evidence import Difference, Kill, attribute_of
 from ordeal._engine.mutation.machines.lookout import Lookout, Step
-from ordeal._engine.mutation.machines.relations import Numbers, numbers_of
+from ordeal._engine.mutation.machines.relations import Numbers
+from ordeal._engine.mutation.machines.state_numbers import numbers_of
 from ordeal._engine.mutation.machines.turns import TurnLimit
 from ordeal._engine.trace_view.sketch import sketch
 from ordeal._engine.trace_view.values import StateReader

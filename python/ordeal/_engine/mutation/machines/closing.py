@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -20,6 +20,7 @@ from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.export.generated_tests import generate_tests
 from ordeal._engine.formatting import one_line
 from ordeal._engine.mutation.machines.bench import Bench, State
+from ordeal._engine.mutation.machines.closed import HEADER, Closed
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.swap import LiveFunctions, Swap
@@ -31,25 +32,8 @@ SHRINK_SECONDS = 20.0
 #: So often a written test must fail on the mutant, and pass on the original, in turns.
 TIMES = 10
 _SHORT = 40
-_HEADER = '"""Written by `ordeal mutate kill`. Each test says which change of the program it notices."""\n'
 _HEAD = re.compile(r'def test_\w+\(\):\n( +)""".*?"""\n', re.DOTALL)
 _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*|\[('[^'\\]*'|-?\d+)\])*")
-
-
-class Closed(msgspec.Struct, frozen=True):
-    """What became of a survivor: ``killed``, ``pinned`` or ``open``, and the test with how often it was right.
-
-    ``why`` is what fails, what is pinned, or why there is nothing; ``trace`` is the run that fails, as JSON.
-    """
-
-    how: str
-    why: str
-    test: str = ""
-    steps: int = 0
-    failed: int = 0
-    passed: int = 0
-    searched: int = 0
-    trace: str = ""
 
 
 class Closing:
@@ -163,7 +147,7 @@ class Closing:
         change = f"`{_short(mutant.original)}` -> `{_short(mutant.replacement)}`"
         what = f"{mutant.name}, line {mutant.line} of {mutant.shown}: {change}"
         text = f'def test_{verb}_{mutant.id}():\n    """{what}"""\n'
-        return _HEADER + _HEAD.sub(lambda _: text, test.split("\n", 1)[1], count=1)
+        return HEADER + _HEAD.sub(lambda _: text, test.split("\n", 1)[1], count=1)
 
     def _verified(self, closed: Closed) -> Closed:
         """Run the test on the mutant and on the original, in turns that change places."""
@@ -183,22 +167,6 @@ class Closing:
             return verified
         why = f"the test failed on the mutant {failed} of {TIMES} times, and passed on the original {passed} of {TIMES}"
         return msgspec.structs.replace(verified, how="open", why=why, test="")
-
-
-def one_file(tests: Sequence[str]) -> str:
-    """Return the text of one file with the tests of several."""
-    imports: dict[str, None] = {}
-    functions = []
-    for text in tests:
-        lines = text.split("\n")
-        for node in ast.parse(text).body:
-            part = "\n".join(lines[node.lineno - 1 : node.end_lineno])
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                imports[part] = None
-            elif not isinstance(node, ast.Expr):
-                functions.append(part)
-    parts = [_HEADER.strip(), "", *sorted(imports), *(f"\n\n{each}" for each in functions)]
-    return "\n".join(parts) + "\n"
 
 
 class _Again:

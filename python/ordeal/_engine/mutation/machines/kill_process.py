@@ -11,7 +11,8 @@ import msgspec
 
 from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.mutation.forks import Ended, Job, Message, run_jobs
-from ordeal._engine.mutation.machines.closing import SHRINK_SECONDS, Closed, Closing
+from ordeal._engine.mutation.machines.closed import Closed
+from ordeal._engine.mutation.machines.closing import SHRINK_SECONDS, Closing
 from ordeal._engine.mutation.machines.evidence import Finding
 from ordeal._engine.mutation.machines.judge_process import Judge, Order, answering
 from ordeal._engine.mutation.machines.pool import Pool, pools_of

@@ -8,7 +8,8 @@ from typing import Any
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal._engine.mutation.machines.closing import Closed, Closing
+from ordeal._engine.mutation.machines.closed import Closed
+from ordeal._engine.mutation.machines.closing import Closing
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.trace_view.sketch import sketch_of
 from ordeal._native import monotonic

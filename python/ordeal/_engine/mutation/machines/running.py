@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from ordeal._engine.mutation.forks import MEMORY_MIB
-from ordeal._engine.mutation.machines.closing import Closed
+from ordeal._engine.mutation.machines.closed import Closed
 from ordeal._engine.mutation.machines.evidence import Finding, KillTable, Machine, table_of
 from ordeal._engine.mutation.machines.relations import Suggestion
-from ordeal._engine.mutation.machines.side_by_side import SideBySide
+from ordeal._engine.mutation.machines.views import SideBySide
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.own_process import judging
 from ordeal._engine.mutation.running import NoVerdictError

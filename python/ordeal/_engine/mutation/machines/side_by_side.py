@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from ordeal import _native
 from ordeal._engine.mutation.machines.bench import Bench, State
+from ordeal._engine.mutation.machines.views import Beside, Side, SideBySide
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.swap import LiveFunctions, Swap
@@ -13,35 +12,6 @@ from ordeal._engine.storage.trace_file import Trace
 
 #: So many parts of a state are shown of one step.
 CHANGES_MAX = 12
-
-
-class Side(msgspec.Struct, frozen=True):
-    """What one step changed, as paths with their new texts, and the parts that are others on the other side.
-
-    ``is_there`` is false where the run has ended before.
-    """
-
-    changes: list[tuple[str, str]]
-    others: list[tuple[str, str]]
-    is_there: bool = True
-
-
-class Beside(msgspec.Struct, frozen=True):
-    """A step on both: its call, and what it did to the original and to the mutant."""
-
-    call: str
-    original: Side
-    mutant: Side
-
-
-class SideBySide(msgspec.Struct, frozen=True):
-    """A run on both, and what ended it on the mutant, if anything did. They part at step ``first``, -1 if never."""
-
-    machine: str
-    trace: int
-    steps: list[Beside]
-    failure: str = ""
-    first: int = -1
 
 
 def side_by_side(

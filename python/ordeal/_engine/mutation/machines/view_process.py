@@ -10,7 +10,8 @@ import msgspec
 from ordeal._engine.mutation.forks import Job, Message, run_jobs
 from ordeal._engine.mutation.machines.evidence import Finding
 from ordeal._engine.mutation.machines.judge_process import Judge, Order, Refused, answering
-from ordeal._engine.mutation.machines.side_by_side import SideBySide, side_by_side
+from ordeal._engine.mutation.machines.side_by_side import side_by_side
+from ordeal._engine.mutation.machines.views import SideBySide
 from ordeal._engine.mutation.own_process import begun
 
 _SECONDS = 120.0

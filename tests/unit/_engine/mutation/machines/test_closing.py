@@ -9,7 +9,7 @@ from tests.unit._engine.mutation.machines import till
 
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines.bench import Bench
-from ordeal._engine.mutation.machines.closing import Closing, one_file
+from ordeal._engine.mutation.machines.closing import Closing
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.swap import LiveFunctions
@@ -44,11 +44,3 @@ def test_what_no_invariant_reads_is_pinned_for_a_person_to_check(
     assert (closed.how, closed.steps, closed.failed, closed.passed) == ("pinned", 1, 10, 10)
     assert "        # The value of today's code: check that it is right.\n" in closed.test
     assert "assert machine.drawer.given_back == 1\n" in closed.test
-
-
-def test_tests_of_several_survivors_are_one_file() -> None:
-    head = '"""Head."""\n\nfrom b import B\nfrom a import A\n\n\n'
-    found = one_file([f"{head}def test_{name}():\n    A(B)\n" for name in ("one", "two")])
-    assert found.split("\n", 2)[2] == (
-        "from a import A\nfrom b import B\n\n\ndef test_one():\n    A(B)\n\n\ndef test_two():\n    A(B)\n"
-    )

@@ -9,7 +9,8 @@ from tests.unit._engine.mutation.machines import till
 
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines.bench import Bench
-from ordeal._engine.mutation.machines.closing import Closed, Closing
+from ordeal._engine.mutation.machines.closed import Closed
+from ordeal._engine.mutation.machines.closing import Closing
 from ordeal._engine.mutation.machines.pool import POOL_MAX, Pool, pools_of
 from ordeal._engine.mutation.mutants import Mutant, mutants_of
 from ordeal._engine.mutation.source import Source

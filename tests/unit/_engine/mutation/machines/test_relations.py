@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 from tests.unit._engine.mutation.machines import till
 
-from ordeal._engine.mutation.machines.relations import Held, Numbers, Relation, Suggestion, holds, numbers_of, suggested
+from ordeal._engine.mutation.machines.relations import Held, Numbers, Relation, Suggestion, holds, suggested
+from ordeal._engine.mutation.machines.state_numbers import numbers_of
 from ordeal._engine.trace_view.values import StateReader
 
 PROMISED: Numbers = {"a": 1, "b": 2}
