@@ -138,7 +138,7 @@ class Snapshots:
 class _Machine:
     """Stands in a snapshot for the machine into which it will be restored."""
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return memo.get(id(self), self)
