@@ -20,6 +20,7 @@ class FaultUses:
         self._faults = faults
         self._world = world or WorldReach()
         self._world.counts.clear()
+        self._world.is_paused = False
         self._in_the_end: list[list[int]] | None = None
         self._left_out = self._now()
         self._is_paused = False

@@ -217,8 +217,8 @@ def test_the_report_says_what_struck(isolate: bool) -> None:
         )
         is_careful = False
 
-    explorer = Explorer(Struck, seed=3, isolate=isolate, workers=1)
-    result = explorer.run(max_runs=20)
+    Explorer(Struck, seed=3, isolate=isolate, workers=1).run(max_runs=2, shrink=False)
+    result = Explorer(Struck, seed=3, isolate=isolate, workers=1).run(max_runs=20)
     uses = {use.name: use for use in result.faults}
     assert list(uses) == ["simulate.crash('*')", "simulate.pause('nobody')", "simulate.cancel('clients')"]
     assert uses["simulate.crash('*')"].runs == 20
