@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -152,6 +154,26 @@ std::uint64_t highest_distance(const FailingTape& current) {
     }
   }
   return highest;
+}
+
+// Pours the integers of an argument that are above their simplest values; whether there are enough, and they change.
+bool pour(const FailingTape& current, const TapeArgument& argument, Tape& poured) {
+  std::vector<std::size_t> open;
+  std::uint64_t left = 0;
+  for (std::size_t i = argument.choices_begin; i < argument.choices_end && !is_reference(argument); ++i) {
+    if (is_open_integer(current, i) && current.choice(i).number > current.constraints[i].simplest) {
+      open.push_back(i);
+      const std::uint64_t distance = distance_of(current.choice(i), current.constraints[i]);
+      left += std::min(distance, std::numeric_limits<std::uint64_t>::max() - left);
+    }
+  }
+  for (const std::size_t i : open | std::views::reverse) {
+    const Constraint& constraint = current.constraints[i];
+    const std::uint64_t taken = std::min(left, room_of(constraint.simplest, true, constraint));
+    poured.replace_choice(i, integer_at(taken, false, constraint));
+    left -= taken;
+  }
+  return open.size() >= PourIntegers::kValuesMin && left == 0 && poured != current.tape;
 }
 
 // Those that are further from their simplest value are at this distance.
@@ -320,9 +342,13 @@ SearchCoroutine<Tape> LowerValues::candidates(const FailingTape& current) {
       continue;
     }
     const auto key = [&] { return mix64(hash_of_place(tape, places[i]) ^ hash_of(current.choice(i))); };
+    const std::uint64_t value = hash_of_value(tape, i);
+    if (in_vain_[value] >= kInVainMax) {
+      continue;
+    }
     Choice now = current.choice(i);
     const Constraint constraint = current.constraints[i];
-    const bool is_known = searched_.contains(key()) || ++alike_[hash_of_value(tape, i)] > kAlikeMax;
+    const bool is_known = searched_.contains(key()) || ++alike_[value] > kAlikeMax;
     auto search = simpler_choices(now, constraint, is_known ? Effort::kLight : Effort::kThorough);
     bool went_down = false;
     while (const auto choice = search.next()) {
@@ -337,6 +363,7 @@ SearchCoroutine<Tape> LowerValues::candidates(const FailingTape& current) {
       }
       search.accept(accepted);
     }
+    in_vain_[value] = went_down ? 0 : in_vain_[value] + 1;
     // Bisection may end above values that fail as well: one that went down is searched once more, where there are few.
     if (i < places.size() && !(went_down && places.size() <= kAgainMax)) {
       searched_.insert(key());
@@ -454,6 +481,15 @@ SearchCoroutine<Tape> LowerPairs::candidates(const FailingTape& current) {
           goes_on = patience.goes_on(accepted);
         }
       }
+    }
+  }
+}
+
+SearchCoroutine<Tape> PourIntegers::candidates(const FailingTape& current) {
+  for (std::size_t number = 0; number < current.tape.arguments().size(); ++number) {
+    Tape poured = current.tape;
+    if (pour(current, current.tape.arguments()[number], poured)) {
+      co_yield std::move(poured);
     }
   }
 }

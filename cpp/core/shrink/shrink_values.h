@@ -25,10 +25,11 @@ class LowerTogether final : public ShrinkPass {
 };
 
 // Lowers single values. A value is searched thoroughly once, and lightly after that; so is one of many equal ones,
-// which mostly are as low as the others.
+// which mostly are as low as the others. Where none of very many equal ones went down, the rest is left as it is.
 class LowerValues final : public ShrinkPass {
  public:
   static constexpr std::uint32_t kAlikeMax = 8;
+  static constexpr std::uint32_t kInVainMax = 256;
   static constexpr std::size_t kAgainMax = 256;  // values in the tape, of which each that went down is searched again
 
   [[nodiscard]] std::string_view name() const noexcept override { return "values"; }
@@ -37,6 +38,7 @@ class LowerValues final : public ShrinkPass {
  private:
   tsl::robin_set<std::uint64_t> searched_;
   tsl::robin_map<std::uint64_t, std::uint32_t> alike_;
+  tsl::robin_map<std::uint64_t, std::uint32_t> in_vain_;  // by value, how many did not go down since one did
 };
 
 // Lowers all integers of a large tape to a common distance from their simplest values, which bisection finds: as many
@@ -46,6 +48,17 @@ class CapIntegers final : public ShrinkPass {
   static constexpr std::size_t kValuesMin = 32;  // that could be simpler
 
   [[nodiscard]] std::string_view name() const noexcept override { return "caps"; }
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
+};
+
+// Pours many integers of an argument into the last of them: these take as much as their bounds allow, and the others
+// are the simplest. For failures that need a large sum, of which two by two would take as many candidates as there are
+// pairs.
+class PourIntegers final : public ShrinkPass {
+ public:
+  static constexpr std::size_t kValuesMin = 32;  // that could be simpler
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "pours"; }
   SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 };
 

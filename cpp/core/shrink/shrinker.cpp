@@ -25,6 +25,7 @@ std::vector<std::unique_ptr<ShrinkPass>> all_passes() {
   passes.push_back(std::make_unique<LowerFlags>());
   passes.push_back(std::make_unique<LowerBlocks>());
   passes.push_back(std::make_unique<CapIntegers>());
+  passes.push_back(std::make_unique<PourIntegers>());
   passes.push_back(std::make_unique<DeleteChoices>());
   passes.push_back(std::make_unique<LowerTogether>());
   passes.push_back(std::make_unique<LowerValues>());

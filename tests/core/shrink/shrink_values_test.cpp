@@ -69,6 +69,13 @@ TEST(LowerValues, ManyEqualValuesAreNotAllSearchedThoroughly) {
   EXPECT_LE(asked, 760U);
 }
 
+TEST(LowerValues, WhereNoneOfVeryManyEqualOnesGoesDownTheRestIsLeft) {
+  LowerValues pass;
+  const FailingTape failing(tape_of_integers(Integers(4'000, 7)));
+  EXPECT_LE(candidates(pass, failing, never).asked.size(), 3U * LowerValues::kInVainMax + 160U);
+  EXPECT_TRUE(candidates(pass, failing, never).asked.empty());
+}
+
 TEST(LowerValues, ReferencesAreLeftAlone) {
   Tape tape = step_with({Choice::integer(3)});
   tape.set_producer(0);
@@ -86,6 +93,27 @@ TEST(CapIntegers, ManyAreLoweredToOneDistance) {
   const Swept swept = candidates(pass, FailingTape(tape_of_integers(integers)), fails);
   EXPECT_EQ(integers_of(swept.left.tape), Integers(1'000, 101));
   EXPECT_LE(swept.asked.size(), 11U);
+}
+
+TEST(PourIntegers, TheLastOnesTakeWhatTheirBoundsAllow) {
+  PourIntegers pass;
+  const FailingTape failing(step_with(std::vector<Choice>(40, Choice::integer(10))),
+                            std::vector<Constraint>(40, {0, 100, 0}));
+  const auto fails = [](const Tape& tape) {
+    const Integers integers = integers_of(tape);
+    return std::accumulate(integers.begin(), integers.end(), std::int64_t{0}) >= 400;
+  };
+  const Swept swept = candidates(pass, failing, fails);
+  Integers poured(36, 0);
+  poured.insert(poured.end(), 4, 100);
+  EXPECT_EQ(integers_of(swept.left.tape), poured);
+  EXPECT_EQ(swept.asked.size(), 1U);
+}
+
+TEST(PourIntegers, FewAreLeftAlone) {
+  PourIntegers pass;
+  EXPECT_TRUE(
+      candidates(pass, FailingTape(step_with(std::vector<Choice>(31, Choice::integer(9)))), never).asked.empty());
 }
 
 TEST(CapIntegers, FewAreLeftToThePassOverValues) {
