@@ -63,10 +63,22 @@ class Lanes:
             if isinstance(lane, Job):
                 return lane
             if lane.left:
-                mutants = [lane.left.popleft() for _ in range(min(self._size, len(lane.left)))]
+                mutants = self._next_of(lane)
                 trials = [self._suite.trial(each, lane.killers.get((each.shown, each.function))) for each in mutants]
                 return self._job(_Tag(lane, trials))
         return None
+
+    def _next_of(self, lane: _Lane) -> list[Mutant]:
+        """Return what one fork judges. What runs for others has its own: earlier tests may have left what hides it."""
+        mutants: list[Mutant] = []
+        while lane.left and len(mutants) < self._size:
+            runs_once = self._suite.runs_for_others(lane.left[0])
+            if runs_once and mutants:
+                break
+            mutants.append(lane.left.popleft())
+            if runs_once:
+                break
+        return mutants
 
     def _job(self, tag: _Tag) -> Job:
         job = self._suite.job(tag.trials, tag.factor)

@@ -56,7 +56,7 @@ class Suite:
         self._trusted: set[tuple[int, bool]] = set()
         self._confirmed: set[int] = set()
         self._code_lines: dict[Place, set[int]] = {}
-        self._run_once: Lines | None = None
+        self._run_once: Lines = set()
 
     # The baseline
 
@@ -138,10 +138,8 @@ class Suite:
         One that fails only without the hooks of pytest has them from then on.
         """
         needing_hooks = 0
-        while True:
-            said = self._said_unchanged(sorted(self._passing), plainly=True)
-            if "survived" in said:
-                return
+        said = self._said_both_ways(sorted(self._passing))
+        while "survived" not in said:
             failed = said.get("failed")
             if failed is not None and failed in self.items.plain:
                 needing_hooks += 1
@@ -152,6 +150,24 @@ class Suite:
                 self.leave_out(failed)
             else:
                 raise Refused("the unchanged program fails where mutants run, so no verdict would be true")
+            said = self._said_unchanged(sorted(self._passing), plainly=True)
+
+    def _said_both_ways(self, numbers: list[int]) -> dict[str, Any]:
+        """Return what tests say on the original, and learn beside it which lines they run in the reverse order."""
+        null = self.unchanged(numbers, plainly=True)
+        back = Job(lambda tell: self._run_covered(numbers[::-1], tell), 0, _BASELINE_SECONDS)
+        said: dict[str, Any] = {}
+        found: dict[tuple[str, int], set[int]] = {}
+        for ended in run_jobs([null, back], min(2, self.workers)):
+            if ended.job is null:
+                said = ended.said[-1] if ended.said else {}
+                continue
+            for message in ended.said:
+                for place in {*map(tuple, message.get("lines", ())), *map(tuple, message.get("beside", ()))}:
+                    found.setdefault(place, set()).add(message["test"])
+        before = {place: {*tests} for place, tests in self._tests_by_line.items()}
+        self._run_once = {place for place in before.keys() | found.keys() if before.get(place) != found.get(place)}
+        return said or self._said_unchanged(numbers, plainly=True)
 
     def _said_unchanged(self, numbers: list[int], *, plainly: bool) -> dict[str, Any]:
         """Return what tests say on the original; nothing where they take too long for any busy machine."""
@@ -216,22 +232,8 @@ class Suite:
         What a cache holds, or a fixture of a module has made, comes of lines that run in the first test alone. In the
         reverse order they run in another one, and that is what tells them.
         """
-        if self._run_once is None:
-            self._run_once = self._lines_run_once()
         path = self._paths[mutant.shown]
         return any((path, line) in self._run_once for line in self._own_lines(mutant))
-
-    def _lines_run_once(self) -> Lines:
-        numbers = sorted(self._passing, reverse=True)
-        found: dict[tuple[str, int], set[int]] = {}
-        job = Job(lambda tell: self._run_covered(numbers, tell), 0, _BASELINE_SECONDS)
-        for message in next(run_jobs([job], 1)).said:
-            for place in {*map(tuple, message.get("lines", ())), *map(tuple, message.get("beside", ()))}:
-                found.setdefault(place, set()).add(message["test"])
-        lines = self._tests_by_line.keys() | found.keys()
-        return {
-            each for each in lines if self._passing & {*self._tests_by_line.get(each, ())} != found.get(each, set())
-        }
 
     def runs_at_import(self, mutant: Mutant) -> bool:
         """Return whether a mutant runs before any test does."""
