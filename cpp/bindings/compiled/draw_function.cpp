@@ -43,7 +43,8 @@ class KnownStrategies {
 
   bool is_frequent(PyObject* strategy) noexcept {
     constexpr unsigned kAlignmentBits = 4;
-    std::array<Count, 4>& set = counts_[(reinterpret_cast<std::uintptr_t>(strategy) >> kAlignmentBits) % counts_.size()];
+    std::array<Count, 4>& set =
+        counts_[(reinterpret_cast<std::uintptr_t>(strategy) >> kAlignmentBits) % counts_.size()];
     Count* count = std::ranges::find(set, strategy, &Count::strategy);
     if (count == set.end()) {
       count = std::ranges::min_element(set, {}, &Count::draws);
