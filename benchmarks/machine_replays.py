@@ -25,7 +25,7 @@ from ordeal._engine.mutation.forks import Job, Say, run_jobs
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines.choosing import JUDGING_MAX, first_step
 from ordeal._engine.mutation.machines.judge_process import BATCH, Judge, Order
-from ordeal._engine.mutation.machines.running import MachineOptions, _order
+from ordeal._engine.mutation.machines.running import MachineOptions, _fields
 from ordeal._engine.mutation.machines.turns import TurnLimit
 from ordeal._engine.mutation.mutants import Mutant, mutants_of
 from ordeal._engine.mutation.operators import PRESETS
@@ -111,7 +111,7 @@ def _judge_of(project: machine_mutants.Project, runs: int) -> Replays:
     ]
     mutants = [mutant for source in sources for mutant in mutants_of(source, PRESETS["standard"])]
     options = MachineOptions(tuple(dict.fromkeys(project.machines.values())), (project.package,), runs=runs)
-    return Replays(msgspec.json.decode(_order(sources, mutants, options), type=Order))
+    return Replays(msgspec.json.decode(msgspec.json.encode(_fields(sources, mutants, options)), type=Order))
 
 
 def main() -> int:

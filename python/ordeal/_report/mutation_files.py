@@ -17,7 +17,7 @@ from ordeal._engine.mutation.verdicts import DETECTED, WORDS, Score, Verdict, Wo
 from ordeal._report.formats.document import contained, junit_text
 from ordeal._report.formats.github import annotation
 from ordeal._report.formats.sarif import RESULTS_MAX, SCHEMA
-from ordeal._report.html.page import TEMPLATES
+from ordeal._report.html.page import render
 from ordeal._report.machine_mutation import why_it_survived
 from ordeal._report.machine_tables import machine_tables
 from ordeal._report.mutation import difference, score_text
@@ -153,28 +153,18 @@ def mutation_page(
 
     Of ``machines`` it has the tables; of ``by_tests``, the words of the tests where both judged, who notices what.
     """
-    jinja = importlib.import_module("jinja2")
-    environment = jinja.Environment(
-        loader=jinja.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja.StrictUndefined,
-    )
     score, counts = Score.of(judgement.verdicts), Counter(each.word for each in judgement.verdicts)
-    style = importlib.import_module("markupsafe").Markup((TEMPLATES / "style.css").read_text("utf-8"))
-    page: str = environment.get_template("mutation.html").render(
-        style=style,
-        version=_native.__version__,
-        verdict=score_text(score).strip(),
-        figures=[
+    values = {
+        "version": _native.__version__,
+        "head": score_text(score).strip(),
+        "figures": [
             *((word, counts[word]) for word in WORDS if counts[word]),
             *((kind, number) for kind, number in judgement.left_out.items() if number),
         ],
-        files=[_file(source, judgement, machines) for source in sources],
-        machines=machine_tables(machines, by_tests or {}) if machines is not None else None,
-    )
-    return page.strip() + "\n"
+        "files": [_file(source, judgement, machines) for source in sources],
+        "machines": machine_tables(machines, by_tests or {}) if machines is not None else None,
+    }
+    return render("mutation.html", values)
 
 
 def _file(source: Source, judgement: Judgement, machines: MachineJudgement | None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.unit._report.test_machine_mutation import judgement
 
 from ordeal._engine.mutation.machines.beside_tests import together
@@ -13,10 +14,14 @@ from ordeal._engine.mutation.verdicts import Verdict
 from ordeal._report.both_judges import both_json, both_text
 
 
-def test_what_only_machines_notice_is_named(tmp_path: Path) -> None:
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
     path = tmp_path / "shop.py"
     path.write_text("def allowed(age, n):\n    return age >= 18 and n > 2\n")
-    source = Source.of(path, "shop.py")
+    return Source.of(path, "shop.py")
+
+
+def test_what_only_machines_notice_is_named(source: Source) -> None:
     machines = judgement(source)
     first, second = (each.mutant for each in machines.verdicts)
     tests = Judgement([Verdict(first, "survived", tests=3), Verdict(second, "uncovered")], tests=3)
@@ -33,10 +38,7 @@ def test_what_only_machines_notice_is_named(tmp_path: Path) -> None:
     }
 
 
-def test_what_recorded_runs_and_examples_of_hypothesis_notice_is_compared(tmp_path: Path) -> None:
-    path = tmp_path / "shop.py"
-    path.write_text("def allowed(age, n):\n    return age >= 18 and n > 2\n")
-    source = Source.of(path, "shop.py")
+def test_what_recorded_runs_and_examples_of_hypothesis_notice_is_compared(source: Source) -> None:
     machines = judgement(source)
     first, second = (each.mutant for each in machines.verdicts)
     tests = Judgement(

@@ -19,9 +19,10 @@ from ordeal._engine.mutation.source import Function, Source
 from ordeal._engine.mutation.swap import codes_in
 from ordeal._engine.mutation.verdicts import STATE_DIFFERS, Verdict
 
+#: Files with one of these ends may name parts of a program.
 _TEXTS = {
-    *(".py", ".pyi", ".toml", ".cfg", ".ini", ".txt", ".html", ".jinja", ".j2", ".yml", ".yaml", ".json", ".rst"),
-    ".md",
+    *(".py", ".pyi", ".toml", ".cfg", ".ini", ".yml", ".yaml", ".json"),
+    *(".txt", ".rst", ".md", ".html", ".jinja", ".j2"),
 }
 _TEXT_BYTES_MAX = 1 << 20
 Death = Literal["DEAD", "DEAD?"]

@@ -61,6 +61,11 @@ class Ended:
     is_late: bool
     is_blocked: bool = False
 
+    @property
+    def raised(self) -> str:
+        """The error that ended it, if one did."""
+        return next((str(each["raised"]) for each in self.said if "raised" in each), "")
+
 
 @dataclass(slots=True)
 class _Fork:

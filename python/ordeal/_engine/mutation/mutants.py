@@ -48,6 +48,11 @@ class Mutant:
     replacement: str
     function: tuple[int, int] | None
 
+    @property
+    def place(self) -> tuple[str, tuple[int, int] | None]:
+        """The function that it is in, or the file outside of functions: what one exchange of code replaces."""
+        return self.shown, self.function
+
     def applied(self, text: bytes) -> bytes:
         """Return the text of the file with the change."""
         return text[: self.start] + self.replacement.encode() + text[self.end :]

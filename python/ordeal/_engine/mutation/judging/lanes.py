@@ -64,7 +64,7 @@ class Lanes:
                 return lane
             if lane.left:
                 mutants = self._next_of(lane)
-                trials = [self._suite.trial(each, lane.killers.get((each.shown, each.function))) for each in mutants]
+                trials = [self._suite.trial(each, lane.killers.get(each.place)) for each in mutants]
                 return self._job(_Tag(lane, trials))
         return None
 
@@ -122,14 +122,14 @@ class Lanes:
         elif "dirty" in said or ("survived" in said and trial.plainly):
             self._again(mutant, self._killer(tag, trial))
             if tag.lane is not None and "dirty" in said:
-                tag.lane.killers[mutant.shown, mutant.function] = said["dirty"]
+                tag.lane.killers[mutant.place] = said["dirty"]
         elif "survived" in said:
             self._survived(mutant, trial)
         elif "failed" in said:
             self._failed(tag, trial, said)
 
     def _killer(self, tag: _Tag, trial: Trial) -> int | None:
-        return tag.lane.killers.get((trial.mutant.shown, trial.mutant.function)) if tag.lane else trial.numbers[0]
+        return tag.lane.killers.get(trial.mutant.place) if tag.lane else trial.numbers[0]
 
     def _survived(self, mutant: Mutant, trial: Trial) -> None:
         covering = self._suite.covering(mutant)
@@ -152,7 +152,7 @@ class Lanes:
             self._again(mutant, None)
             return
         if tag.lane is not None:
-            tag.lane.killers[mutant.shown, mutant.function] = killer
+            tag.lane.killers[mutant.place] = killer
         if trial.plainly:
             self._suite.confirm(killer)
         word = "memory" if said["kind"] == "MemoryError" else "killed"
@@ -163,7 +163,7 @@ class Lanes:
     def _take_end(self, tag: _Tag, trial: Trial, ended: Ended) -> None:
         """A process has ended in the midst of a mutant: that is what it says of it."""
         mutant, tests = trial.mutant, len(trial.numbers)
-        raised = next((message["raised"] for message in ended.said if "raised" in message), "")
+        raised = ended.raised
         took_long = ended.is_late or ended.signal == signal.SIGPROF
         if ended.is_blocked and tag.factor == 1.0 and not tag.was_blocked:
             # Its tests wait for what never comes, and no busy machine makes them: more time would be lost.

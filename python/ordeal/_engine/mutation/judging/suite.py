@@ -205,7 +205,7 @@ class Suite:
 
     def _own_lines(self, mutant: Mutant) -> set[int]:
         """The lines that cover a mutant: those of its statement that have code, else all of its function."""
-        key = (mutant.shown, mutant.function)
+        key = mutant.place
         if key not in self._code_lines:
             source = self.sources[mutant.shown]
             unit = compiled_unit(source, source.text, mutant.function)

@@ -147,8 +147,7 @@ def run_trials(trials: Sequence[Trial], bench: Bench, say: Say) -> None:
         if not trial.plainly:
             _run_by_all_hooks(trial, bench.items, before, say)
             return
-        place = mutant.shown, mutant.function
-        numbers = killer_first(killers.get(place), trial.numbers)
+        numbers = killer_first(killers.get(mutant.place), trial.numbers)
         failure = bench.items.first_failure(numbers, before=before, plainly=True)
         if failure is not None and failure[0] in bench.items.plain and failure[0] not in confirmed:
             if bench.items.first_failure([failure[0]], before=before) is None:
@@ -161,7 +160,7 @@ def run_trials(trials: Sequence[Trial], bench: Bench, say: Say) -> None:
             say({"survived": len(trial.numbers)})
             continue
         number, kind = failure
-        killers[place] = number
+        killers[mutant.place] = number
         with suppress(Exception):
             if len(trials) == 1 or bench.items.first_failure([number], before=before, plainly=True) is None:
                 say({"failed": number, "kind": kind, "ran": numbers.index(number) + 1})

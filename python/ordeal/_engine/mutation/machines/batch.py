@@ -64,7 +64,7 @@ class Batch:
 
     def _kills(self, mutant: Mutant, judges: list[Judging], path: str) -> tuple[list[Kill], list[Judging]]:
         """Return what fails, and the traces that ran for it, in their order."""
-        key = (mutant.shown, mutant.function)
+        key = mutant.place
         last = self._killer.get(key)
         ordered = sorted(judges, key=lambda each: each[0].number != last)
         kills: list[Kill] = []

@@ -199,7 +199,7 @@ class Judge:
 
     def _forced_failures(self, mutants: list[Mutant]) -> None:
         """Refuse machines that notice the unchanged program, or nothing in functions that raise at once."""
-        functions = {(mutant.shown, mutant.function): mutant for mutant in reversed(mutants)}
+        functions = {mutant.place: mutant for mutant in reversed(mutants)}
         tried = list(functions.values())[-FORCED_MAX:]
         if not tried:
             return
@@ -214,8 +214,8 @@ class Judge:
         job = Job(lambda say: self._judge_batch(raising, say), 0, 60.0 + self._order.seconds, raising)
         ended = next(run_jobs([job], 1))
         found = [msgspec.convert(each["finding"], Finding) for each in ended.said if "finding" in each]
-        if any("raised" in each for each in ended.said):
-            raise Refused(f"functions that raise at once cannot be judged: {ended.said[-1]['raised']}")
+        if ended.raised:
+            raise Refused(f"functions that raise at once cannot be judged: {ended.raised}")
         if found and all(each.why_it_survived == "nothing differs" for each in found):
             raise Refused("the machines do not notice functions that raise at once, so they do not run this program")
 
@@ -266,7 +266,7 @@ class Judge:
         rest = mutants[len(done) :]
         if not rest:
             return
-        raised = next((each["raised"] for each in ended.said if "raised" in each), "")
+        raised = ended.raised
         if done and not (ended.is_late or ended.signal or raised):
             yield rest  # a kill left traces in the process: the others get a new one
             return
@@ -327,9 +327,8 @@ class Judge:
 
 def _said(job: Job, problem: str) -> list[Message]:
     ended = next(run_jobs([job], 1))
-    raised = next((each["raised"] for each in ended.said if "raised" in each), "")
-    if raised or ended.signal or ended.is_late:
-        raise Refused(f"{problem}: {raised or 'its process did not come to an end'}")
+    if ended.raised or ended.signal or ended.is_late:
+        raise Refused(f"{problem}: {ended.raised or 'its process did not come to an end'}")
     return ended.said
 
 
@@ -342,6 +341,19 @@ def _cpu_seconds() -> float:
     """Return what this process and its forks have used so far."""
     used = (resource.getrusage(each) for each in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+class KeepingJudge(Judge):
+    """A judge that keeps what it finds, by the ids of the mutants, for what goes on from there."""
+
+    def __init__(self, order: Order) -> None:
+        super().__init__(order, self._hear)
+        self._findings = {mutant.id: Finding(mutant.id, "not run") for mutant in order.mutants}
+
+    def _hear(self, message: Message) -> None:
+        if "finding" in message:
+            finding = msgspec.convert(message["finding"], Finding)
+            self._findings[finding.id] = finding
 
 
 @contextmanager

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from ordeal._engine.execution.class_path import load_class
-from ordeal._engine.mutation.forks import Ended, Job, Message, run_jobs
+from ordeal._engine.mutation.forks import Ended, Job, Say, run_jobs
 from ordeal._engine.mutation.machines.closed import Closed
 from ordeal._engine.mutation.machines.closing import SHRINK_SECONDS, Closing
-from ordeal._engine.mutation.machines.evidence import Finding
-from ordeal._engine.mutation.machines.judge_process import Judge, Order, answering
+from ordeal._engine.mutation.machines.judge_process import KeepingJudge, Order, answering
 from ordeal._engine.mutation.machines.pool import Pool, pools_of
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.own_process import begun
@@ -31,19 +30,13 @@ class KillOrder(msgspec.Struct):
     pin: bool
 
 
-class Killer(Judge):
+class Killer(KeepingJudge):
     """A judge of mutants that goes on to close what survives."""
 
     def __init__(self, order: KillOrder) -> None:
-        super().__init__(order.judging, self._hear)
+        super().__init__(order.judging)
         self._kill_order = order
-        self._findings: dict[str, Finding] = {}
         self._searched = 0
-
-    def _hear(self, message: Message) -> None:
-        if "finding" in message:
-            finding = msgspec.convert(message["finding"], Finding)
-            self._findings[finding.id] = finding
 
     def close(self) -> Iterator[tuple[str, Closed]]:
         """Judge the mutants, and close each by the trace that notices it, by a search, or by a pin."""
@@ -99,7 +92,7 @@ class Killer(Judge):
         differences = (self._findings[each.id].difference for each in mutants)
         attributes = list(dict.fromkeys(each.attribute for each in differences if each is not None))
 
-        def run(say: Callable[[Message], None]) -> None:
+        def run(say: Say) -> None:
             given = load_class(self._order.machines[machine])
             pool = Pool(given, [self._closing(each, machine) for each in mutants], attributes)
             for closing, closed in pool.search(targets, seed, seconds):
@@ -110,7 +103,7 @@ class Killer(Judge):
         ended = next(run_jobs([Job(run, 0, seconds + 2 * SHRINK_SECONDS + 60.0)], 1))
         found = {each["id"]: msgspec.convert(each["closed"], Closed) for each in ended.said if "closed" in each}
         if len(found) < len(mutants):
-            why = f"the search ended: {_raised(ended)}"
+            why = _why_it_ended(ended)
             found = {**{each.id: Closed("open", why) for each in mutants}, **found}
         return found
 
@@ -127,22 +120,22 @@ class Killer(Judge):
         return msgspec.structs.replace(closed, searched=searched)
 
     def _closed_in_fork(self, mutant: Mutant, machine: int, close: Callable[[Closing], Closed]) -> Closed:
-        def run(say: Callable[[Message], None]) -> None:
+        def run(say: Say) -> None:
             say({"closed": msgspec.to_builtins(close(self._closing(mutant, machine)))})
 
         ended = next(run_jobs([Job(run, 0, 2 * SHRINK_SECONDS + 60.0)], 1))
         for each in ended.said:
             if "closed" in each:
                 return msgspec.convert(each["closed"], Closed)
-        return Closed("open", f"the search ended: {_raised(ended)}")
+        return Closed("open", _why_it_ended(ended))
 
     def _closing(self, mutant: Mutant, machine: int) -> Closing:
         given = load_class(self._order.machines[machine])
         return Closing(self._live, self._sources[mutant.shown], mutant, given, self._bench(machine))
 
 
-def _raised(ended: Ended) -> str:
-    return next((each["raised"] for each in ended.said if "raised" in each), "it did not come to an end")
+def _why_it_ended(ended: Ended) -> str:
+    return f"the search ended: {ended.raised or 'it did not come to an end'}"
 
 
 def main() -> None:

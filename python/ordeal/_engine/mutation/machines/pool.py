@@ -26,17 +26,12 @@ def pools_of(mutants: Iterable[Mutant]) -> list[list[Mutant]]:
     """Deal mutants to pools, no two of a function to one, in their order."""
     pools: list[list[Mutant]] = []
     for mutant in mutants:
-        place = mutant.shown, mutant.function
-        free = (each for each in pools if len(each) < POOL_MAX and all(_place(other) != place for other in each))
+        free = (each for each in pools if len(each) < POOL_MAX and mutant.place not in {one.place for one in each})
         pool = next(free, None)
         if pool is None:
             pools.append(pool := [])
         pool.append(mutant)
     return pools
-
-
-def _place(mutant: Mutant) -> tuple[str, tuple[int, int] | None]:
-    return mutant.shown, mutant.function
 
 
 class Pool:

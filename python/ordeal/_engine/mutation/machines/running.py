@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -85,22 +85,19 @@ def judge_with_machines(
     began, judgement = monotonic(), MachineJudgement()
     by_id = {mutant.id: mutant for mutant in mutants}
     judging_since = began
-    with tempfile.TemporaryDirectory(prefix="ordeal-mutate-") as place:
-        path = Path(place, "order.json")
-        path.write_bytes(_order(sources, mutants, options))
-        try:
-            with judging(_JUDGE, path, folder) as messages:
-                for message in messages:
-                    if "machine" in message:
-                        judging_since = monotonic()
-                    elif "judged" in message:
-                        judgement.judging_seconds = monotonic() - judging_since
-                        judgement.cpu_seconds = message["cpu"]
-                    verdict = _take(message, judgement, by_id)
-                    if verdict is not None:
-                        progress(verdict)
-        except KeyboardInterrupt:
-            judgement.was_interrupted = True
+    try:
+        with _asked(_JUDGE, _fields(sources, mutants, options), folder) as messages:
+            for message in messages:
+                if "machine" in message:
+                    judging_since = monotonic()
+                elif "judged" in message:
+                    judgement.judging_seconds = monotonic() - judging_since
+                    judgement.cpu_seconds = message["cpu"]
+                verdict = _take(message, judgement, by_id)
+                if verdict is not None:
+                    progress(verdict)
+    except KeyboardInterrupt:
+        judgement.was_interrupted = True
     # In the order of the mutants, whichever process was first with its own.
     findings = {mutant.id: judgement.findings[mutant.id] for mutant in mutants if mutant.id in judgement.findings}
     judgement.findings = findings
@@ -110,7 +107,7 @@ def judge_with_machines(
     ]
     judgement.seconds = monotonic() - began
     if not findings and not judgement.was_interrupted:
-        raise NoVerdictError("the process that judges ended without an answer", hint="`ordeal explore` shows why")
+        raise _unanswered()
     return judgement
 
 
@@ -131,17 +128,13 @@ def close_with_machines(
         NoVerdictError: no machine can be explored, or none runs the program.
     """
     by_id = {mutant.id: mutant for mutant in mutants}
-    with tempfile.TemporaryDirectory(prefix="ordeal-mutate-") as place:
-        path = Path(place, "order.json")
-        order = {"judging": _fields(sources, mutants, options), "budget": budget, "pin": pin}
-        path.write_bytes(msgspec.json.encode(order))
-        with judging(_KILLER, path, folder) as messages:
-            for message in messages:
-                _refuse(message)
-                if "closed" in message and message.get("id") in by_id:
-                    yield by_id.pop(message["id"]), msgspec.convert(message["closed"], Closed)
+    order = {"judging": _fields(sources, mutants, options), "budget": budget, "pin": pin}
+    with _asked(_KILLER, order, folder) as messages:
+        for message in messages:
+            if "closed" in message and message.get("id") in by_id:
+                yield by_id.pop(message["id"]), msgspec.convert(message["closed"], Closed)
     if by_id:
-        raise NoVerdictError("the process that judges ended without an answer", hint="`ordeal explore` shows why")
+        raise _unanswered()
 
 
 def view_with_machines(source: Source, mutant: Mutant, options: MachineOptions, *, folder: Path) -> SideBySide:
@@ -150,15 +143,11 @@ def view_with_machines(source: Source, mutant: Mutant, options: MachineOptions, 
     Raises:
         NoVerdictError: no machine can be explored, or none runs the mutant.
     """
-    with tempfile.TemporaryDirectory(prefix="ordeal-mutate-") as place:
-        path = Path(place, "order.json")
-        path.write_bytes(_order([source], [mutant], options))
-        with judging(_VIEWER, path, folder) as messages:
-            for message in messages:
-                _refuse(message)
-                if "view" in message:
-                    return msgspec.convert(message["view"], SideBySide)
-    raise NoVerdictError("the process that judges ended without an answer", hint="`ordeal explore` shows why")
+    with _asked(_VIEWER, _fields([source], [mutant], options), folder) as messages:
+        for message in messages:
+            if "view" in message:
+                return msgspec.convert(message["view"], SideBySide)
+    raise _unanswered()
 
 
 def verdict_of(mutant: Mutant, finding: Finding) -> Verdict:
@@ -175,8 +164,18 @@ def verdict_of(mutant: Mutant, finding: Finding) -> Verdict:
     )
 
 
-def _order(sources: Sequence[Source], mutants: Sequence[Mutant], options: MachineOptions) -> bytes:
-    return msgspec.json.encode(_fields(sources, mutants, options))
+@contextmanager
+def _asked(module: str, order: dict[str, Any], folder: Path) -> Iterator[Iterator[dict[str, Any]]]:
+    """Give an order to a process of its own, and yield what it says, until it refuses."""
+    with tempfile.TemporaryDirectory(prefix="ordeal-mutate-") as place:
+        path = Path(place, "order.json")
+        path.write_bytes(msgspec.json.encode(order))
+        with judging(module, path, folder) as messages:
+            yield map(_not_refused, messages)
+
+
+def _unanswered() -> NoVerdictError:
+    return NoVerdictError("the process that judges ended without an answer", hint="`ordeal explore` shows why")
 
 
 def _fields(sources: Sequence[Source], mutants: Sequence[Mutant], options: MachineOptions) -> dict[str, Any]:
@@ -196,7 +195,6 @@ def _fields(sources: Sequence[Source], mutants: Sequence[Mutant], options: Machi
 
 
 def _take(message: dict[str, Any], judgement: MachineJudgement, by_id: dict[str, Mutant]) -> Verdict | None:
-    _refuse(message)
     with suppress(msgspec.ValidationError):
         if "machine" in message:
             judgement.machines.append(msgspec.convert(message["machine"], Machine))
@@ -210,7 +208,8 @@ def _take(message: dict[str, Any], judgement: MachineJudgement, by_id: dict[str,
     return None
 
 
-def _refuse(message: dict[str, Any]) -> None:
+def _not_refused(message: dict[str, Any]) -> dict[str, Any]:
     if "refused" in message:
         why, *more = map(str, message["refused"])
         raise NoVerdictError(why, hint=more[0] if more else None)
+    return message

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
-from ordeal._engine.mutation.forks import Job, Message, run_jobs
-from ordeal._engine.mutation.machines.evidence import Finding
-from ordeal._engine.mutation.machines.judge_process import Judge, Order, Refused, answering
+from ordeal._engine.mutation.forks import Job, Say, run_jobs
+from ordeal._engine.mutation.machines.judge_process import KeepingJudge, Order, Refused, answering
 from ordeal._engine.mutation.machines.side_by_side import side_by_side
 from ordeal._engine.mutation.machines.views import SideBySide
 from ordeal._engine.mutation.own_process import begun
@@ -17,16 +16,8 @@ from ordeal._engine.mutation.own_process import begun
 _SECONDS = 120.0
 
 
-class Viewer(Judge):
+class Viewer(KeepingJudge):
     """A judge of one mutant that shows the run which notices it, or the one whose state differs, or the first."""
-
-    def __init__(self, order: Order) -> None:
-        super().__init__(order, self._hear)
-        self._finding = Finding("", "not run")
-
-    def _hear(self, message: Message) -> None:
-        if "finding" in message:
-            self._finding = msgspec.convert(message["finding"], Finding)
 
     def view(self) -> SideBySide:
         """Judge the mutant, and return its run beside that of the original.
@@ -35,7 +26,8 @@ class Viewer(Judge):
             Refused: no machine runs it.
         """
         self.judge()
-        finding, (mutant,) = self._finding, self._order.mutants
+        (mutant,) = self._order.mutants
+        finding = self._findings[mutant.id]
         if finding.word in ("not run", "uncovered"):
             raise Refused(f"no machine can show it: {finding.note or finding.word}")
         known = [each.trace for each in finding.kills] or ([finding.difference.trace] if finding.difference else [])
@@ -43,8 +35,7 @@ class Viewer(Judge):
         bench = self._bench(kept.machine)
         source = self._sources[mutant.shown]
 
-        def show(say: object) -> None:
-            assert callable(say)
+        def show(say: Say) -> None:
             found = side_by_side(bench, kept.trace, kept.tape, kept.number, self._live, source, mutant)
             say({"view": msgspec.to_builtins(found)})
 
@@ -52,8 +43,7 @@ class Viewer(Judge):
         for each in ended.said:
             if "view" in each:
                 return msgspec.convert(each["view"], SideBySide)
-        raised = next((each["raised"] for each in ended.said if "raised" in each), "its run did not come to an end")
-        raise Refused(f"it cannot be shown: {raised}")
+        raise Refused(f"it cannot be shown: {ended.raised or 'its run did not come to an end'}")
 
 
 def main() -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit._engine.mutation.machines import till
+from tests.unit._engine.mutation.machines import Mutants, till
 
 from ordeal import _native
+from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines.bench import Bench
-from ordeal._engine.mutation.mutants import Mutant, mutants_of
+from ordeal._engine.mutation.mutants import mutants_of
 from ordeal._engine.mutation.operators import PRESETS
 from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.swap import LiveFunctions
 from ordeal._engine.replay.loading import tape_of
 from ordeal.explore import Explorer
 
@@ -21,8 +23,13 @@ def source() -> Source:
     return Source.of(Path(till.__file__), "till.py")
 
 
+@pytest.fixture(scope="module")
+def live() -> LiveFunctions:
+    return LiveFunctions({real_path(till.__file__)})
+
+
 @pytest.fixture(scope="session")
-def mutants(source: Source) -> dict[tuple[str, str, str], Mutant]:
+def mutants(source: Source) -> Mutants:
     """The mutants of the drawer, by name, original and replacement."""
     made = mutants_of(source, PRESETS["standard"])
     return {(each.name, each.original, each.replacement): each for each in made if each.name.startswith("Drawer.")}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.unit._engine.mutation.machines import till
+from tests.unit._engine.mutation.machines import Mutants, till
 
 from ordeal import _native
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
@@ -20,8 +20,6 @@ from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.swap import LiveFunctions
 from ordeal._engine.storage.trace_file import Trace
-
-Mutants = dict[tuple[str, str, str], Mutant]
 
 
 @pytest.fixture

@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from tests.unit._engine.mutation.machines import Mutants, mutant_of, till
 
-import pytest
-from tests.unit._engine.mutation.machines import till
-
-from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines.bench import Bench
 from ordeal._engine.mutation.machines.closing import Closing
-from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.swap import LiveFunctions
 from ordeal.explore import Explorer
-
-Mutants = dict[tuple[str, str, str], Mutant]
-
-
-@pytest.fixture(scope="module")
-def live() -> LiveFunctions:
-    return LiveFunctions({real_path(till.__file__)})
-
-
-def mutant_of(mutants: Mutants, name: str, replacement: str) -> Mutant:
-    return next(each for (owner, *_), each in mutants.items() if owner == name and each.replacement == replacement)
-
-
-def written(test: str) -> Callable[[], None]:
-    space: dict[str, Callable[[], None]] = {}
-    exec(test, space)
-    return next(each for name, each in space.items() if name.startswith("test_"))
 
 
 def test_what_no_invariant_reads_is_pinned_for_a_person_to_check(

@@ -5,28 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.unit._engine.mutation.machines import till
+from tests.unit._engine.mutation.machines import Mutants, mutant_of, till
 
-from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines.bench import Bench
 from ordeal._engine.mutation.machines.closed import Closed
 from ordeal._engine.mutation.machines.closing import Closing
 from ordeal._engine.mutation.machines.pool import POOL_MAX, Pool, pools_of
-from ordeal._engine.mutation.mutants import Mutant, mutants_of
+from ordeal._engine.mutation.mutants import mutants_of
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.swap import LiveFunctions, Swap
 from ordeal.chaos import ChaosTest
-
-Mutants = dict[tuple[str, str, str], Mutant]
-
-
-@pytest.fixture(scope="module")
-def live() -> LiveFunctions:
-    return LiveFunctions({real_path(till.__file__)})
-
-
-def mutant_of(mutants: Mutants, name: str, replacement: str) -> Mutant:
-    return next(each for (owner, *_), each in mutants.items() if owner == name and each.replacement == replacement)
 
 
 def written(test: str) -> Callable[[], None]:

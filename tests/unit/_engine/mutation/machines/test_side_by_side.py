@@ -4,33 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.unit._engine.mutation.machines import till
+from tests.unit._engine.mutation.machines import Mutants, mutant_of, till
 
-from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines.bench import Bench
 from ordeal._engine.mutation.machines.judge_process import Order
 from ordeal._engine.mutation.machines.side_by_side import side_by_side
 from ordeal._engine.mutation.machines.view_process import Viewer
-from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.swap import LiveFunctions
 from ordeal._engine.replay.loading import tape_of
 from ordeal.explore import Explorer
 
-Mutants = dict[tuple[str, str, str], Mutant]
 
-
-def mutant_of(mutants: Mutants, name: str) -> Mutant:
-    return next(each for (owner, *_), each in mutants.items() if owner == name and each.replacement == "-=")
-
-
-def test_the_step_where_the_states_part_is_told(source: Source, mutants: Mutants, bench: Bench) -> None:
+def test_the_step_where_the_states_part_is_told(
+    live: LiveFunctions, source: Source, mutants: Mutants, bench: Bench
+) -> None:
     explorer = Explorer(till.Till, target_modules=[till.__name__], workers=1, seed=1)
     traces = explorer.run(max_runs=30, max_time=20, shrink=False, record_traces=True).traces
     trace = next(each for each in traces if any(step.name == "give_back" for step in each.taken_steps()))
     tape = tape_of(trace, bench.driver)
-    live = LiveFunctions({real_path(till.__file__)})
-    view = side_by_side(bench, trace, tape, 3, live, source, mutant_of(mutants, "Drawer.give_back"))
+    view = side_by_side(bench, trace, tape, 3, live, source, mutant_of(mutants, "Drawer.give_back", "-="))
     names = ["", *(step.name for step in trace.taken_steps())]
     assert view.first == names.index("give_back")
     assert view.failure == ""
@@ -43,7 +36,7 @@ def test_the_step_where_the_states_part_is_told(source: Source, mutants: Mutants
 
 def test_what_fails_on_the_mutant_is_told(source: Source, mutants: Mutants) -> None:
     files = [(str(Path(till.__file__)), source.shown)]
-    mutant = mutant_of(mutants, "Drawer.put")
+    mutant = mutant_of(mutants, "Drawer.put", "-=")
     order = Order(files, [mutant], [f"{till.__name__}:Till"], [till.__name__], 30, 20.0, 1, 1)
     view = Viewer(order).view()
     assert "AssertionError by invariant:coins_are_" in view.failure
