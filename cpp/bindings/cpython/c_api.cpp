@@ -6,6 +6,10 @@ namespace ordeal::bindings {
 
 PyObject* interned(const char* name) { return owned(PyUnicode_InternFromString(name)).release().ptr(); }
 
+PyObject* member_of(const char* module, const char* name) {
+  return py::module_::import(module).attr(name).cast<py::object>().release().ptr();
+}
+
 py::object attribute(PyObject* object, PyObject* name) { return owned(PyObject_GetAttr(object, name)); }
 
 py::object called(PyObject* object, PyObject* name) { return owned(PyObject_CallMethodNoArgs(object, name)); }

@@ -24,6 +24,9 @@ inline void check(int result) {
 // Interned once; they live as long as the process.
 PyObject* interned(const char* name);
 
+// What a module has by a name. Asked for once; it lives as long as the process.
+PyObject* member_of(const char* module, const char* name);
+
 // Returns `object.name`, or throws the error of Python.
 py::object attribute(PyObject* object, PyObject* name);
 

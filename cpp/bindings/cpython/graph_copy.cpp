@@ -90,13 +90,13 @@ std::vector<py::object> held_by(PyObject* original) {
   return held;
 }
 
-[[noreturn]] void refuse(PyObject* original) {
+}  // namespace
+
+void refuse_copy(const char* format, PyObject* object) {
   const py::object error = py::module_::import("copy").attr("Error");
-  PyErr_Format(error.ptr(), "un(deep)copyable object of type %R", Py_TYPE(original));
+  PyErr_Format(error.ptr(), format, Py_TYPE(object));
   throw py::error_already_set();
 }
-
-}  // namespace
 
 GraphCopy::GraphCopy(py::dict memo) : memo_(std::move(memo)) {
   copies_.reserve(kGraphSize);
@@ -355,10 +355,7 @@ py::object GraphCopy::copy_builtin(PyObject* original) {
 void GraphCopy::check_kept_functions() const {
   for (const py::object& each : closed_over_) {
     if (known(each.ptr()) != nullptr) {
-      const py::object error = py::module_::import("copy").attr("Error");
-      PyErr_Format(error.ptr(), "a function that is not copied holds on to an object of type %R that is",
-                   Py_TYPE(each.ptr()));
-      throw py::error_already_set();
+      refuse_copy("a function that is not copied holds on to an object of type %R that is", each.ptr());
     }
   }
 }
@@ -461,7 +458,7 @@ py::object GraphCopy::copy_by_parts(PyObject* original, const py::object& reduce
     return borrowed(original);
   }
   if (PyTuple_Check(reduced.ptr()) == 0 || PyTuple_GET_SIZE(reduced.ptr()) < 2 || PyTuple_GET_SIZE(reduced.ptr()) > 5) {
-    refuse(original);
+    refuse_copy("un(deep)copyable object of type %R", original);
   }
   // Its parts may be temporary: while they live, no other object has their ids.
   kept_.push_back(reduced);

@@ -99,4 +99,7 @@ class GraphCopy {
   tsl::robin_map<const void*, py::object> parts_;
 };
 
+// Throws the error of copy.deepcopy. `format` says of what type the object is, by %R.
+[[noreturn]] void refuse_copy(const char* format, PyObject* object);
+
 }  // namespace ordeal::bindings

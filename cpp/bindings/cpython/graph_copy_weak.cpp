@@ -21,8 +21,6 @@ py::object target_of(PyObject* reference) {
 #endif
 }
 
-py::object type_in_weakref(const char* name) { return py::module_::import("weakref").attr(name); }
-
 }  // namespace
 
 py::object GraphCopy::copy_weak(PyObject* original) {
@@ -48,8 +46,8 @@ py::object GraphCopy::copy_weak(PyObject* original) {
 }
 
 py::object GraphCopy::copy_weak_holder(PyObject* original, const ObjectShape& shape) {
-  static PyObject* const kSet = type_in_weakref("WeakSet").release().ptr();
-  static PyObject* const kByKey = type_in_weakref("WeakKeyDictionary").release().ptr();
+  static PyObject* const kSet = member_of("weakref", "WeakSet");
+  static PyObject* const kByKey = member_of("weakref", "WeakKeyDictionary");
   py::object copied = shape.function();
   remember(original, copied);
   if (shape.function.ptr() == kSet) {
@@ -97,10 +95,7 @@ bool GraphCopy::try_again() {
   }
   // A `__deepcopy__` of the program has seen copies of the first attempt, and may have kept them.
   if (memoized_ > 0) {
-    const py::object error = py::module_::import("copy").attr("Error");
-    PyErr_Format(error.ptr(), "a weak reference that is not copied leads to an object of type %R that is",
-                 Py_TYPE(missed));
-    throw py::error_already_set();
+    refuse_copy("a weak reference that is not copied leads to an object of type %R that is", missed);
   }
   forget_after(0);
   closed_over_.clear();

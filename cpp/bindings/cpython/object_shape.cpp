@@ -12,11 +12,6 @@
 namespace ordeal::bindings {
 namespace {
 
-// They live as long as the process.
-PyObject* member_of(const char* module, const char* name) {
-  return py::module_::import(module).attr(name).cast<py::object>().release().ptr();
-}
-
 PyObject* dispatch_table() {
   static PyObject* const kTable = member_of("copy", "_deepcopy_dispatch");
   return kTable;
