@@ -372,7 +372,7 @@ class WorkerPool:
             child.kill()
             self._receive(worker)
             worker.failed = worker.failed or f"made no progress for {IDLE_SECONDS_MAX:g} s"
-            self._lost(worker, deadline, hung=False)
+            self._lost(worker, deadline, hung=True)
             child.close()
 
     def _hangs(self, stall: Stall, child: Child) -> bool:
