@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ordeal._engine.formatting import one_line
@@ -43,13 +44,19 @@ def both_text(
     tests: Judgement,
     machines: MachineJudgement,
     examples: Judgement | None = None,
+    *,
+    every: bool = False,
 ) -> str:
-    """Return the whole report as text. ``examples`` are the tests in which Hypothesis runs the machines."""
+    """Return the whole report as text, with all survivors of each line or the first.
+
+    ``examples`` are the tests in which Hypothesis runs the machines.
+    """
     by_name = {source.shown: source for source in sources}
     of_tests = {each.mutant.id: each for each in tests.verdicts}
     parts = []
-    for each in weakest_first(verdicts):
-        text = survivor_text(by_name[each.mutant.shown], of_tests[each.mutant.id])
+    for each in weakest_first(verdicts, every=every):
+        verdict = replace(of_tests[each.mutant.id], doubt=each.doubt)
+        text = survivor_text(by_name[each.mutant.shown], verdict)
         told = why_it_survived(each.mutant, machines) if each.mutant.id in machines.findings else []
         parts.append(text + "".join(f"  {one_line(line)}\n" for line in told))
     parts.append(tables_text(machines))
@@ -62,7 +69,7 @@ def both_text(
     parts += dead_lines(verdicts)
     score = Score.of(verdicts)
     head = words_text(verdicts, tests.seconds + machines.seconds, tests.left_out)
-    parts.append(f"{head}{assertion_text(score)}{score_text(score)}")
+    parts.append(f"{head}{assertion_text(score)}{score_text(score, tests.drawn_from)}")
     return "\n".join(parts)
 
 
@@ -111,8 +118,10 @@ def both_json(
     return {
         **more,
         "schema": "ordeal-both-mutation-1",
-        "score": score_json(Score.of(verdicts)),
+        "score": score_json(Score.of(verdicts), tests.drawn_from),
         "noticed_by": who_notices(*_words(tests, machines)),
+        "dead": {each.mutant.id: each.note for each in verdicts if each.word == "dead"},
+        "doubts": {each.mutant.id: each.doubt for each in verdicts if each.doubt},
         "tests": mutation_json(sources, tests),
         "machines": machine_mutation_json(sources, machines),
     }

@@ -31,10 +31,11 @@ _WIDTH = 120
 _SUGGESTIONS_MAX = 8
 
 
-def machine_mutation_text(sources: Sequence[Source], judgement: MachineJudgement) -> str:
-    """Return the whole report as text."""
+def machine_mutation_text(sources: Sequence[Source], judgement: MachineJudgement, *, every: bool = False) -> str:
+    """Return the whole report as text, with the first survivor of each line, or all."""
     by_name = {source.shown: source for source in sources}
-    parts = [_survivor(by_name[each.mutant.shown], each, judgement) for each in weakest_first(judgement.verdicts)]
+    open_ones = weakest_first(judgement.verdicts, every=every)
+    parts = [_survivor(by_name[each.mutant.shown], each, judgement) for each in open_ones]
     parts += _never_reached(judgement.verdicts)
     parts += _not_run(judgement.verdicts)
     parts += _suggestions(judgement)
@@ -207,7 +208,7 @@ def _summary(judgement: MachineJudgement) -> str:
     if survived:
         lines.append(f"undetected: {', '.join(survived)}")
     score = Score.of(judgement.verdicts)
-    return "\n".join(map(one_line, lines)) + "\n" + assertion_text(score) + score_text(score)
+    return "\n".join(map(one_line, lines)) + "\n" + assertion_text(score) + score_text(score, judgement.drawn_from)
 
 
 def machine_lines(judgement: MachineJudgement) -> list[str]:
@@ -226,7 +227,7 @@ def machine_mutation_json(sources: Sequence[Source], judgement: MachineJudgement
     by_name = {source.shown: source for source in sources}
     return {
         "schema": "ordeal-machine-mutation-1",
-        "score": score_json(Score.of(judgement.verdicts)),
+        "score": score_json(Score.of(judgement.verdicts), judgement.drawn_from),
         "left_out": dict(judgement.left_out),
         "seconds": round(judgement.seconds, 3),
         "judging_seconds": round(judgement.judging_seconds, 3),

@@ -64,10 +64,10 @@ def _passed(verdict: Verdict) -> str:
     return f"{verdict.tests} {ran}{nearest}"
 
 
-def mutation_text(sources: Sequence[Source], judgement: Judgement) -> str:
-    """Return the whole report as text."""
+def mutation_text(sources: Sequence[Source], judgement: Judgement, *, every: bool = False) -> str:
+    """Return the whole report as text, with the first survivor of each line, or all."""
     by_name = {source.shown: source for source in sources}
-    parts = [survivor_text(by_name[each.mutant.shown], each) for each in weakest_first(judgement.verdicts)]
+    parts = [survivor_text(by_name[each.mutant.shown], each) for each in weakest_first(judgement.verdicts, every=every)]
     parts += _uncovered(judgement.verdicts)
     parts += _functions(sources, judgement.verdicts)
     parts += dead_lines(judgement.verdicts)
@@ -76,7 +76,9 @@ def mutation_text(sources: Sequence[Source], judgement: Judgement) -> str:
         names = ", ".join(judgement.flaky)
         parts.append(f"left out, as they do not pass each time without a mutant: {one_line(names)}\n")
     score = Score.of(judgement.verdicts)
-    parts.append((assertion_text(score) if score.asserted < score.detected else "") + score_text(score))
+    parts.append(
+        (assertion_text(score) if score.asserted < score.detected else "") + score_text(score, judgement.drawn_from)
+    )
     return "\n".join(parts[:-1]) + parts[-1] if len(parts) > 1 else parts[0]
 
 
@@ -101,13 +103,15 @@ def dead_lines(verdicts: Sequence[Verdict]) -> list[str]:
     return ["\n".join(map(one_line, lines)) + "\n"] if lines else []
 
 
-def score_text(score: Score) -> str:
-    """Return the line of the score."""
+def score_text(score: Score, drawn_from: int = 0) -> str:
+    """Return the line of the score; of a sample, with where that of all mutants lies, of which it was drawn."""
     if score.percent is None:
         return "no score: nothing was judged\n"
     text = f"score {score.detected}/{score.judged} ({score.percent} %)"
     if score.uncovered and score.covered_percent is not None:
         text += f"  covered {score.detected}/{score.judged - score.uncovered} ({score.covered_percent} %)"
+    if (interval := score.interval(drawn_from)) is not None:
+        text += f"\nof all {drawn_from} mutants {interval[0]} to {interval[1]} %, with 95 percent"
     return f"{text}\n"
 
 
@@ -156,7 +160,7 @@ def mutation_json(sources: Sequence[Source], judgement: Judgement) -> dict[str, 
     by_name = {source.shown: source for source in sources}
     return {
         "schema": "ordeal-mutation-1",
-        "score": score_json(Score.of(judgement.verdicts)),
+        "score": score_json(Score.of(judgement.verdicts), judgement.drawn_from),
         "left_out": dict(judgement.left_out),
         "tests": judgement.tests,
         "flaky": judgement.flaky,
@@ -171,8 +175,8 @@ def mutation_json(sources: Sequence[Source], judgement: Judgement) -> dict[str, 
     }
 
 
-def score_json(score: Score) -> dict[str, Any]:
-    """Return a score as plain values."""
+def score_json(score: Score, drawn_from: int = 0) -> dict[str, Any]:
+    """Return a score as plain values; of a sample, with where that of all mutants lies."""
     return {
         "detected": score.detected,
         "undetected": score.undetected,
@@ -181,6 +185,8 @@ def score_json(score: Score) -> dict[str, Any]:
         "asserted": score.asserted,
         "percent": score.percent,
         "covered_percent": score.covered_percent,
+        "drawn_from": drawn_from or None,
+        "interval": score.interval(drawn_from),
     }
 
 

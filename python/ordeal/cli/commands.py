@@ -264,6 +264,7 @@ def init(**given: Any) -> int:
 @click.option(
     "--tests", metavar="ARGUMENTS", multiple=True, help="What pytest is given, for example tests/unit; repeatable"
 )
+@click.option("-k", "--test-filter", metavar="EXPRESSION", help="Only tests that match, as pytest's -k takes it")
 @click.option(
     "-p",
     "--preset",
@@ -329,11 +330,19 @@ def init(**given: Any) -> int:
 @click.option("-w", "--workers", metavar="N", type=click.IntRange(min=1), help="Mutants at a time [default: all cores]")
 @click.option(
     "--isolation",
-    type=click.Choice(("batch", "fork")),
+    type=click.Choice(("batch", "fork", "spawn")),
     default="batch",
     show_default=True,
-    help="50 mutants to a process, or one",
+    help="50 mutants to a process; one; or one that imports the program anew, as --route import",
 )
+@click.option(
+    "--route",
+    type=click.Choice(("auto", "swap", "import")),
+    default="auto",
+    show_default=True,
+    help="How a mutant comes into the program: exchanged in memory, imported, or what its place needs",
+)
+@click.option("--resume", is_flag=True, help="Go on with a run of the same that did not come to its end")
 @click.option(
     "--memory",
     metavar="MIB",
@@ -342,11 +351,21 @@ def init(**given: Any) -> int:
     show_default=True,
     help="What a mutant may take beyond the original",
 )
+@click.option(
+    "--mutant-timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    help="What tests may take of a mutant [default: ten to twenty times what they take on the original]",
+)
+@click.option(
+    "--deselect-failing", is_flag=True, help="Go on without tests that fail on the original; they judge nothing"
+)
 @click.option("--operators", metavar="NAMES", help="Which changes are made, by name, in place of a preset")
 @click.option("--shard", metavar="K/N", help="Only the K-th of N parts, to share the work between machines")
 @click.option(
     "--store", metavar="ADDRESS", help="With --shard: where the parts are joined, dir://PATH or redis://HOST/DB"
 )
+@click.option("--all", "every", is_flag=True, help="Show each survivor, not only the first of each line")
 @click.option("--list", "lists", is_flag=True, help="Print the mutants, and judge none")
 @click.option("--report-json", metavar="FILE", type=click.Path(), help="Write a report for the tools of Stryker")
 @click.option("--pin", is_flag=True, help="With kill: where nothing fails, write a test of the value that differs")
@@ -371,7 +390,8 @@ def init(**given: Any) -> int:
 def mutate(**given: Any) -> int:
     """Break a program in many places, and say which breaks no test notices.
 
-    PATH is a file or folder of the program [default: the packages in src or the current folder]. The tests are those
+    PATH is a file or folder of the program [default: the packages in src or the current folder], or a part of it:
+    shop.py:12-40, shop.cart or shop.cart.Cart.add. The tests are those
     that pytest finds; with `--with machines`, recorded runs of the machines in ordeal.toml judge instead. The program
     is not written: the broken code is only in memory.
 

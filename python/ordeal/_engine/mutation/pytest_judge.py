@@ -40,6 +40,10 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _OWN_ERROR = re.compile(r"(?:ERROR: (?!usage: )|\S*: error: )(?=\S)")
 
 
+_BY_IMPORTING = "`--route import` judges each mutant in a process that imports the program anew"
+_RUNS_AT_IMPORT = "it runs at import, and `--route swap` judges in memory alone"
+
+
 class JudgePlugin:
     """The plugin that takes the place of running the tests, once they are collected."""
 
@@ -61,8 +65,9 @@ class JudgePlugin:
         if session.testsfailed:
             raise Refused(f"tests cannot be collected: {self._uncollected}", _shown_by(self._order["tests"]))
         others = [each.name for each in threading.enumerate() if each is not threading.main_thread()]
-        if others:
-            raise Refused(f"a thread runs once the tests are collected: {others[0]}")
+        in_place = self._order["route"] == "import"
+        if others and not in_place:
+            raise Refused(f"a thread runs once the tests are collected: {others[0]}", _BY_IMPORTING)
         judging = chosen(session.items, self._order["machines"], self._order["which"])
         judges = {*map(id, judging)}
         apart = [item.nodeid for item in session.items if id(item) not in judges]
@@ -71,7 +76,12 @@ class JudgePlugin:
             raise Refused("no test runs a machine that judges", "such a test is `TestX = X.TestCase`")
         quieten(session.items)
         place = Path(self._order["left"]).parent
-        suite = Suite(Items(session, self.watch), self._sources, imported, self._order["workers"], place)
+        suite = Suite(
+            *(Items(session, self.watch), self._sources, imported, self._order["workers"], place),
+            seconds=self._order["seconds"],
+            leave_out_failing=self._order["leave_out_failing"],
+            in_place=in_place,
+        )
         suite.begin(self._say)
         self._say({"apart": apart})
         left = self._judge(suite)
@@ -87,9 +97,11 @@ class JudgePlugin:
         """Judge what can be judged in memory. Return the mutants whose code runs at import: they need another way."""
         lanes = Lanes(suite, self._say, self._order["isolation"])
         swapped = []
+        route = self._order["route"]
         for mutant in [mutant_of(fields) for fields in self._order["mutants"]]:
             covering = suite.covering(mutant)
-            if mutant.function is None or (not covering and suite.runs_at_import(mutant)):
+            at_import = route == "import" if covering else suite.runs_at_import(mutant)
+            if mutant.function is None or at_import:
                 lanes.at_import.append(mutant)
             elif covering:
                 swapped.append(mutant)
@@ -97,7 +109,11 @@ class JudgePlugin:
                 self._say({"verdict": "uncovered", "id": mutant.id, "route": "none"})
         suite.forced_failures(swapped)
         lanes.judge(swapped)
-        return lanes.at_import
+        if route != "swap":
+            return lanes.at_import
+        for mutant in lanes.at_import:
+            self._say({"verdict": "not run", "id": mutant.id, "route": "none", "note": _RUNS_AT_IMPORT})
+        return []
 
 
 class _AtCollection:

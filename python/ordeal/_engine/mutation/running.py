@@ -41,6 +41,7 @@ class Judgement:
         flaky: tests that did not pass twice, and saved failures that still fail; they judge nothing.
         seconds: how long all took, and ``cpu_seconds`` of all processes.
         apart: tests that did not judge, as recorded runs of their machines do.
+        drawn_from: how many mutants there are, where those judged are a sample; else 0.
         baseline_seconds: the part of both before the first mutant.
         left_out: how many more there are of each kind that is not judged: ``equivalent`` ones compile to the code of
             the original, ``duplicate`` ones to that of another mutant, and ``accepted`` ones have a reason.
@@ -59,6 +60,7 @@ class Judgement:
     was_interrupted: bool = False
     is_over_budget: bool = False
     left_out: dict[str, int] = field(default_factory=dict)
+    drawn_from: int = 0
 
 
 def judge_with_pytest(
@@ -69,16 +71,26 @@ def judge_with_pytest(
     folder: Path,
     workers: int,
     isolation: str = "batch",
+    route: str = "auto",
     budget: float | None = None,
     memory: int = MEMORY_MIB,
     machines: Sequence[str] = (),
     which: Which = "others",
+    seconds: float | None = None,
+    leave_out_failing: bool = False,
     progress: Callable[[Verdict], None] = lambda _: None,
 ) -> Judgement:
     """Judge mutants by a pytest suite. ``tests`` are arguments of pytest; ``progress`` is told each verdict.
 
+    The ``route`` is how a mutant comes into the program: ``swap`` in memory alone, ``import`` by importing it, each
+    mutant in a process of its own, and ``auto`` as the place of the mutant needs. ``isolation`` says how many share a
+    process; ``spawn`` is none, by importing.
+
     A mutant may take ``memory`` MiB more than the original has when its tests are collected. Of the tests in which
     Hypothesis runs ``machines``, whose recorded runs judge, ``which`` says whether they do as well.
+
+    Each mutant gets ``seconds``, or as long as its tests on the original let expect. With ``leave_out_failing`` tests
+    that fail on the original judge nothing; else there is no verdict.
 
     After ``budget`` seconds those that have no verdict are left: one mutant of each line is judged before all others.
 
@@ -96,10 +108,13 @@ def judge_with_pytest(
             "tests": list(tests),
             "workers": workers,
             "isolation": isolation,
+            "route": "import" if isolation == "spawn" else route,
             "left": str(Path(place, "left.json")),
             "memory": memory,
             "machines": list(machines),
             "which": which,
+            "seconds": seconds,
+            "leave_out_failing": leave_out_failing,
         }
         path = Path(place, "order.json")
         path.write_text(json.dumps(order), "utf-8")

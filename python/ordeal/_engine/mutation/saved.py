@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
@@ -43,7 +43,10 @@ class _Kept(msgspec.Struct):
 
 
 class Saved(msgspec.Struct):
-    """A saved judgement. ``key`` stands for all that it came of; empty while the run goes on."""
+    """A saved judgement. ``key`` stands for all that it came of; empty where not all is judged.
+
+    ``begun`` is the key of what is not judged to its end, for a run that goes on from there.
+    """
 
     key: str
     tests: int
@@ -51,12 +54,14 @@ class Saved(msgspec.Struct):
     flaky: list[str]
     kept: list[_Kept]
     left_out: dict[str, int] = {}
+    begun: str = ""
 
     def verdicts(self) -> list[Verdict]:
         """Return what became of the mutants."""
-        return [self._verdict(each) for each in self.kept]
+        return [self.verdict_of(each) for each in self.kept]
 
-    def _verdict(self, kept: _Kept) -> Verdict:
+    def verdict_of(self, kept: _Kept) -> Verdict:
+        """Return what became of one mutant."""
         covering = tuple(self.names[each] for each in kept.covering if 0 <= each < len(self.names))
         fields = {each.name: getattr(kept, each.name) for each in dataclasses.fields(Verdict)}
         return Verdict(**{**fields, "covering": covering})
@@ -78,7 +83,7 @@ class Saved(msgspec.Struct):
         return found[0]
 
 
-def encoded(key: str, judgement: Judgement) -> Saved:
+def encoded(key: str, judgement: Judgement, begun: str = "") -> Saved:
     """Return a judgement as it is kept."""
     numbers = {name: number for number, name in enumerate(judgement.names)}
     kept = [
@@ -89,30 +94,31 @@ def encoded(key: str, judgement: Judgement) -> Saved:
         )
         for each in judgement.verdicts
     ]
-    return Saved(key, judgement.tests, judgement.names, judgement.flaky, kept, judgement.left_out)
+    return Saved(key, judgement.tests, judgement.names, judgement.flaky, kept, judgement.left_out, begun)
 
 
-def save(folder: Path, key: str, judgement: Judgement) -> None:
+def save(folder: Path, key: str, judgement: Judgement, begun: str = "") -> None:
     """Keep a judgement. A folder that cannot be written keeps none."""
     with suppress(OSError):
         path = folder / _FILE
         path.parent.mkdir(parents=True, exist_ok=True)
         path.with_name(".gitignore").write_text("*\n", "utf-8")
-        write_atomically(path, msgspec.json.encode(encoded(key, judgement)))
+        write_atomically(path, msgspec.json.encode(encoded(key, judgement, begun)))
 
 
 class Keeper:
     """Keeps the verdicts of a run that goes on, once a second, so that they are there if it is killed."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._verdicts = folder, list[Verdict]()
+    def __init__(self, folder: Path, key: str, earlier: Iterable[Verdict] = ()) -> None:
+        self._folder, self._key, self._verdicts = folder, key, [*earlier]
         self._next = monotonic() + _SAVE_SECONDS
 
     def take(self, verdict: Verdict) -> None:
         """Keep one more. What is kept so far never counts as the whole: there is no key."""
         self._verdicts.append(verdict)
         if monotonic() >= self._next:
-            save(self._folder, "", Judgement(self._verdicts))
+            names = dict.fromkeys(name for each in self._verdicts for name in each.covering)
+            save(self._folder, "", Judgement(self._verdicts, names=[*names]), self._key)
             self._next = monotonic() + _SAVE_SECONDS
 
 
@@ -134,6 +140,14 @@ def still_true(saved: Saved | None, key: str, mutants: Sequence[Mutant]) -> Judg
     if any(map(_may_differ, saved.kept)) or [each.mutant for each in saved.kept] != list(mutants):
         return None
     return saved.judgement()
+
+
+def begun_before(saved: Saved | None, key: str) -> list[Verdict]:
+    """Return the verdicts of a run of the same that has not come to its end, but for those that must be asked again."""
+    if saved is None or not key or key not in (saved.begun, saved.key) or saved.flaky:
+        return []
+    kept = [each for each in saved.kept if each.word != "not run" and not _may_differ(each)]
+    return [saved.verdict_of(each) for each in kept]
 
 
 def _may_differ(kept: _Kept) -> bool:

@@ -1,36 +1,121 @@
-"""The files to mutate: those that paths name, without tests, and the lines of them that changed."""
+"""What to mutate: the files, lines, classes and functions that somebody names, without tests; and what has changed."""
 
 from __future__ import annotations
 
+import ast
+import difflib
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.source import Function, Source
 from ordeal.errors import ConfigError
 
 _SKIPPED = {"tests", "test", "build", "dist", "docs", "node_modules", "__pycache__"}
+_LINES = re.compile(r"(.+\.py):([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 
 
-def files_of(paths: Sequence[str], folder: Path) -> list[Path]:
-    """Return the files of Python that paths name; of no paths, those of the packages in ``folder`` or its ``src``."""
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file to mutate, or a part of it: the lines from the first to the last, or what a dotted name means there."""
+
+    path: Path
+    lines: tuple[int, int] | None = None
+    name: str = ""
+
+    def holds(self, mutant: Mutant) -> bool:
+        """Return whether a mutant of the file is in the part."""
+        if self.lines is not None:
+            return self.lines[0] <= mutant.line <= self.lines[1]
+        return f"{mutant.name}.".startswith(f"{self.name}.") if self.name else True
+
+
+def targets_of(paths: Sequence[str], folder: Path) -> list[Target]:
+    """Return what words name: a path, ``file.py:12-40``, ``package.module`` or ``package.module.Class.method``.
+
+    Without words these are the packages in ``folder`` or its ``src``.
+
+    Raises:
+        ConfigError: a word names nothing.
+    """
     if not paths:
-        return _packages(folder)
-    found: list[Path] = []
-    for each in paths:
-        path = folder / each
-        if path.is_file() and path.suffix == ".py":
-            found.append(path)
-        elif path.is_dir():
-            found += [inner for inner in sorted(path.rglob("*.py")) if not _is_test(inner.relative_to(path))]
-        else:
-            raise ConfigError(
-                f"`{each}` is neither a file of Python nor a folder", hint="write a path, for example `src/shop`"
-            )
+        return [Target(path) for path in _packages(folder)]
+    found = [target for each in paths for target in _named(each, folder)]
     if not found:
         raise ConfigError(f"no file of Python in {', '.join(paths)}", hint="name the folder of the program")
     return list(dict.fromkeys(found))
+
+
+def files_of(paths: Sequence[str], folder: Path) -> list[Path]:
+    """Return the files of Python that words name, or that have the parts that they name; see ``targets_of``."""
+    return list(dict.fromkeys(each.path for each in targets_of(paths, folder)))
+
+
+def _named(word: str, folder: Path) -> Iterator[Target]:
+    path = folder / word
+    if path.is_file() and path.suffix == ".py":
+        yield Target(path)
+    elif path.is_dir():
+        yield from map(Target, _inside(path))
+    elif (match := _LINES.fullmatch(word)) and (folder / match[1]).is_file():
+        yield Target(
+            folder / match[1], _checked_lines(word, folder / match[1], int(match[2]), int(match[3] or match[2]))
+        )
+    elif _DOTTED.fullmatch(word):
+        yield from _dotted(word, folder)
+    else:
+        raise _nothing(word)
+
+
+def _nothing(word: str) -> ConfigError:
+    return ConfigError(
+        f"`{word}` is neither a file of Python nor a folder",
+        hint="write a path, for example `src/shop`, `shop.py:12-40`, or a name such as `shop.Cart.add`",
+    )
+
+
+def _inside(folder: Path) -> list[Path]:
+    return [inner for inner in sorted(folder.rglob("*.py")) if not _is_test(inner.relative_to(folder))]
+
+
+def _checked_lines(word: str, path: Path, first: int, last: int) -> tuple[int, int]:
+    lines = path.read_bytes().count(b"\n") + 1
+    if not 1 <= first <= last:
+        raise ConfigError(f"`{word}` names no lines", hint="write the first and the last line, such as `shop.py:12-40`")
+    if first > lines:
+        raise ConfigError(f"`{word}` names lines behind the end of the file", hint=f"it has {lines}")
+    return first, last
+
+
+def _dotted(word: str, folder: Path) -> Iterator[Target]:
+    """Yield the module that a dotted name begins with, or what the rest of the name means in it."""
+    parts = word.split(".")
+    for size in range(len(parts), 0, -1):
+        for home in (folder / "src", folder):
+            place, name = home.joinpath(*parts[:size]), ".".join(parts[size:])
+            if not name and (place / "__init__.py").is_file():
+                yield from map(Target, _inside(place))
+                return
+            for path in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
+                if path.is_file():
+                    yield _defined(word, Target(path, None, name), folder)
+                    return
+    raise _nothing(word)
+
+
+def _defined(word: str, target: Target, folder: Path) -> Target:
+    source = Source.of(target.path, target.path.relative_to(folder).as_posix())
+    names = [source.name_of(node) for node in ast.walk(source.tree) if isinstance(node, Function | ast.ClassDef)]
+    if target.name and target.name not in names:
+        near = difflib.get_close_matches(target.name, names, 1)
+        hint = f"did you mean `{word.removesuffix(target.name)}{near[0]}`?" if near else "name a class or a function"
+        raise ConfigError(f"{source.shown} defines no `{target.name}`", hint=hint)
+    return target
 
 
 def _packages(folder: Path) -> list[Path]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Literal
 
 from ordeal._engine.mutation.mutants import Mutant
@@ -14,6 +15,8 @@ DETECTED: tuple[Word, ...] = ("killed", "timeout", "memory", "crash")
 WORDS: tuple[Word, ...] = (*DETECTED, "survived", "uncovered", "dead", "not run")
 #: The note of a survivor that machines saw do something else.
 STATE_DIFFERS = "state differs"
+#: So many standard deviations around a mean hold 95 percent.
+_DEVIATIONS = 1.96
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,17 @@ class Score:
         """The share of the judged ones that an assertion noticed."""
         return self._share(self.asserted, self.judged)
 
+    def interval(self, drawn_from: int) -> tuple[float, float] | None:
+        """Return where the score of all ``drawn_from`` mutants lies with 95 percent, these being a sample of them."""
+        count = self.judged
+        if not 0 < count < drawn_from:
+            return None
+        # Wilson's interval, narrower as the sample comes near to the whole.
+        wide = _DEVIATIONS**2 * (drawn_from - count) / (drawn_from - 1) / count
+        share = self.detected / count
+        middle, half = share + wide / 2, sqrt(wide * (share * (1 - share) + wide / 4))
+        return round(100 * (middle - half) / (1 + wide), 1), round(100 * (middle + half) / (1 + wide), 1)
+
     def _share(self, part: int, of: int) -> float | None:
         if not of:
             return None
@@ -84,13 +98,13 @@ class Score:
         return min(tenths, 999 if self.not_run else 1000) / 10
 
 
-def weakest_first(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return what nobody noticed, in the order of files and lines; of the survivors of one line, the first alone."""
+def weakest_first(verdicts: Sequence[Verdict], *, every: bool = False) -> list[Verdict]:
+    """Return what nobody noticed, in the order of files and lines; of the survivors of one line the first, or all."""
     shown: list[Verdict] = []
     seen: set[tuple[str, int]] = set()
     for verdict in verdicts:
         place = (verdict.mutant.shown, verdict.mutant.line)
-        if verdict.word == "survived" and place not in seen:
+        if verdict.word == "survived" and (every or place not in seen):
             seen.add(place)
             shown.append(verdict)
     return shown

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from ordeal._engine.formatting import counted, one_line
 from ordeal._engine.mutation.running import Judgement, judge_with_pytest
 from ordeal._engine.mutation.source import Source
 from ordeal.cli import terminal
+from ordeal.cli.mutation.settings import test_arguments
 
 
 def run(given: Mapping[str, Any], sources: Sequence[Source]) -> int:
@@ -19,8 +19,13 @@ def run(given: Mapping[str, Any], sources: Sequence[Source]) -> int:
     Raises:
         NoVerdictError: they cannot judge at all.
     """
-    arguments = [part for each in given["tests"] for part in shlex.split(each)]
-    found = judge_with_pytest(sources, [], tests=arguments, folder=Path.cwd(), workers=1)
+    found = judge_with_pytest(
+        *(sources, []),
+        tests=test_arguments(given),
+        folder=Path.cwd(),
+        workers=1,
+        leave_out_failing=given["deselect_failing"],
+    )
     unreached = [each.shown for each in sources if each.shown not in found.reached]
     terminal.write("".join(f"{one_line(line)}\n" for line in _lines(found, len(sources), unreached)))
     return int(bool(found.flaky or unreached))

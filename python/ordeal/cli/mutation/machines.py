@@ -23,6 +23,7 @@ from ordeal._report.both_judges import both_json, both_text
 from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text
 from ordeal.cli import terminal
 from ordeal.cli.mutation.progress import MutationProgress
+from ordeal.cli.mutation.settings import test_arguments
 from ordeal.config import load_config_for
 from ordeal.errors import ConfigError
 
@@ -36,14 +37,16 @@ def by_machines(
     mutants: Sequence[Mutant],
     workers: int,
     left_out: dict[str, int],
+    drawn_from: int,
 ) -> Judgement:
     """Judge mutants by machines, print the report, and keep what they said. Return the verdicts."""
     found = _judged(given, sources, mutants, workers)
     found.verdicts, found.left_out = told(sources, found.verdicts, Path.cwd()), left_out
+    found.drawn_from = drawn_from
     if given["json"]:
         terminal.write(json.dumps(machine_mutation_json(sources, found), indent=2) + "\n")
     else:
-        terminal.write(machine_mutation_text(sources, found))
+        terminal.write(machine_mutation_text(sources, found, every=given["every"]))
         _say_what_next(given, found.verdicts)
     judgement = Judgement(found.verdicts, was_interrupted=found.was_interrupted, left_out=left_out)
     saved.save(Path.cwd(), "", judgement)
@@ -66,7 +69,7 @@ def by_both(
     if given["json"]:
         terminal.write(json.dumps(both_json(sources, verdicts, tests, found, examples), indent=2) + "\n")
     else:
-        terminal.write(both_text(sources, verdicts, tests, found, examples))
+        terminal.write(both_text(sources, verdicts, tests, found, examples, every=given["every"]))
         _say_what_next(given, verdicts)
     interrupted = tests.was_interrupted or found.was_interrupted
     judgement = Judgement(
@@ -86,13 +89,16 @@ def _by_hypothesis(
         return judge_with_pytest(
             sources,
             mutants,
-            tests=[part for each in given["tests"] for part in shlex.split(each)],
+            tests=test_arguments(given),
             folder=Path.cwd(),
             workers=workers,
             isolation=given["isolation"],
+            route=given["route"],
             memory=given["memory"],
             machines=machine_options(given, workers).machines,
             which="theirs",
+            seconds=given["mutant_timeout"],
+            leave_out_failing=given["deselect_failing"],
             progress=progress.take,
         )
 

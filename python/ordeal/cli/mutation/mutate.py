@@ -19,11 +19,11 @@ from ordeal._engine.mutation import saved
 from ordeal._engine.mutation.accepted import accepted
 from ordeal._engine.mutation.dead import told
 from ordeal._engine.mutation.machines import kept_judgement
-from ordeal._engine.mutation.mutants import CHIMP, Mutant, made_of
+from ordeal._engine.mutation.mutants import CHIMP, Made, Mutant, made_of
 from ordeal._engine.mutation.operators import OPERATORS, PRESETS
 from ordeal._engine.mutation.running import Judgement, NoVerdictError, judge_with_pytest
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.targets import changed_lines, files_of, lines_of_diff
+from ordeal._engine.mutation.targets import Target, changed_lines, files_of, lines_of_diff, targets_of
 from ordeal._engine.mutation.verdicts import Score, Verdict
 from ordeal._report.mutation import mutation_json, mutation_text
 from ordeal._report.stryker import stryker_json
@@ -31,7 +31,7 @@ from ordeal.cli import terminal
 from ordeal.cli.mutation import doctor, last
 from ordeal.cli.mutation.machines import by_both, by_machines, machine_options
 from ordeal.cli.mutation.progress import MutationProgress
-from ordeal.cli.mutation.settings import with_settings
+from ordeal.cli.mutation.settings import test_arguments, with_settings
 from ordeal.errors import ConfigError
 
 _INTERRUPTED = 130
@@ -49,9 +49,9 @@ def run(given: Mapping[str, Any]) -> int:
     operators = operators_of(given)
     if given["store"] and (not given["shard"] or given["with"] != "tests"):
         raise ConfigError("`--store` joins the parts that tests judge", hint="add `--shard K/N`, without `--with`")
-    made = [made_of(source, operators) for source in sources]
+    made = _made(sources, operators, given["paths"], folder)
     made_all = [mutant for each in made for mutant in each.mutants]
-    mutants = _chosen(made_all, sources, given, folder)
+    mutants, drawn_from = _sampled(_chosen(made_all, sources, given, folder), given)
     is_empty_part = given["store"] and made_all and not mutants
     if not mutants and not is_empty_part:
         if given["since"] or given["diff"]:
@@ -77,7 +77,7 @@ def run(given: Mapping[str, Any]) -> int:
     workers = given["workers"] or os.cpu_count() or 1
     terminal.say(f"{counted(len(mutants), 'mutant')} of {_named(given)}, {counted(workers, 'worker')}")
     if given["with"] == "machines":
-        return _exit_code(by_machines(given, sources, mutants, workers, left_out), given)
+        return _exit_code(by_machines(given, sources, mutants, workers, left_out, drawn_from), given)
     if given["hypothesis"] and given["with"] != "both":
         raise ConfigError("`--hypothesis` compares two judges of machines", hint="add `--with both`")
     # What is wrong with the machines is said before the tests have run.
@@ -85,10 +85,11 @@ def run(given: Mapping[str, Any]) -> int:
     judgement = Judgement(left_out=left_out)
     if mutants:
         judgement = _by_tests(given, sources, mutants, workers, left_out, machines)
+    judgement.drawn_from = drawn_from
     if given["with"] == "both" and not judgement.was_interrupted:
         return _exit_code(by_both(given, sources, judgement, workers), given)
     if given["store"]:
-        whole = _chosen(made_all, sources, {**given, "shard": None}, folder)
+        whole, _ = _sampled(_chosen(made_all, sources, {**given, "shard": None}, folder), given)
         whole = [each for each in whole if each.id not in accepted_here]
         judgement, missing = _joined(given, sources, whole, judgement)
         if missing:
@@ -104,7 +105,7 @@ def _joined(
 ) -> tuple[Judgement, list[int]]:
     """Join a part with those in the store, and keep the whole as the last run. Return it, and what is missing."""
     part, parts = _shard(given["shard"])
-    namespace = parts_of.namespace_of(sources, whole, given["tests"], parts)
+    namespace = parts_of.namespace_of(sources, whole, test_arguments(given), parts)
     found, missing = parts_of.joined(given["store"], namespace, whole, judgement, part, parts)
     found.was_interrupted = judgement.was_interrupted
     saved.save(Path.cwd(), "", found)
@@ -121,14 +122,21 @@ def _by_tests(
 ) -> Judgement:
     """Judge mutants by the tests of pytest, or say again what they said when all was as it is now."""
     folder = Path.cwd()
-    arguments = [part for each in given["tests"] for part in shlex.split(each)]
-    key = saved.key_of(folder, mutants, {"tests": arguments, "memory": given["memory"], "machines": machines})
+    arguments = test_arguments(given)
+    settings = {name: given[name] for name in ("memory", "mutant_timeout", "deselect_failing", "route", "isolation")}
+    key = saved.key_of(folder, mutants, {"tests": arguments, "machines": machines, **settings})
     known = None if given["no_cache"] else saved.still_true(saved.load(folder), key, mutants)
     if known is not None:
         terminal.say("nothing has changed since the last run, whose verdicts stand; --no-cache judges again")
         known.left_out = left_out
         return known
-    keeper, progress = saved.Keeper(folder), MutationProgress(len(mutants))
+    earlier = saved.begun_before(saved.load(folder), key) if given["resume"] else []
+    if given["resume"]:
+        stand = "stands" if len(earlier) == 1 else "stand"
+        terminal.say(f"{counted(len(earlier), 'verdict')} of a run that did not come to its end {stand}")
+    done = {each.mutant.id for each in earlier}
+    left = [each for each in mutants if each.id not in done]
+    keeper, progress = saved.Keeper(folder, key, earlier), MutationProgress(len(left))
 
     def take(verdict: Verdict) -> None:
         keeper.take(verdict)
@@ -137,21 +145,41 @@ def _by_tests(
     with closing(progress):
         judgement = judge_with_pytest(
             sources,
-            mutants,
+            left,
             tests=arguments,
             folder=folder,
             workers=workers,
             isolation=given["isolation"],
+            route=given["route"],
             budget=given["budget"],
             memory=given["memory"],
             machines=machines,
+            seconds=given["mutant_timeout"],
+            leave_out_failing=given["deselect_failing"],
             progress=take,
         )
-    judgement.verdicts, judgement.left_out = told(sources, judgement.verdicts, folder), left_out
+    # Where machines judge as well, it is asked of what both say whether it is dead.
+    is_whole = given["with"] != "both" and not judgement.is_over_budget
+    new = judgement.verdicts if given["with"] == "both" else told(sources, judgement.verdicts, folder)
+    found = {each.mutant.id: each for each in [*earlier, *new]}
+    judgement.verdicts, judgement.left_out = [found[each.id] for each in mutants], left_out
     # What was not judged for want of time may be judged the next time.
-    saved.save(folder, "" if judgement.is_over_budget else key, judgement)
+    saved.save(folder, key if is_whole else "", judgement, key)
     kept_judgement.forget(folder)
     return judgement
+
+
+def _made(sources: Sequence[Source], operators: Sequence[str], paths: Sequence[str], folder: Path) -> list[Made]:
+    """Return what can be made of the files, in the parts of them that are named."""
+    parts = {source.path: list[Target]() for source in sources}
+    for target in targets_of(paths, folder):
+        parts[target.path].append(target)
+
+    def inside(source: Source, mutants: list[Mutant]) -> list[Mutant]:
+        return [each for each in mutants if any(part.holds(each) for part in parts[source.path])]
+
+    found = ((source, made_of(source, operators)) for source in sources)
+    return [Made(*(inside(source, getattr(made, each)) for each in Made.__slots__)) for source, made in found]
 
 
 def sources_of(paths: Sequence[str]) -> list[Source]:
@@ -213,11 +241,16 @@ def _chosen(mutants: list[Mutant], sources: Sequence[Source], given: Mapping[str
     if given["shard"]:
         part, parts = _shard(given["shard"])
         mutants = [each for each in mutants if int.from_bytes(_digest(each, 0)[:8]) % parts == part - 1]
-    if given["sample"] and given["sample"] < len(mutants):
-        # By a digest of its id, so that a mutant stays in the sample when others come or go.
-        digests = sorted(_digest(mutant, given["seed"]) for mutant in mutants)
-        mutants = [mutant for mutant in mutants if _digest(mutant, given["seed"]) < digests[given["sample"]]]
     return mutants
+
+
+def _sampled(mutants: list[Mutant], given: Mapping[str, Any]) -> tuple[list[Mutant], int]:
+    """Return a sample, and of how many it was drawn; all, and 0, where none is asked for."""
+    if not given["sample"] or given["sample"] >= len(mutants):
+        return mutants, 0
+    # By a digest of its id, so that a mutant stays in the sample when others come or go.
+    digests = sorted(_digest(mutant, given["seed"]) for mutant in mutants)
+    return [each for each in mutants if _digest(each, given["seed"]) < digests[given["sample"]]], len(mutants)
 
 
 def _digest(mutant: Mutant, seed: int) -> bytes:
@@ -230,9 +263,10 @@ def _write(given: Mapping[str, Any], sources: Sequence[Source], judgement: Judge
     if given["json"]:
         terminal.write(json.dumps(mutation_json(sources, judgement), indent=2) + "\n")
         return
-    terminal.write(mutation_text(sources, judgement))
+    terminal.write(mutation_text(sources, judgement, every=given["every"]))
     chosen = ["--operators", given["operators"]] if given["operators"] else ["--preset", given["preset"]]
     flags = [*given["paths"], *chosen, *(f"--tests={each}" for each in given["tests"])]
+    flags += ["-k", given["test_filter"]] if given["test_filter"] else []
     terminal.write(f"one of them again: ordeal mutate {shlex.join(flags)} --mutant ID\n")
 
 

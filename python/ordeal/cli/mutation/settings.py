@@ -1,7 +1,8 @@
-"""What the settings file says about mutation testing, where the command line says nothing."""
+"""What the settings file says about mutation testing, where the command line says nothing; what pytest is given."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from ordeal.config import load_config
+from ordeal.errors import ConfigError
 
 
 def with_settings(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,3 +41,20 @@ def with_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     }
     told = {name: value for name, value in settings.items() if value and not is_given(name)}
     return {**given, **told, "targets": found.targets}
+
+
+def test_arguments(given: Mapping[str, Any]) -> list[str]:
+    """Return what pytest is given.
+
+    Raises:
+        ConfigError: a quotation mark has no other.
+    """
+    found: list[str] = []
+    for each in given["tests"]:
+        try:
+            found += shlex.split(each)
+        except ValueError:
+            raise ConfigError(
+                f"`--tests` is `{each}`, where a quotation mark is missing", hint="write both, or none"
+            ) from None
+    return [*found, "-k", given["test_filter"]] if given["test_filter"] else found

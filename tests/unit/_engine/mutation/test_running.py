@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -94,12 +95,14 @@ TESTS = """
 """
 
 
-def judged(tmp_path: Path, program: str, tests: str, *operators: str) -> tuple[dict[str, tuple[Word, str]], Judgement]:
+def judged(
+    tmp_path: Path, program: str, tests: str, *operators: str, **more: Any
+) -> tuple[dict[str, tuple[Word, str]], Judgement]:
     (tmp_path / "shop.py").write_text(dedent(program))
     (tmp_path / "test_shop.py").write_text(dedent(tests))
     source = Source.of(tmp_path / "shop.py", "shop.py")
     mutants = mutants_of(source, operators)
-    judgement = judge_with_pytest([source], mutants, tests=[], folder=tmp_path, workers=2)
+    judgement = judge_with_pytest([source], mutants, tests=[], folder=tmp_path, workers=2, **more)
     found = {f"{each.mutant.name} {each.mutant.operator}": (each.word, each.route) for each in judgement.verdicts}
     return found, judgement
 
@@ -152,6 +155,42 @@ def test_no_verdict_where_the_tests_fail_without_a_mutant(tmp_path: Path) -> Non
     with pytest.raises(NoVerdictError, match=r"the tests fail without any mutant: test_shop\.py::test_it") as caught:
         judged(tmp_path, "def f(a):\n    return a + 1\n", "def test_it(): assert False\n", "arithmetic")
     assert caught.value.exit_code == 3
+
+
+THREADED = """
+    import threading, time
+    from shop import LIMIT, f
+
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+    def test_it(): assert f(1) == 2 and LIMIT == 3
+    def test_old(): assert f(1) == 3
+"""
+
+
+@pytest.mark.slow
+def test_a_program_with_threads_is_judged_by_importing_it(tmp_path: Path) -> None:
+    program = "LIMIT = 1 + 2\ndef f(a):\n    return a + 1\ndef g(a):\n    return a + 1\n"
+    with pytest.raises(NoVerdictError, match="a thread runs") as caught:
+        judged(tmp_path, program, THREADED, "arithmetic", leave_out_failing=True)
+    assert "`--route import`" in str(caught.value.hint)
+    with pytest.raises(NoVerdictError, match="test_old") as caught:
+        judged(tmp_path, program, THREADED, "arithmetic", isolation="spawn")
+    assert "`--deselect-failing` goes on without it" in str(caught.value.hint)
+    found, judgement = judged(tmp_path, program, THREADED, "arithmetic", isolation="spawn", leave_out_failing=True)
+    assert found == {
+        " arithmetic": ("killed", "import"),
+        "f arithmetic": ("killed", "import"),
+        "g arithmetic": ("uncovered", "none"),
+    }
+    assert (judgement.tests, judgement.flaky) == (1, ["test_shop.py::test_old"])
+
+
+@pytest.mark.slow
+def test_a_time_of_its_own_ends_each_mutant_in_memory_alone(tmp_path: Path) -> None:
+    program = "import time\nLIMIT = 1 + 2\ndef f(a):\n    time.sleep(a - 1)\n"
+    tests = "from shop import f\ndef test_it(): f(1)\n"
+    found, _ = judged(tmp_path, program, tests, "arithmetic", route="swap", seconds=0.5)
+    assert found == {" arithmetic": ("not run", "none"), "f arithmetic": ("timeout", "swap")}
 
 
 @pytest.mark.slow

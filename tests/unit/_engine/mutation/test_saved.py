@@ -9,7 +9,7 @@ import pytest
 
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.running import Judgement
-from ordeal._engine.mutation.saved import Keeper, key_of, load, save, still_true
+from ordeal._engine.mutation.saved import Keeper, begun_before, key_of, load, save, still_true
 from ordeal._engine.mutation.verdicts import Verdict
 from ordeal.errors import ConfigError
 
@@ -68,13 +68,23 @@ def test_what_is_found_so_far_is_kept_and_never_counts_as_the_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ordeal._engine.mutation.saved._SAVE_SECONDS", 0.0)
-    Keeper(tmp_path).take(judged().verdicts[0])
+    Keeper(tmp_path, "key").take(judged().verdicts[0])
     saved = load(tmp_path)
     assert saved is not None
     assert saved.one("a").mutant == MUTANT
     with pytest.raises(ConfigError):
         saved.one("b")
     assert still_true(saved, "", [MUTANT]) is None
+    assert still_true(saved, "key", [MUTANT]) is None
+    assert begun_before(saved, "key") == judged().verdicts
+
+
+def test_a_run_of_something_else_is_not_gone_on_with(tmp_path: Path) -> None:
+    save(tmp_path, "", judged(), "key")
+    assert begun_before(load(tmp_path), "other") == begun_before(load(tmp_path), "") == begun_before(None, "key") == []
+    for word, note in (("not run", "over budget"), ("timeout", ""), ("crash", "SIGSEGV")):
+        save(tmp_path, "", judged(word, note), "key")
+        assert begun_before(load(tmp_path), "key") == []
 
 
 def test_a_broken_file_is_none(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._engine.mutation.targets import changed_lines, files_of, lines_of_diff
+from ordeal._engine.mutation.mutants import mutants_of
+from ordeal._engine.mutation.source import Source
+from ordeal._engine.mutation.targets import changed_lines, files_of, lines_of_diff, targets_of
 from ordeal.errors import ConfigError
 
 
@@ -77,3 +79,54 @@ def test_lines_that_a_diff_adds(tmp_path: Path) -> None:
     for each, what in ((path, "no unified diff"), (tmp_path / "gone", "cannot be read")):
         with pytest.raises(ConfigError, match=what):
             lines_of_diff(each, tmp_path)
+
+
+CART = """def allowed(a):
+    return a + 1
+
+class Cart:
+    def add(self, n):
+        return n + 2
+
+def added(n):
+    return n + 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("word", "names"),
+    [
+        ("shop", ["allowed", "Cart.add", "added"]),
+        ("shop.cart", ["allowed", "Cart.add", "added"]),
+        ("shop.cart.Cart", ["Cart.add"]),
+        ("shop.cart.Cart.add", ["Cart.add"]),
+        ("src/shop/cart.py:2", ["allowed"]),
+        ("src/shop/cart.py:6-9", ["Cart.add", "added"]),
+    ],
+)
+def test_a_word_may_name_a_part_of_a_file(tmp_path: Path, word: str, names: list[str]) -> None:
+    path = tmp_path / "src/shop/cart.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(CART)
+    path.with_name("__init__.py").write_text("")
+    found = [each for each in targets_of([word], tmp_path) if each.path == path]
+    mutants = mutants_of(Source.of(path, "cart.py"), ["arithmetic"])
+    assert [each.name for each in mutants if any(part.holds(each) for part in found)] == names
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("cart.Crt", "did you mean `cart.Cart`?"),
+        ("cart.py:99", "behind the end of the file"),
+        ("cart.py:5-2", "names no lines"),
+        ("cart.py:0", "names no lines"),
+        ("gone.Cart", "neither a file of Python nor a folder"),
+        ("../cart", "neither a file of Python nor a folder"),
+    ],
+)
+def test_a_part_that_is_not_there_is_refused(tmp_path: Path, word: str, said: str) -> None:
+    (tmp_path / "cart.py").write_text(CART)
+    with pytest.raises(ConfigError) as caught:
+        targets_of([word], tmp_path)
+    assert said in f"{caught.value} {caught.value.hint}"

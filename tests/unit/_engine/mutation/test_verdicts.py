@@ -38,3 +38,12 @@ def test_what_was_not_judged_forbids_a_hundred() -> None:
 def test_one_survivor_of_a_line_is_shown() -> None:
     verdicts = [Verdict(mutant, "survived") for mutant in (MUTANT, *OTHERS)]
     assert [each.mutant.line for each in weakest_first(verdicts)] == [1, 2]
+    assert weakest_first(verdicts + verdicts, every=True) == verdicts + verdicts
+
+
+def test_a_sample_says_where_the_score_of_all_lies() -> None:
+    found = Score(detected=80, undetected=20, uncovered=0, not_run=0)
+    assert found.interval(100) is None
+    assert found.interval(1_000_000) == (71.1, 86.7)
+    assert found.interval(200) == (73.9, 85.0)
+    assert score().interval(10) is None

@@ -39,6 +39,13 @@ def test_a_survivor_is_shown_with_its_diff(run: Run) -> None:
     again, same, err = run("mutate", "shop.py", "--preset", "essential", "--new-only")
     assert (again, same.splitlines()[:4]) == (code, out.splitlines()[:4])
     assert "nothing has changed since the last run" in err
+    path = Path(".ordeal/mutate/last.json")
+    kept = json.loads(path.read_text())
+    path.write_text(json.dumps({**kept, "key": "", "begun": kept["key"], "kept": kept["kept"][1:]}))
+    _, same, err = run("mutate", "shop.py", "--preset", "essential", "--resume", "--all")
+    assert "2 verdicts of a run that did not come to its end stand" in err
+    assert "  1/1  survived 0\n" in err
+    assert "score 2/3 (66.6 %)\n" in same
     _, out, err = run("mutate", "rerun")
     assert err.startswith("1 mutant of operators comparison, ")
     assert "score 0/1 (0.0 %)\n" in out
@@ -46,7 +53,12 @@ def test_a_survivor_is_shown_with_its_diff(run: Run) -> None:
 
 @pytest.mark.slow
 def test_json_has_every_verdict(run: Run) -> None:
-    code, out, _ = run("mutate", "shop.py", "-p", "essential", "--json", "--report-json", "report.json")
+    Path("test_shop.py").write_text(
+        "from shop import allowed\n\ndef test_it():\n    assert allowed(20)\n\ndef test_old():\n    assert 0\n"
+    )
+    assert run("mutate", "shop.py")[0] == 3
+    words = ("-p", "essential", "-k", "it", "--json", "--report-json", "report.json")
+    code, out, _ = run("mutate", "shop.allowed", *words)
     document = json.loads(out)
     report = json.loads(Path("report.json").read_text("utf-8"))
     assert [each["status"] for each in report["files"]["shop.py"]["mutants"]] == ["Killed", "Survived", "Killed"]
@@ -72,7 +84,9 @@ def test_the_list_is_dealt_to_shards_and_judges_nothing(run: Run) -> None:
     assert sorted(line for part in parts for line in part) == sorted(standard)
 
 
-@pytest.mark.parametrize("option", [("--operators", "comparisn"), ("--shard", "4/3"), ("--shard", "x")])
+@pytest.mark.parametrize(
+    "option", [("--tests", "'a"), ("--operators", "comparisn"), ("--shard", "4/3"), ("--shard", "x")]
+)
 def test_a_wrong_option_is_named(run: Run, option: tuple[str, str]) -> None:
     code, _, err = run("mutate", "shop.py", *option)
     assert code == 2

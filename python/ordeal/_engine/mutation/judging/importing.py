@@ -119,7 +119,8 @@ class ImportRoute:
         self._place = Path(order["left"]).parent
         self._excepted: tuple[list[str], list[str]] = answer["left out"], answer["by hooks"]
         self._tests: int = answer["tests"]
-        self._limits = 15 + 10 * answer["cpu"], 30 + 20 * answer["wall"]
+        fixed = order["seconds"]
+        self._limits = (15 + 10 * answer["cpu"], 30 + 20 * answer["wall"]) if fixed is None else (fixed, fixed)
         fields = {each["id"]: each for each in order["mutants"]}
         self._left = {each: mutant_of(fields[each]) for each in answer["left"]}
 

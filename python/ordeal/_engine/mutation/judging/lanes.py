@@ -21,7 +21,7 @@ from ordeal._engine.mutation.pytest_items import ASSERTED
 
 LANE = 50
 _PATIENCE = 4.0
-Isolation = Literal["batch", "fork"]
+Isolation = Literal["batch", "fork", "spawn"]
 
 
 @dataclass(slots=True)

@@ -10,15 +10,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.mutation.forks import Job, Say, run_jobs
+from ordeal._engine.mutation.forks import Job, Message, Say, run_jobs
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
+from ordeal._engine.mutation.judging.own_lines import OwnLines
 from ordeal._engine.mutation.judging.trials import Bench, Trial, Turns, killer_first, run_trials, run_unchanged
 from ordeal._engine.mutation.line_coverage import LineCoverage
-from ordeal._engine.mutation.mutants import Mutant, compiled_unit
+from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.operators import padded
 from ordeal._engine.mutation.pytest_items import Items
 from ordeal._engine.mutation.source import Function, Source
-from ordeal._engine.mutation.swap import LiveFunctions, codes_in
+from ordeal._engine.mutation.swap import LiveFunctions
 
 _BASELINE_SECONDS = 600.0
 _FLAKY_MAX = 20
@@ -29,7 +30,6 @@ _CPU_FREE = 0.5
 _PATIENCE = 4.0, 40.0
 
 Lines = set[tuple[str, int]]
-Place = tuple[str, tuple[int, int] | None]
 
 
 class Refused(Exception):  # noqa: N818 - it is an answer: no verdict is possible
@@ -39,8 +39,20 @@ class Refused(Exception):  # noqa: N818 - it is an answer: no verdict is possibl
 class Suite:
     """The tests of a session that pass on the original, by number, with what each runs and takes."""
 
-    def __init__(self, items: Items, sources: Sequence[Source], imported: Lines, workers: int, place: Path) -> None:
+    def __init__(
+        self,
+        items: Items,
+        sources: Sequence[Source],
+        imported: Lines,
+        workers: int,
+        place: Path,
+        *,
+        seconds: float | None = None,
+        leave_out_failing: bool = False,
+        in_place: bool = False,
+    ) -> None:
         self.items, self.workers = items, workers
+        self._fixed, self._is_lenient, self._in_place = seconds, leave_out_failing, in_place
         self.sources = {source.shown: source for source in sources}
         self._paths = {source.shown: real_path(str(source.path)) for source in sources}
         self._imported, self._place = imported, place
@@ -55,7 +67,7 @@ class Suite:
         self._beside: set[int] = set()
         self._trusted: set[tuple[int, bool]] = set()
         self._confirmed: set[int] = set()
-        self._code_lines: dict[Place, set[int]] = {}
+        self._own_lines = OwnLines(self.sources)
         self._run_once: Lines = set()
 
     # The baseline
@@ -75,20 +87,22 @@ class Suite:
         self.turns = Turns(self.live)
         self._bench = Bench(self.items, self.turns, self._turns_of, self.live, self.sources, self._confirmed)
         numbers = list(range(len(self.items)))
-        first = next(run_jobs([Job(lambda tell: self._run_covered(numbers, tell), 0, _BASELINE_SECONDS)], 1))
+        first = self._said_covered(numbers)
         failed = []
-        for message in first.said:
+        for message in first:
             if "test" in message:
                 self._learn(message)
                 if message["outcome"] == "failed" and getattr(self.items.all[message["test"]], "is_saved_seed", False):
                     self.flaky.append(self.names[message["test"]])
                 elif message["outcome"] == "failed":
                     failed.append((self.names[message["test"]], message["why"]))
-        if failed:
-            raise Refused(f"the tests fail without any mutant: {failed[0][0]}", failed[0][1], len(failed))
-        if not first.said or "done" not in first.said[-1]:
+        if failed and not self._is_lenient:
+            raise _failing(failed)
+        self.flaky += [name for name, _ in failed]
+        if not first or "done" not in first[-1]:
             raise Refused("the tests do not come to their end without any mutant")
-        self._null_gate()
+        if not self._in_place:
+            self._null_gate()
         if not self._passing:
             raise Refused("no test passes")
         if not self._imported and not self._tests_by_line:
@@ -120,6 +134,15 @@ class Suite:
             self._cpu[number], self._wall[number] = message["cpu"], message["wall"]
             self._turns[number] = message["turns"]
 
+    def _said_covered(self, numbers: list[int]) -> list[Message]:
+        """Return what tests say on the original, and which lines they run."""
+        if not self._in_place:
+            return next(run_jobs([Job(lambda tell: self._run_covered(numbers, tell), 0, _BASELINE_SECONDS)], 1)).said
+        # No mutant runs in a fork of this process, so that it may run tests itself, with the threads that it has.
+        said: list[Message] = []
+        self._run_covered(numbers, said.append)
+        return said
+
     def _run_covered(self, numbers: list[int], say: Say) -> None:
         coverage = LineCoverage(set(self._paths.values()), self._place / "lines")
         coverage.start()
@@ -137,7 +160,7 @@ class Suite:
 
         One that fails only without the hooks of pytest has them from then on.
         """
-        needing_hooks = 0
+        needing_hooks, known = 0, len(self.flaky)
         said = self._said_both_ways(sorted(self._passing))
         while "survived" not in said:
             failed = said.get("failed")
@@ -146,7 +169,7 @@ class Suite:
                 self.items.plain.forget(failed)
                 if needing_hooks > _FLAKY_MAX:
                     self.items.plain.forget_all()
-            elif failed is not None and len(self.flaky) < _FLAKY_MAX:
+            elif failed is not None and len(self.flaky) - known < _FLAKY_MAX:
                 self.leave_out(failed)
             else:
                 raise Refused("the unchanged program fails where mutants run, so no verdict would be true")
@@ -193,6 +216,9 @@ class Suite:
         wall = 2.0 + 20 * sum(self._wall[number] for number in numbers)
         return factor * cpu, factor * (wall + cpu)
 
+    def _mutant_limits(self, numbers: list[int], factor: float = 1.0) -> tuple[float, float]:
+        return self._limits(numbers, factor) if self._fixed is None else (self._fixed, self._fixed)
+
     def seconds(self) -> tuple[float, float]:
         """Return what the whole suite takes: CPU and wall time."""
         return sum(self._cpu.values()), sum(self._wall.values())
@@ -203,26 +229,13 @@ class Suite:
 
     # Which tests
 
-    def _own_lines(self, mutant: Mutant) -> set[int]:
-        """The lines that cover a mutant: those of its statement that have code, else all of its function."""
-        key = mutant.place
-        if key not in self._code_lines:
-            source = self.sources[mutant.shown]
-            unit = compiled_unit(source, source.text, mutant.function)
-            self._code_lines[key] = {
-                line for code in codes_in(unit) if code.co_name != "<module>" for *_, line in code.co_lines() if line
-            }
-        first, last = mutant.lines
-        own = {line for line in self._code_lines[key] if first <= line <= last}
-        return own or self._code_lines[key]
-
     def covering(self, mutant: Mutant) -> list[int]:
         """Return the tests that run a mutant, as they are collected."""
         if mutant.function is None:
             return []
         path = self._paths[mutant.shown]
         found: set[int] = set()
-        for line in self._own_lines(mutant):
+        for line in self._own_lines.of(mutant):
             found.update(self._tests_by_line.get((path, line), ()))
         return sorted(found & self._passing)
 
@@ -233,12 +246,12 @@ class Suite:
         reverse order they run in another one, and that is what tells them.
         """
         path = self._paths[mutant.shown]
-        return any((path, line) in self._run_once for line in self._own_lines(mutant))
+        return any((path, line) in self._run_once for line in self._own_lines.of(mutant))
 
     def runs_at_import(self, mutant: Mutant) -> bool:
         """Return whether a mutant runs before any test does."""
         path = self._paths[mutant.shown]
-        return any((path, line) in self._imported for line in self._own_lines(mutant))
+        return any((path, line) in self._imported for line in self._own_lines.of(mutant))
 
     def nearest(self, numbers: Sequence[int]) -> str:
         """Return the test among these that runs the fewest lines of the program: it is most about them."""
@@ -250,13 +263,13 @@ class Suite:
         """Return what judges a mutant: the tests that run it, the one that noticed the last of its function first."""
         numbers = killer_first(killer, self.covering(mutant))
         served = self._place / f"mutant-{mutant.id}" if self._beside.intersection(numbers) else None
-        return Trial(mutant, numbers, self._limits(numbers, factor)[0], served, plainly)
+        return Trial(mutant, numbers, self._mutant_limits(numbers, factor)[0], served, plainly)
 
     def trial_by_all(self, mutant: Mutant) -> Trial:
         """Return what judges a mutant as plain pytest would: all tests, in their order."""
         numbers = sorted(self._passing)
         served = self._place / f"mutant-{mutant.id}" if self._beside else None
-        return Trial(mutant, numbers, self._limits(numbers)[0], served, plainly=False)
+        return Trial(mutant, numbers, self._mutant_limits(numbers)[0], served, plainly=False)
 
     def _turns_of(self, number: int) -> int:
         return self._turns.get(number, 0)
@@ -267,7 +280,7 @@ class Suite:
 
     def job(self, trials: Sequence[Trial], factor: float = 1.0) -> Job:
         """Return the job that judges mutants one after another."""
-        wall = max(self._limits(trial.numbers, factor)[1] for trial in trials)
+        wall = max(self._mutant_limits(trial.numbers, factor)[1] for trial in trials)
         return Job(lambda say: run_trials(trials, self._bench, say), trials[0].cpu, wall)
 
     def is_true(self, numbers: list[int], *, plainly: bool) -> bool:
@@ -297,6 +310,16 @@ class Suite:
                 return False
             swapped = swapped or "survived" in said
         return swapped
+
+
+def _failing(failed: Sequence[tuple[str, str]]) -> Refused:
+    """Return that tests fail without any mutant: the first of them, and why it does."""
+    (name, why), more = failed[0], len(failed) - 1
+    told = [each for each in why.strip().splitlines() if each.strip()][-1:]
+    them = f"these {len(failed)} tests" if more else "it"
+    others = f" and {more} more" if more else ""
+    hint = f"`--deselect-failing` goes on without {them}"
+    return Refused(f"the tests fail without any mutant: {name}{others}", "; ".join([*told, hint]))
 
 
 def module_name(path: Path) -> str:

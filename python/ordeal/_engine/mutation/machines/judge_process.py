@@ -18,6 +18,7 @@ import msgspec
 from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.mutation.forks import MEMORY_MIB, Ended, Job, Message, Say, limit_memory, run_jobs
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
+from ordeal._engine.mutation.judging.own_lines import OwnLines
 from ordeal._engine.mutation.machines import traces
 from ordeal._engine.mutation.machines.batch import PATIENCE, Batch
 from ordeal._engine.mutation.machines.bench import Bench
@@ -26,10 +27,10 @@ from ordeal._engine.mutation.machines.evidence import Finding, Machine, unread_o
 from ordeal._engine.mutation.machines.forced import raising_at_once
 from ordeal._engine.mutation.machines.relations import Numbers, Relation, holds, suggested
 from ordeal._engine.mutation.machines.turns import TurnLimit
-from ordeal._engine.mutation.mutants import Mutant, compiled_unit
+from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.own_process import begun, send_output_to
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.swap import LiveFunctions, Swap, codes_in
+from ordeal._engine.mutation.swap import LiveFunctions, Swap
 from ordeal._engine.mutation.verdicts import Word
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._native import monotonic
@@ -80,7 +81,7 @@ class Judge:
         self._held: list[list[Relation]] = []
         self._states: list[int] = []
         self._differing: list[str] = []
-        self._code_lines: dict[tuple[str, tuple[int, int]], set[int]] = {}
+        self._own_lines = OwnLines(self._sources)
         self._judges: dict[tuple[str, frozenset[int]], list[Judging]] = {}
 
     def judge(self) -> None:
@@ -176,7 +177,7 @@ class Judge:
     def _covering(self, mutant: Mutant) -> list[Judging]:
         """Return the traces that run a mutant's lines, those that judge it first."""
         source = self._sources[mutant.shown]
-        lines = frozenset(self._own_lines(source, mutant))
+        lines = frozenset(self._own_lines.of(mutant))
         key = mutant.shown, lines
         if key not in self._judges:
             path = real_path(str(source.path))
@@ -185,17 +186,6 @@ class Judge:
 
     def _judging(self, mutant: Mutant) -> list[Judging]:
         return self._covering(mutant)[: None if self._order.matrix else JUDGING_MAX]
-
-    def _own_lines(self, source: Source, mutant: Mutant) -> set[int]:
-        assert mutant.function is not None
-        key = (mutant.shown, mutant.function)
-        if key not in self._code_lines:
-            unit = compiled_unit(source, source.text, mutant.function)
-            self._code_lines[key] = {
-                line for code in codes_in(unit) if code.co_name != "<module>" for *_, line in code.co_lines() if line
-            }
-        first, last = mutant.lines
-        return {line for line in self._code_lines[key] if first <= line <= last} or self._code_lines[key]
 
     def _forced_failures(self, mutants: list[Mutant]) -> None:
         """Refuse machines that notice the unchanged program, or nothing in functions that raise at once."""

@@ -62,6 +62,7 @@ class MachineJudgement:
     cpu_seconds: float = 0.0
     was_interrupted: bool = False
     left_out: dict[str, int] = field(default_factory=dict)
+    drawn_from: int = 0
 
     @property
     def table(self) -> KillTable:
