@@ -52,8 +52,8 @@ def compare(known: "Known", rng_seed: int, *, own_runs: bool) -> Comparison:
 
 
 def has_least_steps(known: "Known", shrunk: Shrunk) -> bool:
-    """Whether no program that fails has fewer steps."""
-    return len(shrunk.program) == known.steps
+    """Whether no program that fails in the same way has fewer steps."""
+    return len(shrunk.program) == known.steps_like(shrunk.program)
 
 
 def is_minimal(known: "Known", shrunk: Shrunk) -> bool:
@@ -83,7 +83,7 @@ def row(of_one: list[Comparison]) -> list[str]:
     return [
         known.name,
         range_of([each.steps for each in of_one]),
-        str(known.steps),
+        range_of([len(program) for program in known.programs]),
         *cells(known, [each.ordeal for each in of_one]),
         *cells(known, [each.hypothesis for each in of_one]),
     ]
@@ -120,7 +120,8 @@ def shortfalls(compared: list[list[Comparison]]) -> Iterator[str]:
     for each in (each for of_one in compared for each in of_one):
         for engine, shrunk in ("ordeal", each.ordeal), ("Hypothesis", each.hypothesis):
             if not is_minimal(each.known, shrunk):
-                minimal = min(each.known.programs, key=lambda program: (len(program), program))
+                least = each.known.steps_like(shrunk.program)
+                minimal = min(program for program in each.known.programs if len(program) == least)
                 yield f"{each.known.name}, seed {each.rng_seed}: {engine} leaves {text_of(shrunk.program)}"
                 yield f"    and not {text_of(minimal)}"
 

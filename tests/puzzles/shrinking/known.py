@@ -26,6 +26,15 @@ class Known:
         """The least number of steps that fails."""
         return min(map(len, self.programs))
 
+    def steps_like(self, program: tuple[str, ...]) -> int:
+        """The least number of steps that fails as ``program`` does, by the call that ends it."""
+        alike = [each for each in self.programs if _rule(each[-1]) == _rule(program[-1])]
+        return min(map(len, alike or self.programs))
+
+
+def _rule(call: str) -> str:
+    return call.partition("(")[0].rpartition(".")[2]
+
 
 def known(machine: type[RuleBasedStateMachine], *programs: tuple[str, ...]) -> Known:
     """A machine with its minimal programs."""

@@ -49,7 +49,8 @@ class DieHard(ChaosTest):
         assert self.large != 4
 
 
-# Of the two ways to four gallons, the one that begins with the large jug has six steps and the other one eight.
+# Either jug can be the one that breaks the invariant when something is poured into it, which tells two failures apart:
+# the small one does so after six steps, and the large one after eight.
 DIE_HARD = known(
     DieHard,
     (
@@ -59,6 +60,16 @@ DIE_HARD = known(
         "state.pour_into_small()",
         "state.fill_large()",
         "state.pour_into_small()",
+    ),
+    (
+        "state.fill_small()",
+        "state.pour_into_large()",
+        "state.fill_small()",
+        "state.pour_into_large()",
+        "state.empty_large()",
+        "state.pour_into_large()",
+        "state.fill_small()",
+        "state.pour_into_large()",
     ),
 )
 
