@@ -3,6 +3,7 @@
 
 #include "bindings/bindings.h"
 #include "bindings/cpython/graph_copy.h"
+#include "bindings/cpython/instance_attributes.h"
 #include "bindings/cpython/object_shape.h"
 
 namespace ordeal::bindings {
@@ -12,6 +13,12 @@ void bind_graph_copy(py::module_& m) {
       "deep_copy",
       [](const py::object& value, py::dict memo) { return GraphCopy(std::move(memo)).copy_all(value.ptr()); },
       py::arg("value"), py::arg("memo"));
+  m.def(
+      "store_attributes",
+      [](const py::object& instance, const py::dict& attributes) {
+        store_attributes(instance.ptr(), attributes.ptr());
+      },
+      py::arg("instance"), py::arg("attributes"));
   m.def("judge_finalizers", &judge_finalizers, py::arg("judge"));
 }
 

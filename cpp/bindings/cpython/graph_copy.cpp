@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bindings/cpython/c_api.h"
+#include "bindings/cpython/instance_attributes.h"
 #include "bindings/cpython/plain_values.h"
 #include "bindings/cpython/set_table.h"
 
@@ -269,7 +270,8 @@ py::object GraphCopy::copy_dict(PyObject* original) {
   return copied;
 }
 
-void GraphCopy::copy_items(PyObject* from, PyObject* to) {
+template <typename Put>
+void GraphCopy::copy_each(PyObject* from, Put put) {
   const Py_ssize_t size = PyDict_GET_SIZE(from);
   PyObject* key = nullptr;
   PyObject* value = nullptr;
@@ -278,9 +280,13 @@ void GraphCopy::copy_items(PyObject* from, PyObject* to) {
     // Held: a hook may remove it from the dictionary while the key is copied.
     const py::object held = borrowed(value);
     const py::object new_key = copy(key);
-    check(PyDict_SetItem(to, new_key.ptr(), copy(value).ptr()));
+    put(new_key.ptr(), copy(value).ptr());
     check_size(size, from);
   }
+}
+
+void GraphCopy::copy_items(PyObject* from, PyObject* to) {
+  copy_each(from, [to](PyObject* key, PyObject* value) { check(PyDict_SetItem(to, key, value)); });
 }
 
 py::object GraphCopy::copy_set(PyObject* original) {
@@ -372,9 +378,9 @@ py::object GraphCopy::copy_instance(PyObject* original, const ObjectShape& shape
   py::object copied = owned(shape.base == &PyBaseObject_Type ? type->tp_alloc(type, 0)
                                                              : shape.base->tp_new(type, py::tuple().ptr(), nullptr));
   remember(original, copied);
-  if (attributes && PyDict_GET_SIZE(attributes.ptr()) > 0) {
-    const py::object made = owned(PyObject_GenericGetDict(copied.ptr(), nullptr));
-    copy_items(attributes.ptr(), made.ptr());
+  if (attributes) {
+    copy_each(attributes.ptr(),
+              [&copied](PyObject* name, PyObject* value) { store_attribute(copied.ptr(), name, value); });
   }
   for (const Py_ssize_t slot : shape.slots) {
     const auto at = [slot](PyObject* object) {

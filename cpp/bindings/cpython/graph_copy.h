@@ -72,6 +72,8 @@ class GraphCopy {
   py::object copy_reduced(PyObject* original, const ObjectShape& shape);
   py::object copy_by_parts(PyObject* original, const py::object& reduced);
   py::object rebuild(PyObject* original, const py::tuple& parts);
+  template <typename Put>
+  void copy_each(PyObject* from, Put put);  // calls put(key, value) with copies
   void copy_items(PyObject* from, PyObject* to);
   void set_state(PyObject* copied, const py::object& state);
 

@@ -13,7 +13,7 @@ from ordeal._engine.execution.finalizers import touches_only_itself
 from ordeal._engine.formatting import describe_error
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._hypothesis import ENGINE_ATTRIBUTES, BundleState, GlobalRandoms, RunContext
-from ordeal._native import deep_copy, judge_finalizers
+from ordeal._native import deep_copy, judge_finalizers, store_attributes
 from ordeal.chaos import ChaosTest, overrides
 from ordeal.faults import Fault
 from ordeal.faults.fault import begin_run
@@ -109,8 +109,8 @@ class Snapshots:
         machine = self._factory() if fresh else self._cls.__new__(self._cls)
         copied = deep_copy(snapshot.copied, {id(_MACHINE): machine})
         if not fresh:
-            machine.__dict__.update(snapshot.shared_attributes)
-        machine.__dict__.update(copied["attributes"])
+            store_attributes(machine, snapshot.shared_attributes)
+        store_attributes(machine, copied["attributes"])
         snapshot.bundles.restore_into(machine)
         run.length = snapshot.length
         if self._clones_itself:
