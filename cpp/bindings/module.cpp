@@ -1,5 +1,6 @@
 // The extension module `ordeal._native`: the list of what is bound, and how errors of the core reach Python.
 #include "bindings/bindings.h"
+#include "bindings/cpython/quick_properties.h"
 #include "core/base/check.h"
 #include "core/base/error.h"
 
@@ -40,4 +41,5 @@ PYBIND11_MODULE(_native, m) {
   ordeal::bindings::bind_rule_weights(m);
   ordeal::bindings::bind_schedule(m);
   ordeal::bindings::bind_audit(m);
+  ordeal::bindings::unwrap_properties(m);
 }

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 from ordeal import _native
-from ordeal._engine.buggify_state import enabled, set_probability, state
+from ordeal._engine.buggify_state import enabled, thread_state
 from ordeal._engine.callable_module import make_callable
 from ordeal._engine.fast_path import fast_path
 from ordeal.errors import ConfigError
@@ -36,7 +36,7 @@ def buggify(probability: float | None = None) -> bool:
     None, the default, means the probability with which buggify was activated. Raises ConfigError when the probability
     is not a number from 0 to 1.
     """
-    default = state.probability
+    default = thread_state().probability
     if default is None:
         return False
     return _decide(default if probability is None else _checked(probability))
@@ -59,17 +59,17 @@ def activate(probability: float = DEFAULT_PROBABILITY) -> None:
     Raises:
         ConfigError: the probability is not a number from 0 to 1.
     """
-    set_probability(_checked(probability))
+    thread_state().set_probability(_checked(probability))
 
 
 def deactivate() -> None:
     """Let no point reached by this thread act any more."""
-    set_probability(None)
+    thread_state().set_probability(None)
 
 
 def is_active() -> bool:
     """Return whether points reached by this thread may act."""
-    return state.probability is not None
+    return thread_state().probability is not None
 
 
 def set_seed(seed: int) -> None:
@@ -80,12 +80,13 @@ def set_seed(seed: int) -> None:
     """
     if type(seed) is not int or not 0 <= seed <= SEED_MAX:
         raise ConfigError(f"the seed of buggify is {seed!r}", hint="write a whole number from 0 to 2**64 - 1")
-    state.generator = _native.Rng(seed, "buggify")
+    thread_state().generator = _native.Rng(seed, "buggify")
 
 
 @contextmanager
 def activated(probability: float = DEFAULT_PROBABILITY, *, seed: int | None = None) -> Iterator[None]:
     """Activate buggify during the block, like ``activate`` and ``set_seed``; restore the earlier state afterwards."""
+    state = thread_state()
     probability_before, generator_before = state.probability, state.generator
     activate(probability)
     try:
@@ -94,10 +95,11 @@ def activated(probability: float = DEFAULT_PROBABILITY, *, seed: int | None = No
         yield
     finally:
         state.generator = generator_before
-        set_probability(probability_before)
+        state.set_probability(probability_before)
 
 
 def _decide(probability: float, *, is_point: bool = True) -> bool:
+    state = thread_state()
     if state.decisions is not None:
         return state.decisions.decide(probability, is_point=is_point)
     if "hypothesis" in sys.modules:

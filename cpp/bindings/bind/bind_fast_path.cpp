@@ -1,6 +1,7 @@
 // Binds fast_path(): a C function in front of a Python one, for calls in production code that seldom have work to do.
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -9,15 +10,34 @@
 #include <vector>
 
 #include "bindings/bindings.h"
+#include "bindings/cpython/c_api.h"
 #include "core/base/error.h"
 
 namespace ordeal::bindings {
 namespace {
 
-// On while the functions behind fast paths have work to do. Guarded by the GIL.
+// On while the functions behind fast paths have work to do. Guarded by the GIL. A plain member, as each run sets it.
 struct EnabledFlag {
-  bool on = false;
+  PyObject_HEAD bool on;
 };
+
+PyTypeObject* enabled_flag_type() {
+  static PyObject* const kType = [] {
+    static std::array<PyMemberDef, 2> members{
+        {{"on", Py_T_BOOL, offsetof(EnabledFlag, on), 0, nullptr}, {nullptr, 0, 0, 0, nullptr}}};
+    std::array<PyType_Slot, 2> slots{{{Py_tp_members, members.data()}, {0, nullptr}}};
+    PyType_Spec spec{"ordeal._native.EnabledFlag", sizeof(EnabledFlag), 0, Py_TPFLAGS_DEFAULT, slots.data()};
+    return owned(PyType_FromSpec(&spec)).release().ptr();
+  }();
+  return reinterpret_cast<PyTypeObject*>(kType);
+}
+
+const EnabledFlag* flag_of(const py::object& enabled) {
+  if (Py_TYPE(enabled.ptr()) != enabled_flag_type()) {
+    throw py::type_error("`enabled` is no EnabledFlag");
+  }
+  return reinterpret_cast<const EnabledFlag*>(enabled.ptr());
+}
 
 // What a call returns while the flag is off. If a comparison that it depends on is false, there is work after all.
 enum class Idle : std::uint8_t {
@@ -257,7 +277,7 @@ py::object make_fast_path(py::object function, py::object enabled, const std::st
   }
   fast_path->counts = std::move(counts);
   fast_path->idle = idle_of(idle);
-  fast_path->state = &enabled.cast<const EnabledFlag&>();
+  fast_path->state = flag_of(enabled);
   fast_path->names = interned_texts(names);
   fast_path->required = std::clamp<Py_ssize_t>(required, 0, static_cast<Py_ssize_t>(fast_path->names.size()));
   fast_path->working = interned_texts(working);
@@ -285,7 +305,7 @@ py::object make_fast_path(py::object function, py::object enabled, const std::st
 }  // namespace
 
 void bind_fast_path(py::module_& m) {
-  py::class_<EnabledFlag>(m, "EnabledFlag").def(py::init<>()).def_readwrite("on", &EnabledFlag::on);
+  m.add_object("EnabledFlag", py::handle(reinterpret_cast<PyObject*>(enabled_flag_type())));
   py::class_<HitCounts>(m, "HitCounts")
       .def(py::init<>())
       .def("add", &HitCounts::add, py::arg("name"), py::arg("kind"))

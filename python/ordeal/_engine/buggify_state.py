@@ -22,8 +22,10 @@ class Decisions(Protocol):
         """Decide whether the point acts, with ``probability``; or a fault, if it is not ``is_point``."""
 
 
-class _ThreadState(threading.local):
+class ThreadState:
     """The settings of a thread: ``probability`` is None while inactive, ``decisions`` are the current run's."""
+
+    __slots__ = ("decisions", "generator", "is_counted", "probability")
 
     def __init__(self) -> None:
         self.probability: float | None = None
@@ -31,13 +33,37 @@ class _ThreadState(threading.local):
         self.is_counted = False  # among the active threads, whatever its probability
         self.generator = _native.Rng(0, "buggify")
 
+    def set_probability(self, probability: float | None) -> None:
+        """Let the points of this thread act with ``probability``, or not at all with None."""
+        change = (probability is not None) - (self.probability is not None)
+        self.probability = probability
+        # A thread that ends without deactivating stays counted: then points cost as much as active ones, and no more.
+        if change and not self.is_counted:
+            _count(change)
 
-state = _ThreadState()
+
+class _Threads(threading.local):
+    """Holds the state of each thread. One object, as each look at an attribute of this one takes long."""
+
+    def __init__(self) -> None:
+        self.state = ThreadState()
+
+
+_threads = _Threads()
+
+#: What ``leave_run`` restores.
+Before = tuple[ThreadState, float | None, Decisions | None]
+
+
+def thread_state() -> ThreadState:
+    """Return the state of this thread."""
+    return _threads.state
 
 
 @contextmanager
 def many_runs() -> Iterator[None]:
     """Count this thread as active during the block, so that entering and leaving runs costs less."""
+    state = _threads.state
     if state.is_counted:
         yield
         return
@@ -51,27 +77,20 @@ def many_runs() -> Iterator[None]:
         _count(-(state.probability is None))
 
 
-def enter_run(decisions: Decisions, probability: float | None) -> tuple[float | None, Decisions | None]:
-    """Take the decisions of this thread from ``decisions``; the result is for ``leave_run``."""
-    before = (state.probability, state.decisions)
+def enter_run(decisions: Decisions, probability: float | None) -> Before:
+    """Take the decisions of this thread from ``decisions``; the result is for ``leave_run`` in the same thread."""
+    state = _threads.state
+    before = (state, state.probability, state.decisions)
     state.decisions = decisions
-    set_probability(probability)
+    state.set_probability(probability)
     return before
 
 
-def leave_run(before: tuple[float | None, Decisions | None]) -> None:
+def leave_run(before: Before) -> None:
     """Restore what ``enter_run`` returned."""
-    probability, state.decisions = before
-    set_probability(probability)
-
-
-def set_probability(probability: float | None) -> None:
-    """Let the points of this thread act with ``probability``, or not at all with None."""
-    change = (probability is not None) - (state.probability is not None)
-    state.probability = probability
-    # A thread that ends without deactivating stays counted: then points cost as much as active ones, and no more.
-    if change and not state.is_counted:
-        _count(change)
+    state, probability, decisions = before
+    state.decisions = decisions
+    state.set_probability(probability)
 
 
 def _count(change: int) -> None:

@@ -14,7 +14,7 @@ from hypothesis.internal.conjecture.engine import BUFFER_SIZE
 from hypothesis.stateful import RuleBasedStateMachine, VarReference
 from hypothesis.strategies import SearchStrategy, fixed_dictionaries
 
-from ordeal._engine.buggify_state import Decisions, enter_run, leave_run
+from ordeal._engine.buggify_state import Before, enter_run, leave_run
 from ordeal._hypothesis.buggify_choices import BuggifyDraws
 from ordeal._hypothesis.machines import Argument, MachineDefinition, Rule
 from ordeal._hypothesis.provider import TapeProvider
@@ -126,7 +126,7 @@ class RunContext:
         self.source = source
         self.buggify = BuggifyDraws(source, buggify_argument, points_act=bool(buggify_prob))
         self._buggify_prob = buggify_prob
-        self._before: tuple[float | None, Decisions | None] = (None, None)
+        self._before: Before
         self.machine: Any = None
         self.draws_again: Callable[[], bool] | None = None
         self.follows = True

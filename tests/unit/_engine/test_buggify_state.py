@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from ordeal._engine import buggify_state
-from ordeal._engine.buggify_state import enabled, enter_run, leave_run, many_runs, set_probability, state
+from ordeal._engine.buggify_state import enabled, enter_run, leave_run, many_runs, thread_state
 
 
 class Always:
@@ -20,13 +20,13 @@ class Always:
 
 def known() -> tuple[object, object, bool]:
     """What this thread knows, and whether any is active."""
-    return state.probability, state.decisions, enabled.on
+    return thread_state().probability, thread_state().decisions, enabled.on
 
 
 @pytest.fixture(autouse=True)
 def inactive(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No thread is active before the test: one that ended in another test without deactivating stays counted."""
-    assert state.probability is None
+    assert thread_state().probability is None
     others = enabled.on
     monkeypatch.setattr(buggify_state, "_active_threads", 0)
     enabled.on = False
@@ -48,9 +48,9 @@ def test_a_run_turns_points_on_and_leaves_what_it_found() -> None:
 
 
 def test_a_probability_of_zero_is_active_all_the_same() -> None:
-    set_probability(0.0)
+    thread_state().set_probability(0.0)
     assert enabled.on, "the points of a replay act as they are recorded"
-    set_probability(None)
+    thread_state().set_probability(None)
     assert not enabled.on
 
 
@@ -60,16 +60,16 @@ def test_many_runs_stay_counted_between_them() -> None:
         leave_run(enter_run(Always(), 0.5))
         assert enabled.on
         with many_runs():
-            assert state.is_counted
-        assert state.is_counted, "the outer block is not over"
+            assert thread_state().is_counted
+        assert thread_state().is_counted, "the outer block is not over"
     assert not enabled.on
 
 
 def test_what_becomes_active_within_many_runs_stays_so() -> None:
     with many_runs():
-        set_probability(0.5)
+        thread_state().set_probability(0.5)
     assert enabled.on
-    set_probability(None)
+    thread_state().set_probability(None)
     assert not enabled.on
 
 
@@ -82,9 +82,9 @@ def test_an_error_within_many_runs_leaves_no_thread_counted() -> None:
 
 def test_threads_are_active_each_for_itself() -> None:
     seen: list[float | None] = []
-    set_probability(0.5)
-    thread = threading.Thread(target=lambda: seen.append(state.probability))
+    thread_state().set_probability(0.5)
+    thread = threading.Thread(target=lambda: seen.append(thread_state().probability))
     thread.start()
     thread.join()
-    set_probability(None)
+    thread_state().set_probability(None)
     assert seen == [None]

@@ -13,7 +13,7 @@ from hypothesis.control import cleanup, current_build_context
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, VarReference, initialize, rule
 
 from ordeal import _native
-from ordeal._engine.buggify_state import state
+from ordeal._engine.buggify_state import thread_state
 from ordeal._hypothesis.machines import define_machine, is_initializing
 from ordeal._hypothesis.run_context import RunContext
 
@@ -48,10 +48,10 @@ def test_inside_of_a_run_it_is_as_in_a_test_and_outside_it_is_not() -> None:
     assert not currently_in_test_context()
     with run:
         assert currently_in_test_context()
-        assert (state.probability, state.decisions) == (0.5, run.buggify)
+        assert (thread_state().probability, thread_state().decisions) == (0.5, run.buggify)
         note("heard by nobody")
     assert not currently_in_test_context()
-    assert (state.probability, state.decisions) == (None, None)
+    assert (thread_state().probability, thread_state().decisions) == (None, None)
 
 
 def test_runs_nest() -> None:
@@ -60,16 +60,16 @@ def test_runs_nest() -> None:
         context = current_build_context()
         with inner.run:
             assert current_build_context() is not context
-            assert state.probability is None
+            assert thread_state().probability is None
         assert current_build_context() is context
-        assert state.probability == 0.5
+        assert thread_state().probability == 0.5
 
 
 def test_an_error_leaves_nothing_behind() -> None:
     with pytest.raises(LookupError), Live(0.5).run:
         raise LookupError
     assert not currently_in_test_context()
-    assert state.probability is None
+    assert thread_state().probability is None
 
 
 def test_a_record_is_made_once_and_knows_the_machine() -> None:

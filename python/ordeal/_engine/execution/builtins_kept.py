@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-from operator import is_
 
 _SPACE = vars(builtins)
 #: Builtins that a program may replace for good, so that all its modules see it; no run depends on them.
@@ -13,14 +12,29 @@ _KEPT = {
     for name, value in _SPACE.items()
     if name not in {*_FREE, "print", "quit"} and (not name.startswith("_") or name == "__build_class__")
 }
-#: The only names checked after each run: nothing works without them.
-_NAMES = ("dict", "getattr", "isinstance", "len", "list", "range", "str", "type")
-_VALUES = tuple(_KEPT[name] for name in _NAMES)
-#: What restore() itself needs, out of reach for a run.
-_all, _map, _is, _get, _update = all, map, is_, _SPACE.get, _SPACE.update
+#: The only builtins checked after each run, here out of reach for it: nothing works without them.
+_dict, _getattr, _isinstance, _len, _list, _range, _str, _type = dict, getattr, isinstance, len, list, range, str, type
+#: What restore() itself needs.
+_NameError, _update = NameError, _SPACE.update
 
 
 def restore() -> None:
-    """Restore the builtins. Compares objects by identity alone, because they are untrusted."""
-    if not _all(_map(_is, _map(_get, _NAMES), _VALUES)):
+    """Restore the builtins. Compares objects by identity alone, because they are untrusted.
+
+    Each name is written out: the interpreter looks builtins up at the speed of local variables.
+    """
+    try:
+        is_whole = (
+            dict is _dict
+            and getattr is _getattr
+            and isinstance is _isinstance
+            and len is _len
+            and list is _list
+            and range is _range
+            and str is _str
+            and type is _type
+        )
+    except _NameError:
+        is_whole = False
+    if not is_whole:
         _update(_KEPT)

@@ -244,16 +244,17 @@ class Search:
         self.watch.number_run(spec.run_id)
         self.faults.begin_run()
         self.randoms.reseed()
-        snapshot = self.checkpoints.copy_of(spec.checkpoint)
+        checkpoint = spec.checkpoint
+        snapshot = self.checkpoints.copy_of(checkpoint)
         self._ending = self._crash = None
         limits = self.driver.limits
         began = monotonic()
         replayed_steps = 0
         if snapshot is not None:
             outcome = self._execute_from(snapshot)
-        elif self.checkpoints.has_fork_server(spec.checkpoint):
+        elif self.checkpoints.has_fork_server(checkpoint):
             outcome = self._execute_in_fork()
-        elif spec.checkpoint:
+        elif checkpoint:
             replayed_steps = spec.prefix_steps
             outcome = self._return_and_execute()
         else:
@@ -274,7 +275,7 @@ class Search:
         tally.barren_runs = 0 if edges or self._learning.has_new_features else tally.barren_runs + 1
         if outcome.stuck:
             tally.stuck += 1
-            if not had_step and not spec.checkpoint:
+            if not had_step and not checkpoint:
                 raise MachineError(outcome.stuck, hint="a rule must be able to run from a fresh machine")
         self._check_kept_state(snapshot, outcome)
         if edges or outcome.status is not Status.DONE or self._sample is not None:
