@@ -397,6 +397,7 @@ class StepLoop:
     @property
     def broken_by(self) -> int | None: ...
     unchecked: int
+    only_last: bool
     @property
     def current(self) -> str | None: ...
 

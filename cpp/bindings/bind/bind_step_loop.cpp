@@ -63,6 +63,7 @@ void bind_step_loop(py::module_& m) {
       .def("slowest", &StepLoop::slowest)
       .def_readonly("broken_by", &StepLoop::broken_by)
       .def_readwrite("unchecked", &StepLoop::unchecked)
+      .def_readwrite("only_last", &StepLoop::only_last)
       .def_readwrite("data", &StepLoop::data)
       // The name of what runs now, None between runs.
       .def_property_readonly("current", &StepLoop::current);

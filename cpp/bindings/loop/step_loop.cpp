@@ -4,6 +4,7 @@
 #include <array>
 #include <ctime>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -396,7 +397,7 @@ void StepLoop::check_invariants() {
     return;
   }
   const bool initializing = is_initializing();
-  for (const StepInvariant& invariant : invariants_) {
+  for (const StepInvariant& invariant : std::span(invariants_).last(only_last ? 1 : invariants_.size())) {
     if ((initializing && !invariant.check_during_init) || !holds(invariant.preconditions, machine_)) {
       continue;
     }

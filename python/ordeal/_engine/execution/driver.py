@@ -138,6 +138,7 @@ class Driver:
 
     Attributes:
         unchecked: so many times in each run of the step loop, invariants are due and not asked.
+        only_last: of the invariants, each run of the step loop asks the last alone.
         in_cpp: whether the step loop in C++ runs what it can. Observers and subclasses see each step in Python.
         isolated: whether this process only executes runs and Ctrl-C does not reach it. Then everything that the code
             under test raises is its failure, even a KeyboardInterrupt.
@@ -168,7 +169,7 @@ class Driver:
         self._due_while_initializing = tuple(i for i in definition.invariants if i.check_during_init)
         self._hashes_state = issubclass(definition.cls, ChaosTest) and overrides(definition.cls, "state_hash")
         self._native: tuple[StepLoop, RunContext] | None = None
-        self.unchecked = 0
+        self.unchecked, self.only_last = 0, False
         if routes_results(definition.cls):
             self.in_cpp = False
 
@@ -342,7 +343,7 @@ class Driver:
             self._native = loop, run
         loop, run = self._native
         run.renew(step_source.source, self.buggify_prob)
-        loop.unchecked = self.unchecked
+        loop.unchecked, loop.only_last = self.unchecked, self.only_last
         return run
 
     def _loop_steps(

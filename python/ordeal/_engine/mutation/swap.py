@@ -54,8 +54,8 @@ class LiveFunctions:
 
 
 @lru_cache(maxsize=4096)
-def _original_unit(source: Source, function: tuple[int, int]) -> types.CodeType:
-    """The code of a function of the original; it is compiled once for all of its mutants."""
+def original_unit(source: Source, function: tuple[int, int]) -> types.CodeType:
+    """Return the code of a function of the original; it is compiled once for all of its mutants."""
     return compiled_unit(source, source.text, function)
 
 
@@ -69,7 +69,7 @@ class Swap:
     def __init__(self, live: LiveFunctions, source: Source, mutant: Mutant) -> None:
         path = real_path(str(source.path))
         assert mutant.function is not None
-        original = _original_unit(source, mutant.function)
+        original = original_unit(source, mutant.function)
         changed = compiled_unit(source, mutant.applied(source.text), mutant.function)
         self._before: list[tuple[types.FunctionType, types.CodeType]] = []
         news = {_place(code): code for code in codes_in(changed)}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ordeal._engine.mutation.mutants import Mutant, compiled_unit
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.swap import codes_in
+from ordeal._engine.mutation.swap import codes_in, original_unit
 
 Place = tuple[str, tuple[int, int] | None]
 
@@ -23,7 +23,8 @@ class OwnLines:
         key = mutant.place
         if key not in self._found:
             source = self._sources[mutant.shown]
-            unit = compiled_unit(source, source.text, mutant.function)
+            function = mutant.function
+            unit = compiled_unit(source, source.text, None) if function is None else original_unit(source, function)
             self._found[key] = {
                 line for code in codes_in(unit) if code.co_name != "<module>" for *_, line in code.co_lines() if line
             }

@@ -11,7 +11,13 @@ from typing import cast
 from ordeal import _native
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines.bench import Bench, State, difference
-from ordeal._engine.mutation.machines.choosing import CHECKED_TRACES, Judging, compared, first_step
+from ordeal._engine.mutation.machines.choosing import (
+    CHECKED_TRACES,
+    Judging,
+    compared,
+    first_step,
+    only_steps_differ,
+)
 from ordeal._engine.mutation.machines.evidence import Difference, Finding, Kill
 from ordeal._engine.mutation.machines.traces import Kept
 from ordeal._engine.mutation.mutants import Mutant
@@ -38,27 +44,31 @@ class Batch:
         self._beginnings: dict[tuple[int, int], _native.Tape] = {}
         self._original_states: dict[tuple[int, int], State] = {}
         self._machine, self._stack = -1, ExitStack()
-        self.is_dirty = False
+        self._unproven: dict[int, tuple[Kept, int]] = {}
 
     def finding(self, live: LiveFunctions, source: Source, mutant: Mutant, judges: list[Judging], runs: int) -> Finding:
-        """Judge one mutant by these traces, of the ``runs`` that run its lines."""
+        """Judge one mutant by these traces, of the ``runs`` that run its lines.
+
+        What notices it is believed once ``original_passes``.
+        """
         try:
             swap = Swap(live, source, mutant)
         except NotSwappable as error:
             return Finding(mutant.id, "not run", note=str(error))
         try:
             self._watch(swap.codes())
-            kills, ran = self._kills(mutant, judges, real_path(str(source.path)))
-            found = None if kills else self._first_other(ran)
+            path = real_path(str(source.path))
+            kills, ran = self._kills(mutant, judges, path)
+            found = None if kills else self._first_other(mutant, ran, path)
         finally:
             swap.undo()
         replays = len(ran)
         if not kills:
             told = self._difference(found[0], *found[1]) if found is not None else None
             return Finding(mutant.id, "survived", (), told, runs, replays)
-        if self._is_spoilt(kills[0], judges):
-            self.is_dirty = True
-            return Finding(mutant.id, "not run", note="the trace that notices it fails on the original afterwards")
+        each = next(each for each, _ in judges if each.number == kills[0].trace)
+        steps = max(kills[0].step + 1, self._unproven[each.number][1] if each.number in self._unproven else 0)
+        self._unproven[each.number] = each, steps
         word = cast("Word", kills[0].kind) if kills[0].kind in ("timeout", "memory") else "killed"
         return Finding(mutant.id, word, tuple(kills), None, runs, replays)
 
@@ -96,35 +106,43 @@ class Batch:
                 kill = patient.run(each.tape, each.number)
         return kill
 
-    def _first_other(self, ran: list[Judging]) -> tuple[Kept, tuple[int, str, State]] | None:
+    def _first_other(self, mutant: Mutant, ran: list[Judging], path: str) -> tuple[Kept, tuple[int, str, State]] | None:
         """Return the first trace and step whose state is not the original's, with the rule and the state there.
 
         To compare states takes longer than the steps do, so that only what survives is compared.
         """
         for place, (each, hits) in enumerate(ran):
             bench = self._running(each.machine)
-            due = compared(each, hits, place)
-            found = bench.first_other(each.tape, each.sketches, due)
+            due, asks = compared(each, hits, place), not only_steps_differ(each, path, mutant.function or (0, 0))
+            found = bench.first_other(each.tape, each.sketches, due, asks=asks)
             if found is None:
                 continue
             # What is behind a hit and equal is equal until the next one.
             between = hits & ~due & (1 << found[0]) - 1 & -1 << bench.equal_until + 1
             if between:
-                found = bench.first_other(each.tape, each.sketches, between | 1 << found[0]) or found
+                found = bench.first_other(each.tape, each.sketches, between | 1 << found[0], asks=asks) or found
             return each, found
         return None
 
     def _difference(self, each: Kept, step: int, rule: str, state: State) -> Difference:
         place = each.number, step
         if place not in self._original_states:
-            self._original_states[place] = self._running(each.machine).state_at(each.tape, step)
+            bench = self._running(each.machine)
+            self._original_states[place] = bench.state_at(each.tape, step, asks=not each.only_looks)
         expected = each.sketches[step][0] if step < len(each.sketches) else "none"
         return difference(each.number, step, (expected, self._original_states[place]), (rule, state))
 
-    def _is_spoilt(self, kill: Kill, judges: list[Judging]) -> bool:
-        """Return whether the trace fails on the original as well, by now, until the step where it failed."""
-        each = next(each for each, _ in judges if each.number == kill.trace)
-        bench, steps = self._running(each.machine), kill.step + 1
+    def original_passes(self) -> bool:
+        """Return whether the traces that have noticed mutants pass on the original, by now, to where they failed.
+
+        Then what they noticed was not left behind by an earlier mutant, of this process. Each is asked once.
+        """
+        unproven = [*self._unproven.values()]
+        self._unproven.clear()
+        return not any(self._is_spoilt(each, steps) for each, steps in unproven)
+
+    def _is_spoilt(self, each: Kept, steps: int) -> bool:
+        bench = self._running(each.machine)
         if steps < len(each.sketches) - 1:
             begin = self._beginnings.get((each.number, steps))
             if begin is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import os
 import re
@@ -15,7 +16,7 @@ from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import _native, assertions
-from ordeal._engine.execution.driver import Outcome, Status
+from ordeal._engine.execution.driver import Driver, Outcome, Status
 from ordeal._engine.execution.machine import MachineFactory, make_driver
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.mutation.machines.evidence import Difference, Kill, attribute_of
@@ -52,21 +53,31 @@ class Bench:
         self.definition = plain.definition
         self._reader = StateReader(plain.definition.cls)
         self._reader.hide(["teardown"])  # ``run`` has its own on each machine
-        self._lookout = Lookout(lambda machine: sketch(self._reader, machine), self._disarmed)
-        looked = (*plain.definition.invariants, Invariant("(a look at the state)", self._lookout, (), True))
-        definition = dataclasses.replace(plain.definition, invariants=looked)
-        self.driver = type(plain)(definition, plain.factory, plain.faults, plain.rule_timeout)
-        self.driver.isolated = True
-        self.driver.buggify_prob = None
         self._folder = f"{folder.rstrip(os.sep)}{os.sep}"
         self._randoms = GlobalRandoms()
-        self._make = self.driver.factory
-        self._turns, self._turns_max = turns, turns_max
+        self._watch(plain, plain.rule_timeout, turns, turns_max)
         self._codes = dict(_codes_of(self.definition.rules, "rule"))
         self._codes |= dict(_codes_of(self.definition.initializers, "rule"))
         self._codes |= dict(_codes_of(self.definition.invariants, "invariant"))
+
+    def _watch(self, driver: Driver, rule_timeout: float, turns: TurnLimit | None, turns_max: int | None) -> None:
+        """Take a driver of the same machine as ``driver`` is, that looks at its states as well, with these limits."""
+        self._lookout = Lookout(lambda machine: sketch(self._reader, machine), self._disarmed)
+        looked = (*self.definition.invariants, Invariant("(a look at the state)", self._lookout, (), True))
+        definition = dataclasses.replace(self.definition, invariants=looked)
+        self.driver = type(driver)(definition, driver.factory, driver.faults, rule_timeout)
+        self.driver.isolated = True
+        self.driver.buggify_prob = None
+        self._make = self.driver.factory
+        self._turns, self._turns_max = turns, turns_max
         self._noted: dict[str, Any] = {}
         self._hits: list[int] = []
+
+    def limited(self, rule_timeout: float, turns: TurnLimit | None = None, turns_max: int | None = None) -> Bench:
+        """Return a bench of the same machine, with other limits. To read the class once more would take longer."""
+        bench = copy.copy(self)
+        bench._watch(self.driver, rule_timeout, turns, turns_max)
+        return bench
 
     def prepare(self) -> None:
         """Do what need be done only once, without any step."""
@@ -173,14 +184,17 @@ class Bench:
             return None
         return list(zip(watch.rules, self._lookout.numbers, strict=True))
 
-    def first_other(self, tape: _native.Tape, original: list[Step], due: int = -1) -> tuple[int, str, State] | None:
+    def first_other(
+        self, tape: _native.Tape, original: list[Step], due: int = -1, *, asks: bool = True
+    ) -> tuple[int, str, State] | None:
         """Replay a tape. Return the first step whose rule or state is not that of the original, of those in ``due``.
 
-        With it come the rule and the state; ``none`` where the replay ends before.
+        With it come the rule and the state; ``none`` where the replay ends before. No invariant is asked without
+        ``asks``.
         """
         self._lookout.compare(original, due, self._reader.read)
         replay = _native.Replay(tape)
-        self._execute(tape, None, replay)
+        self._looking(tape, replay, asks=asks)
         step, shown = self._lookout.other_at, self._lookout.shown
         if step is None:
             if self._lookout.steps >= len(original):
@@ -193,11 +207,19 @@ class Bench:
             rule = rules.rules[step] if step < len(rules.rules) else "none"
         return step, rule, shown
 
-    def state_at(self, tape: _native.Tape, step: int) -> State:
+    def state_at(self, tape: _native.Tape, step: int, *, asks: bool = True) -> State:
         """Replay a tape, and return the state after a step; nothing behind its end."""
         self._lookout.compare([], 1 << step, self._reader.read)
-        self._execute(tape, None)
+        self._looking(tape, None, asks=asks)
         return self._lookout.shown or {}
+
+    def _looking(self, tape: _native.Tape, replay: _native.Replay | None, *, asks: bool) -> None:
+        """Replay a tape for its states alone."""
+        self.driver.only_last = not asks
+        try:
+            self._execute(tape, None, replay)
+        finally:
+            self.driver.only_last = False
 
     def states(self, tape: _native.Tape) -> list[State]:
         """Replay a tape, and return the state after each step, the one before the first included."""

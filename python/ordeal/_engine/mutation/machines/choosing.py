@@ -44,6 +44,11 @@ def first_step(each: Kept, path: str, function: tuple[int, int]) -> int:
     return max(0, (hits & -hits).bit_length() - 1)
 
 
+def only_steps_differ(each: Kept, path: str, function: tuple[int, int]) -> bool:
+    """Return whether invariants have no part in the states of a trace: they change nothing, and run no mutant."""
+    return each.only_looks and not any((path, line) in each.looked for line in range(function[0], function[1] + 1))
+
+
 def compared(each: Kept, hits: int, place: int) -> int:
     """Return the steps after which the states of a trace are compared, the trace with this place among the judges.
 

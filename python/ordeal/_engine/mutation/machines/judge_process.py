@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gc
+import mmap
 import os
 import resource
 import signal
@@ -37,6 +38,10 @@ from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 
 BATCH = 100
+#: So many findings of a batch are said at a time: the original is asked once for all of them.
+GROUP = 20
+_NUMBER_BYTES = 8
+_SPOILT = "the trace that notices it fails on the original afterwards"
 #: What a rule may take in a replay: mutants that hang are judged so often that the usual limit takes too long.
 RULE_SECONDS = 0.2
 FORCED_MAX = 5
@@ -145,13 +150,15 @@ class Judge:
         first, *whole, last = _said(measuring, f"{path} cannot be replayed")
         good = [each for at, each in enumerate(whole) if not at or not _is_part(each, whole[at - 1], of_tape)]
         self._unsteady.append(first["unsteady"])
+        bench.hide(first["unsteady"])
         if "reads" not in last or not good:
             raise Refused(f"no trace of {path} runs twice alike on the unchanged program")
         for each in traces.cheapest_first(good):
             at, hits = each["tape"], {(file, line): hits for file, line, hits in each["lines"]}
             sketches = [(rule, state) for rule, state in each["sketches"]]
             place = len(self._kept) + 1, number, of_tape[at], tapes[at], hits, each["seconds"], sketches
-            self._kept.append(traces.Kept(*place, each["turns"], each["only looks"]))
+            looked = {(file, line) for file, line in each["looked"]}
+            self._kept.append(traces.Kept(*place, each["turns"], each["only looks"], looked))
         self._limits.append(max(RULE_SECONDS, 4 * max(each["seconds"] for each in good)))
         self._held.append([msgspec.convert(each, Relation) for each in last["held"]])
         self._states.append(last["states"])
@@ -194,16 +201,20 @@ class Judge:
         if not tried:
             return
         judging = {each.number: each for mutant in mutants for each, _ in self._judging(mutant)}
-        null = _said(
-            Job(lambda say: self._null([judging[number] for number in sorted(judging)], say), 0, _MEASURING_SECONDS),
-            "the unchanged program cannot be replayed",
-        )
-        if null[-1]["failed"]:
-            raise Refused("the unchanged program fails where mutants are judged, so no verdict would be true")
         raising = [raised for each in tried if (raised := raising_at_once(self._sources[each.shown], each))]
-        job = Job(lambda say: self._judge_batch(raising, say), 0, 60.0 + self._order.seconds, raising)
-        ended = next(run_jobs([job], 1))
-        found = [msgspec.convert(each["finding"], Finding) for each in ended.said if "finding" in each]
+
+        def run(say: Say) -> None:
+            self._null([judging[number] for number in sorted(judging)], say)
+            self._judge_batch(raising, say, _At())
+
+        ended = next(run_jobs([Job(run, 0, _MEASURING_SECONDS)], 1))
+        failed = next((each["failed"] for each in ended.said if "failed" in each), None)
+        if failed is None:
+            why = ended.raised or "its process did not come to an end"
+            raise Refused(f"the unchanged program cannot be replayed: {why}")
+        if failed:
+            raise Refused("the unchanged program fails where mutants are judged, so no verdict would be true")
+        found = msgspec.convert(_findings(ended), list[Finding])
         if ended.raised:
             raise Refused(f"functions that raise at once cannot be judged: {ended.raised}")
         if found and all(each.why_it_survived == "nothing differs" for each in found):
@@ -219,48 +230,60 @@ class Judge:
         say({"failed": failed})
 
     def _job(self, mutants: list[Mutant]) -> Job:
-        # It begins anew with each verdict. A rule that hangs is given its limit once, and then more of it.
+        at = _At()
+        # It begins anew with each group of verdicts. A rule that hangs is given its limit once, and then more of it.
         slowest = max(sum(each.seconds for each, _ in self._judging(mutant)) for mutant in mutants)
-        wall = 10.0 + 20 * slowest + (1 + PATIENCE) * max(self._limits)
-        return Job(lambda say: self._judge_batch(mutants, say), 0, wall, mutants)
+        group = min(GROUP, len(mutants))
+        wall = 10.0 + 20 * slowest + group * (3 * slowest + (1 + PATIENCE) * max(self._limits))
+        return Job(lambda say: self._judge_batch(mutants, say, at), 0, wall, (mutants, at))
 
     def _bench(self, machine: int, patience: int = 1, turns: TurnLimit | None = None) -> Bench:
-        given = load_class(self._order.machines[machine])
         limit = self._limits[machine] * patience
-        bench = Bench(given, self._folder, limit, turns, max(each.turns for each in self._kept))
-        bench.hide(self._unsteady[machine])
-        return bench
+        return self._benches[machine].limited(limit, turns, max(each.turns for each in self._kept))
 
-    def _judge_batch(self, mutants: list[Mutant], say: Say) -> None:
+    def _judge_batch(self, mutants: list[Mutant], say: Say, at: _At) -> None:
+        """Judge mutants, and say what is found of some at a time: the original is asked once for all of these."""
         send_output_to(os.devnull)
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         turns = TurnLimit(self._live)
         benches = [self._bench(number, turns=turns) for number in range(len(self._benches))]
         batch = Batch(benches, self._bench, self._order.matrix, turns.watch)
-        for mutant in mutants:
+        group: list[Finding] = []
+        for number, mutant in enumerate(mutants):
+            at.set(number)
             chosen, runs = self._judging(mutant), len(self._covering(mutant))
             signal.setitimer(signal.ITIMER_PROF, 2.0 + 50 * sum(each.seconds for each, _ in chosen))
-            finding = batch.finding(self._live, self._sources[mutant.shown], mutant, chosen, runs)
-            say({"finding": msgspec.to_builtins(finding)})
-            if batch.is_dirty:
+            group.append(batch.finding(self._live, self._sources[mutant.shown], mutant, chosen, runs))
+            if len(group) < GROUP and number + 1 < len(mutants):
+                continue
+            is_spoilt = not batch.original_passes()
+            if is_spoilt and len(mutants) > 1:
+                say({"spoilt": [each.id for each in group]})
                 return
+            if is_spoilt:
+                group = [Finding(mutant.id, "not run", note=_SPOILT)]
+            say({"findings": msgspec.to_builtins(group)})
+            group.clear()
 
     def _take(self, ended: Ended) -> Iterator[list[Mutant]]:
         """Say the verdicts of a batch; yield what is left of it, without the mutant that ended its process."""
-        mutants: list[Mutant] = ended.job.tag
-        done = [each["finding"] for each in ended.said if "finding" in each]
-        for each in done:
-            self._say({"finding": each})
-            if each["difference"]:
-                self._differing.append(each["id"])
+        mutants, last = ended.job.tag
+        done = _findings(ended)
+        if done:
+            self._say({"findings": done})
+        self._differing += [each["id"] for each in done if each["difference"]]
+        spoilt = {name for each in ended.said for name in each.get("spoilt", ())}
         rest = mutants[len(done) :]
         if not rest:
             return
-        raised = ended.raised
-        if done and not (ended.is_late or ended.signal or raised):
-            yield rest  # a kill left traces in the process: the others get a new one
+        if spoilt:
+            # One of them has left something in the process: each gets its own, and the others a new one.
+            yield from ([each] for each in rest if each.id in spoilt)
+            if others := [each for each in rest if each.id not in spoilt]:
+                yield others
             return
-        at = rest[0]
+        raised, at = ended.raised, mutants[max(last.number, len(done))]
+        rest.remove(at)
         if len(mutants) > 1:
             # It may only have met what another mutant left behind: it is judged again, alone.
             yield [at]
@@ -273,8 +296,8 @@ class Judge:
             self._tell(Finding(at.id, "crash", note=signal.Signals(ended.signal).name))
         else:
             self._tell(Finding(at.id, "killed", note="it ends the process"))
-        if rest[1:]:
-            yield rest[1:]
+        if rest:
+            yield rest
 
     # What no invariant says
 
@@ -312,7 +335,27 @@ class Judge:
             say({"id": mutant.id, "broken": sorted(broken)})
 
     def _tell(self, finding: Finding) -> None:
-        self._say({"finding": msgspec.to_builtins(finding)})
+        self._say({"findings": [msgspec.to_builtins(finding)]})
+
+
+class _At:
+    """The number of the mutant that a fork judges now: whoever began the fork knows it when the fork has died."""
+
+    def __init__(self) -> None:
+        self._shared = mmap.mmap(-1, _NUMBER_BYTES)
+
+    def set(self, number: int) -> None:
+        """Write it, in the fork."""
+        self._shared[:] = number.to_bytes(_NUMBER_BYTES)
+
+    @property
+    def number(self) -> int:
+        """What was written last; 0 at first."""
+        return int.from_bytes(self._shared[:])
+
+
+def _findings(ended: Ended) -> list[Message]:
+    return [finding for each in ended.said for finding in each.get("findings", ())]
 
 
 def _said(job: Job, problem: str) -> list[Message]:
@@ -341,8 +384,7 @@ class KeepingJudge(Judge):
         self._findings = {mutant.id: Finding(mutant.id, "not run") for mutant in order.mutants}
 
     def _hear(self, message: Message) -> None:
-        if "finding" in message:
-            finding = msgspec.convert(message["finding"], Finding)
+        for finding in msgspec.convert(message.get("findings", []), list[Finding]):
             self._findings[finding.id] = finding
 
 

@@ -94,8 +94,7 @@ def judge_with_machines(
                 elif "judged" in message:
                     judgement.judging_seconds = monotonic() - judging_since
                     judgement.cpu_seconds = message["cpu"]
-                verdict = _take(message, judgement, by_id)
-                if verdict is not None:
+                for verdict in _take(message, judgement, by_id):
                     progress(verdict)
     except KeyboardInterrupt:
         judgement.was_interrupted = True
@@ -195,18 +194,16 @@ def _fields(sources: Sequence[Source], mutants: Sequence[Mutant], options: Machi
     }
 
 
-def _take(message: dict[str, Any], judgement: MachineJudgement, by_id: dict[str, Mutant]) -> Verdict | None:
+def _take(message: dict[str, Any], judgement: MachineJudgement, by_id: dict[str, Mutant]) -> Iterator[Verdict]:
     with suppress(msgspec.ValidationError):
         if "machine" in message:
             judgement.machines.append(msgspec.convert(message["machine"], Machine))
         elif "suggestion" in message:
             judgement.suggestions.append(msgspec.convert(message["suggestion"], Suggestion))
-        elif "finding" in message:
-            finding = msgspec.convert(message["finding"], Finding)
+        for finding in msgspec.convert(message.get("findings", []), list[Finding]):
             if finding.id in by_id:
                 judgement.findings[finding.id] = finding
-                return verdict_of(by_id[finding.id], finding)
-    return None
+                yield verdict_of(by_id[finding.id], finding)
 
 
 def _not_refused(message: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,8 @@ import sys
 from types import CodeType
 from typing import Any
 
+from hypothesis.stateful import RuleBasedStateMachine
+
 from ordeal._engine.mutation.interpreters.sitecustomize import TOOLS, real_path
 from ordeal._engine.mutation.machines.bench import StepWatch
 from ordeal._hypothesis import Rule
@@ -14,6 +16,8 @@ from ordeal.faults import Fault
 
 class StepLines(StepWatch):
     """An observer that notes the lines from ``start`` to ``stop``; ``hits`` has the steps of each, as bits.
+
+    ``looked`` are those that invariants run, or what a fault does when it is switched.
 
     A step has few lines, so an event for each time that one runs costs less than to ask for all of them again.
     """
@@ -24,6 +28,8 @@ class StepLines(StepWatch):
         self._tool = next(each for each in TOOLS if sys.monitoring.get_tool(each) is None)
         self._ran: set[tuple[CodeType, int]] = set()
         self.hits: dict[tuple[str, int], int] = {}
+        self.looked: set[tuple[str, int]] = set()
+        self._is_looking = False
 
     def start(self) -> None:
         """Begin."""
@@ -45,10 +51,27 @@ class StepLines(StepWatch):
         self._take()
         super().rule(rule, initialize, values, resolved)
 
+    def started(self, machine: RuleBasedStateMachine) -> None:
+        """Note the lines of its construction; those of invariants follow."""
+        del machine
+        self._take()
+        self._is_looking = True
+
+    def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
+        """The same for those of a rule."""
+        del rule, result, names
+        self._take()
+        self._is_looking = True
+
     def fault(self, fault: Fault, on: bool) -> None:
         """The same for a switch."""
         self._take()
         super().fault(fault, on)
+        self._is_looking = True
+
+    def ending(self) -> None:
+        """Note the lines of the last step; what tears the machine down follows."""
+        self._take()
 
     def _take(self) -> None:
         ran, self._ran = self._ran, set()
@@ -56,6 +79,9 @@ class StepLines(StepWatch):
         for code, line in ran:
             place = real_path(code.co_filename), line
             self.hits[place] = self.hits.get(place, 0) | step
+            if self._is_looking:
+                self.looked.add(place)
+        self._is_looking = False
 
     def _on_start(self, code: CodeType, _offset: int) -> Any:
         if real_path(code.co_filename) in self._paths:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ class Kept(msgspec.Struct):
         seconds, turns: what it takes on the original; the turns are those of ``TurnLimit``.
         sketches: the rule and the number of the state after each step.
         only_looks: whether the invariants change nothing, so that they need not be asked before the lines run.
+        looked: the lines that invariants run.
     """
 
     number: int
@@ -52,6 +53,7 @@ class Kept(msgspec.Struct):
     sketches: list[Step]
     turns: int = 0
     only_looks: bool = False
+    looked: Set[tuple[str, int]] = frozenset()
 
 
 def drawn(path: str, targets: Sequence[str], *, runs: int, seconds: float, seed: int, say: Say) -> None:
@@ -118,7 +120,8 @@ def measured(bench: Bench, tapes: Sequence[_native.Tape], paths: set[str], live:
             good.append(tape)
             lines = [[*line, hits] for line, hits in sorted(watch.hits.items())]
             found = {"tape": number, "lines": lines, "seconds": monotonic() - began, "steps": len(first) - 1}
-            say({**found, "turns": turns.count, "sketches": first, "only looks": bench.are_looks(tape, first)})
+            found |= {"looked": sorted(watch.looked), "only looks": bench.are_looks(tape, first)}
+            say({**found, "turns": turns.count, "sketches": first})
         turns.end()
         reads, attributes = reads_of(bench, good)
         held = Held()

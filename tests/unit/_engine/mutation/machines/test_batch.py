@@ -51,7 +51,7 @@ def test_a_killed_mutant_leaves_the_original(source: Source, mutants: Mutants, k
     mutant = next(each for (name, *_), each in mutants.items() if name == "Drawer.put" and "-" in each.replacement)
     batch, finding = judge(source, mutant, kept)
     assert (finding.word, finding.kills[0].by) == ("killed", "invariant:coins_are_not_negative")
-    assert not batch.is_dirty
+    assert batch.original_passes()
     assert till.Drawer.put.__code__ is before
 
 
