@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ordeal._engine.mutation.machines.choosing import COMPARED_STEPS, COMPARED_TRACES, compared, covering, first_step
+from ordeal._engine.mutation.machines.choosing import (
+    COMPARED_STEPS,
+    COMPARED_TRACES,
+    compared,
+    covering,
+    first_step,
+    only_steps_differ,
+)
 from ordeal._engine.mutation.machines.traces import Kept
 
 LINE = ("shop.py", 3)
@@ -35,3 +42,12 @@ def test_what_runs_before_the_function_is_entered_is_that_of_the_original() -> N
     assert first_step(each, "shop.py", (1, 4)) == 2
     assert first_step(each, "shop.py", (2, 4)) == 3
     assert first_step(each, "other.py", (1, 4)) == 0
+
+
+def test_states_need_no_invariants_that_neither_change_them_nor_run_the_mutant() -> None:
+    each = kept(1, 60, 0b11000)
+    assert not only_steps_differ(each, "shop.py", (1, 4))
+    each.only_looks, each.looked = True, {LINE}
+    assert not only_steps_differ(each, "shop.py", (1, 4))
+    assert only_steps_differ(each, "shop.py", (4, 9))
+    assert only_steps_differ(each, "other.py", (1, 4))

@@ -40,6 +40,57 @@ def test_verdicts_do_not_depend_on_the_number_of_workers(tmp_path: Path) -> None
     assert not list(tmp_path.glob("__pycache__"))
 
 
+LEAKY = """
+import os
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant, rule
+from ordeal.chaos import ChaosTest
+
+SEEN = []
+
+def doubled(n):
+    return n + n
+
+def note(n):
+    if n > 1000:
+        SEEN.append(n)
+
+def leave(n):
+    if n > 2000:
+        os._exit(3)
+
+def unread(n):
+    return n + 4
+
+class Leaky(ChaosTest):
+    @rule(n=st.integers(1, 9))
+    def add(self, n):
+        note(n)
+        leave(n)
+        unread(n)
+        assert doubled(n) == 2 * n
+
+    @invariant()
+    def nothing_is_seen(self):
+        assert not SEEN
+"""
+
+
+@pytest.mark.slow
+def test_what_a_mutant_leaves_behind_or_ends_changes_no_other_verdict(tmp_path: Path) -> None:
+    (tmp_path / "leaky.py").write_text(LEAKY)
+    source = Source.of(tmp_path / "leaky.py", "leaky.py")
+    mutants = mutants_of(source, ["negate", "arithmetic"])
+    options = MachineOptions(("leaky:Leaky",), ("leaky",), runs=30, seconds=20)
+    found = judge_with_machines([source], mutants, options, folder=tmp_path)
+    assert {each.mutant.name: (each.word, each.note) for each in found.verdicts} == {
+        "doubled": ("killed", ""),
+        "note": ("not run", "the trace that notices it fails on the original afterwards"),
+        "leave": ("killed", "it ends the process"),
+        "unread": ("survived", "nothing differs"),
+    }
+
+
 @pytest.mark.nightly
 def test_a_machine_that_cannot_be_imported_gives_no_verdict(tmp_path: Path) -> None:
     with pytest.raises(NoVerdictError):

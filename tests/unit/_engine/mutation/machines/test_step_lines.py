@@ -25,4 +25,7 @@ def test_a_line_has_the_steps_that_run_it(bench: Bench, tapes: list[_native.Tape
         watch.stop()
         assert "give_back" in watch.rules
         assert watch.hits[path, line] == sum(1 << n for n, rule in enumerate(watch.rules) if rule == "give_back")
+        invariants = Path(path).read_text().split("\n").index("    def close(self) -> None:")
+        assert watch.looked
+        assert all(each > invariants for _, each in watch.looked)
     assert [sys.monitoring.get_tool(each) for each in range(6)] == tools
