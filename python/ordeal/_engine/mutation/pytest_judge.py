@@ -15,6 +15,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -88,6 +89,8 @@ class JudgePlugin:
         cpu, wall = suite.seconds()
         left_out = sorted({*suite.names, *apart} - {*suite.passing()})
         found = {"left": [each.id for each in left], "left out": left_out, "tests": len(suite.passing())}
+        plugins = session.config.pluginmanager.list_plugin_distinfo()
+        found["plugins"] = [plugin.__name__ for plugin, _ in plugins if isinstance(plugin, ModuleType)]
         found |= {"by hooks": [name for number, name in enumerate(suite.names) if number not in suite.items.plain]}
         self._say({**found, "cpu": cpu, "wall": wall})
         # What pytest and its plugins do at the end of a session takes longer than many suites, and nobody reads it.

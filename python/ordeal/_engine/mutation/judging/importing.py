@@ -5,11 +5,14 @@ Where no plugin and no conftest imports the file, the fork is one of a pytest th
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -25,7 +28,7 @@ from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.pytest_items import ASSERTED, FailureWatch, Items, same_chance
 from ordeal._engine.mutation.source import Source
 
-_BASELINE_SECONDS = 600.0
+_BASELINE_SECONDS, _PLUGIN_SECONDS = 600.0, 60.0
 #: Why there is no verdict on a file that is not imported anew.
 IMPORTED = "pytest or one of its plugins has imported the file before the tests do"
 _REFUSED = "the unchanged program fails where mutants of imported code run, so no verdict would be true"
@@ -130,6 +133,7 @@ class ImportRoute:
         if not self._left:
             return
         self._compile_apart()
+        self._import_plugins()
         if not self._is_green(self._from_the_start):
             self._say({"refused": [_REFUSED]})
             return
@@ -159,6 +163,23 @@ class ImportRoute:
     def _compile_apart(self) -> None:
         # What pytest makes of the tests is compiled once, to a folder of our own, and read from there by all others.
         sys.pycache_prefix = str(self._place / "bytecode")
+
+    def _import_plugins(self) -> None:
+        """Import the plugins of pytest here, once for all forks, if that imports nothing of the program."""
+
+        def run(say: Say) -> None:
+            import_all(self._answer["plugins"])
+            alone = threading.active_count() == 1
+            say(
+                {
+                    "harmless": alone
+                    and not any(is_imported(real_path(str(each.path))) for each in self._sources.values())
+                }
+            )
+
+        ended = next(run_jobs([Job(run, 0, _PLUGIN_SECONDS)], 1))
+        if ended.said and ended.said[-1].get("harmless"):
+            import_all(self._answer["plugins"])
 
     def _say_what_is_imported(self) -> None:
         """Say of mutants in files that this process has imported, such as those of pytest, that they are not run."""
@@ -224,6 +245,13 @@ class ImportRoute:
         else:
             more |= {"verdict": "killed", "note": said.get("raised", "it ends the process")}
         self._say(more)
+
+
+def import_all(names: Sequence[str]) -> None:
+    """Import modules; one that cannot be imported is left to whoever needs it."""
+    for name in names:
+        with suppress(Exception):
+            importlib.import_module(name)
 
 
 def is_imported(path: str) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pluggy
 import pytest
 
-from ordeal._engine.mutation.judging.importing import never_imported_anew
+from ordeal._engine.mutation.judging.importing import import_all, never_imported_anew
 
 
 @pytest.mark.parametrize(
@@ -22,3 +23,8 @@ def test_no_verdict_on_text_that_no_test_imports(path: str, text: bytes, reason:
     found = never_imported_anew(path, text)
     assert reason in found
     assert bool(reason) == bool(found)
+
+
+def test_a_plugin_that_cannot_be_imported_is_left_alone() -> None:
+    import_all(["no_such_plugin_of_pytest", "colorsys"])
+    assert "colorsys" in sys.modules
