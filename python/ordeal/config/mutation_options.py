@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ordeal.config.checks import Check, number, one_of, seconds
+from ordeal.config.checks import Check, number, one_of, seconds, text
 from ordeal.config.option import Option
 
 JUDGE_NAMES = ("tests", "machines", "both")
@@ -50,5 +50,8 @@ class MutationsConfig:
     )
     threshold: float | None = field(default=None, metadata=Option(_PERCENT, "none").metadata)
     assertion_threshold: float | None = field(default=None, metadata=Option(_PERCENT, "none").metadata)
+    accept_file: str = field(
+        default="ordeal-accepted.toml", metadata=Option(text("the path of a file", "accepted.toml")).metadata
+    )
     budget: float | None = field(default=None, metadata=Option(_SECONDS, "none").metadata)
     kill_budget: float | None = field(default=None, metadata=Option(_SECONDS, "`20`").metadata)

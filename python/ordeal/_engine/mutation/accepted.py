@@ -2,6 +2,8 @@
 
 ``# ordeal: no-mutate reason`` at the end of a line is for the mutants of that line; of a line that begins a block, as
 ``def`` and ``if`` do, for those of the whole block. ``no-mutate[arithmetic,negate] reason`` is for these operators.
+
+An entry of the file names one mutant by its ``id``, or the lines that match a ``pattern``.
 """
 
 from __future__ import annotations
@@ -24,25 +26,28 @@ ACCEPTED_FILE = "ordeal-accepted.toml"
 _COMMENT = re.compile(r"#\s*ordeal:\s*no[- ]mutate\s*(?:\[([^\]]*)\])?\s*(?:--|:)?\s*(.*)")
 
 
-def accepted(sources: Sequence[Source], mutants: Sequence[Mutant], folder: Path) -> dict[str, str]:
-    """Return the reasons by the ids of the mutants that are accepted.
+def accepted(sources: Sequence[Source], mutants: Sequence[Mutant], path: Path) -> dict[str, str]:
+    """Return the reasons by the ids of the mutants that are accepted, by comments and by the file ``path``.
 
     Raises:
-        ConfigError: a reason is missing, or an operator is unknown.
+        ConfigError: a reason is missing, an operator is unknown, or a pattern is not valid.
     """
-    found = _of_file(folder / ACCEPTED_FILE)
+    found, patterns = _of_file(path)
+    lines = {source.shown: source.text.decode().split("\n") for source in sources if patterns}
     silenced = {source.shown: list(_silenced(source)) for source in sources}
     for mutant in mutants:
         for first, last, operators, reason in silenced[mutant.shown]:
             if first <= mutant.line <= last and (not operators or mutant.operator in operators):
                 found.setdefault(mutant.id, reason)
+        for pattern, reason in patterns:
+            if pattern.search(lines[mutant.shown][mutant.line - 1]):
+                found.setdefault(mutant.id, reason)
     ids = {mutant.id for mutant in mutants}
     return {each: reason for each, reason in found.items() if each in ids}
 
 
-def accept(mutant: Mutant, reason: str, folder: Path) -> Path:
-    """Write that a mutant is accepted, and why. Return the file."""
-    path = folder / ACCEPTED_FILE
+def accept(mutant: Mutant, reason: str, path: Path) -> None:
+    """Write into the file ``path`` that a mutant is accepted, and why."""
     _of_file(path)
     where = f"{mutant.shown}:{mutant.line} {mutant.name} {mutant.operator}"
     entry = f"[[accepted]]\nid = {json.dumps(mutant.id)}\nreason = {_quoted(reason)}\nwhere = {_quoted(where)}\n"
@@ -51,27 +56,40 @@ def accept(mutant: Mutant, reason: str, folder: Path) -> Path:
         path.write_text(before + entry, "utf-8")
     except OSError as error:
         raise ConfigError(f"{path.name} cannot be written: {error.strerror}", hint="check who may write it") from None
-    return path
 
 
 def _quoted(text: str) -> str:
     return json.dumps("".join(each if each.isprintable() else " " for each in text), ensure_ascii=False)
 
 
-def _of_file(path: Path) -> dict[str, str]:
+def _of_file(path: Path) -> tuple[dict[str, str], list[tuple[re.Pattern[str], str]]]:
+    """Return the reasons by id, and those by pattern."""
+    hint = "each [[accepted]] needs an id or a pattern, and a reason"
     try:
         entries = tomllib.loads(path.read_text("utf-8")).get("accepted", [])
-        found = {str(each["id"]): str(each["reason"]).strip() for each in entries}
+        found = [(each.get("id"), each.get("pattern"), str(each.get("reason", "")).strip()) for each in entries]
     except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(
-            f"{path.name} cannot be read: {error}", hint="each [[accepted]] needs an id and a reason"
-        ) from None
-    for each, reason in found.items():
+        return {}, []
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise ConfigError(f"{path.name} cannot be read: {error}", hint=hint) from None
+    for name, pattern, reason in found:
+        named = [each for each in (name, pattern) if isinstance(each, str) and each]
+        if len(named) != 1 or (name is None) == (pattern is None):
+            raise ConfigError(f"{path.name} has an entry without an id or a pattern, or with both", hint=hint)
         if not reason:
-            raise ConfigError(f"{path.name} gives no reason for {each}", hint='write reason = "..."')
-    return found
+            raise ConfigError(f"{path.name} gives no reason for {named[0]}", hint='write reason = "..."')
+    patterns = [(_compiled(path, pattern), reason) for _, pattern, reason in found if pattern is not None]
+    return {name: reason for name, _, reason in found if name is not None}, patterns
+
+
+def _compiled(path: Path, pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ConfigError(
+            f"{path.name} has the pattern `{pattern}`, which is no regular expression: {error}",
+            hint="put a backslash before what is meant as it stands",
+        ) from None
 
 
 def _silenced(source: Source) -> list[tuple[int, int, set[str], str]]:

@@ -112,8 +112,9 @@ def _accept(saved: Saved, word: str, given: Mapping[str, Any]) -> int:
     reason = (given["reason"] or "").strip()
     if not reason:
         raise ConfigError("a mutant is accepted with a reason", hint=f'add --reason "..." to `accept {mutant.id}`')
-    path = accept(mutant, reason, Path.cwd())
-    terminal.write(one_line(f"accepted {mutant.id} in {path.name}") + "\n")
+    path = Path(with_settings(given)["accept_file"])
+    accept(mutant, reason, path)
+    terminal.write(one_line(f"accepted {mutant.id} in {path}") + "\n")
     return 0
 
 

@@ -58,7 +58,7 @@ def run(given: Mapping[str, Any]) -> int:
             terminal.say("no mutants in the lines that changed")
             return 0
         raise NoVerdictError("there is nothing to mutate", hint="name other files, or another `--preset`")
-    accepted_here = accepted(sources, mutants, folder)
+    accepted_here = accepted(sources, mutants, folder / given["accept_file"])
     mutants = [each for each in mutants if each.id not in accepted_here]
     if accepted_here:
         terminal.say(f"{counted(len(accepted_here), 'mutant')} accepted, with reasons, and not judged")

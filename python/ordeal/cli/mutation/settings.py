@@ -10,6 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from ordeal._engine.mutation.accepted import ACCEPTED_FILE
 from ordeal.config import load_config
 from ordeal.errors import ConfigError
 
@@ -26,7 +27,7 @@ def with_settings(given: Mapping[str, Any]) -> dict[str, Any]:
         return context.get_parameter_source(name) is not ParameterSource.DEFAULT
 
     if not (is_given("config") or Path(given["config"]).exists()):
-        return {**given, "targets": ()}
+        return {**given, "targets": (), "accept_file": ACCEPTED_FILE}
     found = load_config(given["config"], needs_tests=False).mutations
     settings = {
         "paths": found.targets,
@@ -40,7 +41,7 @@ def with_settings(given: Mapping[str, Any]) -> dict[str, Any]:
         "kill_budget": found.kill_budget,
     }
     told = {name: value for name, value in settings.items() if value and not is_given(name)}
-    return {**given, **told, "targets": found.targets}
+    return {**given, **told, "targets": found.targets, "accept_file": found.accept_file}
 
 
 def test_arguments(given: Mapping[str, Any]) -> list[str]:

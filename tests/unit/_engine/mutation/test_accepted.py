@@ -20,7 +20,7 @@ def sourced(text: str) -> Source:
 def found(text: str, folder: Path) -> set[tuple[int, str, str]]:
     source = sourced(text)
     mutants = mutants_of(source, PRESETS["standard"])
-    reasons = accepted([source], mutants, folder)
+    reasons = accepted([source], mutants, folder / ACCEPTED_FILE)
     return {(each.line, each.operator, reasons[each.id]) for each in mutants if each.id in reasons}
 
 
@@ -42,13 +42,31 @@ def test_no_reason_and_an_unknown_operator_are_refused(tmp_path: Path, comment: 
 def test_an_accepted_mutant_is_found_again_after_its_line_has_moved(tmp_path: Path) -> None:
     before = sourced("def f(x):\n    return x + 1\n")
     mutant = mutants_of(before, ["arithmetic"])[0]
-    accept(mutant, 'the "unit"\nis free', tmp_path)
-    accept(mutant, "twice", tmp_path)
+    accept(mutant, 'the "unit"\nis free', tmp_path / ACCEPTED_FILE)
+    accept(mutant, "twice", tmp_path / ACCEPTED_FILE)
     assert found("\n\n\ndef f(x):\n    return x + 1\n", tmp_path) == {(5, "arithmetic", "twice")}
 
 
-@pytest.mark.parametrize("text", ["accepted = 3", "[[accepted]]\nid = 'a'", "[[accepted]]\nid='a'\nreason=' '", "[["])
+WRONG = (
+    "[[accepted]]\nreason='a'",
+    "[[accepted]]\nid='a'\npattern='b'\nreason='c'",
+    "[[accepted]]\npattern='('\nreason='c'",
+    "[[accepted]]\npattern=3\nreason='c'",
+    "[[accepted]]\nid=''\nreason='c'",
+)
+
+
+@pytest.mark.parametrize(
+    "text", ["accepted = 3", "[[accepted]]\nid = 'a'", "[[accepted]]\nid='a'\nreason=' '", "[[", *WRONG]
+)
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, text: str) -> None:
     Path(tmp_path, ACCEPTED_FILE).write_text(text, "utf-8")
     with pytest.raises(ConfigError):
-        accepted([], [], tmp_path)
+        accepted([], [], tmp_path / ACCEPTED_FILE)
+
+
+def test_a_pattern_is_for_the_lines_that_match_it(tmp_path: Path) -> None:
+    entry = "[[accepted]]\npattern = 'metrics\\.'\nreason = 'only a count'\n"
+    Path(tmp_path, ACCEPTED_FILE).write_text(entry, "utf-8")
+    text = "def f(x):\n    metrics.add(x + 1)\n    return x - 1\n"
+    assert {line for line, _, _ in found(text, tmp_path)} == {2}
