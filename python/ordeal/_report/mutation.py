@@ -14,9 +14,10 @@ from ordeal._engine.mutation.extreme import DEPTHS, FunctionVerdict, functions_o
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.running import Judgement
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import WORDS, Score, Verdict, weakest_first
+from ordeal._engine.mutation.verdicts import WORDS, Score, Verdict, tallied, weakest_first
 
 _LINES_MAX = 6
+_TESTS_MAX = 10
 _PADDING = re.compile(r"\(([^\n]*)\n+\)")
 
 
@@ -64,13 +65,14 @@ def _passed(verdict: Verdict) -> str:
     return f"{verdict.tests} {ran}{nearest}"
 
 
-def mutation_text(sources: Sequence[Source], judgement: Judgement, *, every: bool = False) -> str:
-    """Return the whole report as text, with the first survivor of each line, or all."""
+def mutation_text(sources: Sequence[Source], judgement: Judgement, *, every: bool = False, matrix: bool = False) -> str:
+    """Return the whole report as text, with the first survivor of each line, or all; with the tests of a matrix."""
     by_name = {source.shown: source for source in sources}
     parts = [survivor_text(by_name[each.mutant.shown], each) for each in weakest_first(judgement.verdicts, every=every)]
     parts += _uncovered(judgement.verdicts)
     parts += _functions(sources, judgement.verdicts)
     parts += dead_lines(judgement.verdicts)
+    parts += _tests(judgement.verdicts) if matrix else []
     parts.append(words_text(judgement.verdicts, judgement.seconds, judgement.left_out))
     if judgement.flaky:
         names = ", ".join(judgement.flaky)
@@ -94,6 +96,20 @@ def words_text(
         text += f"of what nothing noticed, {doubts} might be dead code: DEAD? says why\n"
     others = "  ".join(f"{kind} {number}" for kind, number in left_out.items() if number)
     return text + (f"not judged: {others}\n" if others else "")
+
+
+def _tests(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return how many mutants tests notice: those that alone notice the most, and those that notice none."""
+    found = sorted(tallied(verdicts).items(), key=lambda pair: (-pair[1].alone, -pair[1].noticed, pair[0]))
+    lines = ["  runs  notices  only it  test"]
+    best = [pair for pair in found if pair[1].noticed][:_TESTS_MAX]
+    lines += [f"{each.ran:>6}  {each.noticed:>7}  {each.alone:>7}  {name}" for name, each in best]
+    more = sum(bool(each.noticed) for _, each in found) - len(best)
+    lines += [f"and {counted(more, 'more test')} that notice{'s' if more == 1 else ''} mutants"] if more else []
+    idle = sorted((-each.ran, name) for name, each in found if not each.noticed)
+    lines += [f"notices none of the {counted(-ran, 'mutant')} that it runs: {name}" for ran, name in idle[:_TESTS_MAX]]
+    lines += [f"and {counted(len(idle) - _TESTS_MAX, 'more test')}"] if len(idle) > _TESTS_MAX else []
+    return ["\n".join(map(one_line, lines)) + "\n"] if found else []
 
 
 def dead_lines(verdicts: Sequence[Verdict]) -> list[str]:
@@ -211,4 +227,4 @@ def mutant_json(source: Source, verdict: Verdict) -> dict[str, Any]:
 
 
 def _by_tests(source: Source, verdict: Verdict) -> dict[str, Any]:
-    return {**mutant_json(source, verdict), "tests": verdict.tests, "route": verdict.route}
+    return {**mutant_json(source, verdict), "tests": verdict.tests, "route": verdict.route, "noticed": verdict.noticed}

@@ -63,7 +63,7 @@ def _mutant(source: Source, verdict: Verdict, numbers: dict[str, str]) -> dict[s
         "ordeal": {"verdict": verdict.word, "route": verdict.route},
     }
     if verdict.killer:
-        found["killedBy"] = [numbers[verdict.killer]]
+        found["killedBy"] = [numbers[name] for name in verdict.noticed or (verdict.killer,)]
     if verdict.tests:
         found["testsCompleted"] = verdict.tests
     if verdict.note or verdict.word in ("memory", "crash"):

@@ -295,7 +295,7 @@ def init(**given: Any) -> int:
     type=click.Path(),
     help="Traces that judge beside saved failures and guards; repeatable",
 )
-@click.option("--matrix", is_flag=True, help="Let each trace of a machine judge each mutant, not only until one fails")
+@click.option("--matrix", is_flag=True, help="Let each test or trace judge each mutant, not only until one fails")
 @click.option(
     "--hypothesis",
     is_flag=True,

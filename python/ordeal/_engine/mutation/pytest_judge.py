@@ -82,6 +82,7 @@ class JudgePlugin:
             seconds=self._order["seconds"],
             leave_out_failing=self._order["leave_out_failing"],
             in_place=in_place,
+            matrix=self._order["matrix"],
         )
         suite.begin(self._say)
         self._say({"apart": apart})

@@ -78,6 +78,7 @@ def judge_with_pytest(
     which: Which = "others",
     seconds: float | None = None,
     leave_out_failing: bool = False,
+    matrix: bool = False,
     progress: Callable[[Verdict], None] = lambda _: None,
 ) -> Judgement:
     """Judge mutants by a pytest suite. ``tests`` are arguments of pytest; ``progress`` is told each verdict.
@@ -90,7 +91,8 @@ def judge_with_pytest(
     Hypothesis runs ``machines``, whose recorded runs judge, ``which`` says whether they do as well.
 
     Each mutant gets ``seconds``, or as long as its tests on the original let expect. With ``leave_out_failing`` tests
-    that fail on the original judge nothing; else there is no verdict.
+    that fail on the original judge nothing; else there is no verdict. With ``matrix`` each test that runs a mutant in
+    memory is asked, each by itself.
 
     After ``budget`` seconds those that have no verdict are left: one mutant of each line is judged before all others.
 
@@ -115,6 +117,7 @@ def judge_with_pytest(
             "which": which,
             "seconds": seconds,
             "leave_out_failing": leave_out_failing,
+            "matrix": matrix,
         }
         path = Path(place, "order.json")
         path.write_text(json.dumps(order), "utf-8")
@@ -178,5 +181,6 @@ def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant
             str(message.get("nearest", "")),
             tuple(judgement.names[each] for each in message.get("covering", ())),
             bool(message.get("asserted")),
+            noticed=tuple(judgement.names[each] for each in message.get("noticed", ())),
         )
     return None

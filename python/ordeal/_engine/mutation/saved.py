@@ -40,6 +40,7 @@ class _Kept(msgspec.Struct):
     covering: tuple[int, ...] = ()
     asserted: bool = False
     doubt: str = ""
+    noticed: tuple[int, ...] = ()
 
 
 class Saved(msgspec.Struct):
@@ -62,9 +63,12 @@ class Saved(msgspec.Struct):
 
     def verdict_of(self, kept: _Kept) -> Verdict:
         """Return what became of one mutant."""
-        covering = tuple(self.names[each] for each in kept.covering if 0 <= each < len(self.names))
+
+        def named(numbers: tuple[int, ...]) -> tuple[str, ...]:
+            return tuple(self.names[each] for each in numbers if 0 <= each < len(self.names))
+
         fields = {each.name: getattr(kept, each.name) for each in dataclasses.fields(Verdict)}
-        return Verdict(**{**fields, "covering": covering})
+        return Verdict(**{**fields, "covering": named(kept.covering), "noticed": named(kept.noticed)})
 
     def judgement(self) -> Judgement:
         """Return the whole judgement."""
@@ -91,6 +95,7 @@ def encoded(key: str, judgement: Judgement, begun: str = "") -> Saved:
             *(each.mutant, each.word, each.killer, each.tests, each.route, each.note, each.nearest),
             tuple(numbers[name] for name in each.covering if name in numbers),
             *(each.asserted, each.doubt),
+            tuple(numbers[name] for name in each.noticed if name in numbers),
         )
         for each in judgement.verdicts
     ]
@@ -117,7 +122,7 @@ class Keeper:
         """Keep one more. What is kept so far never counts as the whole: there is no key."""
         self._verdicts.append(verdict)
         if monotonic() >= self._next:
-            names = dict.fromkeys(name for each in self._verdicts for name in each.covering)
+            names = dict.fromkeys(name for each in self._verdicts for name in (*each.covering, *each.noticed))
             save(self._folder, "", Judgement(self._verdicts, names=[*names]), self._key)
             self._next = monotonic() + _SAVE_SECONDS
 

@@ -25,7 +25,8 @@ class Verdict:
 
     Of a survivor ``nearest`` is the test that is most about it; ``covering`` are all tests that run it. ``asserted``
     tells a mutant that an assertion noticed from one that only made the program end in another error. ``doubt`` is why
-    perhaps nothing needs what a mutant changes that nothing noticed.
+    perhaps nothing needs what a mutant changes that nothing noticed. ``noticed`` are the tests that do, as far as they
+    were asked.
     """
 
     mutant: Mutant
@@ -38,6 +39,7 @@ class Verdict:
     covering: tuple[str, ...] = ()
     asserted: bool = False
     doubt: str = ""
+    noticed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,27 @@ class Score:
             return None
         tenths = part * 1000 // of
         return min(tenths, 999 if self.not_run else 1000) / 10
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many mutants a test runs, how many of them it notices, and how many no other test does."""
+
+    ran: int = 0
+    noticed: int = 0
+    alone: int = 0
+
+
+def tallied(verdicts: Iterable[Verdict]) -> dict[str, Tally]:
+    """Return the tallies of tests that run mutants in memory, of verdicts for which each of these tests was asked."""
+    found: dict[str, Tally] = {}
+    for verdict in verdicts:
+        for name in verdict.covering if verdict.word in ("killed", "memory", "survived") else ():
+            tally = found.setdefault(name, Tally())
+            tally.ran += 1
+            tally.noticed += name in verdict.noticed
+            tally.alone += verdict.noticed == (name,)
+    return found
 
 
 def weakest_first(verdicts: Sequence[Verdict], *, every: bool = False) -> list[Verdict]:

@@ -123,7 +123,9 @@ def _by_tests(
     """Judge mutants by the tests of pytest, or say again what they said when all was as it is now."""
     folder = Path.cwd()
     arguments = test_arguments(given)
-    settings = {name: given[name] for name in ("memory", "mutant_timeout", "deselect_failing", "route", "isolation")}
+    settings = {
+        name: given[name] for name in ("memory", "mutant_timeout", "deselect_failing", "route", "isolation", "matrix")
+    }
     key = saved.key_of(folder, mutants, {"tests": arguments, "machines": machines, **settings})
     known = None if given["no_cache"] else saved.still_true(saved.load(folder), key, mutants)
     if known is not None:
@@ -156,6 +158,7 @@ def _by_tests(
             machines=machines,
             seconds=given["mutant_timeout"],
             leave_out_failing=given["deselect_failing"],
+            matrix=given["matrix"],
             progress=take,
         )
     # Where machines judge as well, it is asked of what both say whether it is dead.
@@ -263,7 +266,7 @@ def _write(given: Mapping[str, Any], sources: Sequence[Source], judgement: Judge
     if given["json"]:
         terminal.write(json.dumps(mutation_json(sources, judgement), indent=2) + "\n")
         return
-    terminal.write(mutation_text(sources, judgement, every=given["every"]))
+    terminal.write(mutation_text(sources, judgement, every=given["every"], matrix=given["matrix"]))
     chosen = ["--operators", given["operators"]] if given["operators"] else ["--preset", given["preset"]]
     flags = [*given["paths"], *chosen, *(f"--tests={each}" for each in given["tests"])]
     flags += ["-k", given["test_filter"]] if given["test_filter"] else []

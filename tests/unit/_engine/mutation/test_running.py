@@ -13,6 +13,7 @@ from ordeal._engine.mutation.mutants import mutants_of
 from ordeal._engine.mutation.running import Judgement, NoVerdictError, by_line, judge_with_pytest
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import Word
+from ordeal._report.mutation import mutation_text
 from ordeal.explore import Explorer
 
 PROGRAM = """
@@ -191,6 +192,19 @@ def test_a_time_of_its_own_ends_each_mutant_in_memory_alone(tmp_path: Path) -> N
     tests = "from shop import f\ndef test_it(): f(1)\n"
     found, _ = judged(tmp_path, program, tests, "arithmetic", route="swap", seconds=0.5)
     assert found == {" arithmetic": ("not run", "none"), "f arithmetic": ("timeout", "swap")}
+
+
+@pytest.mark.slow
+def test_a_matrix_asks_each_test_and_names_those_that_notice(tmp_path: Path) -> None:
+    program = "def f(a):\n    return a + 1\n"
+    tests = "from shop import f\ndef test_a(): f(1)\ndef test_b(): assert f(1) == 2\ndef test_c(): assert f(2) == 3\n"
+    _, judgement = judged(tmp_path, program, tests, "arithmetic", matrix=True)
+    (verdict,) = judgement.verdicts
+    assert verdict.noticed == ("test_shop.py::test_b", "test_shop.py::test_c")
+    assert (verdict.killer, verdict.tests) == ("test_shop.py::test_b", 3)
+    text = mutation_text([Source.of(tmp_path / "shop.py", "shop.py")], judgement, matrix=True)
+    assert "     1        1        0  test_shop.py::test_b\n" in text
+    assert "notices none of the 1 mutant that it runs: test_shop.py::test_a\n" in text
 
 
 @pytest.mark.slow

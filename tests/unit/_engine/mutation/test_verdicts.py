@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ordeal._engine.mutation.mutants import mutants_of
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import Score, Verdict, Word, weakest_first
+from ordeal._engine.mutation.verdicts import Score, Tally, Verdict, Word, tallied, weakest_first
 
 MUTANT, *OTHERS = mutants_of(Source(Path("a.py"), "a.py", b"x = 1\ny = 2\n"), ["boundary"])
 
@@ -39,6 +39,16 @@ def test_one_survivor_of_a_line_is_shown() -> None:
     verdicts = [Verdict(mutant, "survived") for mutant in (MUTANT, *OTHERS)]
     assert [each.mutant.line for each in weakest_first(verdicts)] == [1, 2]
     assert weakest_first(verdicts + verdicts, every=True) == verdicts + verdicts
+
+
+def test_tests_are_tallied_by_what_they_run_and_notice() -> None:
+    verdicts = [
+        Verdict(MUTANT, "killed", covering=("a", "b", "c"), noticed=("a", "b")),
+        Verdict(MUTANT, "killed", covering=("a", "b"), noticed=("a",)),
+        Verdict(MUTANT, "survived", covering=("a",)),
+        Verdict(MUTANT, "timeout", covering=("a",)),
+    ]
+    assert tallied(verdicts) == {"a": Tally(3, 2, 1), "b": Tally(2, 1, 0), "c": Tally(1, 0, 0)}
 
 
 def test_a_sample_says_where_the_score_of_all_lies() -> None:

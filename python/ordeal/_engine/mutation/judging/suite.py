@@ -50,9 +50,11 @@ class Suite:
         seconds: float | None = None,
         leave_out_failing: bool = False,
         in_place: bool = False,
+        matrix: bool = False,
     ) -> None:
         self.items, self.workers = items, workers
         self._fixed, self._is_lenient, self._in_place = seconds, leave_out_failing, in_place
+        self.is_matrix = matrix
         self.sources = {source.shown: source for source in sources}
         self._paths = {source.shown: real_path(str(source.path)) for source in sources}
         self._imported, self._place = imported, place
@@ -263,7 +265,8 @@ class Suite:
         """Return what judges a mutant: the tests that run it, the one that noticed the last of its function first."""
         numbers = killer_first(killer, self.covering(mutant))
         served = self._place / f"mutant-{mutant.id}" if self._beside.intersection(numbers) else None
-        return Trial(mutant, numbers, self._mutant_limits(numbers, factor)[0], served, plainly)
+        cpu = self._mutant_limits(numbers, factor)[0]
+        return Trial(mutant, numbers, cpu, served, plainly and not self.is_matrix, self.is_matrix)
 
     def trial_by_all(self, mutant: Mutant) -> Trial:
         """Return what judges a mutant as plain pytest would: all tests, in their order."""

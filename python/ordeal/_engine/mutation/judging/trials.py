@@ -30,7 +30,8 @@ class Trial:
     """One mutant, the numbers of the tests to run, and their limit in seconds of CPU.
 
     Where a test starts interpreters, ``served`` is the file that they find the mutant in. ``plainly`` lets tests that
-    need no hooks of pytest run without them; a mutant that survives so is judged once more.
+    need no hooks of pytest run without them; a mutant that survives so is judged once more. ``whole`` asks each test,
+    also when one has noticed, and each by itself.
     """
 
     mutant: Mutant
@@ -38,6 +39,7 @@ class Trial:
     cpu: float
     served: Path | None = None
     plainly: bool = True
+    whole: bool = False
 
 
 class Turns:
@@ -144,6 +146,9 @@ def run_trials(trials: Sequence[Trial], bench: Bench, say: Say) -> None:
         if trial.served is not None:
             offer(trial.served, source, mutant)
         bench.turns.watch(swap.codes())
+        if trial.whole:
+            _run_each(trial, bench.items, before, say)
+            return
         if not trial.plainly:
             _run_by_all_hooks(trial, bench.items, before, say)
             return
@@ -167,6 +172,16 @@ def run_trials(trials: Sequence[Trial], bench: Bench, say: Say) -> None:
                 continue
         say({"dirty": number})
         return
+
+
+def _run_each(trial: Trial, items: Items, before: Callable[[int], object], say: Say) -> None:
+    found = [items.first_failure([number], before=before) for number in trial.numbers]
+    failed = [each for each in found if each is not None]
+    if not failed:
+        say({"survived": len(trial.numbers)})
+        return
+    number, kind = failed[0]
+    say({"failed": number, "kind": kind, "ran": len(trial.numbers), "noticed": [each for each, _ in failed]})
 
 
 def _run_by_all_hooks(trial: Trial, items: Items, before: Callable[[int], object], say: Say) -> None:
