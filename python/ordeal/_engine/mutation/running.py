@@ -21,6 +21,7 @@ from ordeal._engine.mutation.verdicts import WORDS, Verdict, Word
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 
+_DELETES = "delete_statement"
 _JUDGE = "ordeal._engine.mutation.pytest_judge"
 
 
@@ -145,13 +146,21 @@ def judge_with_pytest(
 
 
 def by_line(mutants: Sequence[Mutant]) -> list[Mutant]:
-    """Return the mutants such that the first of each line come first, then the second ones."""
+    """Return the mutants such that one of each line comes first, then the second ones.
+
+    A statement that is gone says more than an operator that is another one, and that more than another constant.
+    """
     seen: Counter[tuple[str, int]] = Counter()
     ranks = {}
-    for mutant in mutants:
-        ranks[mutant.id] = seen[mutant.shown, mutant.line]
+    for mutant in sorted(mutants, key=_worth):
+        ranks[mutant.id] = seen[mutant.shown, mutant.line], _worth(mutant)
         seen[mutant.shown, mutant.line] += 1
     return sorted(mutants, key=lambda mutant: ranks[mutant.id])
+
+
+def _worth(mutant: Mutant) -> int:
+    """Return how early a mutant of a line is tried."""
+    return {_DELETES: 0, "boundary": 2, "constant": 2, "string": 2}.get(mutant.operator, 1)
 
 
 def _children_cpu() -> float:

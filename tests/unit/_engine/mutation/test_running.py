@@ -218,6 +218,9 @@ def test_a_budget_goes_to_one_mutant_of_each_line_first(tmp_path: Path) -> None:
     source = Source.of(tmp_path / "shop.py", "shop.py")
     mutants = mutants_of(source, ["arithmetic", "boundary"])
     assert [mutant.line for mutant in by_line(mutants)][:4] == [2, 3, 2, 3]
+    several = mutants_of(source, ["boundary", "arithmetic", "delete_statement"])
+    found = [(mutant.line, mutant.operator) for mutant in by_line(several)]
+    assert found[:4] == [(2, "delete_statement"), (3, "arithmetic"), (2, "arithmetic"), (3, "boundary")]
     assert sorted(mutant.id for mutant in by_line(mutants)) == sorted(mutant.id for mutant in mutants)
     with pytest.raises(NoVerdictError, match="budget is over"):
         judge_with_pytest([source], mutants, tests=[], folder=tmp_path, workers=1, budget=0.001)
