@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from ordeal._engine.isolation.rule_timeout import RuleLoop, RuleTimeoutError, Tell, call_with_timeout, end_unstarted
 from ordeal._engine.isolation.world_reach import WorldReach
 from ordeal._hypothesis import INITIALIZE_MARKER, RULE_MARKER, rewrap_rules
+from ordeal._native import Interleaving
 from ordeal.assertions import tracker
 from ordeal.buggify import DEFAULT_PROBABILITY, activate, set_seed
 from ordeal.errors import MachineError
@@ -254,6 +255,21 @@ class ChaosTest(RuleBasedStateMachine):
         """
         _end_run(self)
         super().teardown()
+
+
+def has_tasks(cls: type) -> bool:
+    """Return whether the tasks of a machine class run in a simulation."""
+    if not issubclass(cls, ChaosTest):
+        return False
+    return cls.simulated is not False if cls.world is None else hasattr(cls.world, "clients")
+
+
+def interleaving_of(machine: ChaosTest) -> Interleaving:
+    """Return what notes, from now on, in which order the tasks of a machine go on."""
+    loop = machine._own_loop()
+    if loop.interleaving is None:
+        loop.interleaving = Interleaving()
+    return loop.interleaving
 
 
 def _simulated_loop(machine: ChaosTest) -> RuleLoop:

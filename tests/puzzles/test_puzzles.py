@@ -19,6 +19,7 @@ from .handed_out import Guessed, HandedOut
 from .hidden_progress import HiddenProgress, SpokenProgress, ToldProgress
 from .magic_header import MagicHeader
 from .met_again import MetAgain
+from .relay_race import RelayRace
 from .secret_key import SecretKey
 from .secret_number import SecretNumber
 from .shifted_code import ShiftedCode
@@ -41,8 +42,8 @@ def times(many: int) -> pytest.MarkDecorator:
 
 def solved(puzzle: type[ChaosTest], *, max_runs: int, seed: int = 42, **options: Any) -> bool:
     """Whether the Explorer finds the puzzle's bug within so many runs, in fixed shares unless the options say other."""
-    given: dict[str, Any] = {"swarm_policy": "classic"} | options
-    explorer = Explorer(puzzle, target_modules=[puzzle.__module__], seed=seed, **given)
+    given: dict[str, Any] = {"swarm_policy": "classic", "target_modules": [puzzle.__module__]} | options
+    explorer = Explorer(puzzle, seed=seed, **given)
     result = explorer.run(max_time=UNLIMITED_S, max_runs=max_runs, shrink=False)
     assert result.stopped_reason == "max_runs"
     return bool(result.failures)
@@ -104,6 +105,14 @@ def test_energy_leaves_dead_ends_alone() -> None:
 def test_state_hash_shows_progress_that_no_branch_shows() -> None:
     assert solved(ToldProgress, max_runs=3000)
     assert not solved(HiddenProgress, max_runs=3000)
+
+
+@pytest.mark.nightly
+def test_the_order_of_tasks_shows_progress_that_nothing_else_shows(without: Any) -> None:
+    options: dict[str, Any] = {"target_modules": [], "swarm_policy": "adaptive", "max_runs": 200, "seed": 44}
+    assert solved(RelayRace, **options)
+    without("task step", "task order", "decision")
+    assert not solved(RelayRace, **options)
 
 
 @times(3)

@@ -13,6 +13,7 @@
 #include "bindings/simulate/ready_queue.h"
 #include "bindings/simulate/task_state.h"
 #include "core/base/rng.h"
+#include "core/schedule/interleaving.h"
 #include "core/schedule/schedule.h"
 #include "core/schedule/schedule_planner.h"
 #include "core/schedule/schedule_shrinker.h"
@@ -61,6 +62,18 @@ py::object next_candidate(ScheduleShrinker& shrinker) {
 }  // namespace
 
 void bind_schedule(py::module_& m) {
+  py::class_<Interleaving>(m, "Interleaving")
+      .def(py::init<>())
+      .def(
+          "struck",
+          [](Interleaving& self, std::uint32_t kind, std::uint64_t actor, std::uint64_t site, std::uint32_t occurrence,
+             std::uint32_t value) { self.struck(Schedule::place_hash(kind, actor, site), occurrence, value); },
+          py::arg("kind"), py::arg("actor"), py::arg("site"), py::arg("occurrence"), py::arg("value"))
+      .def("take_new", [](Interleaving& self) {
+        const auto found = self.take_new();
+        return std::vector<std::uint64_t>(found.begin(), found.end());
+      });
+
   py::class_<Schedule>(m, "Schedule")
       .def(py::init<std::uint64_t, ScheduleRates>(), py::arg("key"), py::arg("rates"))
       .def(

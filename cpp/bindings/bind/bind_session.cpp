@@ -178,6 +178,9 @@ void bind_session(py::module_& m) {
           "event", [](Session& self, std::string_view label) { self.feature(FeatureKind::kEvent, hash_bytes(label)); },
           py::arg("label"))
       .def(
+          "interleaved", [](Session& self, const std::vector<std::uint64_t>& features) { self.interleaved(features); },
+          py::arg("features"))
+      .def(
           "target",
           [](Session& self, std::string_view label, double value) { return self.target(hash_bytes(label), value); },
           py::arg("label"), py::arg("value"))

@@ -135,6 +135,7 @@ StepLoop::End StepLoop::run(const Run& run) {
       loop.producers_ = py::object();
       loop.improved_ = py::object();
       loop.draw_context_ = nullptr;
+      loop.interleaving_ = nullptr;
     }
   };
   const Scope scope{*this};
@@ -176,6 +177,7 @@ void StepLoop::look_up() {
   static PyObject* const kDrawContext = interned("draw_context");
   static PyObject* const kLearnsEachStep = interned("learns_each_step");
   static PyObject* const kNearer = interned("nearer");
+  static PyObject* const kInterleaving = interned("interleaving");
   machine_ = run_->machine.ptr();
   store_ = BundleStore::of(machine_);
   left_ = attribute(machine_, initialize_rules_left());
@@ -190,6 +192,8 @@ void StepLoop::look_up() {
   broken_by.reset();
   step_slowest_ = nullptr;
   observed_ = 0;
+  const py::object interleaving = attribute(run_->context.ptr(), kInterleaving);
+  interleaving_ = interleaving.is_none() ? nullptr : &interleaving.cast<Interleaving&>();
   draw_context_ = draw_context_of(attribute(run_->context.ptr(), kDrawContext).ptr());
   ORDEAL_CHECK(draw_context_ != nullptr && draw_context_->is_open(), "the context of a run has an open draw context");
   if (!run_->listener.is_none()) {
@@ -445,6 +449,9 @@ void StepLoop::learn(const NextStep& step) {
     return;
   }
   const std::uint64_t hash = state_hash();
+  if (interleaving_ != nullptr && session_ != nullptr) {
+    session_->interleaved(interleaving_->take_new());
+  }
   if (session_ != nullptr && session_->replaying_prefix()) {
     go_again(hash);
     return;

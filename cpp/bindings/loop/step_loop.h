@@ -16,6 +16,7 @@
 #include "bindings/loop/step_bundles.h"
 #include "bindings/loop/step_machine.h"
 #include "core/draw/replay.h"
+#include "core/schedule/interleaving.h"
 #include "core/search/session.h"
 
 namespace ordeal::bindings {
@@ -118,9 +119,10 @@ class StepLoop {
   py::object improved_;   // properties that came nearer: a dict, or null
   py::object producers_;
   bool learns_in_python_ = false;
-  Py_ssize_t observed_ = 0;              // observations that the listener has seen
-  DrawContext* draw_context_ = nullptr;  // how much of Hypothesis' buffer is used
-  PyObject* current_ = nullptr;          // the name of the rule that runs; borrowed from the machine class
+  Py_ssize_t observed_ = 0;               // observations that the listener has seen
+  Interleaving* interleaving_ = nullptr;  // of the tasks of the machine, if it has any
+  DrawContext* draw_context_ = nullptr;   // how much of Hypothesis' buffer is used
+  PyObject* current_ = nullptr;           // the name of the rule that runs; borrowed from the machine class
   std::uint32_t since_signals_ = 0;
   double step_began_ = 0;
   double* step_slowest_ = nullptr;  // of the rule that runs, in a run with a deadline

@@ -179,6 +179,9 @@ py::object noted(PyObject* self, const py::object& task, PyObject* coroutine, Py
   Label label = label_of(base.ptr(), count_name(queue, base.ptr()), is_own);
   const bool is_main = !is_set(queue.main) && queue.has_main != 0;
   py::object record = made_record(task, std::move(label.text), label.key, life);
+  if (queue.orders != nullptr) {
+    state_of(record.ptr()).role = label_of(base.ptr(), 0, /*is_own=*/true).key;
+  }
   aim_at(self, coroutine, record, is_main);
   if (PyList_GET_SIZE(queue.records) >= queue.records_max) {
     called(self, task_names().forget_ended);

@@ -32,7 +32,7 @@ struct LoopNames {
   PyObject* aim_at_start = interned("aim_at_start");
   PyObject* before_turn = interned("before_turn");
   PyObject* aim = interned("aim");
-  PyObject* event = interned("event");
+  PyObject* interleaving = interned("interleaving");
   PyObject* decide = interned("decide");
   PyObject* decide_evenly = interned("decide_evenly");
   PyObject* stall = interned("_stall");
@@ -104,8 +104,8 @@ py::object task_of(PyObject* callback) {
 void note_step(const ReadyQueue& queue, const TaskState& state) {
   if (queue.decides != nullptr) [[likely]] {
     queue.decides->step(state.key, static_cast<unsigned long long>(state.waits));
-  } else {
-    called(queue.schedule, loop_names().event, py::int_(state.key).ptr());
+  } else if (queue.orders != nullptr) {
+    queue.orders->step(state.role, static_cast<unsigned long long>(state.waits));
   }
 }
 
@@ -242,6 +242,11 @@ void drop_handles(ReadyQueue& queue) noexcept {
   }
 }
 
+template <char ReadyQueue::* kFlag>
+PyObject* flag(PyObject* self, PyObject* /*unused*/) noexcept {
+  return PyBool_FromLong(queue_of(self).*kFlag);
+}
+
 bool has_names(PyObject* keywords) noexcept { return keywords != nullptr && PyTuple_GET_SIZE(keywords) > 0; }
 
 [[noreturn]] void refuse(PyObject* kind, const char* what) {
@@ -362,18 +367,6 @@ PyObject* ordeal_part_all(PyObject* self, PyObject* /*unused*/) noexcept {
   return done([&] { part_all(self); });
 }
 
-PyObject* ordeal_get_debug(PyObject* self, PyObject* /*unused*/) noexcept {
-  return PyBool_FromLong(queue_of(self).is_debugged);
-}
-
-PyObject* ordeal_is_running(PyObject* self, PyObject* /*unused*/) noexcept {
-  return PyBool_FromLong(queue_of(self).is_running);
-}
-
-PyObject* ordeal_is_closed(PyObject* self, PyObject* /*unused*/) noexcept {
-  return PyBool_FromLong(queue_of(self).is_closed);
-}
-
 PyObject* ordeal_stop(PyObject* self, PyObject* /*unused*/) noexcept {
   queue_of(self).is_stopping = 1;
   return Py_NewRef(Py_None);
@@ -463,7 +456,10 @@ int ordeal_queue_set_schedule(PyObject* self, PyObject* schedule, void* /*unused
   PyObject* const result = done([&] {
     ReadyQueue& queue = queue_of(self);
     const py::handle given(schedule);
-    queue.decides = given && py::isinstance<Schedule>(given) ? &given.cast<Schedule&>() : nullptr;
+    const bool is_core = given && py::isinstance<Schedule>(given);
+    queue.decides = is_core ? &given.cast<Schedule&>() : nullptr;
+    const auto orders = given && !is_core ? attribute(schedule, loop_names().interleaving) : py::none();
+    queue.orders = orders.is_none() ? nullptr : &orders.cast<Interleaving&>();  // held by the schedule
     Py_XSETREF(queue.schedule, Py_XNewRef(schedule));
   });
   Py_XDECREF(result);
@@ -502,6 +498,7 @@ int ordeal_queue_clear(PyObject* self) noexcept {
   ReadyQueue& queue = queue_of(self);
   drop_handles(queue);
   queue.decides = nullptr;
+  queue.orders = nullptr;
   for (const auto member : kQueueObjects) {
     Py_CLEAR(queue.*member);
   }
@@ -535,9 +532,9 @@ py::object ready_queue_type() {
          {"_waiting_tasks", ordeal_waiting_tasks, METH_NOARGS, nullptr},
          {"_unhandled_task", ordeal_unhandled_task, METH_NOARGS, nullptr},
          {"_part_all", ordeal_part_all, METH_NOARGS, nullptr},
-         {"get_debug", ordeal_get_debug, METH_NOARGS, nullptr},
-         {"is_running", ordeal_is_running, METH_NOARGS, nullptr},
-         {"is_closed", ordeal_is_closed, METH_NOARGS, nullptr},
+         {"get_debug", flag<&ReadyQueue::is_debugged>, METH_NOARGS, nullptr},
+         {"is_running", flag<&ReadyQueue::is_running>, METH_NOARGS, nullptr},
+         {"is_closed", flag<&ReadyQueue::is_closed>, METH_NOARGS, nullptr},
          {"stop", ordeal_stop, METH_NOARGS, nullptr},
          {"_stop_when_done", ordeal_stop, METH_O, nullptr},
          {"decide", fast(ordeal_decide), METH_FASTCALL, nullptr},

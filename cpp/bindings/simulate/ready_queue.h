@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bindings/bindings.h"
+#include "core/schedule/interleaving.h"
 #include "core/schedule/schedule.h"
 
 namespace ordeal::bindings {
@@ -14,7 +15,8 @@ namespace ordeal::bindings {
 struct ReadyQueue {
   PyObject_HEAD std::vector<PyObject*> handles;  // owned from `head` on
   std::size_t head;
-  Schedule* decides;  // the schedule, if it is one of the core
+  Schedule* decides;     // the schedule, if it is one of the core
+  Interleaving* orders;  // else what notes in which order tasks go on, if anything does
   PyObject* schedule;
   PyObject* world;
   PyObject* log;

@@ -15,11 +15,12 @@
 namespace ordeal {
 namespace {
 
-constexpr std::array<std::string_view, kFeatureKinds> kNames{"edge",        "hit count",   "edge of rule", "rule pair",
-                                                             "bundle size", "bundle pair", "state hash",   "distance",
-                                                             "target",      "event"};
+constexpr std::array<std::string_view, kFeatureKinds> kNames{
+    "edge",     "hit count", "edge of rule", "rule pair", "bundle size", "bundle pair", "state hash",
+    "distance", "target",    "event",        "task step", "task order",  "decision"};
 
-// By kind, in sixteenths of a new edge. A distance and a target have their own energy, see Session::keep().
+// By kind, in sixteenths of a new edge. A distance and a target have their own energy, see Session::keep(). There are
+// so many orders and decisions that with the weight of a task's step they hide how far tasks came.
 constexpr std::array<std::uint32_t, kFeatureKinds> kWeights{
     Features::kWeightOfEdge,  // edge
     2,                        // hit count
@@ -31,6 +32,9 @@ constexpr std::array<std::uint32_t, kFeatureKinds> kWeights{
     16,                       // distance
     16,                       // target
     16,                       // event
+    8,                        // step of a task
+    1,                        // order of tasks
+    1,                        // decision
 };
 
 // How many runs pass before a kind can be too frequent: in the first ones nearly everything is new.

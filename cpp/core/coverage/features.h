@@ -25,8 +25,11 @@ enum class FeatureKind : std::uint8_t {
   kDistance,    // an assertion that became true, or whose comparison came closer than before
   kTarget,      // a value of hypothesis.target() higher than before
   kEvent,       // a label of hypothesis.event()
+  kTaskStep,    // how far a task of a simulation came
+  kTaskOrder,   // whose step followed on whose
+  kDecision,    // what the simulation decided, and where
 };
-inline constexpr std::size_t kFeatureKinds = 10;
+inline constexpr std::size_t kFeatureKinds = 13;
 
 // One bit for each kind.
 using FeatureMask = std::uint32_t;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/base/rng.h"
@@ -41,6 +42,10 @@ void Interleaving::step(std::uint64_t actor, std::uint64_t step) {
 
 void Interleaving::struck(std::uint64_t place, std::uint32_t occurrence, std::uint32_t value) {
   add(FeatureLevel::kStrike, mix64(mix64(place ^ kStrike) + bucket(occurrence)) + bucket(value));
+}
+
+std::span<const std::uint64_t> Interleaving::take_new() noexcept {
+  return std::span(features_).subspan(std::exchange(taken_, features_.size()));
 }
 
 void Interleaving::add(FeatureLevel level, std::uint64_t hash) {

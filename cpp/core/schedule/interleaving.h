@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace ordeal {
@@ -34,6 +35,9 @@ class Interleaving {
   // In the order in which they came up, each once.
   [[nodiscard]] const std::vector<std::uint64_t>& features() const noexcept { return features_; }
 
+  // Those that came up since this was called last.
+  [[nodiscard]] std::span<const std::uint64_t> take_new() noexcept;
+
   static FeatureLevel level_of(std::uint64_t feature) noexcept { return static_cast<FeatureLevel>(feature & 3U); }
 
  private:
@@ -44,6 +48,7 @@ class Interleaving {
   std::uint64_t before_ = 0;  // who ran before it
   std::vector<std::uint64_t> features_;
   tsl::robin_set<std::uint64_t> known_;  // empty as long as there are few
+  std::size_t taken_ = 0;                // features
 };
 
 }  // namespace ordeal

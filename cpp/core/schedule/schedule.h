@@ -102,8 +102,10 @@ class Schedule {
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
   [[nodiscard]] std::uint64_t key() const noexcept { return key_; }
 
- private:
+  // Where decisions of this kind are made by this actor at this site.
   static std::uint64_t place_hash(std::uint32_t kind, std::uint64_t actor, std::uint64_t site) noexcept;
+
+ private:
   std::uint32_t settle(const DecisionLabel& label, std::uint64_t label_hash, std::uint32_t bound, std::uint32_t value);
   [[nodiscard]] std::uint32_t drawn(std::uint32_t kind, std::uint64_t label, std::uint32_t bound) const noexcept;
   [[nodiscard]] std::uint32_t drawn_evenly(std::uint32_t kind, std::uint64_t label, std::uint32_t bound) const noexcept;

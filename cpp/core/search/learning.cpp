@@ -1,10 +1,12 @@
 #include "core/search/learning.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/schedule/interleaving.h"
 #include "core/search/run_state.h"
 
 namespace ordeal {
@@ -117,6 +119,15 @@ void Learning::feature(FeatureKind kind, std::uint64_t key) {
 void Learning::bundle_size(std::uint32_t bundle, std::size_t size) {
   if (!is_of_prefix_) {
     features_.bundle_size(bundle, size);
+  }
+}
+
+// Each level is a kind, so that orders, of which there are many, do not hide what is decided.
+void Learning::interleaved(std::span<const std::uint64_t> features) {
+  static constexpr std::array<FeatureKind, kFeatureLevels> kKinds{FeatureKind::kTaskStep, FeatureKind::kTaskOrder,
+                                                                  FeatureKind::kDecision};
+  for (const std::uint64_t each : features) {
+    feature(kKinds.at(static_cast<std::size_t>(Interleaving::level_of(each))), each);
   }
 }
 

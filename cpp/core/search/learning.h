@@ -62,6 +62,7 @@ class Learning {
   // Between begin_step() and end_step(): reports a feature of the step, or the `size` of a bundle.
   void feature(FeatureKind kind, std::uint64_t key);
   void bundle_size(std::uint32_t bundle, std::size_t size);
+  void interleaved(std::span<const std::uint64_t> features);
   bool target(std::uint64_t label, double value) { return features_.target(label, value); }
   // The last step of the tape ran to its end. `state_hash` 0 means none.
   StepNovelty end_step(const Tape& tape, std::uint64_t state_hash, std::uint32_t improved);

@@ -63,6 +63,8 @@ class Session {
   // which need not run at all.
   void feature(FeatureKind kind, std::uint64_t key) { learning_.feature(kind, key); }
   void bundle_size(std::uint32_t bundle, std::size_t size) { learning_.bundle_size(bundle, size); }
+  // The same for features of an Interleaving.
+  void interleaved(std::span<const std::uint64_t> features) { learning_.interleaved(features); }
   // Returns whether this value of hypothesis.target() is a new maximum; then it counts as one of `improved`.
   bool target(std::uint64_t label, double value) { return learning_.target(label, value); }
   // Before done(): what the step and its invariants took, in a session `by_clock` that wants to know.

@@ -24,7 +24,7 @@ from ordeal._native import DrawContext
 
 if TYPE_CHECKING:
     from ordeal._hypothesis.choice_source import ChoiceSource
-    from ordeal._native import StepLoop
+    from ordeal._native import Interleaving, StepLoop
 
 #: A run ends early once its choices fill this much of Hypothesis' buffer: better a shorter run than an overrun.
 LENGTH_MAX = int(0.8 * BUFFER_SIZE)
@@ -101,6 +101,7 @@ class RunContext:
             step was recorded. Replays do so, because they may have lost steps; other runs use positions.
         producers: the step of the tape that made the value of each name, once a recorded step has run.
         records: whether all draws of this run go through Hypothesis, which records them; set before the first.
+        interleaving: notes in which order the tasks of the machine go on, in runs of a search; None if it has none.
         loop: the step loop that runs the machine, if any: it must know when the run has a data object.
         draw_context: the context in which compiled strategies draw during the run. It counts the length until the run
             has a data object.
@@ -115,6 +116,7 @@ class RunContext:
         "draw_context",
         "draws_again",
         "follows",
+        "interleaving",
         "loop",
         "machine",
         "producers",
@@ -132,6 +134,7 @@ class RunContext:
         self.follows = True
         self.producers: dict[str, int] = {}
         self.records = False
+        self.interleaving: Interleaving | None = None
         self.loop: StepLoop | None = None
         self._data: TapeData | None = None
         self.draw_context = DrawContext()
@@ -143,7 +146,7 @@ class RunContext:
         self.source = source
         self._buggify_prob = buggify_prob
         self.buggify.renew(source, points_act=bool(buggify_prob))
-        self.machine = None
+        self.machine = self.interleaving = None
         self.producers.clear()
         if self._data is not None:
             self._data = None
@@ -245,6 +248,10 @@ class RunContext:
     def targets(self) -> Mapping[str, int | float]:
         """The values of ``hypothesis.target()`` in this run, by label, in the order of the calls."""
         return self._data.target_observations if self._data is not None else {}
+
+    def take_interleaved(self) -> list[int]:
+        """Return what was new in the order of the machine's tasks since the last call, for the session."""
+        return [] if self.interleaving is None else self.interleaving.take_new()
 
     @property
     def choices(self) -> tuple[Any, ...]:

@@ -271,10 +271,6 @@ class _Session:
             terminal.say(f"note: this run is not kept: {one_line(self._run_writer.trouble)}")
         if self._results:
             self._tell_of_plain()
-            if self._flags.order == "any" and any(result.failures for result in self._results):
-                terminal.say(
-                    "note: order-dependent unless `--order legal` finds it too: asyncio keeps the order of callbacks"
-                )
             terminal.say(closing_line(self._results, self.exit_code()))
 
     def _tell_of_plain(self) -> None:

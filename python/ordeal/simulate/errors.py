@@ -43,6 +43,10 @@ class OrphanedWait(SimulationFailure):
     """A task waits for what nobody can bring about: only tasks that wait in the same way lead to it."""
 
 
+class LongWait(SimulationFailure):
+    """Only its time-out ended a wait in the calm phase, and what was waited for was there: nobody had woken it."""
+
+
 class StalledStep(SimulationFailure):
     """A single step took longer than ten seconds of real time."""
 

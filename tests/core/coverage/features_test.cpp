@@ -178,6 +178,7 @@ TEST(Features, GoOnFromWhatWasSaved) {
 TEST(Features, KindsHaveNames) {
   EXPECT_EQ(feature_named("edge"), FeatureKind::kEdge);
   EXPECT_EQ(feature_named("event"), FeatureKind::kEvent);
+  EXPECT_EQ(feature_named("decision"), FeatureKind::kDecision);
   EXPECT_THROW(feature_named("luck"), ConfigError);
 }
 

@@ -25,6 +25,17 @@ TEST(Interleaving, DependsOnTheOrderOfSteps) {
   EXPECT_NE(features({1, 2, 1, 2}), features({1, 1, 2, 2}));
 }
 
+TEST(Interleaving, WhatIsNewIsTakenOnce) {
+  Interleaving interleaving;
+  interleaving.step(1, 0);
+  EXPECT_EQ(interleaving.take_new().size(), 3U);
+  EXPECT_TRUE(interleaving.take_new().empty());
+  interleaving.step(1, 1);
+  interleaving.step(1, 0);
+  ASSERT_EQ(interleaving.take_new().size(), 1U);
+  EXPECT_EQ(interleaving.features().size(), 4U);
+}
+
 TEST(Interleaving, TellsHowFarSomeoneCame) {
   const auto near = features({1});
   const auto far = features({1, 1});

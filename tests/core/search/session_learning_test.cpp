@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/base/check.h"
+#include "core/schedule/interleaving.h"
 #include "session_bench.h"
 
 namespace ordeal::ORDEAL_TEST_FILE {
@@ -23,6 +24,20 @@ TEST(SessionLearning, FeaturesOfAStepAreItsNovelty) {
   bench.session.next();
   bench.session.feature(FeatureKind::kEvent, 1);
   bench.session.bundle_size(0, 5);
+  EXPECT_FALSE(bench.session.done().any());
+}
+
+TEST(SessionLearning, TheOrderOfTasksIsNews) {
+  Bench bench(kOne, {.steps_per_run = 1'000'000});
+  Interleaving interleaving;
+  interleaving.step(1, 0);
+  interleaving.struck(7, 0, 1);
+  bench.session.begin_run();
+  bench.session.next();
+  bench.session.interleaved(interleaving.take_new());
+  EXPECT_EQ(bench.session.done().features, 4U);
+  bench.session.next();
+  bench.session.interleaved(interleaving.features());
   EXPECT_FALSE(bench.session.done().any());
 }
 

@@ -40,7 +40,7 @@ from ordeal._hypothesis import (
 )
 from ordeal._native import Replay, Session, monotonic
 from ordeal.buggify import DEFAULT_PROBABILITY
-from ordeal.chaos import ChaosTest, overrides
+from ordeal.chaos import ChaosTest, has_tasks, interleaving_of, overrides
 from ordeal.errors import MachineError, OrdealError
 from ordeal.faults import Fault
 from ordeal.faults.fault import switch_of
@@ -167,11 +167,17 @@ class Driver:
         self._current_rule = ""
         self._loop = RuleLoop()
         self._due_while_initializing = tuple(i for i in definition.invariants if i.check_during_init)
+        self._has_tasks = has_tasks(definition.cls)
         self._hashes_state = issubclass(definition.cls, ChaosTest) and overrides(definition.cls, "state_hash")
         self._native: tuple[StepLoop, RunContext] | None = None
         self.unchecked, self.only_last = 0, False
         if routes_results(definition.cls):
             self.in_cpp = False
+
+    @property
+    def is_in_any_order(self) -> bool:
+        """Whether callbacks of the machine may overtake each other, which asyncio rules out."""
+        return issubclass(self.definition.cls, ChaosTest) and self.definition.cls.is_in_any_order
 
     def execute(
         self,
@@ -308,6 +314,8 @@ class Driver:
         else:
             machine = restore(run)
             run.use_machine(machine)
+        if self._has_tasks and listener is not None:
+            run.interleaving = interleaving_of(machine)  # type: ignore[arg-type]
         if observer is not None:
             observer.started(machine)
         try:

@@ -134,7 +134,8 @@ class Seen(msgspec.Struct, frozen=True):
     """What a process saw since its last message.
 
     ``record`` is its monitor's, ``properties`` a snapshot of a tracker, and ``sizes`` are the sizes of the bundles;
-    ``events`` and ``targets`` are what the run passed to Hypothesis, from its start.
+    ``events`` and ``targets`` are what the run passed to Hypothesis, from its start. ``interleaved`` is what was new in
+    the order of its tasks.
     """
 
     record: bytes
@@ -142,6 +143,11 @@ class Seen(msgspec.Struct, frozen=True):
     sizes: dict[str, int]
     events: dict[str, str]
     targets: dict[str, float]
+    interleaved: list[int]
+
+    def take_interleaved(self) -> list[int]:
+        """Return what was new in the order of the machine's tasks."""
+        return self.interleaved
 
 
 class ForkedRunResult(msgspec.Struct, frozen=True):
@@ -192,13 +198,14 @@ def ending_of(values: list[Value]) -> tuple[ForkedRunResult, Seen]:
 def seen_of(values: list[Any]) -> Seen:
     record, text = values
     try:
-        properties, sizes, events, targets = json.loads(text)
+        properties, sizes, events, targets, interleaved = json.loads(text)
         return Seen(
             record=record,
             properties=dict(properties),
             sizes={name: _size(size) for name, size in sizes.items()},
             events={label: str(payload) for label, payload in events.items()},
             targets={label: _target(value) for label, value in targets.items()},
+            interleaved=[_feature(feature) for feature in interleaved],
         )
     except (AttributeError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise ChannelError(f"what a run has seen is damaged: {error}") from error
@@ -208,6 +215,12 @@ def _target(value: object) -> float:
     if not isinstance(value, (int, float)) or not math.isfinite(value):
         raise ValueError("a target has no such value")
     return float(value)
+
+
+def _feature(feature: object) -> int:
+    if not isinstance(feature, int) or not 0 <= feature < 2**64:
+        raise ValueError("an order of tasks has no such number")
+    return feature
 
 
 def _size(size: object) -> int:

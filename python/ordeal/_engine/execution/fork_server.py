@@ -403,7 +403,7 @@ class _ForkedRun:
         if run.machine is not None:  # otherwise the run is over, and nothing has changed since its last step
             self._sizes = {name: len(references) for name, references in run.machine.bundles.items()}
         events = {label: payload if isinstance(payload, str) else "" for label, payload in run.events.items()}
-        return record, json.dumps([properties, self._sizes, events, dict(run.targets)])
+        return record, json.dumps([properties, self._sizes, events, dict(run.targets), run.take_interleaved()])
 
 
 class _RemoteStepSource:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from ordeal._engine.isolation.world_reach import WorldReach
+    from ordeal._native import Interleaving
 
 # The alarm rings again: code under test may have caught the first exception together with its own.
 _REPEAT_MIN_S = 1.0
@@ -159,6 +160,8 @@ class RuleLoop:
     """Takes what is decided for the run, for people."""
     reach: WorldReach | None = None
     """Counts what struck in the runs of the machine's class."""
+    interleaving: Interleaving | None = None
+    """Notes in which order the tasks of a simulation go on, where somebody wants to know."""
 
     def __init__(self) -> None:
         self._runner: asyncio.Runner | None = None

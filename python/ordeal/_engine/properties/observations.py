@@ -1,4 +1,4 @@
-"""Reports to a session what runs tell Hypothesis: events, and the highest values of targets."""
+"""Reports to a session what runs tell Hypothesis, events and the highest values of targets, and how tasks went on."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ class ObservedRun(Protocol):
     def targets(self) -> Mapping[str, int | float]:
         """The values of ``hypothesis.target()``, by label, in the order of the calls."""
 
+    def take_interleaved(self) -> list[int]:
+        """Return what was new in the order of the machine's tasks since the last call."""
+
 
 class Observations:
     """Passes on each observation of the current run once. Used by one exploration; not thread-safe.
@@ -44,6 +47,7 @@ class Observations:
 
     def look(self, run: ObservedRun) -> None:
         """Pass on what is new since the last call."""
+        self._session.interleaved(run.take_interleaved())
         events, targets = run.events, run.targets
         if len(events) > self._events:
             for label, payload in islice(events.items(), self._events, None):

@@ -20,6 +20,7 @@ from ordeal._engine.replay.replayer import Replayed, Replayer, ShrinkProgress
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.aftereffects import Aftereffects, Suspicion
 from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.legal_orders import judge_order
 from ordeal._engine.triage.messages import (
     CausesFound,
     CheckFailed,
@@ -137,6 +138,8 @@ def triage_finding(
             elif context.own_process and not is_pristine and not is_suspected:
                 return
             _write(context, writer, finding, send, finished=finished)
+            if context.setup.driver.is_in_any_order and not (finding.flaky or finding.needs_own_process):
+                send(judge_order(replayer, finding, began + allowed))
 
     return kept(f"Writing down {finding.bucket}", job)
 

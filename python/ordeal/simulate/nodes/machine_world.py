@@ -11,7 +11,7 @@ from typing import Any
 
 from ordeal._engine.isolation.rule_timeout import end_unstarted
 from ordeal.simulate.arguments import checked_number, checked_seconds
-from ordeal.simulate.errors import NotReached, SimulationError, SimulationFailure
+from ordeal.simulate.errors import LongWait, NotReached, SimulationError, SimulationFailure
 from ordeal.simulate.nodes.node_files import node_files
 from ordeal.simulate.nodes.world import World
 from ordeal.simulate.runtime.decisions import ORDER, name_key
@@ -21,7 +21,9 @@ from ordeal.simulate.runtime.node_faults import NodeFault
 from ordeal.simulate.runtime.running import RunSettings, failure_of
 from ordeal.simulate.runtime.scheduled_faults import checked_faults
 from ordeal.simulate.runtime.surroundings import Surroundings
+from ordeal.simulate.runtime.tasks import TaskRecord
 from ordeal.simulate.ticks.machine import Ticking, ticking
+from ordeal.simulate.waits.long_waits import LongWaits
 
 CLIENTS_MAX = 1_000
 #: How many callbacks run before the next rule does: None for until the operation has ended, which is the usual.
@@ -227,7 +229,12 @@ class WorldLoop(MachineLoop):
         self.world.calm()
         limit = loop.now + self._world_settings.settle
         if self._busy():
-            self._demand_the_end(loop)
+            loop.long_waits = LongWaits(loop, self._operations, self._waited_long)
+            try:
+                self._demand_the_end(loop)
+            finally:
+                loop.long_waits.close()
+                loop.long_waits = None
         if self._converged is not None:
             within = max(limit - loop.now, 1.0)
             loop.run_until_complete(self.world.eventually("converged()", self._converged, within=within))
@@ -240,6 +247,15 @@ class WorldLoop(MachineLoop):
             if failure is None:
                 raise
             raise failure from None
+
+    def _waited_long(self, record: TaskRecord, code: CodeType) -> None:
+        """End the run: an operation waited in vain."""
+        loop: SimulationLoop = self._loop
+        what = f"at {loop.now:.3f} s `{code.co_qualname}` went through at once, for which {record.name} had just waited"
+        error = LongWait(
+            f"{what} until its time-out: nothing else ran in between, so nobody had woken it", site=code.co_qualname
+        )
+        loop.broken = loop.broken or error
 
     def __copy__(self) -> Any:
         return self.__deepcopy__({})

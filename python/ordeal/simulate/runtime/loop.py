@@ -37,6 +37,7 @@ from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, packet_late
 from ordeal.simulate.runtime.signals import SignalLoop
 from ordeal.simulate.runtime.sites import calling_site, is_made_by_library, traceback_to
 from ordeal.simulate.runtime.tasks import STEP_TYPE, SimulationTask, TaskRecord, base_name, stepped_task
+from ordeal.simulate.waits.long_waits import LongWaits
 from ordeal.simulate.waits.orphans import orphaned
 from ordeal.simulate.waits.table import wait_lines, waits_for_tasks
 
@@ -98,6 +99,8 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
     blocked: BlockedLoop | None = None
     operations: Collection[asyncio.Task[Any]] = ()
     """The tasks whose end is waited for where none of them is the main one."""
+    long_waits: LongWaits | None = None
+    """Watches what time-outs end in the calm phase, if anything does."""
     _still_passes = 0
 
     def __init__(
@@ -390,6 +393,8 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
             while timers and timers[0][0] <= min(tied[0][0] + _TIE_S, due_at):
                 tied.append(heapq.heappop(timers))
             tied = [timer for timer in tied if not timer[2]._cancelled]
+            if self.long_waits is not None:
+                self.long_waits.look(timer[2] for timer in tied)
             while len(tied) > 1:
                 chosen = self.decide(ORDER, tied[0][3], _TIMER_SITE, len(tied))
                 self.make_ready((tied.pop(chosen)[2],))

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from ordeal._engine.formatting import counted
 from ordeal._engine.isolation.rule_timeout import RuleLoop, Tell, end_unstarted
 from ordeal._engine.isolation.world_reach import OF_WORLDS
+from ordeal._native import Interleaving
 from ordeal.buggify import effect_acts
 from ordeal.errors import MachineError
 from ordeal.simulate.errors import SimulationError
-from ordeal.simulate.runtime.decisions import DATAGRAM, KINDS, OVERTAKE, PACKET, STALL, Decided, name_of
+from ordeal.simulate.runtime.decisions import DATAGRAM, KINDS, OVERTAKE, PACKET, STALL, Decided, name_key, name_of
 from ordeal.simulate.runtime.loop import SimulationLoop
 from ordeal.simulate.runtime.node_faults import STEP, NodeFault
 from ordeal.simulate.runtime.running import RunSettings, failure_of
@@ -32,15 +35,32 @@ def _number(bound: int) -> int:
     return sum(effect_acts(0.5) << place for place in range(bound.bit_length())) % bound
 
 
+@functools.cache
+def _role(actor: int) -> int:
+    """Return the number of what all tasks have in common whose names differ in their number alone."""
+    return name_key(name_of(actor).partition("#")[0])
+
+
 class TapeSchedule:
     """Takes decisions from the tape of the run, or from what else decides for buggify: each shrinks to 0."""
 
-    def __init__(self, faults: Sequence[SimulatedFault], tell: Tell | None) -> None:
-        """Calls ``tell`` for each decision that is not 0, if given."""
+    def __init__(
+        self,
+        faults: Sequence[SimulatedFault],
+        tell: Tell | None,
+        interleaving: Interleaving | None = None,
+        *,
+        made: list[tuple[int, int, int, int, int]] | None = None,
+    ) -> None:
+        """Tells ``tell``, ``interleaving`` and ``made`` of each decision that is not 0, as far as they are given."""
         self._has_stalls = any(isinstance(fault, Stall) for fault in faults)
         self._faults = faults
         self._tell = tell
+        self.interleaving = interleaving
+        """Notes in which order tasks go on: the loop tells it of each step."""
         self._met = Counter[tuple[int, int, int]]()
+        self._noted = made
+        self._is_heard = tell is not None or interleaving is not None or made is not None
         self.made = Counter[int]()
         """Of each kind, how many decisions were made that were open."""
         self.struck = Counter[int]()
@@ -71,9 +91,13 @@ class TapeSchedule:
         self.made[kind] += 1
         if value:
             self.struck[kind] += 1
-        if self._tell is not None:
+        if self._is_heard:
             place = kind, actor, site
-            if value:
+            if value and self.interleaving is not None:
+                self.interleaving.struck(kind, _role(actor), site, self._met[place], value)
+            if value and self._noted is not None:
+                self._noted.append((*place, self._met[place], value))
+            if value and self._tell is not None:
                 decided = Decided(KINDS[kind], name_of(actor), name_of(site), self._met[place], value)
                 # That a node is to be struck later is decided here; it counts when it is.
                 noun = "" if decided.site == STEP else noun_of(decided)
@@ -90,6 +114,10 @@ class TapeSchedule:
         """Note nothing: a replay of the tape is compared by its steps."""
 
 
+#: Returns the settings and the schedule of a loop.
+type Schedules = Callable[[MachineLoop, RunSettings], tuple[RunSettings, TapeSchedule]]
+
+
 class MachineLoop(RuleLoop):
     """The simulated loop of one machine: made for its first coroutine, closed by its teardown. Not thread-safe.
 
@@ -98,6 +126,7 @@ class MachineLoop(RuleLoop):
 
     #: Whether a coroutine is waited for to its end, and is the main task meanwhile.
     _has_main = True
+    _schedules: ClassVar[Schedules | None] = None
 
     def __init__(self, settings: RunSettings) -> None:
         super().__init__()
@@ -109,8 +138,7 @@ class MachineLoop(RuleLoop):
     def open(self) -> asyncio.Runner:
         """Return what runs coroutines, creating it if needed."""
         if self._runner is None:
-            settings = self._settings
-            self._schedule = TapeSchedule(settings.faults, self.tell)
+            settings, self._schedule = self._scheduled(self._settings)
             self._loop = SimulationLoop(  # type: ignore[abstract]
                 self._schedule, faults=settings.faults, is_in_any_order=settings.is_in_any_order
             )
@@ -118,6 +146,21 @@ class MachineLoop(RuleLoop):
             self._runner = asyncio.Runner(loop_factory=lambda: self._loop)
             self._runner.get_loop()
         return self._runner
+
+    def _scheduled(self, settings: RunSettings) -> tuple[RunSettings, TapeSchedule]:
+        if MachineLoop._schedules is not None:
+            return MachineLoop._schedules(self, settings)
+        return settings, TapeSchedule(settings.faults, self.tell, self.interleaving)
+
+    @staticmethod
+    @contextmanager
+    def scheduled_by(schedules: Schedules) -> Iterator[None]:
+        """Let ``schedules(loop, settings)`` return the settings and the schedule of each loop made in the block."""
+        MachineLoop._schedules = schedules
+        try:
+            yield
+        finally:
+            MachineLoop._schedules = None
 
     def run[Result](self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         """Run ``coroutine`` in simulated time, and return its result or raise its error, or that of another task."""
@@ -153,7 +196,7 @@ class MachineLoop(RuleLoop):
         overtakings = 0 if self._schedule is None else self._schedule.overtakings
         if overtakings and isinstance(error, Exception):
             often = counted(overtakings, "callback")
-            error.add_note(f"Order-dependent: {often} overtook others, which asyncio rules out and other loops do not.")
+            error.add_note(f"In this run {often} overtook others, which asyncio rules out and other loops do not.")
 
     def _failure(self) -> BaseException | None:
         return failure_of(self._loop)

@@ -12,7 +12,7 @@ from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.driver import Outcome, Status
 from ordeal._engine.execution.fork_messages import RefusedError, checked_call, ending_of, values_of_ending
 
-SEEN = (b"", '[{"properties": [], "cells": []}, {"keys": 2}, {"event": "x"}, {"speed": 1.5}]')
+SEEN = (b"", '[{"properties": [], "cells": []}, {"keys": 2}, {"event": "x"}, {"speed": 1.5}, [7]]')
 
 
 def raised(error: ValueError) -> ValueError:
@@ -38,6 +38,7 @@ def test_an_ending_comes_out_as_it_was() -> None:
     assert ending.bucket.startswith("ValueError in raised: ")
     assert "ValueError: too large" in ending.traceback
     assert (seen.sizes, seen.events, seen.targets) == ({"keys": 2}, {"event": "x"}, {"speed": 1.5})
+    assert seen.take_interleaved() == [7]
 
 
 def test_a_run_that_did_not_fail_has_no_bucket() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from typing import Any, ClassVar
 
 import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import Bundle, run_state_machine_as_test
 
-from ordeal import ChaosTest, Explorer, initialize, invariant, precondition, rule, simulate
+from ordeal import ChaosTest, Explorer, _native, initialize, invariant, precondition, rule, simulate
 from ordeal.errors import MachineError
 
 from ...samples.nodes import ask, echo
@@ -33,6 +34,17 @@ class CounterChaos(ChaosTest):
     def converged(self) -> bool:
         assert self.value == self.ended
         return True
+
+
+def test_the_order_of_tasks_is_coverage(monkeypatch: pytest.MonkeyPatch) -> None:
+    def checkpoints() -> int:
+        result = Explorer(CounterChaos, seed=1, workers=1).run(max_runs=5, steps_per_run=4, shrink=False)
+        return result.checkpoints or 0
+
+    kept = checkpoints()
+    off = ("task step", "task order", "decision")
+    monkeypatch.setattr(_native, "Session", functools.partial(_native.Session, features_off=off))
+    assert checkpoints() < kept
 
 
 class CarefulChaos(CounterChaos):
