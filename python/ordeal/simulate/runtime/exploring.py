@@ -50,7 +50,10 @@ FEW_RUNS_MAX = 300
 #: In how many legal runs a failure is sought that an illegal order has found, and how far their seeds are apart.
 NEIGHBOURS = 200
 _NEIGHBOUR_STEP = 1_000_003
-_KEPT = "an earlier run left something behind, or a set of objects is iterated, in the order of their addresses"
+_KEPT = (
+    "an earlier run left something behind, the real time is read, a generator has no seed, or a set of objects is "
+    "iterated, in the order of their addresses"
+)
 #: Each such run is repeated and compared.
 CHECK_EVERY = 100
 

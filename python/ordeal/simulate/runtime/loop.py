@@ -35,7 +35,7 @@ from ordeal.simulate.runtime.endings import all_ended, forget_error, ignore
 from ordeal.simulate.runtime.interruptions import Interruptions
 from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, packet_latencies, stall_lengths
 from ordeal.simulate.runtime.signals import SignalLoop
-from ordeal.simulate.runtime.sites import calling_site, is_made_by_library, traceback_to
+from ordeal.simulate.runtime.sites import calling_site, is_made_by_library, stack_of, traceback_to
 from ordeal.simulate.runtime.tasks import STEP_TYPE, SimulationTask, TaskRecord, base_name, stepped_task
 from ordeal.simulate.waits.long_waits import LongWaits
 from ordeal.simulate.waits.orphans import orphaned
@@ -333,7 +333,7 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
 
     def _log_step(self, record: TaskRecord) -> None:
         assert self.log is not None
-        self.log(self._now, record.name, record.site().name)
+        self.log(self._now, record.name, stack_of(record.task.get_coro()))
 
     def _callback_failed(self, handle: events.Handle, error: BaseException) -> None:
         """Report what a callback raised, as asyncio's handles do."""

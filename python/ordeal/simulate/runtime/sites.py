@@ -30,6 +30,8 @@ _ASYNCIO = f"{Path(asyncio.__file__).parent}/"
 _LINE_CHARS_MAX = 100
 #: The deepest chain of coroutines that is followed.
 _DEPTH_MAX = 10_000
+#: How many places of a stack are told.
+_PLACES_MAX = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,13 @@ def site_of(coroutine: Any) -> Site:
         if found is None or is_program(frame.f_code):
             found = frame
     return _UNKNOWN if found is None else site_in(found.f_code, found.f_lasti)
+
+
+def stack_of(coroutine: Any) -> str:
+    """Return the places in the program through which a coroutine is suspended, from the innermost, for people."""
+    frames = [frame for frame in frames_of(coroutine) if is_program(frame.f_code)]
+    names = [site_in(frame.f_code, frame.f_lasti).name for frame in reversed(frames)]
+    return "` from `".join(names[:_PLACES_MAX]) if names else _UNKNOWN.name
 
 
 def calling_site() -> Site:

@@ -97,7 +97,7 @@ def told(*messages: tuple[Any, ...], code: int = 0) -> ForkedRunResult | int:
 
 
 RECORD = _native.Monitor(_native.CoverageMap(64), []).take_record()
-SEEN = (RECORD, '[{"properties": [], "cells": []}, {}, {}, {}]')
+SEEN = (RECORD, '[{"properties": [], "cells": []}, {}, {}, {}, []]')
 ENDED = ("ended", "failed", 3, "", False, "a bucket", "ValueError", "text", "traceback")
 NEXT = ("next",)
 

@@ -45,7 +45,7 @@ def test_what_leaves_the_simulation_is_stopped(control: Any) -> None:
     "control", [controls.time_by_alias, controls.date_in_c, controls.unseeded_generator, controls.module_global]
 )
 def test_what_differs_from_run_to_run_is_found_at_once(control: Any) -> None:
-    assert noticed_when_repeated(control)
+    assert f"from `{control.__name__}: await " in noticed_when_repeated(control)
 
 
 @pytest.mark.slow
@@ -62,6 +62,7 @@ def test_what_differs_from_process_to_process_is_found_in_another(control: Any, 
     with pytest.raises(simulate.NotDeterministic, match=guess) as caught:
         simulate.check(control, runs=5)
     assert "in one process and" in str(caught.value)
+    assert f"from `{control.__name__}: await " in str(caught.value)
     assert "negative_controls" not in str(caught.value)
 
 
