@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextvars
-import copy
-import copyreg
 import enum
+import gc
 import importlib
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -23,6 +21,7 @@ from types import (
 )
 from typing import Any
 
+from ordeal._native import deep_copy
 from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.replacement import MACHINERY, namespace_of, package_of
 
@@ -31,6 +30,8 @@ type Holder = ModuleType | type
 
 #: Whose globals the test itself sees, and who does what nodes do that are gone.
 _TEST, _GONE = "", "\0"
+#: How many objects are looked through for context variables.
+_OBJECTS_MAX = 100_000
 _HINT = 'name modules of the program, such as `own=["app.state"]`'
 
 
@@ -175,36 +176,40 @@ def data_of(holder: Holder) -> dict[str, Any]:
     }
 
 
-#: How `copy` makes what it cannot copy: a lock is new, and a context variable differs from node to node by itself.
-_MADE_ANEW: dict[Any, Callable[[Any], Any]] = {
-    type(threading.Lock()): lambda _lock: (threading.Lock, ()),
-    type(threading.RLock()): lambda _lock: (threading.RLock, ()),
-    contextvars.ContextVar: lambda _variable: "the same",
-}
-
-
 def _copied(node: str, spaces: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Copy globals; what two of them refer to is one object in the copies as well."""
-    if not spaces:
-        return []
-    before = {kind: copyreg.dispatch_table.get(kind) for kind in _MADE_ANEW}
-    copyreg.dispatch_table.update(_MADE_ANEW)
-    memo: dict[int, Any] = {}
-    try:
-        return [{name: _copy(node, name, value, memo) for name, value in space.items()} for space in spaces]
-    finally:
-        for kind, function in before.items():
-            if function is None:
-                del copyreg.dispatch_table[kind]
-            else:
-                copyreg.dispatch_table[kind] = function
+    """Copy globals; what two of them refer to is one object in the copies as well.
 
-
-def _copy(node: str, name: str, value: Any, memo: dict[int, Any]) -> Any:
+    Context variables stay as they are: their values differ from node to node by themselves.
+    """
+    memo = {id(value): value for space in spaces for value in space.values() if type(value) is ContextVar}
     try:
-        return copy.deepcopy(value, memo)
+        return deep_copy(spaces, memo)
+    except Exception:  # noqa: BLE001 - whatever hooks of the program raise
+        memo.update((id(each), each) for each in _context_variables_in(spaces))
+    try:
+        return deep_copy(spaces, memo)
     except Exception as error:
+        name = next((name for space in spaces for name in space if not _is_copied(space[name], memo)), "of a module")
         raise SimulationError(
             f"the global {name} cannot be copied for the node {node}: {error}",
             hint="make it in the function of the node, or leave its module out of `own`",
         ) from error
+
+
+def _context_variables_in(spaces: list[dict[str, Any]]) -> Iterator[ContextVar[Any]]:
+    """Yield the context variables to which something in these globals leads."""
+    layer: list[Any] = [value for space in spaces for value in space.values()]
+    seen = {id(each) for each in layer}
+    while layer and len(seen) < _OBJECTS_MAX:
+        yield from (each for each in layer if type(each) is ContextVar)
+        layer = [each for each in gc.get_referents(*layer) if not isinstance(each, _CODE) and id(each) not in seen]
+        layer = list({id(each): each for each in layer}.values())
+        seen.update(map(id, layer))
+
+
+def _is_copied(value: Any, memo: dict[int, Any]) -> bool:
+    try:
+        deep_copy(value, dict(memo))
+    except Exception:  # noqa: BLE001 - whatever hooks of the program raise
+        return False
+    return True

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import sys
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -175,3 +177,33 @@ def test_what_cannot_be_copied_is_named(state: Any) -> None:
 
     with pytest.raises(SimulationError, match="the global numbers cannot be copied for the node a"):
         simulate.run(main)
+
+
+def test_a_lock_that_is_held_is_named(state: Any) -> None:
+    async def main(world: simulate.World) -> None:
+        world.node("a", lambda: asyncio.sleep(1), own=["own_state"])
+
+    with (
+        state.lock,
+        pytest.raises(SimulationError, match="the global lock cannot be copied for the node a: a lock that is held"),
+    ):
+        simulate.run(main)
+    simulate.run(main)
+
+
+def test_context_variables_are_kept_and_weak_references_lead_to_copies(state: Any) -> None:
+    state.registry.variable = variable = contextvars.ContextVar[str]("inner")
+    state.newest = weakref.ref(state.registry)
+    seen = []
+
+    async def node() -> None:
+        seen.append((state.registry, state.newest(), state.registry.variable))
+
+    async def main(world: simulate.World) -> None:
+        world.node("a", node, own=["own_state"])
+        await asyncio.sleep(1)
+
+    simulate.run(main)
+    ((registry, newest, inner),) = seen
+    assert registry is newest is not state.registry
+    assert inner is variable
