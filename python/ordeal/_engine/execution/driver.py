@@ -174,11 +174,6 @@ class Driver:
         if routes_results(definition.cls):
             self.in_cpp = False
 
-    @property
-    def is_in_any_order(self) -> bool:
-        """Whether callbacks of the machine may overtake each other, which asyncio rules out."""
-        return issubclass(self.definition.cls, ChaosTest) and self.definition.cls.is_in_any_order
-
     def execute(
         self,
         step_source: StepSource,

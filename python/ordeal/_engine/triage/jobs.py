@@ -138,8 +138,11 @@ def triage_finding(
             elif context.own_process and not is_pristine and not is_suspected:
                 return
             _write(context, writer, finding, send, finished=finished)
-            if context.setup.driver.is_in_any_order and not (finding.flaky or finding.needs_own_process):
-                send(judge_order(replayer, finding, began + allowed))
+            if context.setup.is_in_any_order and not (finding.flaky or finding.needs_own_process):
+                # Not in processes of their own: what runs decide is noted in this one.
+                judgement = judge_order(context.replayer, finding, began + allowed)
+                if judgement is not None:
+                    send(judgement)
 
     return kept(f"Writing down {finding.bucket}", job)
 

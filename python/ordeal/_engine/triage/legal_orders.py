@@ -30,15 +30,18 @@ class OrderJudgement(msgspec.Struct, frozen=True):
         return f"{bucket}: {why}."
 
 
-def judge_order(replayer: Replayer, finding: Finding, deadline: float) -> OrderJudgement:
+def judge_order(replayer: Replayer, finding: Finding, deadline: float) -> OrderJudgement | None:
     """Try the steps of a finding with other decisions of the simulation, none of which lets a callback overtake others.
 
-    It ends at the ``deadline`` by monotonic(), after one run at the earliest.
+    It ends at the ``deadline`` by monotonic(), after one run at the earliest. None if the steps do not fail in this
+    process.
     """
     # Imported late: most machines have no simulation.
     orders = importlib.import_module("ordeal.simulate.runtime.legal_orders")
     with orders.noted() as made:
-        replayer.run(finding.tape)
+        replayed = replayer.run(finding.tape)
+    if not falls_into(replayed.bucket, finding.bucket):
+        return None
     if not orders.needs_overtaking(made):
         return OrderJudgement(1, is_legal=True)
     for number in range(NEIGHBOURS):
