@@ -124,8 +124,9 @@ def _by_tests(
     folder = Path.cwd()
     arguments = test_arguments(given)
     settings = {
-        name: given[name] for name in ("memory", "mutant_timeout", "deselect_failing", "route", "isolation", "matrix")
+        name: given[name] for name in ("memory", "mutant_timeout", "deselect_failing", "route", "matrix")
     }
+    settings["imports"] = given["isolation"] == "spawn"
     key = saved.key_of(folder, mutants, {"tests": arguments, "machines": machines, **settings})
     known = None if given["no_cache"] else saved.still_true(saved.load(folder), key, mutants)
     if known is not None:
