@@ -60,7 +60,7 @@ class TapeSchedule:
         """Notes in which order tasks go on: the loop tells it of each step."""
         self._met = Counter[tuple[int, int, int]]()
         self._noted = made
-        self._is_heard = tell is not None or interleaving is not None or made is not None
+        self._is_heard = tell is not None or made is not None
         self.made = Counter[int]()
         """Of each kind, how many decisions were made that were open."""
         self.struck = Counter[int]()
@@ -91,10 +91,10 @@ class TapeSchedule:
         self.made[kind] += 1
         if value:
             self.struck[kind] += 1
+            if self.interleaving is not None:
+                self.interleaving.struck(kind, _role(actor), site, self.struck[kind], value)
         if self._is_heard:
             place = kind, actor, site
-            if value and self.interleaving is not None:
-                self.interleaving.struck(kind, _role(actor), site, self._met[place], value)
             if value and self._noted is not None:
                 self._noted.append((*place, self._met[place], value))
             if value and self._tell is not None:
