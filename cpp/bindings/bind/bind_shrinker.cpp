@@ -7,7 +7,7 @@ namespace ordeal::bindings {
 
 void bind_shrinker(py::module_& m) {
   py::class_<Shrinker>(m, "Shrinker")
-      .def(py::init<Tape>(), py::arg("failing"))
+      .def(py::init<Tape, bool>(), py::arg("failing"), py::arg("thorough") = false)
       .def("candidate", &Shrinker::candidate)
       .def(
           "accept", [](Shrinker& self, const Replay& replay) { self.accept(replay.realized(), replay.constraints()); },

@@ -15,7 +15,7 @@ namespace ordeal {
 namespace {
 
 // Cheap and large changes first; seldom useful passes last, when little is left to try them on.
-std::vector<std::unique_ptr<ShrinkPass>> all_passes() {
+std::vector<std::unique_ptr<ShrinkPass>> all_passes(bool thorough) {
   std::vector<std::unique_ptr<ShrinkPass>> passes;
   passes.push_back(std::make_unique<RemoveUnused>());
   passes.push_back(std::make_unique<RemoveChunks>());
@@ -42,12 +42,15 @@ std::vector<std::unique_ptr<ShrinkPass>> all_passes() {
   passes.push_back(std::make_unique<ShortenUses>());
   passes.push_back(std::make_unique<RemovePairs>());
   passes.push_back(std::make_unique<RemoveRuns>());
+  if (thorough) {
+    passes.push_back(std::make_unique<ReplaceRuns>());
+  }
   return passes;
 }
 
 }  // namespace
 
-Shrinker::Shrinker(Tape failing) : current_(std::move(failing)), passes_(all_passes()) {
+Shrinker::Shrinker(Tape failing, bool thorough) : current_(std::move(failing)), passes_(all_passes(thorough)) {
   tried_.insert(fingerprint_of(current_.tape));
   search_ = passes_.front()->candidates(current_);
 }

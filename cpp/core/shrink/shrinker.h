@@ -28,7 +28,8 @@ namespace ordeal {
 // twice unless a pass looks at its draws, and each pass proposes finitely many, so the end is always reached.
 class Shrinker {
  public:
-  explicit Shrinker(Tape failing);
+  // A `thorough` one also tries what helps rarely and only in long runs, for several times as many candidates.
+  explicit Shrinker(Tape failing, bool thorough = false);
   Shrinker(const Shrinker&) = delete;
   Shrinker& operator=(const Shrinker&) = delete;
 

@@ -35,6 +35,7 @@ from ordeal._engine.triage.messages import (
     ToldApart,
     TraceWritten,
 )
+from ordeal._engine.triage.rivals import shorter_tapes
 from ordeal._engine.triage.seeds import ClassSeeds
 from ordeal._engine.triage.setup import JobContext
 from ordeal._engine.triage.shared_causes import SharedCauses
@@ -43,6 +44,9 @@ from ordeal._engine.triage.telling_apart import TellingApart
 from ordeal._hypothesis import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
+
+#: From how many steps on a failure is worth a search for a shorter way, if its replays are cheap.
+LONG = 6
 
 Send = Callable[[Message], object]
 Job = Callable[[JobContext, Send], None]
@@ -87,6 +91,7 @@ def triage_finding(
     is_shrunk: bool = False,
     family: Family | None = None,
     is_suspected: bool = False,
+    rivals: Sequence[_native.Tape] = (),
 ) -> Job:
     """Confirm a finding if that is still due, shrink it, and record it.
 
@@ -95,6 +100,7 @@ def triage_finding(
     of its ``family``, which was shrunk already: they are tried before its own if there are many siblings, so that
     these cost little, and otherwise after them. All that may take ``seconds``, by default those set for shrinking.
     A hang takes its whole limit once besides, when it is minimal. One that ``is_suspected`` may turn out to take less.
+    ``rivals`` are other runs in its bucket, which are shrunk as well if it stays long.
     """
 
     def job(context: JobContext, send: Send) -> None:
@@ -123,7 +129,7 @@ def triage_finding(
             if shrink and not finding.flaky and family is not None and family.is_large:
                 _take_steps_of(family.first, replayer, finding, began + allowed, exchange=True)
             left = allowed - 2 * (monotonic() - began)
-            finished = True
+            finished, replaced = True, False
             shrinks = shrink and not finding.flaky and left > 0
             if is_suspected and not shrinks and replayer.hangs(finding.tape, finding.bucket) is None:
                 send(Refuted())
@@ -135,9 +141,10 @@ def triage_finding(
                     return
                 if family is not None and not family.is_large:
                     _take_steps_of(family.first, replayer, finding, began + allowed, exchange=False)
+                replaced = finished and _take_over_rival(context, replayer, finding, rivals, began + allowed, send)
             elif context.own_process and not is_pristine and not is_suspected:
                 return
-            _write(context, writer, finding, send, finished=finished)
+            _write(context, writer, finding, send, finished=finished, replaced=replaced)
             if context.setup.is_in_any_order and not (finding.flaky or finding.needs_own_process):
                 # Not in processes of their own: what runs decide is noted in this one.
                 judgement = judge_order(context.replayer, finding, began + allowed)
@@ -216,6 +223,31 @@ def _take_over(replayer: Replayer, finding: Finding, tape: _native.Tape) -> bool
     return True
 
 
+def _take_over_rival(
+    context: JobContext,
+    replayer: Replayer,
+    finding: Finding,
+    rivals: Sequence[_native.Tape],
+    deadline: float,
+    send: Send,
+) -> bool:
+    """Replace the tape of a long finding by a shorter one that fails alike; return whether there is one."""
+    is_dear = finding.flaky or finding.is_timeout or finding.needs_own_process or finding.outside
+    if is_dear or len(finding.tape) < LONG:
+        return False
+    if context.own_process:
+        _write(context, replayer, finding, send)
+    try:
+        shorter = shorter_tapes(replayer, finding, rivals, deadline)
+    except _native.CheckError as error:
+        send(CheckFailed(f"Shrinking of {finding.bucket}", str(error)))
+        return False
+    if not any(_take_over(replayer, finding, tape) for tape in shorter):
+        return False
+    finding.necessary_faults = replayer.ablate(finding.tape, finding.bucket, deadline - monotonic()) or None
+    return True
+
+
 def _all_fall_into(bucket: str, replays: Sequence[Replayed]) -> bool:
     return all(falls_into(replayed.bucket, bucket) for replayed in replays)
 
@@ -256,9 +288,17 @@ def _shrink(context: JobContext, replayer: Replayer, finding: Finding, seconds: 
         return True
 
 
-def _write(context: JobContext, writer: Replayer, finding: Finding, send: Send, *, finished: bool = True) -> None:
+def _write(
+    context: JobContext,
+    writer: Replayer,
+    finding: Finding,
+    send: Send,
+    *,
+    finished: bool = True,
+    replaced: bool = False,
+) -> None:
     failure = context.setup.findings(writer).failure(finding)
-    send(FailureWritten(failure, finding.tape, improved=finding.improved, finished=finished))
+    send(FailureWritten(failure, finding.tape, improved=finding.improved, finished=finished, replaced=replaced))
 
 
 def write_traces(productive: Sequence[tuple[Provenance, _native.Tape]]) -> Job:

@@ -42,12 +42,16 @@ class Shrinking(msgspec.Struct, frozen=True):
 
 
 class FailureWritten(msgspec.Struct, frozen=True):
-    """A failure so far, with its tape. ``finished`` is False when there was no time to make it minimal."""
+    """A failure so far, with its tape. ``finished`` is False when there was no time to make it minimal.
+
+    ``replaced`` says that another run, which failed alike, took its place.
+    """
 
     failure: Failure
     tape: _native.Tape
     improved: bool
     finished: bool
+    replaced: bool = False
 
 
 class OtherFailure(msgspec.Struct, frozen=True):

@@ -196,7 +196,9 @@ class Triage:
             # What the first finding at a place needs, its siblings may need as well.
             for is_first in (True, False):
                 chosen = [each for each in waiting if (each.family is None) is is_first]
-                self._executor.run([self._task(each, len(waiting), shrink=each.shrink) for each in chosen])
+                self._executor.run(
+                    [self._task(each, len(waiting), shrink=each.shrink, lookalikes=lookalikes) for each in chosen]
+                )
         left = [each for each in waiting if each.failure is None and not each.is_refuted]
         self._executor.finish([self._task(each, len(waiting), shrink=False) for each in left])
         judged = [each for each in waiting if not self._was_lost(each)]
@@ -310,8 +312,16 @@ class Triage:
             if each.finding is not family.first:
                 each.family, each.seconds = family, each.seconds / (family.size - 1)
 
-    def _task(self, each: _FindingInTriage, total: int, *, shrink: bool) -> Task:
-        finding = each.finding
+    def _task(
+        self,
+        each: _FindingInTriage,
+        total: int,
+        *,
+        shrink: bool,
+        lookalikes: Lookalikes[Finding] | None = None,
+    ) -> Task:
+        finding, first = each.finding, each.finding.tape
+        runs = lookalikes.of(finding.bucket) if lookalikes is not None and lookalikes.kept else []
 
         def on_message(message: Message) -> None:
             if isinstance(message, Refuted):
@@ -327,6 +337,9 @@ class Triage:
                 each.is_minimal = is_small and message.finished
                 if not message.finished:
                     self._note_limit(each)
+                if lookalikes is not None and message.replaced:
+                    # That may show another failure, so the first one is to be compared with it.
+                    lookalikes.add(msgspec.structs.replace(finding, tape=first, lookalike="lacking"))
 
         def ended(ending: JobEnd, _crash: Crash | None) -> None:
             if ending is JobEnd.LATE:
@@ -340,6 +353,7 @@ class Triage:
             shorter=each.shorter,
             is_shrunk=each.is_shrunk,
             family=each.family,
+            rivals=[run.tape for run in runs],
         )
         # What is left of a hang takes its full limit once, and one that is suspected does so before.
         last = LIMIT_TIMES * max(0.0, self._setup.driver.rule_timeout) if finding.is_timeout else 0.0

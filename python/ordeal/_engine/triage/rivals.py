@@ -1,0 +1,42 @@
+"""Looks for a shorter way to a failure that stayed long: shrinks it and other runs of its bucket thoroughly.
+
+What shrinking leaves depends on where it begins. A failure of many steps mostly has shorter ones on other ways, which
+no step of its own leads to, while one of few steps rarely has. So only the former is worth the replays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ordeal import _native
+from ordeal._engine.replay.replayer import Replayer
+from ordeal._engine.triage.findings import Finding
+from ordeal._native import monotonic
+
+#: Limits for one failure: runs that are shrunk, and replays in all.
+RIVALS_MAX, CANDIDATES_MAX = 8, 3_000
+
+
+def shorter_tapes(
+    replayer: Replayer, finding: Finding, rivals: Sequence[_native.Tape], deadline: float
+) -> list[_native.Tape]:
+    """Return what thorough shrinking leaves of ``finding`` and ``rivals``, if that has fewer steps, the shortest first.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C was pressed.
+        CheckError: a check of the core failed.
+    """
+    left, found = CANDIDATES_MAX, list[_native.Tape]()
+    for rival in [finding.tape, *rivals[:RIVALS_MAX]]:
+        seconds = deadline - monotonic()
+        if left <= 0 or seconds <= 0:
+            break
+        shrunk = replayer.shrink(rival, finding.bucket, seconds, candidates_max=left, thorough=True)
+        left -= shrunk.candidates
+        if shrunk.interrupted:
+            raise KeyboardInterrupt
+        if shrunk.failed_check is not None:
+            raise shrunk.failed_check
+        if len(shrunk.tape) < len(finding.tape):
+            found.append(shrunk.tape)
+    return sorted(found, key=len)
