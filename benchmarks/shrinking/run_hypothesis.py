@@ -98,7 +98,7 @@ def program_of(machine: type[RuleBasedStateMachine], error: BaseException) -> tu
     for line in CONTINUED.sub(" ", "\n".join(error.__notes__)).splitlines():
         if switch := SWITCH.match(line):
             on ^= {switch[1]}
-            calls.append(f"{'activate' if switch[1] in on else 'deactivate'}({switch[1]!r})")
+            calls.append(f"state.fault({switch[1]!r}).{'activate' if switch[1] in on else 'deactivate'}()")
         elif (call := CALL.match(line)) and call[1] in rules:
             calls.append(line)
     return tuple(calls)
