@@ -123,9 +123,7 @@ def _by_tests(
     """Judge mutants by the tests of pytest, or say again what they said when all was as it is now."""
     folder = Path.cwd()
     arguments = test_arguments(given)
-    settings = {
-        name: given[name] for name in ("memory", "mutant_timeout", "deselect_failing", "route", "matrix")
-    }
+    settings = {name: given[name] for name in ("memory", "mutant_timeout", "deselect_failing", "route", "matrix")}
     settings["imports"] = given["isolation"] == "spawn"
     key = saved.key_of(folder, mutants, {"tests": arguments, "machines": machines, **settings})
     known = None if given["no_cache"] else saved.still_true(saved.load(folder), key, mutants)
