@@ -375,8 +375,7 @@ py::object GraphCopy::copy_instance(PyObject* original, const ObjectShape& shape
     }
   }
   PyTypeObject* const type = Py_TYPE(original);
-  py::object copied = owned(shape.base == &PyBaseObject_Type ? type->tp_alloc(type, 0)
-                                                             : shape.base->tp_new(type, py::tuple().ptr(), nullptr));
+  py::object copied = new_instance(type, shape.base);
   remember(original, copied);
   if (attributes) {
     copy_each(attributes.ptr(),

@@ -13,6 +13,16 @@ bool is_caught(PyTypeObject* type, PyObject* name) {
 
 }  // namespace
 
+// Python 3.12 gives an instance its room for attributes in `object.__new__` alone, which refuses abstract classes. Their
+// instances are older than what made them so, and get a dictionary.
+py::object new_instance(PyTypeObject* type, PyTypeObject* base) {
+  if (base == &PyBaseObject_Type && (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) != 0) {
+    return owned(type->tp_alloc(type, 0));
+  }
+  static PyObject* const kNothing = PyTuple_New(0);
+  return owned(base->tp_new(type, kNothing, nullptr));
+}
+
 void store_attribute(PyObject* object, PyObject* name, PyObject* value) {
   if (PyUnicode_CheckExact(name) != 0 && !is_caught(Py_TYPE(object), name)) {
     check(PyObject_GenericSetAttr(object, name, value));

@@ -5,6 +5,9 @@
 
 namespace ordeal::bindings {
 
+// Makes an object of a type, with nothing in it, as the builtin type under it does. Throws py::error_already_set.
+py::object new_instance(PyTypeObject* type, PyTypeObject* base);
+
 // Stores what `object.__dict__[name] = value` would store. The dictionary itself is made only if it is needed: code
 // that was specialized for objects without one is slow with all others. Throws py::error_already_set.
 void store_attribute(PyObject* object, PyObject* name, PyObject* value);

@@ -548,7 +548,8 @@ def test_structures_deeper_than_the_stack_are_an_error_and_no_crash(depth: int) 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_deep_structure_that_has_room_is_copied(layer: Callable[[Any], Any]) -> None:
     assert raised_by([layer], 150, 1 << 20) == [None, None]
-    assert raised_by([layer], 1_000) == [None]
+    # CPython 3.12 counts calls in C: some of its releases allow 1,500, and a layer takes up to three.
+    assert raised_by([layer], 1_000 if sys.version_info >= (3, 13) else 400) == [None]
 
 
 def test_a_hook_that_copies_on_finds_room_or_is_an_error() -> None:

@@ -88,7 +88,7 @@ def _checked_lines(word: str, path: Path, first: int, last: int) -> tuple[int, i
     if not 1 <= first <= last:
         raise ConfigError(f"`{word}` names no lines", hint="write the first and the last line, such as `shop.py:12-40`")
     if first > lines:
-        raise ConfigError(f"`{word}` names lines behind the end of the file", hint=f"it has {lines}")
+        raise ConfigError(f"`{word}` names lines beyond the end of the file", hint=f"it has {lines}")
     return first, last
 
 
