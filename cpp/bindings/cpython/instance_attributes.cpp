@@ -13,8 +13,8 @@ bool is_caught(PyTypeObject* type, PyObject* name) {
 
 }  // namespace
 
-// Python 3.12 gives an instance its room for attributes in `object.__new__` alone, which refuses abstract classes. Their
-// instances are older than what made them so, and get a dictionary.
+// Python 3.12 gives an instance its room for attributes in `object.__new__` alone, which refuses abstract classes.
+// Their instances are older than what made them so, and get a dictionary.
 py::object new_instance(PyTypeObject* type, PyTypeObject* base) {
   if (base == &PyBaseObject_Type && (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) != 0) {
     return owned(type->tp_alloc(type, 0));
