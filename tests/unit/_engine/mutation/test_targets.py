@@ -118,7 +118,7 @@ def test_a_word_may_name_a_part_of_a_file(tmp_path: Path, word: str, names: list
     ("word", "said"),
     [
         ("cart.Crt", "did you mean `cart.Cart`?"),
-        ("cart.py:99", "behind the end of the file"),
+        ("cart.py:99", "beyond the end of the file"),
         ("cart.py:5-2", "names no lines"),
         ("cart.py:0", "names no lines"),
         ("gone.Cart", "neither a file of Python nor a folder"),
