@@ -209,14 +209,14 @@ def test_memory_for_edges_is_a_power_of_two_that_holds_the_source(
 
 
 def test_a_step_that_takes_long_is_no_lack_of_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits = iter((0.0, 1.5))
+    waits = iter((0.0, 3.5))
 
     class Slow(RuleBasedStateMachine):
         @rule()
         def wait(self) -> None:
             time.sleep(next(waits))
 
-    monkeypatch.setattr(worker_pool, "IDLE_SECONDS_MAX", 0.5)
+    monkeypatch.setattr(worker_pool, "IDLE_SECONDS_MAX", 1.5)
     # A copy is no step, and may take long itself where the machine is busy.
     result = Explorer(Slow, workers=1, isolate=True, checkpoint_kind="replay").run(max_runs=2, steps_per_run=1)
     assert (result.total_runs, list(result.notes)) == (2, [])
@@ -237,7 +237,7 @@ def test_a_copy_without_progress_is_said_to_take_too_long(monkeypatch: pytest.Mo
         def step(self) -> None:
             pass
 
-    monkeypatch.setattr(worker_pool, "IDLE_SECONDS_MAX", 0.5)
+    monkeypatch.setattr(worker_pool, "IDLE_SECONDS_MAX", 1.5)
     result = Explorer(Copied, workers=1, isolate=True).run(max_runs=20, steps_per_run=5)
     assert result.total_runs == 20
     assert list(result.notes) == [
