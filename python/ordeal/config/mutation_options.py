@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from ordeal.config.checks import Check, number, one_of, seconds, text
 from ordeal.config.option import Option
 
+#: Where the accepted mutants are named, unless the settings say otherwise.
+ACCEPTED_FILE = "ordeal-accepted.toml"
 JUDGE_NAMES = ("tests", "machines", "both")
 PRESET_NAMES = ("extreme", "essential", "standard", "thorough", "chimp")
 
@@ -51,7 +53,7 @@ class MutationsConfig:
     threshold: float | None = field(default=None, metadata=Option(_PERCENT, "none").metadata)
     assertion_threshold: float | None = field(default=None, metadata=Option(_PERCENT, "none").metadata)
     accept_file: str = field(
-        default="ordeal-accepted.toml", metadata=Option(text("the path of a file", "accepted.toml")).metadata
+        default=ACCEPTED_FILE, metadata=Option(text("the path of a file", "accepted.toml")).metadata
     )
     budget: float | None = field(default=None, metadata=Option(_SECONDS, "none").metadata)
     kill_budget: float | None = field(default=None, metadata=Option(_SECONDS, "`20`").metadata)

@@ -22,7 +22,6 @@ from ordeal._engine.mutation.operators import OPERATORS
 from ordeal._engine.mutation.source import Source
 from ordeal.errors import ConfigError
 
-ACCEPTED_FILE = "ordeal-accepted.toml"
 _COMMENT = re.compile(r"#\s*ordeal:\s*no[- ]mutate\s*(?:\[([^\]]*)\])?\s*(?:--|:)?\s*(.*)")
 
 

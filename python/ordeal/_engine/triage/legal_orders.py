@@ -11,9 +11,6 @@ from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.triage.findings import Finding
 from ordeal._native import monotonic
 
-#: How many runs next to a failure are tried.
-NEIGHBOURS = 200
-
 
 class OrderJudgement(msgspec.Struct, frozen=True):
     """Whether one of ``tried`` runs that asyncio allows fails in the same way."""
@@ -44,11 +41,11 @@ def judge_order(replayer: Replayer, finding: Finding, deadline: float) -> OrderJ
         return None
     if not orders.needs_overtaking(made):
         return OrderJudgement(1, is_legal=True)
-    for number in range(NEIGHBOURS):
+    for number in range(orders.NEIGHBOURS):
         with orders.neighbour(number, made):
             replayed = replayer.run(finding.tape)
         if falls_into(replayed.bucket, finding.bucket):
             return OrderJudgement(number + 1, is_legal=True)
         if monotonic() > deadline:
             return OrderJudgement(number + 1, is_legal=False)
-    return OrderJudgement(NEIGHBOURS, is_legal=False)
+    return OrderJudgement(orders.NEIGHBOURS, is_legal=False)

@@ -23,7 +23,7 @@ from ordeal._report.both_judges import both_json, both_text
 from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text
 from ordeal.cli import terminal
 from ordeal.cli.mutation.progress import MutationProgress
-from ordeal.cli.mutation.settings import test_arguments
+from ordeal.cli.mutation.settings import judging_options
 from ordeal.config import load_config_for
 from ordeal.errors import ConfigError
 
@@ -89,17 +89,11 @@ def _by_hypothesis(
         return judge_with_pytest(
             sources,
             mutants,
-            tests=test_arguments(given),
-            folder=Path.cwd(),
             workers=workers,
-            isolation=given["isolation"],
-            route=given["route"],
-            memory=given["memory"],
             machines=machine_options(given, workers).machines,
             which="theirs",
-            seconds=given["mutant_timeout"],
-            leave_out_failing=given["deselect_failing"],
             progress=progress.take,
+            **judging_options(given),
         )
 
 

@@ -31,7 +31,7 @@ from ordeal.cli import terminal
 from ordeal.cli.mutation import doctor, last
 from ordeal.cli.mutation.machines import by_both, by_machines, machine_options
 from ordeal.cli.mutation.progress import MutationProgress
-from ordeal.cli.mutation.settings import test_arguments, with_settings
+from ordeal.cli.mutation.settings import judging_options, test_arguments, with_settings
 from ordeal.errors import ConfigError
 
 _INTERRUPTED = 130
@@ -122,10 +122,10 @@ def _by_tests(
 ) -> Judgement:
     """Judge mutants by the tests of pytest, or say again what they said when all was as it is now."""
     folder = Path.cwd()
-    arguments = test_arguments(given)
+    options = judging_options(given)
     settings = {name: given[name] for name in ("memory", "mutant_timeout", "deselect_failing", "route", "matrix")}
     settings["imports"] = given["isolation"] == "spawn"
-    key = saved.key_of(folder, mutants, {"tests": arguments, "machines": machines, **settings})
+    key = saved.key_of(folder, mutants, {"tests": options["tests"], "machines": machines, **settings})
     known = None if given["no_cache"] else saved.still_true(saved.load(folder), key, mutants)
     if known is not None:
         terminal.say("nothing has changed since the last run, whose verdicts stand; --no-cache judges again")
@@ -147,18 +147,12 @@ def _by_tests(
         judgement = judge_with_pytest(
             sources,
             left,
-            tests=arguments,
-            folder=folder,
             workers=workers,
-            isolation=given["isolation"],
-            route=given["route"],
             budget=given["budget"],
-            memory=given["memory"],
             machines=machines,
-            seconds=given["mutant_timeout"],
-            leave_out_failing=given["deselect_failing"],
             matrix=given["matrix"],
             progress=take,
+            **options,
         )
     # Where machines judge as well, it is asked of what both say whether it is dead.
     is_whole = given["with"] != "both" and not judgement.is_over_budget

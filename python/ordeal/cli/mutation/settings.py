@@ -10,8 +10,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ordeal._engine.mutation.accepted import ACCEPTED_FILE
 from ordeal.config import load_config
+from ordeal.config.mutation_options import ACCEPTED_FILE
 from ordeal.errors import ConfigError
 
 
@@ -42,6 +42,19 @@ def with_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     }
     told = {name: value for name, value in settings.items() if value and not is_given(name)}
     return {**given, **told, "targets": found.targets, "accept_file": found.accept_file}
+
+
+def judging_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the judge by pytest is told whichever tests it asks, by the names of ``judge_with_pytest``."""
+    return {
+        "tests": test_arguments(given),
+        "folder": Path.cwd(),
+        "isolation": given["isolation"],
+        "route": given["route"],
+        "memory": given["memory"],
+        "seconds": given["mutant_timeout"],
+        "leave_out_failing": given["deselect_failing"],
+    }
 
 
 def test_arguments(given: Mapping[str, Any]) -> list[str]:

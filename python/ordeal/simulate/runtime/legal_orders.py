@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ordeal import _native
 from ordeal.simulate.runtime.decisions import OVERTAKE, drawn_schedule
+from ordeal.simulate.runtime.exploring import NEIGHBOURS as NEIGHBOURS  # of machines it is the same number
 from ordeal.simulate.runtime.machine_loop import MachineLoop, TapeSchedule
 from ordeal.simulate.runtime.running import RunSettings
 from ordeal.simulate.runtime.scheduled_faults import with_stalls

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._engine.mutation.accepted import ACCEPTED_FILE, accept, accepted
+from ordeal._engine.mutation.accepted import accept, accepted
 from ordeal._engine.mutation.mutants import mutants_of
 from ordeal._engine.mutation.operators import PRESETS
 from ordeal._engine.mutation.source import Source
+from ordeal.config.mutation_options import ACCEPTED_FILE
 from ordeal.errors import ConfigError
 
 
