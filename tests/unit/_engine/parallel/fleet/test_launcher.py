@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -49,10 +50,17 @@ def test_what_is_in_the_environment_of_a_member_is_no_password(tmp_path: Path, m
     task = Task(fleet="f", test_class="no_such_module:A", seconds=60.0, path=(str(tmp_path),))
     store = os.environ["ORDEAL_STORE"]
     launcher = LocalLauncher(FleetPlan(task=task, on="local:1", members=1, store=store, options=FleetConfig()))
+    told: dict[str, object] = {}
+
+    class Told(subprocess.Popen[bytes]):
+        def __init__(self, command: list[str], *, env: dict[str, str], **options: Any) -> None:
+            told.update(command=command, env=env)
+            super().__init__(command, env=env, **options)
+
+    # Not read from /proc: a process may have begun before the kernel lays out its environment, or have ended.
+    monkeypatch.setattr(subprocess, "Popen", Told)
     launcher.start(task, 0, 1)
-    member = launcher._members[0]
-    told = Path(f"/proc/{member.pid}/environ").read_bytes() + Path(f"/proc/{member.pid}/cmdline").read_bytes()
     # It was told where the store is all the same, and that nobody is there is wrong use.
-    assert member.wait(timeout=60) == 2
-    assert b"ORDEAL_FLEET_TASK" in told
-    assert b"sesame" not in told
+    assert launcher._members[0].wait(timeout=60) == 2
+    assert "ORDEAL_FLEET_TASK" in str(told["env"])
+    assert "sesame" not in str(told)
