@@ -39,6 +39,9 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 VENV ?= .venv
 JOBS ?= $(shell nproc)
 export JOBS
+# How many tests may fail beside others, if each passes when it runs again alone. They are named.
+UNSTEADY ?= 0
+export UNSTEADY
 # Which Python tests: make test-python TESTS='tests/unit -m "not slow and not nightly"'
 TESTS ?=
 # How long a soak takes, and of what: shop or depth.
@@ -265,7 +268,7 @@ test-core: build/core/stamp-tests
 	@tools/run-checked "core tests" nice tools/in-shards $(JOBS) build/core/core_tests --gtest_brief=1
 
 test-python: build
-	@tools/run-timed "Python tests" python tools/python_tests.py --jobs $$(($(JOBS) + 1)) $(TESTS)
+	@tools/run-timed "Python tests" python tools/python_tests.py --jobs $$(($(JOBS) + 1)) --unsteady $(UNSTEADY) $(TESTS)
 
 test-nightly: build
 	@python tools/python_tests.py --jobs $$(($(JOBS) + 1)) -m nightly

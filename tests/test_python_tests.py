@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -87,3 +88,47 @@ def test_options_are_those_of_pytest(folder: Path) -> None:
     code, lines = run(folder, "-k", "nothing", "good/test_good.py::test_1")
     assert code == 5
     assert lines[-1].startswith("1 deselected in ")
+
+
+#: Fails the first time, as a test may that counts on a process which others hold up.
+UNSTEADY = """
+from pathlib import Path
+
+def test_unsteady():
+    seen = Path(__file__).with_name("seen")
+    first = not seen.exists()
+    seen.touch()
+    assert not first
+
+def test_good(): ...
+"""
+
+
+@pytest.mark.parametrize(("others", "limit", "code"), [((), 0, 1), ((), 1, 0), (("bad",), 2, 1), (("dead",), 2, 1)])
+def test_a_test_that_passes_when_it_runs_again_is_named_and_forgiven_only_where_asked(
+    folder: Path, others: tuple[str, ...], limit: int, code: int
+) -> None:
+    (folder / "unsteady").mkdir()
+    (folder / "unsteady/test_unsteady.py").write_text(UNSTEADY)
+    found, lines = run(folder, f"--unsteady={limit}", "unsteady", *others)
+    assert found == code
+    named = [line for line in lines if line.startswith("UNSTEADY ")]
+    assert [line.split(": ")[0] for line in named] == ["UNSTEADY unsteady/test_unsteady.py::test_unsteady"]
+    assert "FAILED unsteady/test_unsteady.py" in lines
+
+
+CRASHES = UNSTEADY.replace("assert not first", "import os; first and os.abort()").replace("test_unsteady", "test_crash")
+    "import os\ndef test_dead():\n    import pathlib\n    pathlib.Path('seen').touch(exist_ok=False) or os.abort()\n"
+)
+
+
+@pytest.mark.parametrize(("text", "code"), [(UNSTEADY, 0), (CRASHES, 1)])
+def test_what_is_no_part_is_forgiven_where_asked_but_for_the_end_of_a_process(
+    folder: Path, text: str, code: int
+) -> None:
+    (folder / "test_it.py").write_text(text)
+    command = [str(TOOL.with_name("steady-pytest")), sys.executable, str(folder / "cache"), "test_it.py"]
+    environment = {**os.environ, "JOBS": "1", "UNSTEADY": "1"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout
+    assert ("note: UNSTEADY test_it.py::test_unsteady: " in done.stdout) is (code == 0)

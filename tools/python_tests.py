@@ -1,10 +1,12 @@
 """Runs the Python tests in parts, each in a small process of its own, the slowest first.
 
-usage: python tools/python_tests.py [--jobs N] [--record] [--dearest N] [FILE or FOLDER ...] [option of pytest ...]
+usage: python tools/python_tests.py [--jobs N] [--record] [--dearest N] [--unsteady N] [FILE or FOLDER ...]
+                                    [option of pytest ...]
 
 A process that has collected all tests is large, and so is all that its tests fork: each fork of it takes five times as
 long. So one process imports what all tests need, and forks for each part of a few files, which collects these alone.
-All that a part said is shown if it fails.
+All that a part said is shown if it fails, and its tests that failed run again when nothing else does. One that passes
+then is unsteady: it is named, and fails the run all the same unless ``--unsteady`` allows as many.
 """
 
 from __future__ import annotations
@@ -69,6 +71,17 @@ class Ended:
     skipped: list[str] = field(default_factory=list)
     cpu_of_tests: dict[str, float] = field(default_factory=dict)
     cpu_seconds: float = 0.0
+    failed: list[str] = field(default_factory=list)
+
+    @property
+    def fine(self) -> bool:
+        """Whether nothing failed."""
+        return self.code in FINE
+
+    @property
+    def told(self) -> bool:
+        """Whether it says which tests failed, and nothing but tests did."""
+        return self.code == pytest.ExitCode.TESTS_FAILED and bool(self.failed)
 
 
 def files_in(places: list[str]) -> Iterator[str]:
@@ -139,6 +152,7 @@ class Noted:
             "cpu_seconds": self._cpu_seconds,
             "command_seconds": command_seconds(),
             "skipped": [f"{report.nodeid}: {report.longrepr[2]}" for report in stats.get("skipped", ())],
+            "failed": sorted({report.nodeid for kind in ("failed", "error") for report in stats.get(kind, ())}),
         }
         self._path.write_text(json.dumps(document), "utf-8")
 
@@ -204,7 +218,8 @@ class Runner:
         except OSError:  # its process ended before the tests did
             return Ended(part, code or 70, f"{said}\nthe process of {part.name} ended early, with exit code {code}")
         counts, seconds, cpu = Counter(document["counts"]), document["seconds"], document["cpu_seconds"]
-        return Ended(part, code, said, counts, seconds, document["skipped"], cpu, document["command_seconds"])
+        skipped, commands, failed = document["skipped"], document["command_seconds"], document["failed"]
+        return Ended(part, code, said, counts, seconds, skipped, cpu, commands, failed)
 
     def _path(self, number: int, kind: str) -> Path:
         return self._folder / f"{number}.{kind}"
@@ -227,11 +242,26 @@ def import_what_all_need() -> None:
 
 def shown(ended: Ended, done: int, total: int) -> None:
     """Print the line of a part with the CPU time that it took, and all that it said if it failed."""
-    if ended.code not in FINE:
+    if not ended.fine:
         print(ended.said, flush=True)
-    state = "ok" if ended.code in FINE else "FAILED"
+    state = "ok" if ended.fine else "FAILED"
     took = f"{ended.cpu_seconds:5.1f} s"
     print(f"[{done:3}/{total}] {state:6} {took} {counted(ended.counts):32} {ended.part.name}", flush=True)
+
+
+def unsteady_tests(failed: list[Ended], folder: Path, options: list[str]) -> list[str]:
+    """Run each test that failed again, one at a time while nothing else runs, and return those that pass."""
+    again = folder / "again"
+    again.mkdir()
+    tests = sorted(test for ended in failed if ended.told for test in ended.failed)
+    runner = Runner(again, options, jobs=1)
+    return [ended.part.name for ended in runner.run([Part([test]) for test in tests]) if ended.fine]
+
+
+def allowed(failed: list[Ended], unsteady: list[str], limit: int) -> bool:
+    """Whether all that failed is at most ``limit`` unsteady tests."""
+    tests = {test for ended in failed for test in ended.failed}
+    return all(ended.told for ended in failed) and tests == set(unsteady) and len(tests) <= limit
 
 
 def run_all(parts: list[Part], options: list[str], own: argparse.Namespace) -> int:
@@ -249,10 +279,13 @@ def run_all(parts: list[Part], options: list[str], own: argparse.Namespace) -> i
             seconds |= ended.seconds
             cpu_of_tests |= ended.cpu_of_tests
             skipped += ended.skipped
-            if ended.code not in FINE:
+            if not ended.fine:
                 failed.append(ended)
+        unsteady = unsteady_tests(failed, Path(folder), options)
     for line in [*(f"SKIPPED {each}" for each in sorted(skipped)), *(f"FAILED {each.part.name}" for each in failed)]:
         print(line)
+    for test in unsteady:
+        print(f"UNSTEADY {test}: it failed beside other tests, and passed when it ran again alone")
     for test in sorted(cpu_of_tests, key=lambda test: -cpu_of_tests[test])[: own.dearest]:
         print(f"{cpu_of_tests[test]:6.2f} s CPU {test}")
     print(f"{counted(counts)} in {time.monotonic() - began:.0f} s, {sum(cpu_of_tests.values()):.0f} s of CPU in tests")
@@ -260,7 +293,9 @@ def run_all(parts: list[Part], options: list[str], own: argparse.Namespace) -> i
     place = DURATIONS if own.record else LAST_DURATIONS
     place.parent.mkdir(exist_ok=True)
     place.write_text(json.dumps(dict(sorted(found.items())), indent=2) + "\n", "utf-8")
-    return 1 if failed else 0 if counts["passed"] else int(pytest.ExitCode.NO_TESTS_COLLECTED)
+    if failed and not allowed(failed, unsteady, own.unsteady):
+        return 1
+    return 0 if counts["passed"] else int(pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
 def parsed(arguments: list[str]) -> tuple[argparse.Namespace, list[str], list[str]]:
@@ -273,6 +308,13 @@ def parsed(arguments: list[str]) -> tuple[argparse.Namespace, list[str], list[st
     )
     parser.add_argument("--record", action="store_true", help=f"write {DURATIONS.name}: what each file took")
     parser.add_argument("--dearest", type=int, default=0, metavar="N", help="print the N tests that cost most CPU time")
+    parser.add_argument(
+        "--unsteady",
+        type=int,
+        default=0,
+        metavar="N",
+        help="how many tests may fail beside others, if each passes when it runs again alone (default: none)",
+    )
     own, others = parser.parse_known_args(arguments)
     places = [each for each in others if not each.startswith("-") and Path(each.partition("::")[0]).exists()]
     return own, places or ["tests"], [each for each in others if each not in places]
