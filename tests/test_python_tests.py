@@ -118,8 +118,6 @@ def test_a_test_that_passes_when_it_runs_again_is_named_and_forgiven_only_where_
 
 
 CRASHES = UNSTEADY.replace("assert not first", "import os; first and os.abort()").replace("test_unsteady", "test_crash")
-    "import os\ndef test_dead():\n    import pathlib\n    pathlib.Path('seen').touch(exist_ok=False) or os.abort()\n"
-)
 
 
 @pytest.mark.parametrize(("text", "code"), [(UNSTEADY, 0), (CRASHES, 1)])
