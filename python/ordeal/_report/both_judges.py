@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ordeal._engine.formatting import one_line
 from ordeal._engine.mutation.machines.beside_tests import Who, who_notices
@@ -16,14 +16,17 @@ from ordeal._report.machine_mutation import machine_mutation_json, tables_text, 
 from ordeal._report.mutation import (
     assertion_text,
     dead_lines,
+    folded,
     mutation_json,
     score_json,
     score_text,
     survivor_text,
     words_text,
 )
+from ordeal._report.mutation_rates import rates_json, rates_text
 
 _SHOWN_MAX = 8
+_Judgement = TypeVar("_Judgement", Judgement, MachineJudgement)
 _TOLD: dict[Who, str] = {
     "both": "tests and machines",
     "only tests": "only tests",
@@ -46,6 +49,7 @@ def both_text(
     examples: Judgement | None = None,
     *,
     every: bool = False,
+    with_rates: bool = False,
 ) -> str:
     """Return the whole report as text, with all survivors of each line or the first.
 
@@ -53,10 +57,10 @@ def both_text(
     """
     by_name = {source.shown: source for source in sources}
     of_tests = {each.mutant.id: each for each in tests.verdicts}
-    parts = []
+    parts, within = [], folded(verdicts, every=every)
     for each in weakest_first(verdicts, every=every):
         verdict = replace(of_tests[each.mutant.id], doubt=each.doubt)
-        text = survivor_text(by_name[each.mutant.shown], verdict)
+        text = survivor_text(by_name[each.mutant.shown], verdict, within[each.mutant.id])
         told = why_it_survived(each.mutant, machines) if each.mutant.id in machines.findings else []
         parts.append(text + "".join(f"  {one_line(line)}\n" for line in told))
     parts.append(tables_text(machines))
@@ -67,6 +71,7 @@ def both_text(
         names = ", ".join(tests.apart[:_SHOWN_MAX])
         parts.append(one_line(f"not asked, as their machines judge; --hypothesis asks them: {names}") + "\n")
     parts += dead_lines(verdicts)
+    parts += [rates_text(verdicts)] if with_rates else []
     score = Score.of(verdicts)
     head = words_text(verdicts, tests.seconds + machines.seconds, tests.left_out)
     parts.append(f"{head}{assertion_text(score)}{score_text(score, tests.drawn_from)}")
@@ -109,7 +114,12 @@ def both_json(
     machines: MachineJudgement,
     examples: Judgement | None = None,
 ) -> dict[str, Any]:
-    """Return the report as plain values: those of each judge, and who notices what."""
+    """Return the report as plain values: those of each judge, and who notices what.
+
+    What is dead is so for each judge.
+    """
+    dead = {each.mutant.id: each for each in verdicts if each.word == "dead"}
+    tests, machines = _with_dead(tests, dead), _with_dead(machines, dead)
     more: dict[str, Any] = {}
     if examples is not None:
         found = who_notices(*_words(examples, machines))
@@ -120,8 +130,17 @@ def both_json(
         "schema": "ordeal-both-mutation-1",
         "score": score_json(Score.of(verdicts), tests.drawn_from),
         "noticed_by": who_notices(*_words(tests, machines)),
-        "dead": {each.mutant.id: each.note for each in verdicts if each.word == "dead"},
+        "rates": rates_json(verdicts),
+        "dead": {name: each.note for name, each in dead.items()},
         "doubts": {each.mutant.id: each.doubt for each in verdicts if each.doubt},
         "tests": mutation_json(sources, tests),
         "machines": machine_mutation_json(sources, machines),
     }
+
+
+def _with_dead[J: (Judgement, MachineJudgement)](judgement: J, dead: Mapping[str, Verdict]) -> J:
+    verdicts = [
+        replace(each, word="dead", note=dead[each.mutant.id].note) if each.mutant.id in dead else each
+        for each in judgement.verdicts
+    ]
+    return replace(judgement, verdicts=verdicts)

@@ -20,34 +20,40 @@ from ordeal._report.mutation import (
     dead_lines,
     difference,
     doubt_text,
+    folded,
     mutant_json,
     score_json,
     score_text,
     words_text,
 )
+from ordeal._report.mutation_rates import rates_json, rates_text
 
 _NAMES_MAX = 6
 _WIDTH = 120
 _SUGGESTIONS_MAX = 8
 
 
-def machine_mutation_text(sources: Sequence[Source], judgement: MachineJudgement, *, every: bool = False) -> str:
-    """Return the whole report as text, with the first survivor of each line, or all."""
+def machine_mutation_text(
+    sources: Sequence[Source], judgement: MachineJudgement, *, every: bool = False, with_rates: bool = False
+) -> str:
+    """Return the whole report as text, with the first survivor of each line, or all, and with the rates."""
     by_name = {source.shown: source for source in sources}
-    open_ones = weakest_first(judgement.verdicts, every=every)
-    parts = [_survivor(by_name[each.mutant.shown], each, judgement) for each in open_ones]
+    open_ones, within = weakest_first(judgement.verdicts, every=every), folded(judgement.verdicts, every=every)
+    parts = [_survivor(by_name[each.mutant.shown], each, judgement, within[each.mutant.id]) for each in open_ones]
     parts += _never_reached(judgement.verdicts)
     parts += _not_run(judgement.verdicts)
     parts += _suggestions(judgement)
     parts += dead_lines(judgement.verdicts)
     parts.append(tables_text(judgement))
+    parts += [rates_text(judgement.verdicts)] if with_rates else []
     parts.append(_summary(judgement))
     return "\n".join(part for part in parts if part)
 
 
-def _survivor(source: Source, verdict: Verdict, judgement: MachineJudgement) -> str:
+def _survivor(source: Source, verdict: Verdict, judgement: MachineJudgement, within: int) -> str:
     mutant = verdict.mutant
     head = f"{mutant.shown}:{mutant.line}  {mutant.name or 'module'}  survived  {mutant.operator}  {mutant.id}"
+    head += f"  +{within} inside" if within else ""
     diff = "\n".join(f"  {line}" for line in difference(source, mutant).split("\n"))
     told = "".join(f"  {one_line(line)}\n" for line in why_it_survived(mutant, judgement))
     return f"{one_line(head)}\n{diff}\n{told}{doubt_text(verdict)}"
@@ -154,6 +160,7 @@ def tables_text(judgement: MachineJudgement) -> str:
         lines.append(f"{name:<{max(width, 9)}}  {row.kills:>5}  {row.only_it:>7}  {_some(reads.get(name, ()))}")
     lines += _counts("rule", table.rules)
     lines += _counts("fault", table.faults)
+    lines += _counts("rule under a fault", table.rule_faults)
     lines += _counts("property", table.properties)
     lines += _counts("assert", table.asserts)
     unread = [name for machine in judgement.machines for name in machine.unread]
@@ -229,6 +236,7 @@ def machine_mutation_json(sources: Sequence[Source], judgement: MachineJudgement
         "schema": "ordeal-machine-mutation-1",
         "score": score_json(Score.of(judgement.verdicts), judgement.drawn_from),
         "left_out": dict(judgement.left_out),
+        "rates": rates_json(judgement.verdicts),
         "seconds": round(judgement.seconds, 3),
         "judging_seconds": round(judgement.judging_seconds, 3),
         "judging_cpu_seconds": round(judgement.cpu_seconds, 3),

@@ -57,7 +57,8 @@ def _invariants(judgement: MachineJudgement, table: KillTable) -> dict[str, Any]
 
 
 def _others(table: KillTable) -> list[dict[str, Any]]:
-    kinds = {"rule": table.rules, "fault": table.faults, "property": table.properties, "assert": table.asserts}
+    kinds = {"rule": table.rules, "fault": table.faults, "rule and fault": table.rule_faults}
+    kinds |= {"property": table.properties, "assert": table.asserts}
     return [
         _table(f"Kills by {what}", (what, "kills"), sorted(counts.items(), key=lambda each: (-each[1], each[0])))
         for what, counts in kinds.items()

@@ -14,7 +14,8 @@ from ordeal._engine.mutation.extreme import DEPTHS, FunctionVerdict, functions_o
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.running import Judgement
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import WORDS, Score, Verdict, tallied, weakest_first
+from ordeal._engine.mutation.verdicts import WORDS, Score, Verdict, inside, tallied, weakest_first
+from ordeal._report.mutation_rates import rates_json, rates_text
 
 _LINES_MAX = 6
 _TESTS_MAX = 10
@@ -39,12 +40,18 @@ def _cut(sign: str, lines: list[str]) -> list[str]:
     return shown if len(lines) <= _LINES_MAX else [*shown, f"{sign} ... {len(lines) - _LINES_MAX} more lines"]
 
 
-def survivor_text(source: Source, verdict: Verdict) -> str:
-    """Return the place of a survivor, its diff, and who did not notice."""
+def survivor_text(source: Source, verdict: Verdict, within: int = 0) -> str:
+    """Return the place of a survivor, its diff, who did not notice, and how many more survived ``within`` it."""
     mutant = verdict.mutant
     head = f"{mutant.shown}:{mutant.line}  {mutant.name or 'module'}  survived  {mutant.operator}  {mutant.id}"
+    head += f"  +{within} inside" if within else ""
     diff = "\n".join(f"  {line}" for line in difference(source, mutant).split("\n"))
     return f"{one_line(head)}\n{diff}\n  {_passed(verdict)}\n{doubt_text(verdict)}"
+
+
+def folded(verdicts: Sequence[Verdict], *, every: bool) -> Counter[str]:
+    """Return how many survivors are not shown as they are within another one, by its id; none where all are."""
+    return Counter({name: len(found) for name, found in inside(verdicts).items()} if not every else {})
 
 
 def doubt_text(verdict: Verdict) -> str:
@@ -65,14 +72,26 @@ def _passed(verdict: Verdict) -> str:
     return f"{verdict.tests} {ran}{nearest}"
 
 
-def mutation_text(sources: Sequence[Source], judgement: Judgement, *, every: bool = False, matrix: bool = False) -> str:
-    """Return the whole report as text, with the first survivor of each line, or all; with the tests of a matrix."""
+def mutation_text(
+    sources: Sequence[Source],
+    judgement: Judgement,
+    *,
+    every: bool = False,
+    matrix: bool = False,
+    with_rates: bool = False,
+) -> str:
+    """Return the whole report as text, with the first survivor of each line, or all.
+
+    With ``matrix`` it has a table of the tests, with ``with_rates`` those of operators and functions.
+    """
     by_name = {source.shown: source for source in sources}
-    parts = [survivor_text(by_name[each.mutant.shown], each) for each in weakest_first(judgement.verdicts, every=every)]
+    shown, within = weakest_first(judgement.verdicts, every=every), folded(judgement.verdicts, every=every)
+    parts = [survivor_text(by_name[each.mutant.shown], each, within[each.mutant.id]) for each in shown]
     parts += _uncovered(judgement.verdicts)
     parts += _functions(sources, judgement.verdicts)
     parts += dead_lines(judgement.verdicts)
     parts += _tests(judgement.verdicts) if matrix else []
+    parts += [rates_text(judgement.verdicts)] if with_rates else []
     parts.append(words_text(judgement.verdicts, judgement.seconds, judgement.left_out))
     if judgement.flaky:
         names = ", ".join(judgement.flaky)
@@ -184,6 +203,7 @@ def mutation_json(sources: Sequence[Source], judgement: Judgement) -> dict[str, 
             {"file": each.shown, "name": each.name, "line": each.line, "word": each.word}
             for each in functions_of(sources, judgement.verdicts)
         ],
+        "rates": rates_json(judgement.verdicts),
         "seconds": round(judgement.seconds, 3),
         "cpu_seconds": round(judgement.cpu_seconds, 3),
         "interrupted": judgement.was_interrupted,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,11 +17,13 @@ from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import DETECTED, WORDS, Score, Verdict, Word, weakest_first
 from ordeal._report.formats.document import contained, junit_text
 from ordeal._report.formats.github import annotation
+from ordeal._report.formats.md import BYTES_MAX, cell, fenced
 from ordeal._report.formats.sarif import RESULTS_MAX, SCHEMA
 from ordeal._report.html.page import render
 from ordeal._report.machine_mutation import why_it_survived
 from ordeal._report.machine_tables import machine_tables
 from ordeal._report.mutation import difference, score_text
+from ordeal._report.mutation_rates import rate_tables
 from ordeal._report.stryker import stryker_json
 
 #: GitHub shows ten of a kind for each step; the last one counts the rest.
@@ -143,6 +146,37 @@ def mutation_badge(_sources: Sequence[Source], judgement: Judgement) -> dict[str
     }
 
 
+def mutation_markdown(sources: Sequence[Source], judgement: Judgement) -> str:
+    """Return Markdown, as the summary of a job and a comment show it: the score, rates, and what nothing noticed."""
+    by_name = {source.shown: source for source in sources}
+    counts = Counter(each.word for each in judgement.verdicts)
+    words = ", ".join(f"{word} {counts[word]}" for word in WORDS if counts[word])
+    parts = [f"## ordeal mutate: {score_text(Score.of(judgement.verdicts)).strip()}\n"]
+    parts += [f"{counted(len(judgement.verdicts), 'mutant')}: {words}\n"] if words else []
+    parts += [_markdown_table(each) for each in rate_tables(judgement.verdicts) if each["rows"]]
+    found = _open(judgement)
+    size = len("".join(parts).encode())
+    for number, each in enumerate(found):
+        mutant = each.mutant
+        head = f"{mutant.shown}:{mutant.line} {mutant.name or 'module'}, {each.word}"
+        block = (
+            f"### {cell(head)}\n\n{fenced(difference(by_name[mutant.shown], mutant), 'diff')}\n{cell(_told(each))}\n"
+        )
+        size += len(block.encode("utf-8", "backslashreplace")) + 1
+        if size > BYTES_MAX:
+            left = counted(len(found) - number, "more line")
+            parts.append(f"{left} where nothing notices a change: see the other reports\n")
+            break
+        parts.append(block)
+    return "\n".join(parts)
+
+
+def _markdown_table(table: Mapping[str, Any]) -> str:
+    rows = [table["columns"], ["---"] * len(table["columns"]), *table["rows"]]
+    lines = ["| " + " | ".join(cell(str(each)) if row is not rows[1] else each for each in row) + " |" for row in rows]
+    return f"### {table['title']}\n\n" + "\n".join(lines) + "\n"
+
+
 def mutation_page(
     sources: Sequence[Source],
     judgement: Judgement,
@@ -161,10 +195,22 @@ def mutation_page(
             *((word, counts[word]) for word in WORDS if counts[word]),
             *((kind, number) for kind, number in judgement.left_out.items() if number),
         ],
-        "files": [_file(source, judgement, machines) for source in sources],
+        "files": _chained([_file(source, judgement, machines) for source in sources]),
+        "rates": rate_tables(judgement.verdicts) if judgement.verdicts else [],
+        "words": [word for word in ("survived", "uncovered") if counts[word]],
         "machines": machine_tables(machines, by_tests or {}) if machines is not None else None,
     }
     return render("mutation.html", values)
+
+
+def _chained(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Let each finding of a page know the one before and the next one."""
+    found = [each for file in files for each in file["open"]]
+    for each in found:
+        each |= {"before": "", "next": ""}
+    for one, other in itertools.pairwise(found):
+        one["next"], other["before"] = other["id"], one["id"]
+    return files
 
 
 def _file(source: Source, judgement: Judgement, machines: MachineJudgement | None) -> dict[str, Any]:
@@ -195,6 +241,7 @@ def _file(source: Source, judgement: Judgement, machines: MachineJudgement | Non
 #: The formats, each with the name of its file and what makes it.
 FORMATS: dict[str, tuple[str, Callable[[Sequence[Source], Judgement], Any]]] = {
     "html": ("mutation.html", mutation_page),
+    "md": ("mutation.md", mutation_markdown),
     "junit": ("junit.xml", mutation_junit),
     "sarif": ("mutation.sarif", mutation_sarif),
     "github": ("annotations.txt", mutation_annotations),

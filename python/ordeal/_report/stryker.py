@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ordeal._engine.mutation.machines.evidence import Finding, Kill
+from ordeal._engine.mutation.machines.running import MachineJudgement
 from ordeal._engine.mutation.running import Judgement
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import Verdict
@@ -22,13 +24,20 @@ _STATUS = {
 }
 
 
-def stryker_json(sources: Sequence[Source], judgement: Judgement) -> dict[str, Any]:
+def stryker_json(
+    sources: Sequence[Source], judgement: Judgement, machines: MachineJudgement | None = None
+) -> dict[str, Any]:
     """Return the report; what the schema has no field for stands below ``ordeal`` of each mutant.
+
+    Of ``machines`` it has what noticed a mutant, such as ``invariant:NAME``, and why others survived: how far what they
+    change came, and the first state that differs.
 
     The schema knows no mutant that memory or a crash detected: its status is RuntimeError, which the schema leaves out
     of the score, and ``statusReason`` says why.
     """
-    names = sorted({each.killer for each in judgement.verdicts if each.killer}.union(judgement.names))
+    findings = machines.findings if machines is not None else {}
+    killers = {name for each in judgement.verdicts for name in _noticed(each, findings.get(each.mutant.id))}
+    names = sorted(killers.union(judgement.names))
     numbers = {name: str(number) for number, name in enumerate(names)}
     by_file: dict[str, list[Verdict]] = {source.shown: [] for source in sources}
     for verdict in judgement.verdicts:
@@ -42,7 +51,9 @@ def stryker_json(sources: Sequence[Source], judgement: Judgement) -> dict[str, A
             source.shown: {
                 "language": "python",
                 "source": source.text.decode(),
-                "mutants": [_mutant(source, each, numbers) for each in by_file[source.shown]],
+                "mutants": [
+                    _mutant(source, each, numbers, findings.get(each.mutant.id)) for each in by_file[source.shown]
+                ],
             }
             for source in sources
         },
@@ -50,7 +61,18 @@ def stryker_json(sources: Sequence[Source], judgement: Judgement) -> dict[str, A
     }
 
 
-def _mutant(source: Source, verdict: Verdict, numbers: dict[str, str]) -> dict[str, Any]:
+def _noticed(verdict: Verdict, finding: Finding | None) -> list[str]:
+    """Return all that noticed a mutant: tests, and what failed in machines."""
+    tests = list(verdict.noticed or ((verdict.killer,) if verdict.killer else ()))
+    failed = [name for kill in (finding.kills if finding is not None else ()) for name in _failed(kill)]
+    return list(dict.fromkeys([*tests, *failed]))
+
+
+def _failed(kill: Kill) -> list[str]:
+    return [f"invariant:{name}" for name in kill.invariants] or [kill.by]
+
+
+def _mutant(source: Source, verdict: Verdict, numbers: dict[str, str], finding: Finding | None) -> dict[str, Any]:
     mutant = verdict.mutant
     found: dict[str, Any] = {
         "id": mutant.id,
@@ -62,13 +84,26 @@ def _mutant(source: Source, verdict: Verdict, numbers: dict[str, str]) -> dict[s
         "coveredBy": [numbers[name] for name in verdict.covering],
         "ordeal": {"verdict": verdict.word, "route": verdict.route},
     }
-    if verdict.killer:
-        found["killedBy"] = [numbers[name] for name in verdict.noticed or (verdict.killer,)]
+    if noticed := _noticed(verdict, finding):
+        found["killedBy"] = [numbers[name] for name in noticed]
+    if finding is not None:
+        found["ordeal"] |= _of_machines(finding)
     if verdict.tests:
         found["testsCompleted"] = verdict.tests
     if verdict.note or verdict.word in ("memory", "crash"):
         found["statusReason"] = verdict.note or verdict.word
     return found
+
+
+def _of_machines(finding: Finding) -> dict[str, Any]:
+    found = finding.difference
+    reached = "never reached" if finding.word == "uncovered" else "revealed" if finding.kills else ""
+    difference = None
+    if found is not None:
+        names = ("trace", "step", "path", "original", "mutant")
+        difference = {name: getattr(found, name) for name in names}
+    traces = {"covering": finding.traces, "replayed": finding.replays}
+    return {"ripr": reached or finding.why_it_survived, "first_difference": difference, "traces": traces}
 
 
 def _place(source: Source, offset: int) -> dict[str, int]:

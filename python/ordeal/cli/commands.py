@@ -368,6 +368,13 @@ def init(**given: Any) -> int:
 @click.option("--all", "every", is_flag=True, help="Show each survivor, not only the first of each line")
 @click.option("--list", "lists", is_flag=True, help="Print the mutants, and judge none")
 @click.option("--report-json", metavar="FILE", type=click.Path(), help="Write a report for the tools of Stryker")
+@click.option(
+    "--generate-stubs",
+    metavar="FILE",
+    type=click.Path(),
+    help="Write the beginning of a test for each line where nothing noticed, into a new file",
+)
+@click.option("--rates", is_flag=True, help="Say how much was noticed by operator and by function")
 @click.option("--pin", is_flag=True, help="With kill: where nothing fails, write a test of the value that differs")
 @click.option(
     "--kill-budget",
@@ -396,8 +403,9 @@ def mutate(**given: Any) -> int:
     is not written: the broken code is only in memory.
 
     Of the last run, kept in .ordeal/mutate, `ordeal mutate show ID` prints a mutant, `apply ID` writes it into the
-    program, `accept ID` notes that no test needs to notice it, `rerun` judges again what nothing noticed, and `report
-    FORMAT` writes a report: html, junit, sarif, github, badge or json. `kill ID` searches a run in which a machine of
+    program, `accept ID` notes that no test needs to notice it, `rerun` judges again what nothing noticed, `rerun
+    survived` what tests ran and did not notice, and `report FORMAT` writes a report: html, md, junit, sarif, github,
+    badge or json. `kill ID` searches a run in which a machine of
     ordeal.toml notices a survivor, and writes it as a test; `kill` does so for all survivors. `doctor [PATH]...` runs
     the tests without a mutant, and says what they are good for.
     """

@@ -53,3 +53,16 @@ def test_what_recorded_runs_and_examples_of_hypothesis_notice_is_compared(source
     assert "--hypothesis asks them: t::runTest\n" in both_text([source], verdicts, tests, machines)
     noticed = both_json([source], verdicts, tests, machines, examples)["machines_noticed_by"]
     assert (noticed["only examples"], noticed["only runs"]) == ([second.id], [first.id])
+
+
+def test_what_is_dead_is_so_for_each_judge(source: Source) -> None:
+    machines = judgement(source)
+    first, second = (each.mutant for each in machines.verdicts)
+    tests = Judgement([Verdict(first, "killed"), Verdict(second, "survived")], tests=3)
+    verdicts = [Verdict(first, "killed"), Verdict(second, "dead", note="it is stored, and never read")]
+    found = both_json([source], verdicts, tests, machines)
+    for judge in ("tests", "machines"):
+        mutant = found[judge]["mutants"][1]
+        assert (mutant["verdict"], mutant["note"]) == ("dead", "it is stored, and never read")
+        assert found[judge]["score"]["undetected"] == 0
+    assert found["dead"] == {second.id: "it is stored, and never read"}

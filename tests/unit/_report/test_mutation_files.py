@@ -16,6 +16,7 @@ from ordeal._report.mutation_files import (
     mutation_annotations,
     mutation_badge,
     mutation_junit,
+    mutation_markdown,
     mutation_page,
     mutation_sarif,
 )
@@ -52,3 +53,22 @@ def test_each_format_is_made_of_no_mutants_too() -> None:
 def test_other_programs_can_read_the_reports(lines: int) -> None:
     assert jenkins_faults(ET.fromstring(mutation_junit(*judged(lines)))) == []
     VALIDATORS["sarif"].validate(mutation_sarif(*judged(lines)))
+
+
+def test_markdown_has_the_score_the_rates_and_the_lines() -> None:
+    text = mutation_markdown(*judged(2))
+    assert text.startswith("## ordeal mutate: score 0/4 (0.0 %)\n\n4 mutants: survived 4\n")
+    assert "| `a b.py f0` | `2` | `0` | `0.0 %` |" in text
+    assert "### `a b.py:2 f0, survived`\n\n\n```diff\n-     return a < b\n+     return a <= b\n```\n" in text
+
+
+def test_a_page_can_hide_one_word_and_leads_from_each_finding_to_the_next() -> None:
+    sources, judgement = judged(2)
+    judgement.verdicts[-2] = Verdict(judgement.verdicts[-2].mutant, "uncovered")
+    page = mutation_page(sources, judgement)
+    first, *_, last = (each.mutant.id for each in judgement.verdicts if each.word != "killed")
+    assert 'id="show-survived" checked' in page
+    assert 'id="show-uncovered" checked' in page
+    assert page.count('rel="next"') == page.count('rel="prev"') == len(judgement.verdicts) - 1
+    assert f'<details class="finding survived" id="{first}"' in page
+    assert f'href="#{last}" rel="next"' in page

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.unit._report.test_machine_mutation import judgement
+
 from ordeal._engine.mutation.mutants import mutants_of
 from ordeal._engine.mutation.running import Judgement
 from ordeal._engine.mutation.source import Source
@@ -28,3 +30,23 @@ def test_a_crash_says_what_it_is() -> None:
     document = stryker_json([source], Judgement([Verdict(mutant, "crash", note="SIGSEGV")]))
     (found,) = document["files"]["shop.py"]["mutants"]
     assert (found["status"], found["statusReason"]) == ("RuntimeError", "SIGSEGV")
+
+
+def test_what_machines_say_is_there_too(tmp_path: Path) -> None:
+    path = tmp_path / "shop.py"
+    path.write_text("def allowed(age, n):\n    return age >= 18 and n > 2\n")
+    source = Source.of(path, "shop.py")
+    machines = judgement(source)
+    document = stryker_json([source], Judgement(machines.verdicts), machines)
+    killed, survived = document["files"]["shop.py"]["mutants"]
+    names = {each["id"]: each["name"] for each in document["testFiles"][""]["tests"]}
+    assert [names[each] for each in killed["killedBy"]] == ["invariant:sound"]
+    assert killed["ordeal"]["ripr"] == "revealed"
+    assert survived["ordeal"]["ripr"] == "state differs"
+    assert survived["ordeal"]["first_difference"] == {
+        "trace": 3,
+        "step": 5,
+        "path": "stock['a']",
+        "original": "5",
+        "mutant": "7",
+    }

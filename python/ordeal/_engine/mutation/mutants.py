@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import Any
 
 from ordeal._engine.mutation.chimp_sites import sites
 from ordeal._engine.mutation.operators import BODY_OPERATORS, OPERATORS, Change
@@ -138,14 +139,24 @@ def _own_lines(statement: ast.stmt | ast.ExceptHandler) -> tuple[int, int]:
 
 
 def is_arid(source: Source, node: ast.AST) -> bool:
-    """Return whether nobody tests what a node does: docstrings, annotations, logging, guards of types and scripts."""
+    """Return whether nobody tests what a node does: docstrings, annotations, logging, guards of types and scripts.
+
+    So are the texts of errors and of ``__repr__``, how long something sleeps or waits, and overloads.
+    """
     chain = [node, *source.ancestors(node)]
+    is_text, is_number = _is_constant(node, str), _is_constant(node, int | float)
     for inner, outer in zip(chain, [*chain[1:], source.tree], strict=True):
         if isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Constant):
             return True
         if isinstance(inner, ast.Expr) and _ARID_CALL.match(source.part(source.span(inner))):
             return True
         if isinstance(inner, ast.Assert | ast.JoinedStr):
+            return True
+        if is_text and (isinstance(inner, ast.Raise) or getattr(inner, "name", "") == "__repr__"):
+            return True
+        if is_number and _is_wait(inner, outer):
+            return True
+        if isinstance(inner, Function) and any(_last_name(each) == "overload" for each in inner.decorator_list):
             return True
         if isinstance(inner, ast.If) and _ARID_GUARD.match(source.part(source.span(inner))):
             return True
@@ -156,6 +167,21 @@ def is_arid(source: Source, node: ast.AST) -> bool:
         if isinstance(inner, ast.stmt) and _NO_COVER.search(source.text.split(b"\n")[inner.lineno - 1]):
             return True
     return False
+
+
+def _is_constant(node: ast.AST, kind: Any) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, kind) and not isinstance(node.value, bool)
+
+
+def _is_wait(inner: ast.AST, outer: ast.AST) -> bool:
+    """Return whether something is how long a call sleeps, or waits."""
+    if isinstance(outer, ast.keyword):
+        return (outer.arg or "").endswith("timeout")
+    return isinstance(outer, ast.Call) and inner in outer.args and _last_name(outer.func) == "sleep"
+
+
+def _last_name(node: ast.AST) -> str:
+    return str(getattr(node, "attr", "") or getattr(node, "id", ""))
 
 
 def _assigned(node: ast.Assign | ast.AnnAssign) -> set[str]:

@@ -269,6 +269,82 @@ def default_none(source: Source, node: ast.AST) -> Iterator[Change]:
                 yield _replaced(source, each, "None")
 
 
+def swap_if_else(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield the two branches of an ``if`` or a conditional expression to each other's places."""
+    if isinstance(node, ast.IfExp) or (isinstance(node, ast.If) and node.orelse):
+        yield from negate(source, node)
+
+
+def argument_drop(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield a call without one of its positional arguments."""
+    if not isinstance(node, ast.Call):
+        return
+    for each in node.args:
+        start, end = source.span(each)
+        bare = isinstance(each, ast.GeneratorExp) and end == source.end(node)
+        comma = re.match(r"\s*,", source.part((end, source.end(node))))
+        if not (bare or isinstance(each, ast.Starred)):
+            span = start, end + (len(comma.group().encode()) if comma else 0)
+            yield Change(each, span, "\n" * source.part(span).count("\n"))
+
+
+def except_widen(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield the exception that a handler names to ``Exception``."""
+    kind = node.type if isinstance(node, ast.ExceptHandler) else None
+    if kind is not None and source.part(source.span(kind)) not in ("Exception", "BaseException"):
+        yield _replaced(source, kind, "Exception")
+
+
+def finally_drop(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield what stands behind ``finally`` to ``pass``."""
+    body = node.finalbody if isinstance(node, ast.Try | ast.TryStar) else []
+    if body and not isinstance(body[0], ast.Pass):
+        span = source.start(body[0]), source.end(body[-1])
+        yield Change(body[0], span, padded(source.part(span), "pass", is_statement=True))
+
+
+def with_unwrap(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield a context manager to one that does nothing, and is what it was given."""
+    for each in node.items if isinstance(node, ast.With | ast.AsyncWith) else ():
+        span = source.span(each.context_expr)
+        yield Change(each.context_expr, span, f"__import__('contextlib').nullcontext({source.part(span)})")
+
+
+def await_drop(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield ``await x`` to ``x``."""
+    if isinstance(node, ast.Await):
+        yield _replaced(source, node, f"({source.part(source.span(node.value))})")
+
+
+def match_case_drop(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield a case to one that matches nothing."""
+    if not isinstance(node, ast.match_case):
+        return
+    if node.guard is not None:
+        yield _replaced(source, node.guard, "False")
+        return
+    end = source.end(node.pattern)
+    match = re.match(r"[\s),]*", source.part((end, source.start(node.body[0]))))
+    end += len(match.group().encode()) if match else 0
+    yield Change(node.body[0], (end, end), " if False")
+
+
+def decorator_remove(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield a function or class without one of its decorators."""
+    for each in node.decorator_list if isinstance(node, Function | ast.ClassDef) else ():
+        start, end = source.span(each)
+        span = source.text.rindex(b"@", 0, start), end
+        yield Change(each, span, "\n" * source.part(span).count("\n"))
+
+
+def fstring(source: Source, node: ast.AST) -> Iterator[Change]:
+    """Yield an f-string to an empty text; not that of an error."""
+    if isinstance(node, ast.JoinedStr) and node.values and not isinstance(source.parents[node], ast.FormattedValue):
+        span, statement = source.span(node), source.statement_of(node)
+        if not isinstance(statement, ast.Raise):
+            yield Change(statement, span, padded(source.part(span), "''"))
+
+
 def body_none(source: Source, node: ast.AST) -> Iterator[Change]:
     """Yield the whole body of a function to ``return None``; its docstring stays."""
     if isinstance(node, Function) and (body := _body_of(node)):
@@ -365,7 +441,9 @@ OPERATORS: dict[str, Operator] = {
         *(arithmetic, comparison, negate, return_none, boundary, constant, logical, delete_statement),
         *(remove_not, unary_negate, break_continue_swap, exception_swallow, except_nothing),
         *(argument_none, assign_none, string),
-        *(argument_swap, filter_drop, loop_none, slice_drop, method_swap, default_none, body_none, body_value),
+        *(argument_swap, filter_drop, loop_none, slice_drop, method_swap, default_none),
+        *(swap_if_else, argument_drop, except_widen, finally_drop, with_unwrap, await_drop, match_case_drop),
+        *(decorator_remove, fstring, body_none, body_value),
     )
 }
 _NAMES = list(OPERATORS)

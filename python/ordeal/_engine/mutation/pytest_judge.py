@@ -21,10 +21,10 @@ from typing import Any
 import pytest
 
 from ordeal._engine.formatting import one_line
-from ordeal._engine.mutation.forks import Say, limit_memory
+from ordeal._engine.mutation.forks import Message, Say, limit_memory
 from ordeal._engine.mutation.interpreters import sitecustomize
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
-from ordeal._engine.mutation.judging.importing import ImportRoute, mutant_of, pytest_arguments
+from ordeal._engine.mutation.judging.importing import ImportRoute, mutant_of, pytest_arguments, switched_off
 from ordeal._engine.mutation.judging.lanes import Lanes
 from ordeal._engine.mutation.judging.machine_tests import chosen
 from ordeal._engine.mutation.judging.quiet_hypothesis import quieten
@@ -84,7 +84,12 @@ class JudgePlugin:
             in_place=in_place,
             matrix=self._order["matrix"],
         )
-        suite.begin(self._say)
+        off = switched_off([*session.config.getini("addopts"), *self._order["tests"]])
+
+        def say(message: Message) -> None:
+            self._say({**message, "switched off": off})
+
+        suite.begin(say)
         self._say({"apart": apart})
         left = self._judge(suite)
         cpu, wall = suite.seconds()

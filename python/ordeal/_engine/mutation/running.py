@@ -43,6 +43,8 @@ class Judgement:
         seconds: how long all took, and ``cpu_seconds`` of all processes.
         apart: tests that did not judge, as recorded runs of their machines do.
         drawn_from: how many mutants there are, where those judged are a sample; else 0.
+        suite_seconds: how long all tests take one after another without a mutant.
+        switched_off: the plugins that a project asks for and that no mutant is judged with.
         baseline_seconds: the part of both before the first mutant.
         left_out: how many more there are of each kind that is not judged: ``equivalent`` ones compile to the code of
             the original, ``duplicate`` ones to that of another mutant, and ``accepted`` ones have a reason.
@@ -56,6 +58,8 @@ class Judgement:
     apart: list[str] = field(default_factory=list)
     seconds: float = 0.0
     cpu_seconds: float = 0.0
+    suite_seconds: float = 0.0
+    switched_off: list[str] = field(default_factory=list)
     baseline_seconds: float = 0.0
     baseline_cpu_seconds: float = 0.0
     was_interrupted: bool = False
@@ -80,9 +84,12 @@ def judge_with_pytest(
     seconds: float | None = None,
     leave_out_failing: bool = False,
     matrix: bool = False,
+    begun: Callable[[Judgement], None] = lambda _: None,
     progress: Callable[[Verdict], None] = lambda _: None,
 ) -> Judgement:
     """Judge mutants by a pytest suite. ``tests`` are arguments of pytest; ``progress`` is told each verdict.
+
+    ``begun`` is told, before the first of them, what the tests are without a mutant.
 
     The ``route`` is how a mutant comes into the program: ``swap`` in memory alone, ``import`` by importing it, each
     mutant in a process of its own, and ``auto`` as the place of the mutant needs. ``isolation`` says how many share a
@@ -126,9 +133,10 @@ def judge_with_pytest(
             until = None if budget is None else began + budget
             with judging(_JUDGE, path, folder, until) as messages:
                 for message in messages:
+                    verdict = _take(message, judgement, by_id)
                     if "baseline" in message:
                         judgement.baseline_seconds = monotonic() - began
-                    verdict = _take(message, judgement, by_id)
+                        begun(judgement)
                     if verdict is not None:
                         found[verdict.mutant.id] = verdict
                         progress(verdict)
@@ -177,6 +185,8 @@ def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant
         judgement.reached = [str(each) for each in message["reached"]]
         judgement.names = [str(each) for each in message["names"]]
         judgement.baseline_cpu_seconds = float(message["cpu"])
+        judgement.suite_seconds = float(message["seconds"])
+        judgement.switched_off = [str(each) for each in message["switched off"]]
     if "apart" in message:
         judgement.apart = [str(each) for each in message["apart"]]
     if message.get("verdict") in WORDS and message.get("id") in by_id:

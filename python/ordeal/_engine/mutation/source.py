@@ -59,7 +59,7 @@ class Source:
         decorators = getattr(node, "decorator_list", ())
         return self.text.rindex(b"@", 0, self.start(decorators[0])) if decorators else at
 
-    def end(self, node: ast.stmt | ast.expr | ast.ExceptHandler) -> int:
+    def end(self, node: ast.stmt | ast.expr | ast.ExceptHandler | ast.pattern) -> int:
         """Return where a node ends."""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Literal
@@ -13,6 +13,8 @@ from ordeal._engine.mutation.mutants import Mutant
 Word = Literal["killed", "timeout", "memory", "crash", "survived", "uncovered", "dead", "not run"]
 DETECTED: tuple[Word, ...] = ("killed", "timeout", "memory", "crash")
 WORDS: tuple[Word, ...] = (*DETECTED, "survived", "uncovered", "dead", "not run")
+#: The operators that take out all that a statement does: a survivor within tells no more.
+WHOLE_STATEMENTS = ("delete_statement", "chimp", "body_none", "finally_drop")
 #: The note of a survivor that machines saw do something else.
 STATE_DIFFERS = "state differs"
 #: So many standard deviations around a mean hold 95 percent.
@@ -100,6 +102,16 @@ class Score:
         return min(tenths, 999 if self.not_run else 1000) / 10
 
 
+def rates(verdicts: Iterable[Verdict], of: Callable[[Verdict], str]) -> list[tuple[str, Score]]:
+    """Return the score of each group of verdicts, as ``of`` names it, the weakest first."""
+    groups: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        groups.setdefault(of(verdict), []).append(verdict)
+    found = [(name, Score.of(each)) for name, each in groups.items()]
+    # What has no score comes last; of equal ones that with more to do comes first.
+    return sorted(found, key=lambda pair: (pair[1].percent is None, pair[1].percent, -pair[1].undetected, pair[0]))
+
+
 @dataclass(slots=True)
 class Tally:
     """How many mutants a test runs, how many of them it notices, and how many no other test does."""
@@ -122,12 +134,40 @@ def tallied(verdicts: Iterable[Verdict]) -> dict[str, Tally]:
 
 
 def weakest_first(verdicts: Sequence[Verdict], *, every: bool = False) -> list[Verdict]:
-    """Return what nobody noticed, in the order of files and lines; of the survivors of one line the first, or all."""
+    """Return what nobody noticed, in the order of files and lines: all, or of the survivors of one line the first.
+
+    Those within a statement that survived as a whole are not shown then either, as ``inside`` counts them.
+    """
+    survived = [verdict for verdict in verdicts if verdict.word == "survived"]
+    if every:
+        return survived
+    within = {id(each) for found in inside(survived).values() for each in found}
     shown: list[Verdict] = []
     seen: set[tuple[str, int]] = set()
-    for verdict in verdicts:
+    for verdict in survived:
         place = (verdict.mutant.shown, verdict.mutant.line)
-        if verdict.word == "survived" and (every or place not in seen):
+        if id(verdict) not in within and place not in seen:
             seen.add(place)
             shown.append(verdict)
     return shown
+
+
+def inside(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
+    """Return the survivors within each that takes a whole statement out, by the id of the outermost one."""
+    survived = [verdict for verdict in verdicts if verdict.word == "survived"]
+    by_file: dict[str, list[Verdict]] = {}
+    for verdict in survived:
+        if verdict.mutant.operator in WHOLE_STATEMENTS:
+            by_file.setdefault(verdict.mutant.shown, []).append(verdict)
+    found: dict[str, list[Verdict]] = {}
+    for verdict in survived:
+        around = [each for each in by_file.get(verdict.mutant.shown, ()) if _holds(each.mutant, verdict.mutant)]
+        if around:
+            outermost = max(around, key=lambda each: each.mutant.end - each.mutant.start)
+            found.setdefault(outermost.mutant.id, []).append(verdict)
+    return found
+
+
+def _holds(outer: Mutant, inner: Mutant) -> bool:
+    length = outer.end - outer.start
+    return outer.start <= inner.start and inner.end <= outer.end and inner.end - inner.start < length

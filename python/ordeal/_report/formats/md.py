@@ -70,8 +70,8 @@ def _table(findings: list[tuple[Result, Finding]]) -> str:
         return ""
     rows = ["| | finding | id | size | where |", "|---|---|---|---|---|"]
     rows += [
-        f"| {status_of(finding)} | {_cell(headline(finding))} | {_cell(id_of(finding))} | {size_of(finding)} "
-        f"| {_cell(where(finding))} |"
+        f"| {status_of(finding)} | {cell(headline(finding))} | {cell(id_of(finding))} | {size_of(finding)} "
+        f"| {cell(where(finding))} |"
         for _, finding in findings[:_ROWS_MAX]
     ]
     rows += [f"| | {len(findings) - _ROWS_MAX} more | | | |"] * (len(findings) > _ROWS_MAX)
@@ -82,7 +82,7 @@ def _finding(result: Result, finding: Finding) -> str:
     program = contained(finding.get("program", ""), _PROGRAM_CHARS_MAX)
     told = [f"- {_code(text)}" for text in [line(result["test_class"]), *details(finding)]]
     parts = [f"\n### {_code(headline(finding))}\n", "\n".join(told), ""]
-    parts[-1:] = [_fenced(program, "python")] if program.strip() else [""]
+    parts[-1:] = [fenced(program, "python")] if program.strip() else [""]
     parts += [f"Replay: {_code(replay(finding))}", ""] if replay(finding) else []
     return "\n".join(parts)
 
@@ -118,10 +118,12 @@ def _code(text: str) -> str:
     return f"{fence}{blank}{text}{blank}{fence}" if text else ""
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
+    """Return a text for a cell of a table, as code."""
     return _code(text[:LINE_CHARS_MAX]).replace("|", "\\|")
 
 
-def _fenced(text: str, language: str) -> str:
+def fenced(text: str, language: str) -> str:
+    """Return a block of code whose fence is longer than any within it."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
     return f"\n{fence}{language}\n{text.rstrip()}\n{fence}\n"

@@ -19,6 +19,7 @@ from ordeal._engine.mutation.verdicts import Verdict
 from ordeal._report.html.mutant_page import mutant_page
 from ordeal._report.mutation import difference, survivor_text
 from ordeal._report.mutation_files import FORMATS, mutation_page
+from ordeal._report.stryker import stryker_json
 from ordeal.cli import terminal
 from ordeal.cli.browser import open_page
 from ordeal.cli.mutation.machines import machine_options
@@ -127,8 +128,13 @@ def _report(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
     name, make = FORMATS[word]
     path = Path(".ordeal", "mutate", name)
     files = [by_name[each] for each in shown]
-    machines = kept_judgement.of_last(Path.cwd(), judgement.verdicts) if word == "html" else None
-    text = make(files, judgement) if machines is None else mutation_page(files, judgement, *machines)
+    machines = kept_judgement.of_last(Path.cwd(), judgement.verdicts) if word in ("html", "json") else None
+    if machines is None:
+        text = make(files, judgement)
+    elif word == "html":
+        text = mutation_page(files, judgement, *machines)
+    else:
+        text = stryker_json(files, judgement, machines[0])
     try:
         path.write_text(text if isinstance(text, str) else json.dumps(text, indent=2) + "\n", "utf-8")
     except OSError as error:
@@ -155,6 +161,8 @@ def source_of(mutant: Mutant) -> Source:
 def as_rerun(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what was given; with ``rerun``, as option or as first word, the changes and files of the last run.
 
+    A second word may say of what: ``rerun survived`` leaves out what no test runs. Then ``rerun`` is that word.
+
     Raises:
         ConfigError: there is no last run, or it left nothing to judge again.
     """
@@ -164,24 +172,30 @@ def as_rerun(given: Mapping[str, Any]) -> Mapping[str, Any]:
     saved = load(Path.cwd())
     if saved is None:
         raise ConfigError("there is no run to judge again", hint="`ordeal mutate` judges, and keeps what it found")
-    left = [each.mutant for each in saved.verdicts() if _is_open(each)]
+    paths = given["paths"][is_verb:]
+    word = paths[0] if paths and paths[0] in _OPEN and not Path(paths[0]).exists() else ""
+    left = [each.mutant for each in saved.verdicts() if _is_open(each, word)]
     if not left:
-        raise ConfigError("the last run left nothing unnoticed", hint="`ordeal mutate` judges all again")
-    paths = given["paths"][is_verb:] or tuple(dict.fromkeys(each.shown for each in left))
+        what = f"nothing that is {word}" if word else "nothing unnoticed"
+        raise ConfigError(f"the last run left {what}", hint="`ordeal mutate` judges all again")
+    paths = paths[bool(word) :] or tuple(dict.fromkeys(each.shown for each in left))
     operators = dict.fromkeys(each.operator for each in left)
     chosen = {"preset": CHIMP} if CHIMP in operators else {"operators": given["operators"] or ",".join(operators)}
-    return {**given, **chosen, "paths": paths, "rerun": True}
+    return {**given, **chosen, "paths": paths, "rerun": word or True}
 
 
-def survivors(saved: Saved | None) -> set[str]:
-    """Return the ids of what nothing noticed the last time."""
-    return {each.mutant.id for each in saved.verdicts() if _is_open(each)} if saved is not None else set()
+def left_open(saved: Saved | None, of: str | bool = True) -> set[str]:
+    """Return the ids of what nothing noticed the last time; of one word alone, if ``of`` is that."""
+    word = of if isinstance(of, str) else ""
+    return {each.mutant.id for each in saved.verdicts() if _is_open(each, word)} if saved is not None else set()
 
 
-def _is_open(verdict: Verdict) -> bool:
-    return verdict.word in ("survived", "uncovered", "not run")
+def _is_open(verdict: Verdict, word: str) -> bool:
+    return verdict.word == word if word else verdict.word in ("survived", "uncovered", "not run")
 
 
+#: What ``rerun`` may be of, in one word.
+_OPEN = ("survived", "uncovered")
 VERBS: dict[str, Callable[[Saved, str, Mapping[str, Any]], int]] = {
     "show": _show,
     "apply": _apply,

@@ -22,6 +22,7 @@ from ordeal._engine.mutation.verdicts import Verdict
 from ordeal._report.both_judges import both_json, both_text
 from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text
 from ordeal.cli import terminal
+from ordeal.cli.mutation.files import write_files
 from ordeal.cli.mutation.progress import MutationProgress
 from ordeal.cli.mutation.settings import judging_options
 from ordeal.config import load_config_for
@@ -43,12 +44,14 @@ def by_machines(
     found = _judged(given, sources, mutants, workers)
     found.verdicts, found.left_out = told(sources, found.verdicts, Path.cwd()), left_out
     found.drawn_from = drawn_from
+    judgement = Judgement(found.verdicts, was_interrupted=found.was_interrupted, left_out=left_out)
+    write_files(given, sources, judgement, found)
     if given["json"]:
         terminal.write(json.dumps(machine_mutation_json(sources, found), indent=2) + "\n")
     else:
-        terminal.write(machine_mutation_text(sources, found, every=given["every"]))
+        text = machine_mutation_text(sources, found, every=given["every"], with_rates=given["rates"])
+        terminal.write(text)
         _say_what_next(given, found.verdicts)
-    judgement = Judgement(found.verdicts, was_interrupted=found.was_interrupted, left_out=left_out)
     saved.save(Path.cwd(), "", judgement)
     kept_judgement.keep(Path.cwd(), found, {})
     return judgement
@@ -66,15 +69,17 @@ def by_both(
     found = _judged(given, sources, mutants, workers)
     by_tests = tests.verdicts if examples is None else together(tests.verdicts, examples.verdicts)
     verdicts = told(sources, together(by_tests, found.verdicts), Path.cwd())
-    if given["json"]:
-        terminal.write(json.dumps(both_json(sources, verdicts, tests, found, examples), indent=2) + "\n")
-    else:
-        terminal.write(both_text(sources, verdicts, tests, found, examples, every=given["every"]))
-        _say_what_next(given, verdicts)
     interrupted = tests.was_interrupted or found.was_interrupted
     judgement = Judgement(
         *(verdicts, tests.tests, tests.names, tests.flaky), was_interrupted=interrupted, left_out=tests.left_out
     )
+    write_files(given, sources, judgement, found)
+    if given["json"]:
+        terminal.write(json.dumps(both_json(sources, verdicts, tests, found, examples), indent=2) + "\n")
+    else:
+        shown = {"every": given["every"], "with_rates": given["rates"]}
+        terminal.write(both_text(sources, verdicts, tests, found, examples, **shown))
+        _say_what_next(given, verdicts)
     saved.save(Path.cwd(), "", judgement)
     kept_judgement.keep(Path.cwd(), found, {each.mutant.id: each.word for each in tests.verdicts})
     return judgement

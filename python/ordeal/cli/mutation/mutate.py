@@ -26,9 +26,9 @@ from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.targets import Target, changed_lines, files_of, lines_of_diff, targets_of
 from ordeal._engine.mutation.verdicts import Score, Verdict
 from ordeal._report.mutation import mutation_json, mutation_text
-from ordeal._report.stryker import stryker_json
 from ordeal.cli import terminal
 from ordeal.cli.mutation import doctor, last
+from ordeal.cli.mutation.files import refuse_existing, write_files
 from ordeal.cli.mutation.machines import by_both, by_machines, machine_options
 from ordeal.cli.mutation.progress import MutationProgress
 from ordeal.cli.mutation.settings import judging_options, test_arguments, with_settings
@@ -44,6 +44,7 @@ def run(given: Mapping[str, Any]) -> int:
     if given["paths"][:1] == ("doctor",) and not Path("doctor").exists():
         return doctor.run(given, sources_of(given["paths"][1:]))
     given = last.as_rerun(with_settings(given))
+    refuse_existing(given)
     folder = Path.cwd()
     sources = sources_of(given["paths"])
     operators = operators_of(given)
@@ -151,6 +152,7 @@ def _by_tests(
             budget=given["budget"],
             machines=machines,
             matrix=given["matrix"],
+            begun=_say_begun,
             progress=take,
             **options,
         )
@@ -163,6 +165,16 @@ def _by_tests(
     saved.save(folder, key if is_whole else "", judgement, key)
     kept_judgement.forget(folder)
     return judgement
+
+
+def _say_begun(judgement: Judgement) -> None:
+    """Say what the tests are without a mutant, and which plugins are switched off."""
+    tests = counted(judgement.tests, "test")
+    terminal.say(
+        f"{tests} pass{'es' if judgement.tests == 1 else ''} without a mutant in {judgement.suite_seconds:.1f} s"
+    )
+    if judgement.switched_off:
+        terminal.say(f"switched off where mutants are judged: {', '.join(judgement.switched_off)}")
 
 
 def _made(sources: Sequence[Source], operators: Sequence[str], paths: Sequence[str], folder: Path) -> list[Made]:
@@ -220,7 +232,7 @@ def _shown(path: Path, folder: Path) -> str:
 
 def _chosen(mutants: list[Mutant], sources: Sequence[Source], given: Mapping[str, Any], folder: Path) -> list[Mutant]:
     if given["rerun"]:
-        still_open = last.survivors(saved.load(folder))
+        still_open = last.left_open(saved.load(folder), given["rerun"])
         mutants = [mutant for mutant in mutants if mutant.id in still_open]
     if given["mutant"]:
         mutants = [mutant for mutant in mutants if mutant.id.startswith(given["mutant"])]
@@ -254,23 +266,16 @@ def _digest(mutant: Mutant, seed: int) -> bytes:
 
 
 def _write(given: Mapping[str, Any], sources: Sequence[Source], judgement: Judgement) -> None:
-    if given["report_json"]:
-        _save(Path(given["report_json"]), json.dumps(stryker_json(sources, judgement)))
+    write_files(given, sources, judgement)
     if given["json"]:
         terminal.write(json.dumps(mutation_json(sources, judgement), indent=2) + "\n")
         return
-    terminal.write(mutation_text(sources, judgement, every=given["every"], matrix=given["matrix"]))
+    shown = {"every": given["every"], "matrix": given["matrix"], "with_rates": given["rates"]}
+    terminal.write(mutation_text(sources, judgement, **shown))
     chosen = ["--operators", given["operators"]] if given["operators"] else ["--preset", given["preset"]]
     flags = [*given["paths"], *chosen, *(f"--tests={each}" for each in given["tests"])]
     flags += ["-k", given["test_filter"]] if given["test_filter"] else []
     terminal.write(f"one of them again: ordeal mutate {shlex.join(flags)} --mutant ID\n")
-
-
-def _save(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise ConfigError(f"`{path}` cannot be written: {error.strerror}", hint="name another file") from None
 
 
 def _exit_code(judgement: Judgement, given: Mapping[str, Any]) -> int:

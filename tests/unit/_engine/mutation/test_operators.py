@@ -63,6 +63,30 @@ def changed_line(source: Source, mutant: Mutant) -> str:
             "def f(a, b=1, *, c=None, d=e): return a",
             ["def f(a, b=None, *, c=None, d=e): return a", "def f(a, b=1, *, c=None, d=None): return a"],
         ),
+        ("swap_if_else", "if a: b()\nif a: b()\nelse: c()", ["if (not (a)): b()"]),
+        ("swap_if_else", "x = a if b else c", ["x = a if (not (b)) else c"]),
+        ("argument_drop", "f(a, b , c=d)\nf(*a)\nf(x for x in y)", ["f( b , c=d)", "f(a,  c=d)"]),
+        ("argument_drop", "f(a,)", ["f()"]),
+        ("except_widen", "try: a()\nexcept (E, F) as e: b()", ["except Exception as e: b()"]),
+        ("except_widen", "try: a()\nexcept Exception: b()", []),
+        ("finally_drop", "try: a()\nfinally:\n    b()\n    c()", ["(None"]),
+        ("finally_drop", "try: a()\nfinally: b()", ["finally: pass"]),
+        (
+            "with_unwrap",
+            "with a as b, c: d()",
+            [
+                "with __import__('contextlib').nullcontext(a) as b, c: d()",
+                "with a as b, __import__('contextlib').nullcontext(c): d()",
+            ],
+        ),
+        ("await_drop", "async def f():\n    return await a", ["return (a)"]),
+        (
+            "match_case_drop",
+            "match a:\n    case (1): b()\n    case 2 if c: d()\n    case _: e()",
+            ["case (1) if False: b()", "case 2 if False: d()", "case _ if False: e()"],
+        ),
+        ("decorator_remove", "@ a\n@b(c)\ndef f(): return 1", ["", ""]),
+        ("fstring", "x = f'{a} b'\nassert f'{a}'\ny = f'{a:{b}}'", ["x = ''", "y = ''"]),
         ("body_none", "def f():\n    'doc'\n    return 1", ["return None"]),
         ("body_value", "def f():\n    'doc'\n    return 2", ["return 0", "return 1"]),
         ("body_value", "def f(a) -> dict[str, int]: return a", ["def f(a) -> dict[str, int]: return {}"]),
@@ -72,3 +96,18 @@ def changed_line(source: Source, mutant: Mutant) -> str:
 )
 def test_each_operator_changes_one_place(operator: str, text: str, expected: list[str]) -> None:
     assert made(operator, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("operator", "text"),
+    [
+        ("string", "raise Wrong('no such item')"),
+        ("fstring", "raise Wrong(f'no such item {a}')"),
+        ("string", "def __repr__(self):\n    return 'Item'"),
+        ("boundary", "time.sleep(3)"),
+        ("boundary", "queue.get(timeout=3)"),
+        ("default_none", "@overload\ndef f(a=3): return a"),
+    ],
+)
+def test_what_nobody_tests_is_left_alone(operator: str, text: str) -> None:
+    assert made(operator, text) == []

@@ -6,7 +6,16 @@ from pathlib import Path
 
 from ordeal._engine.mutation.mutants import mutants_of
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import Score, Tally, Verdict, Word, tallied, weakest_first
+from ordeal._engine.mutation.verdicts import (
+    Score,
+    Tally,
+    Verdict,
+    Word,
+    inside,
+    rates,
+    tallied,
+    weakest_first,
+)
 
 MUTANT, *OTHERS = mutants_of(Source(Path("a.py"), "a.py", b"x = 1\ny = 2\n"), ["boundary"])
 
@@ -39,6 +48,29 @@ def test_one_survivor_of_a_line_is_shown() -> None:
     verdicts = [Verdict(mutant, "survived") for mutant in (MUTANT, *OTHERS)]
     assert [each.mutant.line for each in weakest_first(verdicts)] == [1, 2]
     assert weakest_first(verdicts + verdicts, every=True) == verdicts + verdicts
+
+
+def test_survivors_within_a_statement_that_survived_are_counted_and_not_shown() -> None:
+    text = b"def f(a):\n    a.b(\n        1 + 2)\n    return a\n"
+    mutants = mutants_of(Source(Path("a.py"), "a.py", text), ["arithmetic", "delete_statement", "boundary"])
+    verdicts = [Verdict(mutant, "survived") for mutant in mutants]
+    outer = next(each for each in mutants if each.operator == "delete_statement")
+    assert [each.mutant for each in weakest_first(verdicts)] == [outer]
+    assert {name: len(found) for name, found in inside(verdicts).items()} == {outer.id: len(mutants) - 1}
+    assert weakest_first(verdicts, every=True) == verdicts
+
+
+def test_rates_begin_with_the_weakest() -> None:
+    words: list[tuple[Word, str]] = [
+        ("killed", "a"),
+        ("survived", "b"),
+        ("killed", "c"),
+        ("survived", "c"),
+        ("dead", "d"),
+    ]
+    verdicts = [Verdict(MUTANT, word, note) for word, note in words]
+    found = rates(verdicts, lambda verdict: verdict.killer)
+    assert [(name, score.percent) for name, score in found] == [("b", 0.0), ("c", 50.0), ("a", 100.0), ("d", None)]
 
 
 def test_tests_are_tallied_by_what_they_run_and_notice() -> None:

@@ -35,6 +35,7 @@ def test_a_survivor_is_shown_with_its_diff(run: Run) -> None:
     assert "; nearest: test_shop.py::test_it\n" in out
     assert "score 2/3 (66.6 %)\n" in out
     assert err.startswith("3 mutants of preset essential, ")
+    assert "\n1 test passes without a mutant in 0.0 s\n" in err
     assert sorted(each.name for each in Path().iterdir()) == [".ordeal", "shop.py", "test_shop.py"]
     again, same, err = run("mutate", "shop.py", "--preset", "essential", "--new-only")
     assert (again, same.splitlines()[:4]) == (code, out.splitlines()[:4])
@@ -46,6 +47,13 @@ def test_a_survivor_is_shown_with_its_diff(run: Run) -> None:
     assert "2 verdicts of a run that did not come to its end stand" in err
     assert "  1/1  survived 0\n" in err
     assert "score 2/3 (66.6 %)\n" in same
+    words = ("--rates", "--generate-stubs", "test_stubs.py")
+    _, out, _ = run("mutate", "shop.py", "--preset", "essential", *words)
+    assert "comparison" in out
+    assert "shop.py allowed        3        2   66.6 %\n" in out
+    assert "def test_allowed_2_" in Path("test_stubs.py").read_text()
+    assert run("mutate", "shop.py", "--preset", "essential", *words)[0] == 2
+    Path("test_stubs.py").unlink()
     _, out, err = run("mutate", "rerun")
     assert err.startswith("1 mutant of operators comparison, ")
     assert "score 0/1 (0.0 %)\n" in out

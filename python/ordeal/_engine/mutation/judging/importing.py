@@ -52,6 +52,17 @@ def pytest_arguments(tests: Sequence[str]) -> list[str]:
     return [*found, *tests, *last]
 
 
+def switched_off(words: Sequence[str]) -> list[str]:
+    """Return the plugins that these arguments ask for, or that need none, and that are switched off here."""
+    asked = [*words, *os.environ.get("PYTEST_ADDOPTS", "").split()]
+    found = {
+        "pytest-xdist": ("-n", "--numprocesses"),
+        "pytest-cov": ("--cov",),
+    }
+    off = [name for name, begins in found.items() if any(each.startswith(begins) for each in asked)]
+    return off + (["pytest-randomly"] if importlib.util.find_spec("pytest_randomly") else [])
+
+
 class ImportPlugin:
     """The plugin that runs the tests until one fails. Those that may not judge are left out.
 

@@ -111,7 +111,8 @@ class Suite:
             self._look_elsewhere()
         ran = {path for path, _ in {*self._imported, *self._tests_by_line}}
         reached = [shown for shown, path in self._paths.items() if path in ran]
-        say({"baseline": len(self._passing), "flaky": self.flaky, "names": self.names, "reached": reached})
+        found = {"baseline": len(self._passing), "flaky": self.flaky, "names": self.names, "reached": reached}
+        say({**found, "seconds": self.seconds()[1]})
 
     def _look_elsewhere(self) -> None:
         """Refuse where no test runs anything of the files, but imports modules of their names from other files."""

@@ -124,11 +124,12 @@ class Row:
 
 @dataclass
 class KillTable:
-    """Kills by what noticed them, and under what."""
+    """Kills by what noticed them, and under what; ``rule_faults`` by a rule and each fault that it ran under."""
 
     invariants: dict[str, Row] = field(default_factory=dict)
     rules: dict[str, int] = field(default_factory=dict)
     faults: dict[str, int] = field(default_factory=dict)
+    rule_faults: dict[str, int] = field(default_factory=dict)
     properties: dict[str, int] = field(default_factory=dict)
     asserts: dict[str, int] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
@@ -152,6 +153,8 @@ def table_of(findings: Iterable[Finding], machines: Iterable[Machine]) -> KillTa
         properties = {kill.by.partition(":")[2] for kill in finding.kills if kill.by.startswith("property:")}
         _count(table.rules, {kill.rule for kill in finding.kills})
         _count(table.faults, {name for kill in finding.kills for name in kill.faults})
+        under = {f"{kill.rule} under {name}" for kill in finding.kills for name in kill.faults if kill.rule}
+        _count(table.rule_faults, under)
         _count(table.properties, properties)
         _count(table.asserts, {kill.asserted for kill in finding.kills})
         _count(table.kinds, {finding.kills[0].kind})
