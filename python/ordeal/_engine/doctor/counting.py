@@ -20,14 +20,13 @@ from typing import Any
 
 from hypothesis.errors import UnsatisfiedAssumption
 
+from ordeal._engine.monitoring_tools import needed_tool
 from ordeal._hypothesis import MachineDefinition
 from ordeal._native import monotonic
 
 _STATES_MAX = 200
 _DEPTH_MAX = 5
 _ITEMS_MAX = 50
-#: Those that neither the engine nor coverage.py takes.
-_TOOLS = (5, 0, 2)
 _EVENTS = sys.monitoring.events
 #: What a machine has before anything is added to it.
 _OWN = frozenset({"bundles", "invariants", "name_counter", "names_counters", "names_list", "names_to_values", "rules"})
@@ -106,7 +105,7 @@ def counted(definition: MachineDefinition) -> Iterator[Counts]:
 @contextmanager
 def _monitoring(known: dict[CodeType, Uses], counts: Counts) -> Iterator[None]:
     monitoring = sys.monitoring
-    tool = next(tool for tool in _TOOLS if monitoring.get_tool(tool) is None)
+    tool = needed_tool("`ordeal doctor`")
     monitoring.use_tool_id(tool, "ordeal doctor")
     callbacks = _callbacks(known, counts)
     try:

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from ordeal._engine.mutation.interpreters.sitecustomize import LINES, TOOLS, WATCHED, appending, watch
+from ordeal._engine.monitoring_tools import needed_tool
+from ordeal._engine.mutation.interpreters.sitecustomize import LINES, WATCHED, appending, watch
 
 Lines = set[tuple[str, int]]
 
@@ -24,7 +25,7 @@ class LineCoverage:
         self._lines: Lines = set()
         self._read = 0
         self._by_process: dict[int, Lines] = {}
-        self._tool = next(each for each in TOOLS if sys.monitoring.get_tool(each) is None)
+        self._tool = needed_tool("`ordeal mutate`")
         self._elsewhere: Callable[[str, int], None] | None = None
 
     def start(self) -> None:

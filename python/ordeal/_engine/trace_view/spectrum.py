@@ -15,10 +15,11 @@ from ordeal._engine.execution.bucket import falls_into
 from ordeal._engine.execution.driver import FAULT_ON, Driver
 from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.watchdog import OutOfTime
+from ordeal._engine.monitoring_tools import free_tool
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.trace_view.likelihood import STEPS_MAX, STEPS_MIN, beginnings, continued, shape_of
 from ordeal._engine.trace_view.view import SuspiciousLine
-from ordeal._engine.trace_view.watch import TOOLS, code_at, shown_path
+from ordeal._engine.trace_view.watch import code_at, shown_path
 from ordeal._native import monotonic
 
 RUNS_MAX = 400
@@ -93,7 +94,7 @@ def suspicious_lines(
     seconds: float,
 ) -> list[SuspiciousLine]:
     """Return the lines that tell runs that fail in ``bucket`` from those that pass, of the code that ``tape`` runs."""
-    tool = next((each for each in TOOLS if _MONITORING.get_tool(each) is None), None)
+    tool = free_tool()
     if tool is None:
         return []
     found = Spectrum()

@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ordeal._engine.execution.bucket import user_frames
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.formatting import counted, describe_error, one_line, safe_lines
+from ordeal._engine.monitoring_tools import free_tool
 from ordeal._engine.storage.trace_file import TraceStep
 from ordeal._engine.trace_view.lanes import EVENTS_MAX, Decision
 from ordeal._engine.trace_view.values import StateReader
@@ -29,8 +30,6 @@ NEW_LINES_MAX = 40
 SWALLOWED_MAX = 5
 #: What is shown of all steps together; the steps after that have only their names and arguments.
 CHANGES_CHARS_MAX = 2**20
-#: sys.monitoring has no more places.
-TOOLS = (4, 3, 5, 2)
 _MONITORING = sys.monitoring
 _EVENTS = _MONITORING.events
 
@@ -62,7 +61,7 @@ class StepWatch(RunRecorder):
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Take what is printed, and see which lines run, during the block."""
-        tool = next((each for each in TOOLS if _MONITORING.get_tool(each) is None), None)
+        tool = free_tool()
         with redirect_stdout(self._output), redirect_stderr(self._output):
             if tool is None:
                 yield

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable
 from types import CodeType, FrameType
 from typing import Any
 
+from ordeal._engine.monitoring_tools import free_tool
 from ordeal.simulate.runtime.sites import frames_of
 from ordeal.simulate.runtime.tasks import TaskRecord
 
@@ -21,7 +22,6 @@ _SLEEP = asyncio.sleep.__code__
 _PLAIN = (int, float, str, bytes, bool, type(None))
 _MONITORING = sys.monitoring
 _EVENTS = _MONITORING.events.PY_START | _MONITORING.events.PY_YIELD | _MONITORING.events.PY_RETURN
-_TOOLS = range(6)
 _CODE_VARARGS, _CODE_VARKEYWORDS = 0x04, 0x08
 
 #: Where a call is made: the code of each caller, from the outermost, with its line.
@@ -56,7 +56,7 @@ class LongWaits:
         frames = list(frames_of(task.get_coro()))
         if future is None or future.done() or any(frame.f_code is _SLEEP for frame in frames):
             return  # it goes on anyway, or for the time alone
-        tool = next((each for each in _TOOLS if _MONITORING.get_tool(each) is None), None)
+        tool = free_tool()
         if tool is not None:
             self._watched = _Watch(tool, self._loop, self._loop.record_of(task), frames, self._found)
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 LINES, WATCHED, MUTANT = "ORDEAL_MUTATE_LINES", "ORDEAL_MUTATE_WATCHED", "ORDEAL_MUTATE_MUTANT"
 #: The same for a file to note in what a function does, and where that function is: see ``observations``.
 OBSERVED, OBSERVED_AT = "ORDEAL_CHIMP_OBSERVED", "ORDEAL_CHIMP_OBSERVED_AT"
-TOOLS = (4, 3, 5, 2)
+#: The order of ``_engine.monitoring_tools``, which an interpreter without ordeal cannot import.
+TOOLS = (5, 3, 4, 2)
 
 _real: dict[str, str] = {}
 

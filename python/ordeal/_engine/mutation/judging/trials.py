@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ordeal._engine.monitoring_tools import free_tools
 from ordeal._engine.mutation.forks import Say
 from ordeal._engine.mutation.interpreters.sitecustomize import MUTANT, real_path
 from ordeal._engine.mutation.mutants import Mutant
@@ -20,7 +21,6 @@ from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.swap import LiveFunctions, NotSwappable, Swap, codes_in
 from ordeal._native import LoopCounter
 
-_TOOLS = (3, 4, 5, 2)
 #: A test may turn so many times more than on the original, and so much more.
 TURNS_FREE, TURNS_FACTOR = 100_000, 100
 
@@ -46,7 +46,7 @@ class Turns:
     """Counts what the functions of the program do: their calls, and the turns of their loops."""
 
     def __init__(self, functions: LiveFunctions) -> None:
-        free = [each for each in _TOOLS if sys.monitoring.get_tool(each) is None]
+        free = free_tools()
         self._tool = free[0] if len(free) > 1 else None
         self._counter = LoopCounter(self._stop)
         self._say: Say | None = None

@@ -8,7 +8,8 @@ from typing import Any
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal._engine.mutation.interpreters.sitecustomize import TOOLS, real_path
+from ordeal._engine.monitoring_tools import needed_tool
+from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.machines.bench import StepWatch
 from ordeal._hypothesis import Rule
 from ordeal.faults import Fault
@@ -25,7 +26,7 @@ class StepLines(StepWatch):
     def __init__(self, paths: set[str]) -> None:
         super().__init__()
         self._paths = paths
-        self._tool = next(each for each in TOOLS if sys.monitoring.get_tool(each) is None)
+        self._tool = needed_tool("`ordeal mutate`")
         self._ran: set[tuple[CodeType, int]] = set()
         self.hits: dict[tuple[str, int], int] = {}
         self.looked: set[tuple[str, int]] = set()
