@@ -23,6 +23,7 @@ from ordeal import _native
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.isolation.measured import Measured
 from ordeal._engine.isolation.reaper import NOTE_BYTES, end_of, fork_of, guard
+from ordeal._engine.isolation.watched_clock import WatchedClock
 from ordeal._engine.untrusted import use_journal
 
 #: Time limit for one message: a process that stops in the middle of one counts as lost.
@@ -31,6 +32,8 @@ MESSAGE_SECONDS_MAX = 5.0
 END_SECONDS_MAX = 0.5
 #: Time that a reaper may take to end all processes that it guards.
 GUARDED_SECONDS_MAX = 3.0
+#: Time of one look at whether a process has ended.
+LOOK_SECONDS = 0.1
 #: Size of the journal; a longer tape is cut there.
 JOURNAL_BYTES = 1 << 20
 #: How much is read of what Python prints on a fatal signal.
@@ -146,7 +149,11 @@ class Child:
     def _is_over(self, seconds: float) -> bool:
         watched = select.poll()
         watched.register(self._handle, select.POLLIN)
-        return bool(watched.poll(seconds * 1_000))
+        clock = WatchedClock()
+        while not watched.poll(min(seconds, LOOK_SECONDS) * 1_000):
+            if clock.seconds() >= seconds:
+                return False
+        return True
 
     def _reap(self) -> None:
         status = 0

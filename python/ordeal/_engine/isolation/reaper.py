@@ -18,7 +18,7 @@ from time import sleep
 from typing import NoReturn
 
 from ordeal import _native
-from ordeal._native import monotonic
+from ordeal._engine.isolation.watched_clock import WatchedClock
 
 #: Size of the memory that a reaper shares with its parent.
 NOTE_BYTES = 16
@@ -93,8 +93,8 @@ def _end_all(process: int, note: mmap) -> None:
         os.killpg(process, signal.SIGKILL)
     with suppress(ProcessLookupError):
         os.kill(process, signal.SIGKILL)  # it may have moved to another group
-    deadline = monotonic() + END_SECONDS_MAX
-    while monotonic() < deadline:
+    clock = WatchedClock()
+    while clock.seconds() < END_SECONDS_MAX:
         try:
             ended, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:

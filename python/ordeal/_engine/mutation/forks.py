@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ordeal._engine.isolation.reaper import stat_fields
+from ordeal._engine.isolation.watched_clock import WatchedClock
 from ordeal._native import die_with, monotonic
 
 Message = dict[str, Any]
@@ -175,8 +176,8 @@ def _ended(fork: _Fork, *, is_late: bool) -> Ended:
     code = 0
     is_blocked = is_late and _is_blocked(fork.pid)
     if not is_late:
-        deadline = monotonic() + 1.0
-        while monotonic() < deadline:
+        clock = WatchedClock()
+        while clock.seconds() < 1.0:
             pid, status = os.waitpid(fork.pid, os.WNOHANG)
             if pid:
                 code = os.waitstatus_to_exitcode(status)

@@ -19,6 +19,7 @@ from ordeal._engine.execution.settings import Settings
 from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.isolation.outside_use import UseKind
+from ordeal._engine.isolation.watched_clock import WatchedClock
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.state import ParallelState
@@ -183,12 +184,12 @@ class Supervisor:
         pool.initial_corpus.findings |= self._merged.findings
         try:
             pool.start(deadline)
-            self._poll_until(deadline + GRACE_SECONDS, deadline)
+            self._poll_until(deadline)
         except KeyboardInterrupt:
             self.interrupted()
             pool.stop()
             # Let all workers finish, and end those that do not.
-            self._poll_until(monotonic() + GRACE_SECONDS, monotonic())
+            self._poll_until(monotonic())
         except (OrdealError, SkipTest) as error:
             if not self._merged.findings:
                 raise
@@ -197,10 +198,15 @@ class Supervisor:
             self._is_stuck = True
         pool.cut_off("interrupted" if self._was_interrupted else "stuck" if self._is_stuck else "time")
 
-    def _poll_until(self, last: float, deadline: float) -> None:
-        """Watch the workers until all are done, at most until ``last``. None is restarted after ``deadline``."""
+    def _poll_until(self, deadline: float) -> None:
+        """Watch the workers until all are done, or have had their grace after ``deadline``: none is restarted then."""
+        grace: WatchedClock | None = None
         while self._pool.goes_on:
-            left = last - monotonic()
+            left = deadline - monotonic() + GRACE_SECONDS
+            if left <= GRACE_SECONDS:
+                # Were the machine to stop now, the last that they have to tell would be lost without this clock.
+                grace = grace or WatchedClock()
+                left = GRACE_SECONDS - grace.seconds()
             if left <= 0:
                 return
             self._pool.poll(left, deadline)
@@ -215,7 +221,7 @@ class Supervisor:
         with self._interruptible("The state lacks what some workers knew: that was interrupted."):
             now = monotonic()
             with self._pool.writing_down(now + GRACE_SECONDS):
-                self._poll_until(now + GRACE_SECONDS, now)
+                self._poll_until(now)
 
     def _close(self) -> None:
         self._pool.close()

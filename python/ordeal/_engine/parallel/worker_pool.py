@@ -53,7 +53,7 @@ from ordeal._engine.parallel.worker import (
     share_of_runs,
     work,
 )
-from ordeal._engine.replay.crash_replayer import LIMIT_TIMES, SLACK_SECONDS, CrashReader, Stall
+from ordeal._engine.replay.crash_replayer import IDLE_SECONDS_MAX, LIMIT_TIMES, SLACK_SECONDS, CrashReader, Stall
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.known import KnownFailures
@@ -72,8 +72,6 @@ TICK_SECONDS = 0.1
 FALSE_STARTS_MAX = 3
 #: How many reasons for lost workers are counted apart.
 LOSSES_MAX = 10
-#: A worker that runs no step and makes no other progress for this long is lost: a finaliser may hang, for example.
-IDLE_SECONDS_MAX = 15.0
 #: A worker that made no run in this time was kept from it.
 IDLE_SECONDS = 1.0
 

@@ -20,6 +20,7 @@ from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.isolation.channel import Channel
 from ordeal._engine.isolation.child import Child, ChildExit, Limits
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError, timeout_error
+from ordeal._engine.isolation.watched_clock import WatchedClock
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.storage.trace_file import TraceStep
 from ordeal._hypothesis import GlobalRandoms, Rule
@@ -30,6 +31,9 @@ from ordeal.faults import Fault
 LIMIT_TIMES = 1.25
 #: Time that a process may take for everything else, on a busy machine.
 SLACK_SECONDS = 0.5
+#: A process that runs none of the user's code is lost after this long without progress: a finaliser may hang, for
+#: example. Until then it may be waiting for its turn on a busy machine.
+IDLE_SECONDS_MAX = 15.0
 
 
 class Crash(msgspec.Struct, frozen=True):
@@ -86,6 +90,10 @@ class CrashReader:
         record = self._record(journal)
         return record is None or not _is_idle(record)
 
+    def hangs(self, journal: mmap, stall: Stall) -> bool:
+        """Return whether the process has made no progress for too long: a step has its limit, all else has more."""
+        return stall.hangs() and (self.is_running(journal) or stall.seconds_still() > IDLE_SECONDS_MAX)
+
     def is_in_step(self, journal: mmap) -> bool:
         """Return whether the process seems to run a step."""
         record = self._record(journal)
@@ -131,17 +139,21 @@ def _signal_name(number: int) -> str:
 
 
 class Stall:
-    """Detects that a process makes no progress. A step may take ``limit`` seconds, 0 or less for no limit."""
+    """Detects that a process makes no progress. A step may take ``limit`` seconds, 0 or less for no limit.
+
+    Only time in which somebody looks counts, so a machine that stops for a while makes nothing hang.
+    """
 
     def __init__(self, journal: mmap, limit: float) -> None:
         self._journal = journal
         self._seconds = limit * LIMIT_TIMES + SLACK_SECONDS if limit > 0 else float("inf")
         self._steps = -1
-        self._since = monotonic()
+        self._clock = WatchedClock()
+        self._since = 0.0
 
     def begin(self) -> None:
         """Start the time now, so that earlier waiting does not count."""
-        self._since = monotonic()
+        self._since = self._clock.seconds()
 
     def hangs(self) -> bool:
         """Return whether the process has been at the same step for too long."""
@@ -149,7 +161,7 @@ class Stall:
 
     def seconds_still(self) -> float:
         """Return for how long the process has been at the same step."""
-        now = monotonic()
+        now = self._clock.seconds()
         try:
             steps = _native.journal_steps(self._journal)
         except _native.CoreError:
@@ -230,7 +242,7 @@ class CrashReplayer(Replayer):
         stall = Stall(child.journal, self._limit)
         while not child.has_ended():
             out_of_time = deadline is not None and monotonic() >= deadline
-            if out_of_time or stall.hangs():
+            if out_of_time or self._reader.hangs(child.journal, stall):
                 child.kill()
                 return not out_of_time
             sleep(0.001)

@@ -147,7 +147,7 @@ class OwnProcesses:
             self._running.remove(running)
             running.task.ended(JobEnd.LOST, None)
             return
-        hangs = not has_ended and running.stall is not None and running.stall.hangs()
+        hangs = not has_ended and running.stall is not None and self._crashes.hangs(child.journal, running.stall)
         is_late = not has_ended and not hangs and monotonic() >= running.deadline
         if not (has_ended or hangs or is_late):
             return

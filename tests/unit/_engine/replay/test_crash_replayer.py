@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,8 +14,9 @@ from hypothesis.stateful import invariant, rule
 from ordeal import _native
 from ordeal._engine.execution.bucket import ends_process
 from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.isolation import watched_clock
 from ordeal._engine.isolation.child import Child, ChildExit, Limits
-from ordeal._engine.replay.crash_replayer import CrashReader, Stall
+from ordeal._engine.replay.crash_replayer import IDLE_SECONDS_MAX, CrashReader, Stall
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._engine.seed_corpus.corpus import SeedReplayer
 from ordeal.chaos import ChaosTest
@@ -173,13 +174,49 @@ def test_a_journal_that_was_written_over_tells_of_no_crash() -> None:
     child.close()
 
 
-def test_a_journal_that_stands_still_is_a_stall_and_one_that_moves_is_none() -> None:
+@pytest.fixture
+def pass_seconds(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """What lets time pass for those who wait, which stands still otherwise."""
+    now = [100.0]
+    monkeypatch.setattr(watched_clock, "monotonic", lambda: now[0])
+
+    def passes(seconds: float) -> None:
+        now[0] += seconds
+
+    return passes
+
+
+def test_a_journal_that_stands_still_is_a_stall_and_one_that_moves_is_none(
+    pass_seconds: Callable[[float], None],
+) -> None:
     child = left_by(lambda channel, journal: None)
-    stall = Stall(child.journal, 0.01)
-    assert not stall.hangs()
-    time.sleep(0.6)
-    assert stall.hangs()
-    assert not Stall(child.journal, 0).hangs()
+    stall, unlimited = Stall(child.journal, 0.1), Stall(child.journal, 0)
+    looks = []
+    for _ in range(8):
+        pass_seconds(0.1)
+        looks.append((stall.hangs(), unlimited.hangs()))
+    assert looks == [(False, False)] * 7 + [(True, False)]
+    child.close()
+
+
+def test_a_machine_that_stops_makes_nothing_hang(pass_seconds: Callable[[float], None]) -> None:
+    child = left_by(lambda channel, journal: None)
+    stall = Stall(child.journal, 0.1)
+    for _ in range(2):
+        pass_seconds(3_600.0)
+        assert not stall.hangs()
+    child.close()
+
+
+def test_what_runs_no_code_of_the_users_has_more_time_than_a_step(pass_seconds: Callable[[float], None]) -> None:
+    child = left_by(lambda channel, journal: None)
+    reader, stall = CrashReader(make_driver(Exiting)), Stall(child.journal, 0.1)
+    while not stall.hangs():
+        pass_seconds(0.1)
+    assert not reader.hangs(child.journal, stall)
+    while stall.seconds_still() <= IDLE_SECONDS_MAX:
+        pass_seconds(0.1)
+    assert reader.hangs(child.journal, stall)
     child.close()
 
 
