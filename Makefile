@@ -2,8 +2,8 @@
 #
 #   make demo          explore the shipped examples until their planted bugs are found
 #   make test          build, then run the core's tests beside the Python tests, the slowest first: minutes
-#   make check         all that judges besides: formats, lint, types, clang-tidy, the tests of core and bindings under
-#                      sanitizers, and the contract in short on the oldest Python and the oldest Hypothesis
+#   make check         all that judges besides: formats, lint, types, clang-tidy, the tests of documents and rooms, those
+#                      of core and bindings under sanitizers, and the contract in short on the oldest Python and Hypothesis
 #   make nightly       what takes long: slow tests, all tests on other versions of Python and Hypothesis, the thread
 #                      sanitizer, 100,000 damaged trace files and as many shrinks, twice ten minutes of soak, the site
 #   make build         the extension and an editable install in .venv
@@ -66,7 +66,7 @@ shell_scripts := $(shell grep -l -d skip '^\#!/bin/bash' tools/* .ci/run)
 
 .PHONY: core core-to-test demo test check nightly build lint format bench bench-full probes docs soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations accessibility wheels
 .PHONY: test-core test-python test-nightly test-clusters test-ray test-hypothesis test-pythons
-.PHONY: checks check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
+.PHONY: checks check-documents check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
 
 build: $(VENV)/stamp-build
 
@@ -228,7 +228,13 @@ build/lint/build.ninja: CMakeLists.txt $(VENV)/stamp-build
 
 # Checks. The longest come first, as the last one to start decides when all are done.
 
-checks: check-types $(tidy_stamps) check-shell check-ruff check-format check-clang-format
+checks: check-types check-documents $(tidy_stamps) check-shell check-ruff check-format check-clang-format
+
+# Tests of the documents and of the order of the source. They judge what is written, as linters do.
+judges := tests/docs tests/test_rooms.py tests/test_tidy.py tests/test_walks.py
+
+check-documents: build
+	@tools/run-checked "documents and rooms" python tools/python_tests.py --jobs 1 --unsteady $(UNSTEADY) $(judges)
 
 sanitized: build/san/build.ninja
 	@tools/run-checked "build with sanitizers" ninja -C build/san -j $(JOBS)
@@ -268,7 +274,8 @@ test-core: build/core/stamp-tests
 	@tools/run-checked "core tests" nice tools/in-shards $(JOBS) build/core/core_tests --gtest_brief=1
 
 test-python: build
-	@tools/run-timed "Python tests" python tools/python_tests.py --jobs $$(($(JOBS) + 1)) --unsteady $(UNSTEADY) $(TESTS)
+	@tools/run-timed "Python tests" python tools/python_tests.py --jobs $$(($(JOBS) + 1)) --unsteady $(UNSTEADY) \
+	  $(or $(TESTS),$(judges:%=--without=%))
 
 test-nightly: build
 	@python tools/python_tests.py --jobs $$(($(JOBS) + 1)) -m nightly
@@ -296,6 +303,6 @@ python_versions := 3.12 3.14
 test-pythons:
 	@for version in $(python_versions); do \
 	  if python=$$(tools/find-python $$version); then \
-	    $(MAKE) test-python VENV=build/venv-$$version ORDEAL_PYTHON="$$python"; \
+	    $(MAKE) test-python VENV=build/venv-$$version ORDEAL_PYTHON="$$python" TESTS=tests; \
 	  fi; \
 	done

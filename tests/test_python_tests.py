@@ -85,6 +85,9 @@ def test_options_are_those_of_pytest(folder: Path) -> None:
     code, lines = run(folder, ".", "-m", "not slow", "-k", "test_1 or test_3")
     assert code == 0
     assert lines[-1].startswith("1 passed, 1 skipped, 3 deselected in ")
+    code, lines = run(folder, ".", "--without=bad", "--without=dead/test_dead.py")
+    assert code == 0
+    assert lines[-1].startswith("2 passed, 1 skipped in ")
     code, lines = run(folder, "-k", "nothing", "good/test_good.py::test_1")
     assert code == 5
     assert lines[-1].startswith("1 deselected in ")

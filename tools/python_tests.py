@@ -1,7 +1,7 @@
 """Runs the Python tests in parts, each in a small process of its own, the slowest first.
 
-usage: python tools/python_tests.py [--jobs N] [--record] [--dearest N] [--unsteady N] [FILE or FOLDER ...]
-                                    [option of pytest ...]
+usage: python tools/python_tests.py [--jobs N] [--record] [--dearest N] [--unsteady N] [--without FILE or FOLDER]
+                                    [FILE or FOLDER ...] [option of pytest ...]
 
 A process that has collected all tests is large, and so is all that its tests fork: each fork of it takes five times as
 long. So one process imports what all tests need, and forks for each part of a few files, which collects these alone.
@@ -84,11 +84,13 @@ class Ended:
         return self.code == pytest.ExitCode.TESTS_FAILED and bool(self.failed)
 
 
-def files_in(places: list[str]) -> Iterator[str]:
-    """The test files below ``places``; what names one test in a file stays as it is."""
+def files_in(places: list[str], without: list[str]) -> Iterator[str]:
+    """The test files below ``places`` and not below ``without``; what names one test in a file stays as it is."""
+    left_out = [Path(each) for each in without]
     for place in places:
         if Path(place).is_dir():
-            yield from sorted(str(path) for path in Path(place).rglob("test_*.py"))
+            found = (path for path in Path(place).rglob("test_*.py") if not any(map(path.is_relative_to, left_out)))
+            yield from sorted(map(str, found))
         else:
             yield place
 
@@ -309,6 +311,9 @@ def parsed(arguments: list[str]) -> tuple[argparse.Namespace, list[str], list[st
     parser.add_argument("--record", action="store_true", help=f"write {DURATIONS.name}: what each file took")
     parser.add_argument("--dearest", type=int, default=0, metavar="N", help="print the N tests that cost most CPU time")
     parser.add_argument(
+        "--without", action="append", default=[], metavar="PLACE", help="leave out a file or folder; may be repeated"
+    )
+    parser.add_argument(
         "--unsteady",
         type=int,
         default=0,
@@ -331,7 +336,7 @@ def main() -> int:
     warm = import_module("tests.warm_python")
     try:
         with warm.warm_interpreter() as os.environ[warm.VARIABLE]:
-            return run_all(parts_of(list(files_in(places)), seconds), ["-q", *options], own)
+            return run_all(parts_of(list(files_in(places, own.without)), seconds), ["-q", *options], own)
     except KeyboardInterrupt:
         return int(pytest.ExitCode.INTERRUPTED)
 
