@@ -82,7 +82,10 @@ def enter_run(decisions: Decisions, probability: float | None) -> Before:
     state = _threads.state
     before = (state, state.probability, state.decisions)
     state.decisions = decisions
-    state.set_probability(probability)
+    if state.is_counted:  # as in many runs: nothing changes but the number
+        state.probability = probability
+    else:
+        state.set_probability(probability)
     return before
 
 
@@ -90,7 +93,10 @@ def leave_run(before: Before) -> None:
     """Restore what ``enter_run`` returned."""
     state, probability, decisions = before
     state.decisions = decisions
-    state.set_probability(probability)
+    if state.is_counted:
+        state.probability = probability
+    else:
+        state.set_probability(probability)
 
 
 def _count(change: int) -> None:

@@ -68,25 +68,18 @@ class LateContext(BuildContext):
     def enter(self, run: RunContext) -> None:
         """Enter the context for ``run``."""
         self._run, self._data = run, None
-        self.__enter__()
+        self._outside = _current_build_context.value
+        _current_build_context.value = self
 
     def leave(self, run: RunContext, *exc_info: Any) -> None:
         """Leave the context of ``run`` and keep only its data object, if it has one."""
+        _current_build_context.value = self._outside
         try:
-            self.__exit__(*exc_info)
+            if self.tasks:
+                self.assign_variable = nullcontext()  # type: ignore[assignment]  # that is done already
+                self.__exit__(*exc_info)
         finally:
             self._run, self._data = None, run._data
-
-    def __enter__(self) -> LateContext:
-        self._outside = _current_build_context.value
-        _current_build_context.value = self
-        return self
-
-    def __exit__(self, *exc_info: Any) -> None:
-        _current_build_context.value = self._outside
-        if self.tasks:
-            self.assign_variable = nullcontext()  # type: ignore[assignment]  # that is done already
-            super().__exit__(*exc_info)
 
 
 class RunContext:

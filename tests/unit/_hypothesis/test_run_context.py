@@ -180,8 +180,8 @@ def test_names_are_remembered_with_the_step_that_made_them_in_a_replay_only() ->
 def test_a_run_that_is_over_waits_for_no_collector() -> None:
     """What it held may be large: a tape, a machine."""
 
-    class Machine(Shop):
-        """Can be looked for."""
+    class Machine:
+        """Can be looked for. One of Hypothesis refers to itself, until ordeal makes it."""
 
     live = Live()
     machine = Machine()

@@ -47,7 +47,9 @@ class Observations:
 
     def look(self, run: ObservedRun) -> None:
         """Pass on what is new since the last call."""
-        self._session.interleaved(run.take_interleaved())
+        interleaved = run.take_interleaved()
+        if interleaved:
+            self._session.interleaved(interleaved)
         events, targets = run.events, run.targets
         if len(events) > self._events:
             for label, payload in islice(events.items(), self._events, None):
