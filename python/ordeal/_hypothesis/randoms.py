@@ -29,7 +29,8 @@ class GlobalRandoms:
 
     def reseed(self) -> None:
         """Put all generators into the state in which every run starts."""
-        if len(RANDOMS_TO_MANAGE) != len(self._known):
+        # The dictionary itself would count in Python, in each run.
+        if len(RANDOMS_TO_MANAGE.data) != len(self._known):  # type: ignore[attr-defined]
             # Keeps references, so that the set of generators cannot change unnoticed.
             self._known = list(RANDOMS_TO_MANAGE.values())
             self._seeders = [_seeder(generator) for generator in self._managed()]

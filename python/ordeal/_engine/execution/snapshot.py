@@ -117,7 +117,8 @@ class Snapshots:
             machine.restore_checkpoint_state(copied["custom"])  # type: ignore[attr-defined]
         elif self._filters and isinstance(machine, ChaosTest):
             machine.restore_snapshot(copied["attributes"])
-        run.share({key: (value, snapshot.shared_strategies[key]) for key, value in copied["shared"].items()})
+        if copied["shared"]:
+            run.share({key: (value, snapshot.shared_strategies[key]) for key, value in copied["shared"].items()})
         for generator, state in snapshot.randoms:
             generator.setstate(state)
         for fault, hits in snapshot.fault_hits:
