@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import resource
 import select
@@ -20,9 +21,13 @@ from ordeal._native import die_with, monotonic
 
 Message = dict[str, Any]
 Say = Callable[[Message], None]
+#: How long each thread has run, by its number.
+_Threads = dict[str, tuple[bytes, bytes]]
 #: What a fork may take beyond what there is when it begins, in MiB.
 MEMORY_MIB = 1024
 _SAID_BYTES_MAX = 1 << 26
+#: So many times as many forks may be there as run at a time, the others asleep; and how often they are looked at.
+_ASLEEP_FACTOR, _ASLEEP_SECONDS = 4, 0.25
 #: How long a fork that is late is looked at for whether it does anything.
 _LOOK_SECONDS = 0.1
 
@@ -40,13 +45,15 @@ def limit_memory(mib: int) -> None:
 class Job:
     """What a fork does, with ``say`` to report, and its limits: seconds of CPU (0 for none) and of wall time.
 
-    The wall time counts anew from each report.
+    The wall time counts anew from each report. After ``asleep`` seconds in which none of its threads has run at all,
+    it is late as well.
     """
 
     run: Callable[[Say], None]
     cpu: float
     wall: float
     tag: Any = None
+    asleep: float = math.inf
 
 
 @dataclass(slots=True)
@@ -75,21 +82,43 @@ class _Fork:
     pipe: int
     deadline: float
     said: bytearray = field(default_factory=bytearray)
+    looked: float = 0.0
+    seen: _Threads | None = None
+    is_asleep: bool = False
+    woken: float = 0.0
+
+    def look(self, now: float) -> None:
+        """See whether it sleeps, from time to time: whether none of its threads has run since the last time."""
+        if now - self.looked >= _ASLEEP_SECONDS:
+            found = None if _runs(self.pid) else _sleeping(self.pid)
+            self.is_asleep = found is not None and found == self.seen
+            if not self.is_asleep:
+                self.woken = now
+            self.looked, self.seen = now, found
+
+    def is_late(self, now: float) -> bool:
+        """Return whether its time is over."""
+        return self.deadline <= now or (self.is_asleep and now - self.woken >= self.job.asleep)
 
 
 def run_jobs(jobs: Iterable[Job], at_once: int) -> Iterator[Ended]:
-    """Run jobs, at most ``at_once`` at a time, and yield each when it has ended with all that it started."""
+    """Run jobs, at most ``at_once`` at a time, and yield each when it has ended with all that it started.
+
+    One that sleeps keeps no other from running, until there are four times as many.
+    """
     waiting = iter(jobs)
     running: dict[int, _Fork] = {}
     while True:
-        while len(running) < at_once and (job := next(waiting, None)) is not None:
+        while _is_free(running, at_once) and (job := next(waiting, None)) is not None:
             fork = _begun(job)
             running[fork.pipe] = fork
         if not running:
             return
         left = min(fork.deadline for fork in running.values()) - monotonic()
-        ready = select.select(list(running), [], [], max(0.0, left))[0]
-        late = [pipe for pipe, fork in running.items() if fork.deadline <= monotonic() and pipe not in ready]
+        ready = select.select(list(running), [], [], max(0.0, min(left, _ASLEEP_SECONDS)))[0]
+        for fork in running.values():
+            fork.look(monotonic())
+        late = [pipe for pipe, fork in running.items() if fork.is_late(monotonic()) and pipe not in ready]
         for pipe in ready:
             fork = running[pipe]
             part = os.read(pipe, 1 << 16)
@@ -99,6 +128,11 @@ def run_jobs(jobs: Iterable[Job], at_once: int) -> Iterator[Ended]:
                 yield _ended(running.pop(pipe), is_late=False)
         for pipe in late:
             yield _ended(running.pop(pipe), is_late=True)
+
+
+def _is_free(running: dict[int, _Fork], at_once: int) -> bool:
+    awake = sum(not fork.is_asleep for fork in running.values())
+    return awake < at_once and len(running) < at_once * _ASLEEP_FACTOR
 
 
 def _begun(job: Job) -> _Fork:
@@ -113,7 +147,8 @@ def _begun(job: Job) -> _Fork:
     os.close(there)
     with suppress(OSError):
         os.setpgid(pid, pid)
-    return _Fork(job, pid, here, monotonic() + job.wall)
+    now = monotonic()
+    return _Fork(job, pid, here, now + job.wall, looked=now)
 
 
 def _be(job: Job, pipe: int, parent: int) -> NoReturn:
@@ -154,9 +189,16 @@ def _is_blocked(group: int) -> bool:
     return before is not None and before == _sleeping(group)
 
 
-def _sleeping(group: int) -> dict[str, tuple[bytes, bytes]] | None:
+def _runs(process: int) -> bool:
+    """Return whether the first thread of a process runs: it saves a look at all processes there are."""
+    with suppress(OSError, ValueError, IndexError):
+        return stat_fields(Path(f"/proc/{process}"))[0] not in (b"S", b"Z")
+    return False
+
+
+def _sleeping(group: int) -> _Threads | None:
     """Return how long each thread of a group of processes has run; None if one does not sleep, or none is known."""
-    found: dict[str, tuple[bytes, bytes]] = {}
+    found: _Threads = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if int(stat_fields(process)[2]) != group:

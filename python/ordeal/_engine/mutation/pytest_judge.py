@@ -97,6 +97,7 @@ class JudgePlugin:
         found = {"left": [each.id for each in left], "left out": left_out, "tests": len(suite.passing())}
         plugins = session.config.pluginmanager.list_plugin_distinfo()
         found["plugins"] = [plugin.__name__ for plugin, _ in plugins if isinstance(plugin, ModuleType)]
+        found |= {"parts": suite.parts(), "first": {each.id: suite.first_part(each) for each in left}}
         found |= {"by hooks": [name for number, name in enumerate(suite.names) if number not in suite.items.plain]}
         self._say({**found, "cpu": cpu, "wall": wall})
         # What pytest and its plugins do at the end of a session takes longer than many suites, and nobody reads it.

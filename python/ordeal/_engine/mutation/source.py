@@ -102,3 +102,10 @@ class Source:
         """Return the dotted name of the functions and classes that hold a node, with its own where it is one."""
         names = [each.name for each in (node, *self.ancestors(node)) if isinstance(each, Function | ast.ClassDef)]
         return ".".join(reversed(names))
+
+    def lines_of(self, name: str) -> Span:
+        """Return the first and last line of the class or function of a dotted name; those of the file, for none."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, Function | ast.ClassDef) and self.name_of(node) == name:
+                return node.lineno, node.end_lineno or node.lineno
+        return 1, self.text.count(b"\n") + 1

@@ -97,3 +97,28 @@ def test_what_waits_with_all_its_threads_is_blocked() -> None:
         threading.Event().wait()
 
     assert ended(wait, wall=0.2).is_blocked
+
+
+def test_jobs_that_sleep_keep_no_other_from_running() -> None:
+    told: list[int] = []
+    read, write = os.pipe()
+
+    def sleep(say: Say) -> None:
+        os.read(read, 1)
+        say({})
+
+    def wake(_say: Say) -> None:
+        os.write(write, b"x" * 3)
+
+    jobs = [Job(sleep, 0, 60.0, 1), Job(sleep, 0, 60.0, 1), Job(sleep, 0, 60.0, 1), Job(wake, 0, 60.0, 2)]
+    for each in run_jobs(jobs, 1):
+        assert not each.is_late
+        told.append(each.job.tag)
+    assert sorted(told) == [1, 1, 1, 2]
+
+
+def test_one_that_only_sleeps_need_not_be_waited_for_as_long() -> None:
+    (only,) = run_jobs([Job(lambda _say: time.sleep(600), 0, 600.0, asleep=0.1)], 1)
+    assert (only.is_late, only.is_blocked) == (True, True)
+    (only,) = run_jobs([Job(lambda say: say({"sum": sum(range(10**7))}), 0, 600.0, asleep=0.1)], 1)
+    assert not only.is_late

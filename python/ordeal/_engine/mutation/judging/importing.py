@@ -11,8 +11,10 @@ import os
 import signal
 import sys
 import threading
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -63,6 +65,14 @@ def switched_off(words: Sequence[str]) -> list[str]:
     return off + (["pytest-randomly"] if importlib.util.find_spec("pytest_randomly") else [])
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file of tests, and those in it that may notice a mutant. It is asked first, as it runs what is mutated most."""
+
+    path: str
+    names: tuple[str, ...]
+
+
 class ImportPlugin:
     """The plugin that runs the tests until one fails. Those that may not judge are left out.
 
@@ -71,12 +81,15 @@ class ImportPlugin:
 
     def __init__(self, left_out: Sequence[str], by_hooks: Sequence[str], say: Say | None = None) -> None:
         self._left_out, self._by_hooks, self._say = set(left_out), set(by_hooks), say
+        self._only: set[str] = set()
         self.watch = FailureWatch()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         """Leave out what may not judge. A test that only this mutant has may: its name may come of what is mutated."""
         items[:] = [item for item in items if item.nodeid not in self._left_out]
+        if self._only:
+            items[:] = [item for item in items if item.nodeid in self._only]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: Any) -> bool:
@@ -102,9 +115,11 @@ class ImportPlugin:
         self._end({"survived": len(items)})
         return True
 
-    def go_on(self, session: Any, say: Say) -> None:
-        """Collect and run the tests, in a fork of the process that has waited to do so."""
+    def go_on(self, session: Any, say: Say, part: Part | None = None) -> None:
+        """Collect and run the tests, or a part of them, in a fork of the process that has waited to do so."""
         self._say = say
+        if part is not None:
+            session.config.args, self._only = [part.path], {*part.names}
         same_chance()
         hook = session.config.hook
         try:
@@ -137,6 +152,9 @@ class ImportRoute:
         self._limits = (15 + 10 * answer["cpu"], 30 + 20 * answer["wall"]) if fixed is None else (fixed, fixed)
         fields = {each["id"]: each for each in order["mutants"]}
         self._left = {each: mutant_of(fields[each]) for each in answer["left"]}
+        parts = {path: Part(path, tuple(names)) for path, names in answer["parts"].items()}
+        # Where all tests are in one file, there is no part to ask first.
+        self._parts = {name: parts[path] for name, path in answer["first"].items() if len(parts) > 1}
 
     def judge(self) -> None:
         """Say what becomes of each mutant, or that the unchanged program fails on this way."""
@@ -148,7 +166,8 @@ class ImportRoute:
         if not self._is_green(self._from_the_start):
             self._say({"refused": [_REFUSED]})
             return
-        for ended in run_jobs(self._jobs(self._from_the_start, list(self._left.values())), self._order["workers"]):
+        jobs = deque(self._job(each, self._from_the_start) for each in self._left.values())
+        for ended in run_jobs(_Waiting(jobs), self._order["workers"]):
             self._take(ended)
 
     def judge_in(self, session: Any) -> dict[str, Any]:
@@ -162,14 +181,34 @@ class ImportRoute:
         for each in (plugin, plugin.watch):
             session.config.pluginmanager.register(each)
 
-        def collect(say: Say) -> None:
-            plugin.go_on(session, say)
+        def collect(say: Say, part: Part | None = None) -> None:
+            plugin.go_on(session, say, part)
 
         if waiting and self._is_green(collect):
-            for ended in run_jobs(self._jobs(collect, waiting), self._order["workers"]):
-                self._take(ended)
-                del self._left[ended.job.tag.id]
+            green = self._green_parts(collect, waiting)
+            jobs = deque(self._job(each, collect, green.get(each.id)) for each in waiting)
+            for ended in run_jobs(_Waiting(jobs), self._order["workers"]):
+                mutant, part = ended.job.tag
+                if part is not None and ended.said and "survived" in ended.said[-1]:
+                    # None in this file notices it. All others are asked as well, in the order of the whole suite.
+                    jobs.appendleft(self._job(mutant, collect))
+                else:
+                    self._take(ended)
+                    del self._left[mutant.id]
         return {**self._answer, "left": list(self._left)}
+
+    def _green_parts(self, collect: Any, mutants: Sequence[Mutant]) -> dict[str, Part]:
+        """Return what is asked first of each mutant, where all of it passes on the original by itself as well."""
+        asked = dict.fromkeys(self._parts[each.id] for each in mutants if each.id in self._parts)
+        jobs = [
+            Job(partial(self._unchanged, partial(collect, part=part)), 0, _BASELINE_SECONDS, part) for part in asked
+        ]
+        green = {
+            ended.job.tag
+            for ended in run_jobs(jobs, self._order["workers"])
+            if ended.said and ended.said[-1].get("survived") == len(ended.job.tag.names)
+        }
+        return {name: part for name, part in self._parts.items() if part in green}
 
     def _compile_apart(self) -> None:
         # What pytest makes of the tests is compiled once, to a folder of our own, and read from there by all others.
@@ -213,19 +252,18 @@ class ImportRoute:
 
     def _is_green(self, collect: Any) -> bool:
         """Return whether all tests pass on the original; pytest may keep what it compiles for this."""
-
-        def run(say: Say) -> None:
-            sys.dont_write_bytecode = False
-            first = next(iter(self._sources.values()))
-            serve(real_path(str(first.path)), first.text)
-            collect(say)
-
-        ended = next(run_jobs([Job(run, 0, _BASELINE_SECONDS)], 1))
+        ended = next(run_jobs([Job(partial(self._unchanged, collect), 0, _BASELINE_SECONDS)], 1))
         return bool(ended.said) and ended.said[-1].get("survived") == self._tests
 
-    def _jobs(self, collect: Any, mutants: Sequence[Mutant]) -> Iterator[Job]:
-        for each in mutants:
-            yield Job(partial(self._import, each, collect), *self._limits, each)
+    def _unchanged(self, collect: Any, say: Say) -> None:
+        sys.dont_write_bytecode = False
+        first = next(iter(self._sources.values()))
+        serve(real_path(str(first.path)), first.text)
+        collect(say)
+
+    def _job(self, mutant: Mutant, collect: Any, part: Part | None = None) -> Job:
+        way = collect if part is None else partial(collect, part=part)
+        return Job(partial(self._import, mutant, way), *self._limits, (mutant, part))
 
     def _import(self, mutant: Mutant, collect: Any, say: Say) -> None:
         """Let the tests import a mutant."""
@@ -240,7 +278,7 @@ class ImportRoute:
 
     def _take(self, ended: Ended) -> None:
         said = ended.said[-1] if ended.said else {}
-        more: dict[str, Any] = {"id": ended.job.tag.id, "route": "import"}
+        more: dict[str, Any] = {"id": ended.job.tag[0].id, "route": "import"}
         if "not run" in said:
             more |= {"verdict": "not run", "note": said["not run"]}
         elif "survived" in said:
@@ -256,6 +294,18 @@ class ImportRoute:
         else:
             more |= {"verdict": "killed", "note": said.get("raised", "it ends the process")}
         self._say(more)
+
+
+class _Waiting(Iterator[Job]):
+    """What is to be done, of which there may be more when something has been done."""
+
+    def __init__(self, jobs: deque[Job]) -> None:
+        self._jobs = jobs
+
+    def __next__(self) -> Job:
+        if not self._jobs:
+            raise StopIteration
+        return self._jobs.popleft()
 
 
 def import_all(names: Sequence[str]) -> None:

@@ -47,10 +47,15 @@ class Lanes:
         self._suite, self._say = suite, say
         self._size = LANE if isolation == "batch" and not suite.is_matrix else 1
         self._waiting: deque[_Lane | Job] = deque()
+        self._reverse: Job | None = None
+        self._undecided: list[tuple[Mutant, Trial]] = []
         self.at_import: list[Mutant] = []
 
     def judge(self, mutants: Sequence[Mutant]) -> None:
         """Say what becomes of each mutant."""
+        if mutants:
+            self._reverse = self._suite.reverse_run()
+            self._waiting.append(self._reverse)
         for first in range(0, len(mutants), LANE):
             self._waiting.append(_Lane(deque(mutants[first : first + LANE])))
         for ended in run_jobs(_Jobs(self), self._suite.workers):
@@ -69,7 +74,12 @@ class Lanes:
         return None
 
     def _next_of(self, lane: _Lane) -> list[Mutant]:
-        """Return what one fork judges. What runs for others has its own: earlier tests may have left what hides it."""
+        """Return what one fork judges. What runs for others has its own: earlier tests may have left what hides it.
+
+        Until it is known what does, each has its own.
+        """
+        if not self._suite.is_reverse_known:
+            return [lane.left.popleft()]
         mutants: list[Mutant] = []
         while lane.left and len(mutants) < self._size:
             runs_once = self._suite.runs_for_others(lane.left[0])
@@ -94,6 +104,12 @@ class Lanes:
             self._verdict(mutant, "not run", note="the only test that runs it is not stable")
 
     def _take(self, ended: Ended) -> None:
+        if ended.job is self._reverse:
+            self._suite.learn_reverse(ended.said)
+            undecided, self._undecided = self._undecided, []
+            for mutant, trial in undecided:
+                self._survived(mutant, trial)
+            return
         tag: _Tag = ended.job.tag
         said = [message for message in ended.said if "raised" not in message]
         done = 0
@@ -135,6 +151,8 @@ class Lanes:
         covering = self._suite.covering(mutant)
         if self._suite.runs_at_import(mutant):
             self.at_import.append(mutant)
+        elif not self._suite.is_reverse_known:
+            self._undecided.append((mutant, trial))
         elif len(trial.numbers) == len(covering) and self._suite.runs_for_others(mutant):
             # Other tests may use what it has left, and notice it.
             self._waiting.appendleft(self._job(_Tag(None, [self._suite.trial_by_all(mutant)])))

@@ -6,11 +6,12 @@ import ast
 import dataclasses
 import gc
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from ordeal._engine.mutation.forks import Job, Message, Say, run_jobs
+from ordeal._engine.mutation.forks import Ended, Job, Message, Say, run_jobs
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.judging.own_lines import OwnLines
 from ordeal._engine.mutation.judging.trials import Bench, Trial, Turns, killer_first, run_trials, run_unchanged
@@ -26,6 +27,7 @@ _FLAKY_MAX = 20
 _FORCED_MAX = 5
 # Enough for the limit of turns to be met first by whatever loops in Python: it is the same on a busy machine.
 _CPU_FREE = 0.5
+_ASLEEP_FREE = 1.0
 #: Without a mutant nothing hangs: what does not end in time gets much longer before its tests are called unstable.
 _PATIENCE = 4.0, 40.0
 
@@ -70,7 +72,10 @@ class Suite:
         self._trusted: set[tuple[int, bool]] = set()
         self._confirmed: set[int] = set()
         self._own_lines = OwnLines(self.sources)
-        self._run_once: Lines = set()
+        #: Lines that run in another test where the tests run in the reverse order; None until they have.
+        self._run_once: Lines | None = None
+        self._null: Message = {}
+        self._files: dict[str, dict[int, Counter[str]]] = {}
 
     # The baseline
 
@@ -131,16 +136,21 @@ class Suite:
             self._passing.add(number)
             if message["beside"]:
                 self._beside.add(number)
-            for path, line in {*map(tuple, message["lines"]), *map(tuple, message["beside"])}:
-                self._tests_by_line.setdefault((path, line), []).append(number)
-            self._size[number] = len(message["lines"])
+            for place in _places(message):
+                self._tests_by_line.setdefault(place, []).append(number)
+            self._size[number] = sum(map(len, message["lines"].values()))
             self._cpu[number], self._wall[number] = message["cpu"], message["wall"]
             self._turns[number] = message["turns"]
 
     def _said_covered(self, numbers: list[int]) -> list[Message]:
         """Return what tests say on the original, and which lines they run."""
         if not self._in_place:
-            return next(run_jobs([Job(lambda tell: self._run_covered(numbers, tell), 0, _BASELINE_SECONDS)], 1)).said
+            covered = Job(lambda tell: self._run_covered(numbers, tell), 0, _BASELINE_SECONDS)
+            # Beside it, the same tests the way that mutants run.
+            null = Job(lambda tell: run_unchanged(self.items, numbers, tell, plainly=True), 0, _BASELINE_SECONDS)
+            ended = {id(each.job): each.said for each in run_jobs([covered, null], min(2, self.workers))}
+            self._null = (ended[id(null)] or [{}])[-1]
+            return ended[id(covered)]
         # No mutant runs in a fork of this process, so that it may run tests itself, with the threads that it has.
         said: list[Message] = []
         self._run_covered(numbers, said.append)
@@ -153,7 +163,7 @@ class Suite:
         before = 0
         for number, outcome, cpu, wall, why in self.items.each_outcome(numbers):
             found = {"test": number, "outcome": outcome, "cpu": cpu, "wall": wall, "why": why}
-            found |= {"lines": sorted(coverage.take()), "beside": sorted(coverage.take_beside())}
+            found |= {"lines": _by_path(coverage.take()), "beside": _by_path(coverage.take_beside())}
             say({**found, "turns": self.turns.count - before})
             before = self.turns.count
         say({"done": True})
@@ -164,7 +174,9 @@ class Suite:
         One that fails only without the hooks of pytest has them from then on.
         """
         needing_hooks, known = 0, len(self.flaky)
-        said = self._said_both_ways(sorted(self._passing))
+        # What was asked beside the first run counts where all its tests pass there.
+        said = self._null if len(self._passing) == len(self.items) else {}
+        said = said or self._said_unchanged(sorted(self._passing), plainly=True)
         while "survived" not in said:
             failed = said.get("failed")
             if failed is not None and failed in self.items.plain:
@@ -178,22 +190,24 @@ class Suite:
                 raise Refused("the unchanged program fails where mutants run, so no verdict would be true")
             said = self._said_unchanged(sorted(self._passing), plainly=True)
 
-    def _said_both_ways(self, numbers: list[int]) -> dict[str, Any]:
-        """Return what tests say on the original, and learn beside it which lines they run in the reverse order."""
-        null = self.unchanged(numbers, plainly=True)
-        back = Job(lambda tell: self._run_covered(numbers[::-1], tell), 0, _BASELINE_SECONDS)
-        said: dict[str, Any] = {}
+    def reverse_run(self) -> Job:
+        """Return the job that runs the tests in the reverse order, for ``learn_reverse``."""
+        numbers = sorted(self._passing, reverse=True)
+        return Job(lambda tell: self._run_covered(numbers, tell), 0, _BASELINE_SECONDS)
+
+    def learn_reverse(self, said: Sequence[Message]) -> None:
+        """Learn from what the tests run in the reverse order which lines run in the first test alone."""
         found: dict[tuple[str, int], set[int]] = {}
-        for ended in run_jobs([null, back], min(2, self.workers)):
-            if ended.job is null:
-                said = ended.said[-1] if ended.said else {}
-                continue
-            for message in ended.said:
-                for place in {*map(tuple, message.get("lines", ())), *map(tuple, message.get("beside", ()))}:
-                    found.setdefault(place, set()).add(message["test"])
+        for message in said:
+            for place in _places(message):
+                found.setdefault(place, set()).add(message["test"])
         before = {place: {*tests} for place, tests in self._tests_by_line.items()}
         self._run_once = {place for place in before.keys() | found.keys() if before.get(place) != found.get(place)}
-        return said or self._said_unchanged(numbers, plainly=True)
+
+    @property
+    def is_reverse_known(self) -> bool:
+        """Whether it is known which lines run in the first test alone."""
+        return self._run_once is not None
 
     def _said_unchanged(self, numbers: list[int], *, plainly: bool) -> dict[str, Any]:
         """Return what tests say on the original; nothing where they take too long for any busy machine."""
@@ -248,8 +262,9 @@ class Suite:
         What a cache holds, or a fixture of a module has made, comes of lines that run in the first test alone. In the
         reverse order they run in another one, and that is what tells them.
         """
-        path = self._paths[mutant.shown]
-        return any((path, line) in self._run_once for line in self._own_lines.of(mutant))
+        path, run_once = self._paths[mutant.shown], self._run_once
+        assert run_once is not None
+        return any((path, line) in run_once for line in self._own_lines.of(mutant))
 
     def runs_at_import(self, mutant: Mutant) -> bool:
         """Return whether a mutant runs before any test does."""
@@ -259,6 +274,38 @@ class Suite:
     def nearest(self, numbers: Sequence[int]) -> str:
         """Return the test among these that runs the fewest lines of the program: it is most about them."""
         return self.names[min(numbers, key=lambda number: (self._size[number], number))] if numbers else ""
+
+    def parts(self) -> dict[str, list[str]]:
+        """Return the tests that may notice a mutant by their files, in the order of both."""
+        found: dict[str, list[str]] = {}
+        for number in sorted(self._passing):
+            found.setdefault(self._part(number), []).append(self.names[number])
+        return found
+
+    def _part(self, number: int) -> str:
+        return str(self.items.all[number].path)
+
+    def first_part(self, mutant: Mutant) -> str:
+        """Return the file of tests that most likely notices a mutant of what runs at import.
+
+        That is the one with most tests that run anything of the class or function around it, else of its file.
+        """
+        source, path = self.sources[mutant.shown], self._paths[mutant.shown]
+        first, last = source.lines_of(mutant.name)
+        by_line = self._parts_by_line(path)
+        near = sum((count for line, count in by_line.items() if first <= line <= last), Counter[str]())
+        found = near or sum(by_line.values(), Counter[str]()) or Counter(map(self._part, self._passing))
+        return max(found.items(), key=lambda pair: (pair[1], pair[0]), default=("", 0))[0]
+
+    def _parts_by_line(self, path: str) -> dict[int, Counter[str]]:
+        """Return how many tests of each file run each line of a file of the program."""
+        if path not in self._files:
+            self._files[path] = {
+                line: Counter(self._part(number) for number in self._passing.intersection(numbers))
+                for (file, line), numbers in self._tests_by_line.items()
+                if file == path
+            }
+        return self._files[path]
 
     # The mutants
 
@@ -285,7 +332,12 @@ class Suite:
     def job(self, trials: Sequence[Trial], factor: float = 1.0) -> Job:
         """Return the job that judges mutants one after another."""
         wall = max(self._mutant_limits(trial.numbers, factor)[1] for trial in trials)
-        return Job(lambda say: run_trials(trials, self._bench, say), trials[0].cpu, wall)
+        job = Job(lambda say: run_trials(trials, self._bench, say), trials[0].cpu, wall)
+        if self._fixed is None:
+            # What sleeps is in one test, and no busy machine keeps it from going on.
+            slowest = max(self._wall[number] for trial in trials for number in trial.numbers)
+            job.asleep = factor * (_ASLEEP_FREE + 20 * slowest)
+        return job
 
     def is_true(self, numbers: list[int], *, plainly: bool) -> bool:
         """Whether the same tests in the same order pass on the original; asked once for each test that kills."""
@@ -301,19 +353,45 @@ class Suite:
         for mutant in mutants:
             if mutant.function is not None:
                 by_file.setdefault(mutant.shown, {}).setdefault(mutant.function, mutant)
-        for shown, functions in by_file.items():
-            if self._is_unnoticed(raising(self.sources[shown], each) for each in [*functions.values()][:_FORCED_MAX]):
+        chosen = {shown: [*functions.values()][:_FORCED_MAX] for shown, functions in by_file.items()}
+        firsts = [self._forced(shown, functions[0]) for shown, functions in chosen.items()]
+        noticed = {ended.job.tag for ended in run_jobs(firsts, self.workers) if self._what_came(ended) == "noticed"}
+        for shown, functions in chosen.items():
+            if shown not in noticed and self._is_unnoticed(self._forced(shown, each) for each in functions):
                 raise Refused(f"{shown}: no test fails when its functions raise, so mutants do not reach the tests")
 
-    def _is_unnoticed(self, mutants: Iterator[Mutant]) -> bool:
-        swapped = False
-        for mutant in mutants:
-            ended = next(run_jobs([self.job([self.trial(mutant, None)])], 1))
-            said = ended.said[-1] if ended.said else {"failed": 0}
-            if "survived" not in said and "not swappable" not in said:
+    def _forced(self, shown: str, mutant: Mutant) -> Job:
+        """Return the job that judges a function that raises at once, in the place of a mutant of it."""
+        job = self.job([self.trial(raising(self.sources[shown], mutant), None)])
+        job.tag = shown
+        return job
+
+    def _what_came(self, ended: Ended) -> Literal["noticed", "unnoticed", "no swap"]:
+        said = ended.said[-1] if ended.said else {}
+        return "unnoticed" if "survived" in said else "no swap" if "not swappable" in said else "noticed"
+
+    def _is_unnoticed(self, jobs: Iterator[Job]) -> bool:
+        unnoticed = False
+        for job in jobs:
+            came = self._what_came(next(run_jobs([job], 1)))
+            if came == "noticed":
                 return False
-            swapped = swapped or "survived" in said
-        return swapped
+            unnoticed = unnoticed or came == "unnoticed"
+        return unnoticed
+
+
+def _by_path(lines: Lines) -> dict[str, list[int]]:
+    """Return lines such that each path is told once: it is most of what there is to tell."""
+    found: dict[str, list[int]] = {}
+    for path, line in lines:
+        found.setdefault(path, []).append(line)
+    return {path: sorted(numbers) for path, numbers in found.items()}
+
+
+def _places(message: Message) -> Lines:
+    """Return the lines that a test has run, itself or beside it."""
+    told = (message.get("lines", {}), message.get("beside", {}))
+    return {(path, line) for each in told for path, lines in each.items() for line in lines}
 
 
 def _failing(failed: Sequence[tuple[str, str]]) -> Refused:
