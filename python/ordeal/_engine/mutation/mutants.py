@@ -164,7 +164,7 @@ def is_arid(source: Source, node: ast.AST) -> bool:
             return True
         if isinstance(inner, ast.Assign | ast.AnnAssign) and _assigned(inner) & _ARID_NAMES:
             return True
-        if isinstance(inner, ast.stmt) and _NO_COVER.search(source.text.split(b"\n")[inner.lineno - 1]):
+        if isinstance(inner, ast.stmt) and _NO_COVER.search(source.lines[inner.lineno - 1]):
             return True
     return False
 
@@ -237,14 +237,16 @@ def compiled_unit(source: Source, text: bytes, function: tuple[int, int] | None)
     if function is None:
         return _compiled(text, source, flags)
     first, last = function
-    lines = text.split(b"\n")
+    # A mutant is within its function, and has as many lines as the original.
+    start, end = source.span_of_lines(first, last)
+    body = text[start : end + len(text) - len(source.text)]
     heads = _heads(source, function)
     before = [b""] * (first - 1 - len(heads)) + heads
     # A call of an attribute of what the module imports compiles in another way than that of other objects.
     imported = _imported_names(source)
     if imported and len(before) > len(heads):
         before[0] = f"import {', '.join(imported)}".encode()
-    shortened = b"\n".join([*before, *lines[first - 1 : last]]) + b"\n"
+    shortened = b"\n".join([*before, body]) + b"\n"
     return _compiled(shortened, source, flags)
 
 

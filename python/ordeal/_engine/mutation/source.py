@@ -48,10 +48,13 @@ class Source:
         return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
     @cached_property
+    def lines(self) -> list[bytes]:
+        """The lines, without their ends."""
+        return self.text.split(b"\n")
+
+    @cached_property
     def _line_starts(self) -> list[int]:
-        return list(
-            accumulate((len(line) for line in self.text.split(b"\n")), lambda at, size: at + size + 1, initial=0)
-        )
+        return list(accumulate(map(len, self.lines), lambda at, size: at + size + 1, initial=0))
 
     def start(self, node: ast.stmt | ast.expr | ast.ExceptHandler) -> int:
         """Return where a node begins, a decorated one with its first decorator."""
@@ -76,6 +79,10 @@ class Source:
     def line_of(self, offset: int) -> int:
         """Return the number of the line that holds a place."""
         return self.text.count(b"\n", 0, offset) + 1
+
+    def span_of_lines(self, first: int, last: int) -> Span:
+        """Return where lines begin and end, without the end of the last one."""
+        return self._line_starts[first - 1], self._line_starts[last] - 1
 
     def ancestors(self, node: ast.AST) -> list[ast.AST]:
         """Return what holds a node, from the inside out."""
