@@ -24,7 +24,13 @@ from ordeal._engine.formatting import one_line
 from ordeal._engine.mutation.forks import Message, Say, limit_memory
 from ordeal._engine.mutation.interpreters import sitecustomize
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
-from ordeal._engine.mutation.judging.importing import ImportRoute, mutant_of, pytest_arguments, switched_off
+from ordeal._engine.mutation.judging.importing import (
+    ImportRoute,
+    mutant_of,
+    mutants_in,
+    pytest_arguments,
+    switched_off,
+)
 from ordeal._engine.mutation.judging.lanes import Lanes
 from ordeal._engine.mutation.judging.machine_tests import chosen
 from ordeal._engine.mutation.judging.quiet_hypothesis import quieten
@@ -108,7 +114,7 @@ class JudgePlugin:
         lanes = Lanes(suite, self._say, self._order["isolation"])
         swapped = []
         route = self._order["route"]
-        for mutant in [mutant_of(fields) for fields in self._order["mutants"]]:
+        for mutant in [mutant_of(fields) for fields in mutants_in(self._order)]:
             covering = suite.covering(mutant)
             at_import = route == "import" if covering else suite.runs_at_import(mutant)
             if mutant.function is None or at_import:

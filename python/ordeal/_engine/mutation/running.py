@@ -7,7 +7,8 @@ import json
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -18,6 +19,7 @@ from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.own_process import judging
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import WORDS, Verdict, Word
+from ordeal._engine.storage.trace_file import write_atomically
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 
@@ -68,9 +70,32 @@ class Judgement:
     drawn_from: int = 0
 
 
-def judge_with_pytest(
+@dataclass
+class Begun:
+    """A judge that collects the tests and runs them without a mutant, while its mutants are still being made.
+
+    Attributes:
+        messages: what it says.
+        mutants: the file in which it waits for them.
+        since: when it began, and ``cpu`` what ended processes had taken until then.
+        until: when its time is over.
+    """
+
+    messages: Iterator[dict[str, Any]]
+    mutants: Path
+    since: float
+    cpu: float
+    until: float | None
+
+    def give(self, mutants: Sequence[Mutant]) -> None:
+        """Let it judge these."""
+        ordered = mutants if self.until is None else by_line(mutants)
+        write_atomically(self.mutants, json.dumps([dataclasses.asdict(each) for each in ordered]).encode())
+
+
+@contextmanager
+def begun_judge(
     sources: Sequence[Source],
-    mutants: Sequence[Mutant],
     *,
     tests: Sequence[str],
     folder: Path,
@@ -84,12 +109,46 @@ def judge_with_pytest(
     seconds: float | None = None,
     leave_out_failing: bool = False,
     matrix: bool = False,
+) -> Iterator[Begun]:
+    """Begin to judge by a pytest suite, with the options of ``judge_with_pytest``. It ends with the block."""
+    since, cpu = monotonic(), _children_cpu()
+    with tempfile.TemporaryDirectory(prefix="ordeal-mutate-") as place:
+        waited_for = Path(place, "mutants.json")
+        order = {
+            "sources": [[str(source.path), source.shown] for source in sources],
+            "mutants": str(waited_for),
+            "tests": list(tests),
+            "workers": workers,
+            "isolation": isolation,
+            "route": "import" if isolation == "spawn" else route,
+            "left": str(Path(place, "left.json")),
+            "memory": memory,
+            "machines": list(machines),
+            "which": which,
+            "seconds": seconds,
+            "leave_out_failing": leave_out_failing,
+            "matrix": matrix,
+        }
+        path = Path(place, "order.json")
+        path.write_text(json.dumps(order), "utf-8")
+        until = None if budget is None else since + budget
+        with judging(_JUDGE, path, folder, until) as messages:
+            yield Begun(messages, waited_for, since, cpu, until)
+
+
+def judge_with_pytest(
+    sources: Sequence[Source],
+    mutants: Sequence[Mutant],
+    *,
+    early: Begun | None = None,
     begun: Callable[[Judgement], None] = lambda _: None,
     progress: Callable[[Verdict], None] = lambda _: None,
+    **options: Any,
 ) -> Judgement:
     """Judge mutants by a pytest suite. ``tests`` are arguments of pytest; ``progress`` is told each verdict.
 
-    ``begun`` is told, before the first of them, what the tests are without a mutant.
+    ``begun`` is told, before the first of them, what the tests are without a mutant. A judge that has begun ``early``
+    has its options already.
 
     The ``route`` is how a mutant comes into the program: ``swap`` in memory alone, ``import`` by importing it, each
     mutant in a process of its own, and ``auto`` as the place of the mutant needs. ``isolation`` says how many share a
@@ -107,45 +166,36 @@ def judge_with_pytest(
     Raises:
         NoVerdictError: the tests fail without a mutant, or cannot say anything.
     """
-    began, judgement = monotonic(), Judgement()
-    by_id = {mutant.id: mutant for mutant in mutants}
-    found: dict[str, Verdict] = {}
-    cpu = _children_cpu()
-    with tempfile.TemporaryDirectory(prefix="ordeal-mutate-") as place:
-        order = {
-            "sources": [[str(source.path), source.shown] for source in sources],
-            "mutants": [dataclasses.asdict(mutant) for mutant in (mutants if budget is None else by_line(mutants))],
-            "tests": list(tests),
-            "workers": workers,
-            "isolation": isolation,
-            "route": "import" if isolation == "spawn" else route,
-            "left": str(Path(place, "left.json")),
-            "memory": memory,
-            "machines": list(machines),
-            "which": which,
-            "seconds": seconds,
-            "leave_out_failing": leave_out_failing,
-            "matrix": matrix,
-        }
-        path = Path(place, "order.json")
-        path.write_text(json.dumps(order), "utf-8")
-        try:
-            until = None if budget is None else began + budget
-            with judging(_JUDGE, path, folder, until) as messages:
-                for message in messages:
-                    verdict = _take(message, judgement, by_id)
-                    if "baseline" in message:
-                        judgement.baseline_seconds = monotonic() - began
-                        begun(judgement)
-                    if verdict is not None:
-                        found[verdict.mutant.id] = verdict
-                        progress(verdict)
-        except KeyboardInterrupt:
-            judgement.was_interrupted = True
-    judgement.is_over_budget = len(found) < len(mutants) and budget is not None and monotonic() - began >= budget
+    if early is None:
+        with begun_judge(sources, **options) as judge:
+            return _judged(judge, mutants, begun, progress)
+    return _judged(early, mutants, begun, progress)
+
+
+def _judged(
+    judge: Begun,
+    mutants: Sequence[Mutant],
+    begun: Callable[[Judgement], None],
+    progress: Callable[[Verdict], None],
+) -> Judgement:
+    """Give a judge its mutants, and take what it says of them."""
+    judgement, by_id, found = Judgement(), {mutant.id: mutant for mutant in mutants}, dict[str, Verdict]()
+    try:
+        judge.give(mutants)
+        for message in judge.messages:
+            verdict = _take(message, judgement, by_id)
+            if "baseline" in message:
+                judgement.baseline_seconds = monotonic() - judge.since
+                begun(judgement)
+            if verdict is not None:
+                found[verdict.mutant.id] = verdict
+                progress(verdict)
+    except KeyboardInterrupt:
+        judgement.was_interrupted = True
+    judgement.is_over_budget = len(found) < len(mutants) and judge.until is not None and monotonic() >= judge.until
     note = "over budget" if judgement.is_over_budget and not judgement.was_interrupted else ""
     judgement.verdicts = [found.get(mutant.id, Verdict(mutant, "not run", note=note)) for mutant in mutants]
-    judgement.seconds, judgement.cpu_seconds = monotonic() - began, _children_cpu() - cpu
+    judgement.seconds, judgement.cpu_seconds = monotonic() - judge.since, _children_cpu() - judge.cpu
     if not judgement.tests and note:
         raise NoVerdictError("the budget is over before the first mutant", hint="give a longer `--budget`")
     if not judgement.tests and not judgement.was_interrupted:

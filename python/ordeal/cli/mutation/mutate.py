@@ -8,8 +8,8 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from ordeal._engine.mutation.dead import told
 from ordeal._engine.mutation.machines import kept_judgement
 from ordeal._engine.mutation.mutants import CHIMP, Made, Mutant, made_of
 from ordeal._engine.mutation.operators import OPERATORS, PRESETS
-from ordeal._engine.mutation.running import Judgement, NoVerdictError, judge_with_pytest
+from ordeal._engine.mutation.running import Begun, Judgement, NoVerdictError, begun_judge, judge_with_pytest
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.targets import Target, changed_lines, files_of, lines_of_diff, targets_of
 from ordeal._engine.mutation.verdicts import Score, Verdict
@@ -45,11 +45,33 @@ def run(given: Mapping[str, Any]) -> int:
         return doctor.run(given, sources_of(given["paths"][1:]))
     given = last.as_rerun(with_settings(given))
     refuse_existing(given)
-    folder = Path.cwd()
     sources = sources_of(given["paths"])
     operators = operators_of(given)
     if given["store"] and (not given["shard"] or given["with"] != "tests"):
         raise ConfigError("`--store` joins the parts that tests judge", hint="add `--shard K/N`, without `--with`")
+    workers = given["workers"] or os.cpu_count() or 1
+    with _begun_early(given, sources, workers) as early:
+        return _run(given, sources, operators, workers, early)
+
+
+@contextmanager
+def _begun_early(given: Mapping[str, Any], sources: Sequence[Source], workers: int) -> Iterator[Begun | None]:
+    """Let the tests begin while mutants are made of the files; not where perhaps no test has to run."""
+    kept = saved.load(Path.cwd())
+    stands = kept is not None and bool(kept.key) and not given["no_cache"]
+    is_small = given["since"] or given["diff"] or given["lists"]
+    if given["with"] != "tests" or given["hypothesis"] or is_small or stands:
+        yield None
+        return
+    options = {**judging_options(given), "workers": workers, "budget": given["budget"], "matrix": given["matrix"]}
+    with begun_judge(sources, **options) as early:
+        yield early
+
+
+def _run(
+    given: Mapping[str, Any], sources: Sequence[Source], operators: Sequence[str], workers: int, early: Begun | None
+) -> int:
+    folder = Path.cwd()
     made = _made(sources, operators, given["paths"], folder)
     made_all = [mutant for each in made for mutant in each.mutants]
     mutants, drawn_from = _sampled(_chosen(made_all, sources, given, folder), given)
@@ -75,7 +97,6 @@ def run(given: Mapping[str, Any]) -> int:
         "duplicate": sum(len(each.duplicate) for each in made),
         "accepted": len(accepted_here),
     }
-    workers = given["workers"] or os.cpu_count() or 1
     terminal.say(f"{counted(len(mutants), 'mutant')} of {_named(given)}, {counted(workers, 'worker')}")
     if given["with"] == "machines":
         return _exit_code(by_machines(given, sources, mutants, workers, left_out, drawn_from), given)
@@ -85,7 +106,7 @@ def run(given: Mapping[str, Any]) -> int:
     machines = machine_options(given, workers).machines if given["with"] == "both" else ()
     judgement = Judgement(left_out=left_out)
     if mutants:
-        judgement = _by_tests(given, sources, mutants, workers, left_out, machines)
+        judgement = _by_tests(given, sources, mutants, workers, left_out, machines, early)
     judgement.drawn_from = drawn_from
     if given["with"] == "both" and not judgement.was_interrupted:
         return _exit_code(by_both(given, sources, judgement, workers), given)
@@ -120,6 +141,7 @@ def _by_tests(
     workers: int,
     left_out: dict[str, int],
     machines: Sequence[str],
+    early: Begun | None,
 ) -> Judgement:
     """Judge mutants by the tests of pytest, or say again what they said when all was as it is now."""
     folder = Path.cwd()
@@ -152,6 +174,7 @@ def _by_tests(
             budget=given["budget"],
             machines=machines,
             matrix=given["matrix"],
+            early=early,
             begun=_say_begun,
             progress=take,
             **options,

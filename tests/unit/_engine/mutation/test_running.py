@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ordeal._engine.mutation.mutants import mutants_of
-from ordeal._engine.mutation.running import Judgement, NoVerdictError, by_line, judge_with_pytest
+from ordeal._engine.mutation.running import Judgement, NoVerdictError, begun_judge, by_line, judge_with_pytest
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import Word
 from ordeal._report.mutation import mutation_text
@@ -224,3 +224,18 @@ def test_a_budget_goes_to_one_mutant_of_each_line_first(tmp_path: Path) -> None:
     assert sorted(mutant.id for mutant in by_line(mutants)) == sorted(mutant.id for mutant in mutants)
     with pytest.raises(NoVerdictError, match="budget is over"):
         judge_with_pytest([source], mutants, tests=[], folder=tmp_path, workers=1, budget=0.001)
+
+
+def test_a_judge_may_begin_before_its_mutants_are_made(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text("def f(a):\n    return a + 1\n")
+    (tmp_path / "test_shop.py").write_text("from shop import f\n\ndef test_it(): assert f(1) == 2\n")
+    source = Source.of(tmp_path / "shop.py", "shop.py")
+    with begun_judge([source], tests=[], folder=tmp_path, workers=1) as early:
+        mutants = mutants_of(source, ["arithmetic"])
+        found = judge_with_pytest([source], mutants, early=early)
+    assert [each.word for each in found.verdicts] == ["killed"]
+    with (
+        begun_judge([source], tests=[], folder=tmp_path, workers=1, budget=0.001) as late,
+        pytest.raises(NoVerdictError),
+    ):
+        judge_with_pytest([source], mutants, early=late)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import os
 import signal
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -31,6 +33,7 @@ from ordeal._engine.mutation.pytest_items import ASSERTED, FailureWatch, Items, 
 from ordeal._engine.mutation.source import Source
 
 _BASELINE_SECONDS, _PLUGIN_SECONDS = 600.0, 60.0
+_WAIT_SECONDS = 0.002
 #: Why there is no verdict on a file that is not imported anew.
 IMPORTED = "pytest or one of its plugins has imported the file before the tests do"
 _REFUSED = "the unchanged program fails where mutants of imported code run, so no verdict would be true"
@@ -40,6 +43,15 @@ def mutant_of(fields: Mapping[str, Any]) -> Mutant:
     """Return a mutant that came as plain values."""
     function = tuple(fields["function"]) if fields["function"] is not None else None
     return Mutant(**{**fields, "lines": tuple(fields["lines"]), "function": function})
+
+
+def mutants_in(order: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the mutants of an order. They may still be being made: then this waits for them."""
+    path = Path(order["mutants"])
+    while not path.exists():
+        time.sleep(_WAIT_SECONDS)
+    found: list[dict[str, Any]] = json.loads(path.read_bytes())
+    return found
 
 
 def pytest_arguments(tests: Sequence[str]) -> list[str]:
@@ -150,7 +162,7 @@ class ImportRoute:
         self._tests: int = answer["tests"]
         fixed = order["seconds"]
         self._limits = (15 + 10 * answer["cpu"], 30 + 20 * answer["wall"]) if fixed is None else (fixed, fixed)
-        fields = {each["id"]: each for each in order["mutants"]}
+        fields = {each["id"]: each for each in mutants_in(order)}
         self._left = {each: mutant_of(fields[each]) for each in answer["left"]}
         parts = {path: Part(path, tuple(names)) for path, names in answer["parts"].items()}
         # Where all tests are in one file, there is no part to ask first.
