@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from time import process_time
 from typing import Any
 
@@ -44,7 +45,8 @@ RUNS_MAX = 1_000_000_000
 #: How many runs, and how much processor time, the search for a simpler schedule may take.
 SHRINK_RUNS_MAX = 1_000
 SHRINK_CPU_S = 30.0
-#: Of so few decisions fewer are not sought, nor of so many; how many values of each are tried, and in how many runs.
+#: Of so few decisions fewer are not sought, nor of so many; how many values of each are tried, and in how many runs at
+#: most, once with two of those that are needed and once with any.
 _FEW, _MANY, _VALUES_TRIED = 2, 12, 3
 FEW_RUNS_MAX = 300
 #: In how many legal runs a failure is sought that an illegal order has found, and how far their seeds are apart.
@@ -396,7 +398,41 @@ class ScheduleSearch:
         needed = [Decided.from_fields(fields) for fields in shrinker.needed]
         if self._shrink_limit or not _FEW < len(needed) <= _MANY:
             return needed
-        return self._with_few(needed, chance, bucket, end_s) or needed
+        few = self._with_two_elsewhere(needed, chance, bucket, end_s) or self._with_few(needed, chance, bucket, end_s)
+        return few or needed
+
+    def _with_two_elsewhere(
+        self, needed: list[Decided], chance: int, bucket: str, end_s: float
+    ) -> list[Decided] | None:
+        """Look for a run that fails in the same way with two of what is needed, happening to others or at other times.
+
+        What is left out beside may have done nothing but let these two strike where they did.
+        """
+        runs = 0
+        tried = set[tuple[tuple[str, str, int], tuple[str, str, int]]]()
+        made = dict[tuple[Decided, ...], list[Decided]]()
+
+        def places(of: Decided, kept: tuple[Decided, ...]) -> list[Decided]:
+            nonlocal runs
+            if kept not in made:
+                runs += 1
+                made[kept] = self._left_undecided(kept, chance)
+            here = [each for each in made[kept] if (each.kind, each.site) == (of.kind, of.site)]
+            return [replace(each, value=of.value) for each in here if of.value < each.bound]
+
+        for other, one in combinations(reversed(needed), 2):  # what was decided last is the nearest to the failure
+            kinds = (one.kind, one.site, one.value), (other.kind, other.site, other.value)
+            if kinds in tried:
+                continue
+            tried.add(kinds)
+            for first in places(one, ()):
+                for second in places(other, (first,)):
+                    runs += 1
+                    if runs > FEW_RUNS_MAX or process_time() > end_s:
+                        return None
+                    if self._fails([first, second], chance, bucket):
+                        return [first, second]
+        return None
 
     def _with_few(self, needed: list[Decided], chance: int, bucket: str, end_s: float) -> list[Decided] | None:
         """Look for a run that fails in the same way with one decision, or with one that is needed and another.
@@ -416,15 +452,19 @@ class ScheduleSearch:
 
     def _could_also_decide(self, kept: list[Decided], kinds: set[int], chance: int) -> list[Decided]:
         """Return the decisions of these kinds that a run makes which decides only what is kept, each with a value."""
+        return [
+            replace(decision, value=value)
+            for decision in self._left_undecided(kept, chance)
+            for value in range(1, min(decision.bound, _VALUES_TRIED + 1))
+            if KINDS.index(decision.kind) in kinds
+        ]
+
+    def _left_undecided(self, kept: Iterable[Decided], chance: int) -> list[Decided]:
+        """Return the decisions that are 0 in a run which decides only what is kept."""
         schedule = fixed_schedule(kept)
         schedule.keep_all()
         run_once(self._main, schedule, self._settings, self._surroundings, chance=chance)
-        return [
-            Decided.from_fields((*fields[:-1], value))
-            for fields in schedule.decisions
-            for value in range(1, min(fields[-2], _VALUES_TRIED + 1))
-            if fields[0] in kinds and not fields[-1]
-        ]
+        return [Decided.from_fields(fields) for fields in schedule.decisions if not fields[-1]]
 
     # Determinism
 

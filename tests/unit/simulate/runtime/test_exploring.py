@@ -309,6 +309,29 @@ def test_a_shrink_that_ends_by_itself_has_no_limit() -> None:
     assert "Shrinking" not in str(failure)
 
 
+async def _three_late_ones_or_the_first_two() -> None:
+    released, gone = asyncio.Event(), set[int]()
+
+    async def wait(number: int) -> None:
+        try:
+            await released.wait()
+        except asyncio.CancelledError:
+            gone.add(number)
+
+    waiting = [asyncio.create_task(wait(number)) for number in range(8)]
+    await asyncio.sleep(1)
+    released.set()
+    await asyncio.gather(*waiting)
+    has_failed = gone == {0, 1} or len(gone - {0, 1}) > 2
+    assert not has_failed
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_two_decisions_are_enough_where_they_strike_others(seed: int) -> None:
+    failure = failure_of(_three_late_ones_or_the_first_two, faults=[simulate.cancel("wait*")], seed=seed)
+    assert [each.actor for each in failure.decided] == ["wait#0", "wait#1"]
+
+
 @pytest.mark.parametrize(
     ("name", "value", "limit"),
     [("SHRINK_RUNS_MAX", 0, "0 runs"), ("SHRINK_CPU_S", -1.0, "-1 s of processor time, 0 runs")],
