@@ -688,6 +688,10 @@ class ReadyQueue:
     _has_cancels: bool
     _has_main: bool
     _moved_at_step: int
+    _still_passes: int
+    _ends_at: float
+    _asks_orphans_at: float
+    long_waits: Any
     _now: float
     @property
     def now(self) -> float: ...
@@ -725,6 +729,7 @@ class ReadyQueue:
     def make_ready(self, handles: Iterable[asyncio.Handle], /) -> None: ...
     @property
     def _is_ready(self) -> bool: ...
+    def _begin_turn(self) -> None: ...
     def _run_next(self) -> None: ...
     def _turn(self) -> None: ...
     def _run_turns(self) -> None: ...
@@ -736,6 +741,7 @@ def set_loop_facts(
     timer_type: type,
     current_task: Callable[[Any], Any],
     heap_push: Callable[[Any, Any], object],
+    heap_pop: Callable[[Any], object],
     loop_actor: int,
     nowhere: contextvars.Context,
     step_type: type,
@@ -748,6 +754,8 @@ def set_loop_facts(
     step_site: int,
     still_steps_max: int,
     steps_max: int,
+    tie_s: float,
+    creep_s: float,
 ) -> None: ...
 
 class ScheduleShrinker:

@@ -133,13 +133,14 @@ void bind_schedule(py::module_& m) {
   m.def(
       "set_loop_facts",
       [](py::object handle_type, py::object timer_type, py::object current_task, py::object heap_push,
-         py::object loop_actor, py::object nowhere, py::object step_type, py::object stepped_task, py::object life,
-         py::object life_of, py::object name_key, py::object base_name, std::uint32_t stall, std::uint64_t step_site,
-         std::int64_t still_steps_max, std::int64_t steps_max) {
+         py::object heap_pop, py::object loop_actor, py::object nowhere, py::object step_type, py::object stepped_task,
+         py::object life, py::object life_of, py::object name_key, py::object base_name, std::uint32_t stall,
+         std::uint64_t step_site, std::int64_t still_steps_max, std::int64_t steps_max, double tie_s, double creep_s) {
         set_loop_facts({.handle_type = std::move(handle_type),
                         .timer_type = std::move(timer_type),
                         .current_task = std::move(current_task),
                         .heap_push = std::move(heap_push),
+                        .heap_pop = std::move(heap_pop),
                         .loop_actor = std::move(loop_actor),
                         .nowhere = std::move(nowhere),
                         .step_type = std::move(step_type),
@@ -151,12 +152,14 @@ void bind_schedule(py::module_& m) {
                         .stall = stall,
                         .step_site = step_site,
                         .still_steps_max = still_steps_max,
-                        .steps_max = steps_max});
+                        .steps_max = steps_max,
+                        .tie_s = tie_s,
+                        .creep_s = creep_s});
       },
       py::kw_only(), py::arg("handle_type"), py::arg("timer_type"), py::arg("current_task"), py::arg("heap_push"),
-      py::arg("loop_actor"), py::arg("nowhere"), py::arg("step_type"), py::arg("stepped_task"), py::arg("life"),
-      py::arg("life_of"), py::arg("name_key"), py::arg("base_name"), py::arg("stall"), py::arg("step_site"),
-      py::arg("still_steps_max"), py::arg("steps_max"));
+      py::arg("heap_pop"), py::arg("loop_actor"), py::arg("nowhere"), py::arg("step_type"), py::arg("stepped_task"),
+      py::arg("life"), py::arg("life_of"), py::arg("name_key"), py::arg("base_name"), py::arg("stall"),
+      py::arg("step_site"), py::arg("still_steps_max"), py::arg("steps_max"), py::arg("tie_s"), py::arg("creep_s"));
 
   m.def(
       "drawn_schedule",

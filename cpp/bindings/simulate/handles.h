@@ -14,6 +14,7 @@ struct LoopFacts {
   py::object timer_type;    // asyncio.TimerHandle
   py::object current_task;  // asyncio's, which takes the loop
   py::object heap_push;     // heapq's
+  py::object heap_pop;
   py::object loop_actor;    // the name of the loop in labels
   py::object nowhere;       // the context of what belongs to no node
   py::object step_type;     // of the callback that runs the first step of a task
@@ -26,6 +27,8 @@ struct LoopFacts {
   std::uint64_t step_site = 0;
   std::int64_t still_steps_max = 0;  // how many steps may pass while the time stands still
   std::int64_t steps_max = 0;
+  double tie_s = 0;    // deadlines that differ by less fall due together
+  double creep_s = 0;  // what passes for no time at all
 };
 
 // The slots of asyncio.Handle that are filled and read without its Python code.

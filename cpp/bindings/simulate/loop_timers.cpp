@@ -1,6 +1,8 @@
 #include "bindings/simulate/loop_timers.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -18,6 +20,10 @@ struct ClockNames {
   PyObject* clock = interned("clock");
   PyObject* reading = interned("reading");
   PyObject* moment = interned("moment");
+  PyObject* strike_idle = interned("strike_idle");
+  PyObject* pass_time = interned("_pass_time");
+  PyObject* take_tied = interned("_take_tied");
+  PyObject* event = interned("event");
 };
 
 const ClockNames& clock_names() {
@@ -50,6 +56,88 @@ py::object moment_of(PyObject* reading, const py::object& clock) {
   return clock.is_none() ? borrowed(reading) : called(clock.ptr(), clock_names().moment, reading);
 }
 
+constexpr double kNanoseconds = 1e9;
+
+// The earliest of the timers, each a tuple of its moment, its number, its handle and who has set it; null without one.
+PyObject* first_timer(const ReadyQueue& queue) noexcept {
+  return queue.timers != nullptr && PyList_CheckExact(queue.timers) != 0 && PyList_GET_SIZE(queue.timers) > 0
+             ? PyList_GET_ITEM(queue.timers, 0)
+             : nullptr;
+}
+
+double moment_in(PyObject* timer) {
+  const double moment = PyFloat_AsDouble(PyTuple_GET_ITEM(timer, 0));
+  if (moment == -1.0 && PyErr_Occurred() != nullptr) {
+    throw py::error_already_set();
+  }
+  return moment;
+}
+
+PyObject* handle_in(PyObject* timer) noexcept { return PyTuple_GET_ITEM(timer, 2); }
+
+py::object popped(const ReadyQueue& queue) {
+  return owned(PyObject_CallOneArg(loop_facts().heap_pop.ptr(), queue.timers));
+}
+
+bool is_due(const ReadyQueue& queue, double due_at) {
+  PyObject* const timer = first_timer(queue);
+  return timer != nullptr && moment_in(timer) <= due_at;
+}
+
+void move_to(ReadyQueue& queue, double moment) {
+  queue.now = moment;
+  queue.moved_at_step = queue.steps;
+  const auto what = static_cast<std::uint64_t>(moment * kNanoseconds);
+  if (queue.decides != nullptr) {
+    queue.decides->event(what);
+  } else {
+    called(queue.schedule, clock_names().event, py::int_(what).ptr());
+  }
+}
+
+// Skips to the next timer that is still wanted. What is not as usual is left to the Python code of the loop.
+void pass_time(PyObject* self) {
+  ReadyQueue& queue = queue_of(self);
+  if (queue.has_cancels != 0 && called(queue.interruptions, clock_names().strike_idle).is(py::bool_(true))) {
+    return;
+  }
+  PyObject* timer = first_timer(queue);
+  while (timer != nullptr && is_cancelled(handle_in(timer))) {
+    popped(queue);
+    timer = first_timer(queue);
+  }
+  const double moment = timer == nullptr ? 0 : moment_in(timer);
+  if (timer != nullptr && moment <= queue.asks_orphans_at && moment <= queue.ends_at &&
+      moment - queue.now > loop_facts().creep_s) {
+    queue.still_passes = 0;
+    move_to(queue, moment);
+  } else {
+    called(self, clock_names().pass_time);
+  }
+}
+
+// In the order of their deadlines; those of one deadline in any, which the loop decides.
+void take_due_timers(PyObject* self) {
+  ReadyQueue& queue = queue_of(self);
+  const double due_at = queue.now + loop_facts().tie_s;
+  while (is_due(queue, due_at)) {
+    const py::object timer = popped(queue);
+    const double tied_at = std::min(moment_in(timer.ptr()) + loop_facts().tie_s, due_at);
+    if (!is_set(queue.long_waits) && !is_due(queue, tied_at)) {
+      if (!is_cancelled(handle_in(timer.ptr()))) {
+        queue.handles.push_back(Py_NewRef(handle_in(timer.ptr())));
+      }
+      continue;
+    }
+    py::list tied;
+    tied.append(timer);
+    while (is_due(queue, tied_at)) {
+      tied.append(popped(queue));
+    }
+    called(self, clock_names().take_tied, tied.ptr());
+  }
+}
+
 }  // namespace
 
 py::object present_time(PyObject* loop) { return reading_of(loop, present_clock(loop)); }
@@ -72,6 +160,16 @@ py::object timer_after(PyObject* loop, PyObject* delay, PyObject* function, py::
   const py::object clock = present_clock(loop);
   const auto when = owned(PyNumber_Add(reading_of(loop, clock).ptr(), delay));
   return set_timer(loop, moment_of(when.ptr(), clock).ptr(), when.ptr(), function, std::move(arguments), context);
+}
+
+void begin_turn(PyObject* loop) {
+  const ReadyQueue& queue = queue_of(loop);
+  if (queue.head == queue.handles.size()) {
+    pass_time(loop);
+  }
+  if (is_due(queue, queue.now + loop_facts().tie_s)) {
+    take_due_timers(loop);
+  }
 }
 
 }  // namespace ordeal::bindings

@@ -14,4 +14,7 @@ py::object set_timer(PyObject* self, PyObject* moment, PyObject* when, PyObject*
 py::object timer_at(PyObject* loop, PyObject* when, PyObject* function, py::object arguments, PyObject* context);
 py::object timer_after(PyObject* loop, PyObject* delay, PyObject* function, py::object arguments, PyObject* context);
 
+// Makes the timers ready that are due; first, if no callback is, lets time pass until the next timer is.
+void begin_turn(PyObject* loop);
+
 }  // namespace ordeal::bindings

@@ -39,7 +39,6 @@ struct LoopNames {
   PyObject* log_step = interned("_log_step");
   PyObject* callback_failed = interned("_callback_failed");
   PyObject* livelock = interned("_livelock");
-  PyObject* begin_turn = interned("_begin_turn");
   PyObject* overtaking = interned("_overtaking");
 };
 
@@ -220,9 +219,7 @@ void run_one_of(PyObject* self, std::size_t count) {
 // One turn of asyncio: exactly the callbacks that are ready when it begins.
 void run_turn(PyObject* self) {
   const ReadyQueue& queue = queue_of(self);
-  if (ready_count(queue) == 0 || has_timers(queue)) {
-    called(self, loop_names().begin_turn);
-  }
+  begin_turn(self);
   for (std::size_t left = ready_count(queue); left > 0 && ready_count(queue) > 0; --left) {
     run_one_of(self, left);
   }
@@ -417,6 +414,10 @@ PyObject* ordeal_make_ready(PyObject* self, PyObject* handles) noexcept {
   });
 }
 
+PyObject* ordeal_begin_turn(PyObject* self, PyObject* /*unused*/) noexcept {
+  return done([&] { begin_turn(self); });
+}
+
 PyObject* ordeal_run_next(PyObject* self, PyObject* /*unused*/) noexcept {
   return done([&] {
     if (const std::size_t ready = ready_count(queue_of(self)); ready > 0) {
@@ -521,7 +522,7 @@ void ordeal_queue_dealloc(PyObject* self) noexcept {
 py::object ready_queue_type() {
   static PyObject* const kType = [] {
     constexpr int kWithKeywords = METH_FASTCALL | METH_KEYWORDS;
-    static std::array<PyMethodDef, 23> methods{
+    static std::array<PyMethodDef, 24> methods{
         {{"call_soon", with_keywords(ordeal_call_soon), kWithKeywords, nullptr},
          {"call_at", with_keywords(ordeal_call_at), kWithKeywords, nullptr},
          {"call_later", with_keywords(ordeal_call_later), kWithKeywords, nullptr},
@@ -540,6 +541,7 @@ py::object ready_queue_type() {
          {"decide", fast(ordeal_decide), METH_FASTCALL, nullptr},
          {"decide_evenly", fast(ordeal_decide_evenly), METH_FASTCALL, nullptr},
          {"make_ready", ordeal_make_ready, METH_O, nullptr},
+         {"_begin_turn", ordeal_begin_turn, METH_NOARGS, nullptr},
          {"_run_next", ordeal_run_next, METH_NOARGS, nullptr},
          {"_turn", ordeal_run_turn, METH_NOARGS, nullptr},
          {"_run_turns", ordeal_run_turns, METH_NOARGS, nullptr},
@@ -550,7 +552,7 @@ py::object ready_queue_type() {
          {"_is_ready", ordeal_is_ready, nullptr, nullptr, nullptr},
          {nullptr, nullptr, nullptr, nullptr, nullptr}}};
     // offsetof of a type with a vector: what every compiler of CPython's extensions supports.
-    static std::array<PyMemberDef, 27> members{
+    static std::array<PyMemberDef, 31> members{
         {{"world", _Py_T_OBJECT, offsetof(ReadyQueue, world), 0, nullptr},
          {"log", _Py_T_OBJECT, offsetof(ReadyQueue, log), 0, nullptr},
          {"_timers", _Py_T_OBJECT, offsetof(ReadyQueue, timers), 0, nullptr},
@@ -562,6 +564,10 @@ py::object ready_queue_type() {
          {"_names", _Py_T_OBJECT, offsetof(ReadyQueue, names), 0, nullptr},
          {"_main", _Py_T_OBJECT, offsetof(ReadyQueue, main), 0, nullptr},
          {"_task_factory", _Py_T_OBJECT, offsetof(ReadyQueue, task_factory), 0, nullptr},
+         {"long_waits", _Py_T_OBJECT, offsetof(ReadyQueue, long_waits), 0, nullptr},
+         {"_still_passes", Py_T_LONGLONG, offsetof(ReadyQueue, still_passes), 0, nullptr},
+         {"_ends_at", Py_T_DOUBLE, offsetof(ReadyQueue, ends_at), 0, nullptr},
+         {"_asks_orphans_at", Py_T_DOUBLE, offsetof(ReadyQueue, asks_orphans_at), 0, nullptr},
          {"_tasks_made", Py_T_LONGLONG, offsetof(ReadyQueue, tasks_made), 0, nullptr},
          {"_records_max", Py_T_LONGLONG, offsetof(ReadyQueue, records_max), 0, nullptr},
          {"steps", Py_T_LONGLONG, offsetof(ReadyQueue, steps), 0, nullptr},

@@ -29,12 +29,16 @@ struct ReadyQueue {
   PyObject* names;         // a dict: how many tasks have had each name
   PyObject* main;          // the task whose children are the clients
   PyObject* task_factory;  // the one of the program
+  PyObject* long_waits;    // watches timers in the calm phase, if anything does
   long long steps;
   long long moved_at_step;
   long long timers_set;
   long long tasks_made;
-  long long records_max;  // after so many, tasks that have ended are forgotten
-  double now;             // the time of the world, in seconds
+  long long records_max;   // after so many, tasks that have ended are forgotten
+  long long still_passes;  // how often in a row hardly any time has passed
+  double now;              // the time of the world, in seconds
+  double ends_at;          // when the run has taken too long, and when it is asked whether it waits in vain
+  double asks_orphans_at;
   unsigned int stall_bound;
   char is_closed;
   char is_running;
@@ -47,10 +51,11 @@ struct ReadyQueue {
 };
 
 // What Python code keeps there.
-inline constexpr std::array kQueueObjects{&ReadyQueue::schedule, &ReadyQueue::world,         &ReadyQueue::log,
-                                          &ReadyQueue::timers,   &ReadyQueue::interruptions, &ReadyQueue::escaped,
-                                          &ReadyQueue::stalled,  &ReadyQueue::broken,        &ReadyQueue::records,
-                                          &ReadyQueue::names,    &ReadyQueue::main,          &ReadyQueue::task_factory};
+inline constexpr std::array kQueueObjects{&ReadyQueue::schedule,  &ReadyQueue::world,         &ReadyQueue::log,
+                                          &ReadyQueue::timers,    &ReadyQueue::interruptions, &ReadyQueue::escaped,
+                                          &ReadyQueue::stalled,   &ReadyQueue::broken,        &ReadyQueue::records,
+                                          &ReadyQueue::names,     &ReadyQueue::main,          &ReadyQueue::task_factory,
+                                          &ReadyQueue::long_waits};
 
 inline ReadyQueue& queue_of(PyObject* self) noexcept { return *reinterpret_cast<ReadyQueue*>(self); }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Buffer
+from functools import lru_cache
 from typing import Any, override
 
 from ordeal.simulate import descriptors
@@ -98,6 +99,7 @@ class SimulatedFile(io.RawIOBase):
             raise io.UnsupportedOperation(f"File not open for {'reading' if ability == 'readable' else 'writing'}")
 
 
+@lru_cache(256)
 def flags_of(mode: str) -> int:
     """Return the flags of ``os.open`` for a mode of ``open``. Raises ValueError for an invalid mode."""
     kinds = [letter for letter in mode if letter in "rwax"]

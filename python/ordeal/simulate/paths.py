@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 import posixpath
+from functools import lru_cache
 
 AnyPath = str | os.PathLike[str]
 
 
 def absolute(path: AnyPath) -> str:
     """Return the path from the root, without ``.`` and ``..``."""
+    return _absolute(os.fspath(path))
+
+
+@lru_cache(4096)
+def _absolute(path: str) -> str:
     # normpath() keeps two leading slashes.
-    return "/" + posixpath.normpath(posixpath.join("/", os.fspath(path))).lstrip("/")
+    return "/" + posixpath.normpath(posixpath.join("/", path)).lstrip("/")
 
 
 def names_of(where: str) -> list[str]:

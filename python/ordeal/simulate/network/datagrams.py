@@ -43,15 +43,15 @@ class DatagramEndpoint(asyncio.DatagramTransport):
         self._is_closing = False
         self.life = LIFE.get()
         self._context = contextvars.copy_context()
+        self.host = host_name(self.life)
+        self.port = own[1]
+        """The port on its host."""
         # The number of a port that was given differs with what else the run does.
-        host = host_name(self.life) or "the test"
+        host = self.host or "the test"
+        self._keys: dict[SocketAddress, int] = {}
+        """What stands for the datagrams to an address in decisions."""
         self._name = f"{host}:{own[1]}" if is_bound else host
         self._remote_host = "" if remote is None else loop.route(remote)[0]
-
-    @property
-    def port(self) -> int:
-        """The port on its host."""
-        return self._own[1]
 
     def sendto(self, data: Any, addr: Any = None) -> None:
         """Send a datagram; it may be lost, doubled or late."""
@@ -69,15 +69,18 @@ class DatagramEndpoint(asyncio.DatagramTransport):
             self._protocol.error_received(OSError(errno.EMSGSIZE, "Message too long"))
             return
         loop = self._loop
-        host, there = loop.route((to[0], to[1]))
-        source = host_name(self.life)
+        there = to[0], to[1]
+        name = self._keys.get(there)
+        if name is None:
+            name = self._keys[there] = name_key(f"{self._name} to {to[0]}:{to[1]}")
+        host, there = loop.route(there)
+        source = self.host
         latencies = loop.packet_latencies
-        name = name_key(f"{self._name} to {to[0]}:{to[1]}")
         conduct = loop.conduct(source, host)
         if conduct is None:
             fate = loop.decide(DATAGRAM, name, _SENT_SITE, len(latencies) + DOUBLED)
             late_s = latencies[fate - DOUBLED] if fate > DOUBLED else latencies[0]
-            copies = {LOST: 0, DOUBLED: 2}.get(fate, 1)
+            copies = 1 if fate == 0 or fate > DOUBLED else 0 if fate == LOST else 2
         else:
             copies, is_overtaken = conduct.fate(loop.decide_evenly, name)
             late_s = latencies[-1] if is_overtaken else latencies[0]
@@ -199,8 +202,10 @@ class DatagramLoop(LoopSettings):
         return _FIRST_FREE_PORT + self._ports_given - 1
 
     def _endpoint_at(self, host: str, port: int) -> DatagramEndpoint | None:
-        fitting = (each for each in self.endpoints if host_name(each.life) == host and each.port == port)
-        return next(fitting, None)
+        for each in self.endpoints:
+            if each.port == port and each.host == host:
+                return each
+        return None
 
     def take_datagram(self, packet: bytes, sender: SocketAddress, source: str, host: str, port: int) -> None:
         """Let a datagram arrive, if the network lets it through and somebody takes it."""

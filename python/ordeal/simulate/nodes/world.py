@@ -427,10 +427,14 @@ class World:
             self._is_checking = False
 
     def _ask(self) -> None:
-        for name, condition in list(self._always.items()):
+        for name, condition in tuple(self._always.items()):
             if not condition():
                 del self._always[name]
                 raise BrokenProperty(f"{name}: it does not hold at {self._loop.now:.3f} s", site=name)
+        if self._waits:
+            self._ask_waits()
+
+    def _ask_waits(self) -> None:
         for wait in list(self._waits):
             if wait.condition():
                 self._waits.remove(wait)

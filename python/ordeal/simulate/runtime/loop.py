@@ -75,6 +75,7 @@ _native.set_loop_facts(
     timer_type=events.TimerHandle,
     current_task=asyncio.current_task,
     heap_push=heapq.heappush,
+    heap_pop=heapq.heappop,
     loop_actor=name_key(_LOOP_ACTOR),
     nowhere=NOWHERE,
     step_type=STEP_TYPE,
@@ -87,6 +88,8 @@ _native.set_loop_facts(
     step_site=_STEP_SITE,
     still_steps_max=STILL_STEPS_MAX,
     steps_max=STEPS_MAX,
+    tie_s=_TIE_S,
+    creep_s=_CREEP_S,
 )
 
 type Timer = tuple[float, int, events.Handle, int]
@@ -99,9 +102,8 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
     blocked: BlockedLoop | None = None
     operations: Collection[asyncio.Task[Any]] = ()
     """The tasks whose end is waited for where none of them is the main one."""
-    long_waits: LongWaits | None = None
+    long_waits: LongWaits | None
     """Watches what time-outs end in the calm phase, if anything does."""
-    _still_passes = 0
 
     def __init__(
         self,
@@ -319,12 +321,6 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
             raise RuntimeError("Event loop stopped before Future completed.")
         return awaited.result()
 
-    def _begin_turn(self) -> None:
-        if not self._is_ready:
-            self._pass_time()
-        if self._timers and self._timers[0][0] <= self._now + _TIE_S:
-            self._take_due_timers()
-
     def _overtaking(self, first: Any, count: int) -> int:
         """Return which of ``count`` callbacks that are ready runs next, of which ``first`` is the first."""
         task = stepped_task(first._callback)
@@ -358,9 +354,7 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
             life.hold_until(until)
 
     def _pass_time(self) -> None:
-        """Skip to the next timer that is still wanted."""
-        if self.interruptions.strike_idle():
-            return
+        """Skip to the next timer that is still wanted, or say why the run ends here."""
         timers = self._timers
         while timers and timers[0][2]._cancelled:
             heapq.heappop(timers)
@@ -385,20 +379,15 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         self._moved_at_step = self.steps
         self.schedule.event(int(now * _NANOSECONDS))
 
-    def _take_due_timers(self) -> None:
-        """Make the timers ready that are due: in the order of their deadlines, and of one deadline in any."""
-        timers, due_at = self._timers, self._now + _TIE_S
-        while timers and timers[0][0] <= due_at:
-            tied = [heapq.heappop(timers)]
-            while timers and timers[0][0] <= min(tied[0][0] + _TIE_S, due_at):
-                tied.append(heapq.heappop(timers))
-            tied = [timer for timer in tied if not timer[2]._cancelled]
-            if self.long_waits is not None:
-                self.long_waits.look(timer[2] for timer in tied)
-            while len(tied) > 1:
-                chosen = self.decide(ORDER, tied[0][3], _TIMER_SITE, len(tied))
-                self.make_ready((tied.pop(chosen)[2],))
-            self.make_ready(timer[2] for timer in tied)
+    def _take_tied(self, tied: list[Timer]) -> None:
+        """Make timers of one deadline ready, in any order."""
+        tied = [timer for timer in tied if not timer[2]._cancelled]
+        if self.long_waits is not None:
+            self.long_waits.look(timer[2] for timer in tied)
+        while len(tied) > 1:
+            chosen = self.decide(ORDER, tied[0][3], _TIMER_SITE, len(tied))
+            self.make_ready((tied.pop(chosen)[2],))
+        self.make_ready(timer[2] for timer in tied)
 
     def _deadlock(self) -> Exception:
         if self.is_ending:
