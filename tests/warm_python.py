@@ -183,8 +183,8 @@ _PROGRAM = sys.executable
 _OPTIONS = {"-P", "-B", "-u"}
 #: Variables that a fork cannot follow, as they are read when an interpreter starts.
 _AT_START = {
-    "PYTHONDEVMODE", "PYTHONIOENCODING", "PYTHONMALLOC", "PYTHONOPTIMIZE", "PYTHONSAFEPATH", "PYTHONUNBUFFERED",
-    "PYTHONUTF8", "PYTHONWARNINGS",
+    "PYTHONDEVMODE", "PYTHONMALLOC", "PYTHONOPTIMIZE", "PYTHONSAFEPATH", "PYTHONUNBUFFERED", "PYTHONUTF8",
+    "PYTHONWARNINGS",
 }  # fmt: skip
 _BEGAN = {name: os.environ.get(name) for name in _AT_START}
 
@@ -357,13 +357,14 @@ def _become(request: dict[str, Any]) -> None:
     for number, descriptor in enumerate(request["opened"]):
         os.dup2(descriptor, number)
         os.close(descriptor)
+    encoding, _, errors = request["environment"].get("PYTHONIOENCODING", "").partition(":")
     for name, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
         # What they are for a file they cannot be for a pipe.
         was = getattr(sys, name)
         stream = TextIOWrapper(
             open(was.fileno(), f"{mode}b", closefd=False),  # noqa: SIM115
-            encoding=was.encoding,
-            errors=was.errors,
+            encoding=encoding or was.encoding,
+            errors=was.errors if name == "stderr" or not errors else errors,
             line_buffering=name == "stderr",
             write_through="-u" in request.get("options", ()),
         )
