@@ -192,6 +192,7 @@ void bind_session(py::module_& m) {
            })
       .def("transfer_energy", &Session::transfer_energy, py::arg("checkpoint"), py::arg("by"))
       .def("failed", &Session::failed)
+      .def("ended_process", &Session::ended_process, py::arg("tape"))
       .def("step_back", &Session::step_back, py::arg("failure"), py::arg("slow") = false)
       .def_property_readonly("wants_times", &Session::wants_times)
       .def("took", &Session::took, py::arg("seconds"))

@@ -8,6 +8,12 @@
 #include "core/base/error.h"
 
 namespace ordeal {
+namespace {
+
+// As how many failures one counts that costs a process.
+constexpr int kFailuresOfDear = 4;
+
+}  // namespace
 
 // The options are checked before any part is constructed, as parts rely on them.
 Session::Session(const MachineShape& shape, const SessionOptions& options, std::shared_ptr<CoverageMap> coverage)
@@ -123,6 +129,17 @@ bool Session::step_back(std::uint64_t failure, bool slow) {
   stage_ = Stage::kReady;
   learning_.stepped_back();
   return true;
+}
+
+void Session::ended_process(const Tape& tape) {
+  if (tape.empty() || tape.last_step().kind != StepKind::kRule) {
+    return;
+  }
+  ORDEAL_CHECK(tape.last_step().target < risk_.counts().size(), "a step of rule " << tape.last_step().target);
+  for (int i = 0; i < kFailuresOfDear; ++i) {
+    risk_.failed(tape.last_step().target);
+    step_risk_.failed(tape);
+  }
 }
 
 // Costs and rewards are integers without a unit of time: a seed decides alike on a slower machine, unless the caller

@@ -88,6 +88,9 @@ class Session {
   // Takes back the step that failed, and has the run continue without it; see RunState. False if the run should end, as
   // where no step failed. `failure` is equal for failures that are the same. The steps that come again teach nothing.
   bool step_back(std::uint64_t failure, bool slow = false);
+  // Before a run: notes that the last step of this tape ended an earlier process of the search. Such a step becomes
+  // rarer at once: it costs a process each time.
+  void ended_process(const Tape& tape);
   // `seconds` is what the run took, with its prefix where that ran again; 0 where no clock may decide anything.
   void end_run(double seconds = 0);
 

@@ -89,6 +89,11 @@ class RuleLimits:
         self._slowest_run = max(seconds, self._slowest_run)
 
     @property
+    def slowest_run(self) -> float:
+        """How many seconds the slowest run took that ended well, as far as was told."""
+        return self._slowest_run
+
+    @property
     def glance(self) -> float:
         """For how many seconds a step is watched that has taken its full limit before."""
         return max(PATIENCE_MIN, GLANCE * self._full)

@@ -21,6 +21,14 @@ TICK_SECONDS_MIN = 1e-3
 _SPARED_MAX = 8
 
 
+def ends_within(limit: float) -> float:
+    """Return by how many seconds after its beginning a step has ended that may take ``limit`` and can be interrupted.
+
+    It is seen at a tick, and ends at one.
+    """
+    return limit + min(limit / TICKS_PER_LIMIT, 2 * TICK_SECONDS_MAX)
+
+
 class OutOfTime(BaseException):
     """The deadline of ``Watchdog.until`` has passed. Like KeyboardInterrupt, not an error of the code under test."""
 
@@ -29,7 +37,7 @@ class Watchdog:
     """Raises ``expired()`` inside the step that has run longer than ``limit`` seconds.
 
     One repeating timer checks a counter that the driver increments with every step, so a step costs an increment
-    instead of the two system calls of a timer of its own. A step ends between ``limit`` and 1.25 x ``limit`` seconds.
+    instead of two system calls for a timer. A step ends between ``limit`` and ``ends_within(limit)`` seconds.
     If it continues, the error is raised again at every tick: the step may have caught it, or Python may have dropped it
     in a finalizer or a callback of the garbage collector. Works in the main thread of a POSIX process; elsewhere, and
     with ``limit <= 0``, it does nothing.

@@ -59,7 +59,8 @@ EXCHANGE_RUNS = 64
 EXCHANGE_SHARE = 128
 #: How often a worker reports its progress, in seconds; this takes longer than its other messages.
 REPORT_SECONDS = 0.2
-
+#: In a second.
+MICROSECONDS = 1e6
 
 #: Stands for the file of a state that the supervisor has read.
 RESUMED = Path("that was resumed")
@@ -126,15 +127,17 @@ class SharedCounters:
     """Memory shared by the supervisor and its ``workers``.
 
     It holds whether all should stop, and for the process of each worker: the runs it has begun, the steps of all but
-    the last of them, whether entries wait for it, and whether it is copying a state.
+    the last of them, whether entries wait for it, whether it is copying a state, and how many microseconds its slowest
+    run took that ended well, as far as that is measured.
     """
 
     def __init__(self, workers: int) -> None:
-        self._cells = memoryview(mmap(-1, 8 * (4 * workers + 1))).cast("Q")
+        self._cells = memoryview(mmap(-1, 8 * (5 * workers + 1))).cast("Q")
         self.runs = self._cells[1 : workers + 1]
         self.steps = self._cells[workers + 1 : 2 * workers + 1]
         self.entries = self._cells[2 * workers + 1 : 3 * workers + 1]
-        self.copying = self._cells[3 * workers + 1 :]
+        self.copying = self._cells[3 * workers + 1 : 4 * workers + 1]
+        self.slowest = self._cells[4 * workers + 1 :]
 
     @property
     def stop(self) -> bool:
@@ -234,6 +237,9 @@ class _Worker:
         """See ``SearchListener``. Saved seeds were replayed before, so their failures are known."""
         search, job = self._search, self._job
         search.findings.restore(job.known, {})
+        for finding in job.known:
+            if finding.needs_own_process:
+                search.session.ended_process(finding.tape)
         if job.state:
             # After what others know: only the worker's own part says how many runs met its findings.
             search.session_state.load_part(RESUMED, split_part(job.state), search.progress, search.monitoring.monitor)
@@ -246,6 +252,7 @@ class _Worker:
         """See ``SearchListener``."""
         counters, number, tally = self._job.counters, self._job.number, self._search.tally
         counters.runs[number], counters.steps[number] = tally.runs + 1, tally.steps
+        counters.slowest[number] = int(self._search.driver.limits.slowest_run * MICROSECONDS)
         self._report_alike()
         if uses := self._uses.take():
             self._channel.send(USES, pack(uses))

@@ -20,6 +20,8 @@ from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal._engine.isolation.child import Child, wait_for
 from ordeal._engine.isolation.outside_use import Contention, Use, UseKind
+from ordeal._engine.isolation.rule_limits import PATIENCE_TIMES, SECONDS_MIN
+from ordeal._engine.isolation.watchdog import ends_within
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel.background_compaction import StoreOptions
 from ordeal._engine.parallel.known_coverage import KnownCoverage
@@ -43,6 +45,7 @@ from ordeal._engine.parallel.state import ParallelState
 from ordeal._engine.parallel.store_client import StoreClient
 from ordeal._engine.parallel.sync import Exchange, ImmediateExchange, RoundExchange, Sharing, Update
 from ordeal._engine.parallel.worker import (
+    MICROSECONDS,
     ByClock,
     ByRuns,
     ProcessIdentity,
@@ -53,7 +56,7 @@ from ordeal._engine.parallel.worker import (
     share_of_runs,
     work,
 )
-from ordeal._engine.replay.crash_replayer import IDLE_SECONDS_MAX, LIMIT_TIMES, SLACK_SECONDS, CrashReader, Stall
+from ordeal._engine.replay.crash_replayer import IDLE_SECONDS_MAX, SLACK_SECONDS, CrashReader, Stall
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.known import KnownFailures
@@ -187,6 +190,7 @@ class WorkerPool:
         self._folder = folder
         self._crashes = CrashReader(setup.driver)
         self._looks_for = setup.driver.limits.looks_for
+        self._hung: set[str] = set()  # what has been ended
         self._losses = Losses()
         self._contention = Contention()
         self._workers = [_PoolWorker(number) for number in range(options.workers)]
@@ -331,6 +335,7 @@ class WorkerPool:
             saves_first=takes_over,
         )
         self._counters.runs[number] = self._counters.steps[number] = self._counters.copying[number] = 0
+        self._counters.slowest[number] = 0
         self._folder.restore()
         worker.started = monotonic()
         worker.child = Child(lambda channel, journal: work(job, channel, journal), self._setup.limits)
@@ -355,7 +360,7 @@ class WorkerPool:
             if worker.over is None:
                 self._lost(worker, deadline, hung=False)
             child.close()
-        elif not worker.waits and self._hangs(worker.stall, child):
+        elif not worker.waits and self._hangs(worker, worker.stall, child):
             child.kill()
             self._receive(worker)
             self._lost(worker, deadline, hung=True)
@@ -373,17 +378,23 @@ class WorkerPool:
             self._lost(worker, deadline, hung=True)
             child.close()
 
-    def _hangs(self, stall: Stall, child: Child) -> bool:
+    def _hangs(self, worker: _PoolWorker, stall: Stall, child: Child) -> bool:
         """Return whether a process hangs in code of the user's, where it cannot interrupt that itself.
 
-        A short search waits for one step less than its limit: see ``rule_limits``.
+        A short search waits for one step of each rule less than its limit, and hardly for others: see ``rule_limits``.
         """
         if stall.hangs():
             return self._crashes.is_running(child.journal)
-        waited = self._looks_for * LIMIT_TIMES + SLACK_SECONDS
-        if not self._looks_for or stall.seconds_still() < waited or not self._crashes.is_in_step(child.journal):
+        still = stall.seconds_still() - SLACK_SECONDS
+        if not self._looks_for or still < ends_within(SECONDS_MIN) or not self._crashes.is_in_step(child.journal):
             return False
-        self._looks_for = 0.0  # once: a rule that is slow could not be run at all
+        limit, place = self._looks_for, self._crashes.place(child.journal)
+        if place in self._hung:
+            slowest = self._counters.slowest[worker.number] / MICROSECONDS
+            limit = min(limit, max(SECONDS_MIN, PATIENCE_TIMES * slowest))
+        if still < ends_within(limit):
+            return False
+        self._hung.add(place)
         return True
 
     def _receive(self, worker: _PoolWorker) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from mmap import mmap
 from time import sleep
 from typing import Any
@@ -17,9 +19,12 @@ from ordeal import _native
 from ordeal._engine.execution.bucket import HUNG, Bucketer, ProcessExitError, ProcessKilledError, falls_into
 from ordeal._engine.execution.driver import Driver, Observer, Outcome, Status
 from ordeal._engine.execution.recorder import RunRecorder
-from ordeal._engine.isolation.channel import Channel
+from ordeal._engine.execution.step_source import TimedReplay
+from ordeal._engine.isolation.channel import Channel, Value
 from ordeal._engine.isolation.child import Child, ChildExit, Limits
+from ordeal._engine.isolation.rule_limits import SECONDS_MIN
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError, timeout_error
+from ordeal._engine.isolation.watchdog import ends_within
 from ordeal._engine.isolation.watched_clock import WatchedClock
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.storage.trace_file import TraceStep
@@ -27,8 +32,6 @@ from ordeal._hypothesis import GlobalRandoms, Rule
 from ordeal._native import monotonic
 from ordeal.faults import Fault
 
-#: An interruptible rule ends by 1.25 times its limit; one that does not hangs outside Python.
-LIMIT_TIMES = 1.25
 #: Time that a process may take for everything else, on a busy machine.
 SLACK_SECONDS = 0.5
 #: A process that runs none of the user's code is lost after this long without progress: a finaliser may hang, for
@@ -146,7 +149,8 @@ class Stall:
 
     def __init__(self, journal: mmap, limit: float) -> None:
         self._journal = journal
-        self._seconds = limit * LIMIT_TIMES + SLACK_SECONDS if limit > 0 else float("inf")
+        # One that can be interrupted has ended by then; one that has not hangs outside Python.
+        self._seconds = ends_within(limit) + SLACK_SECONDS if limit > 0 else math.inf
         self._steps = -1
         self._clock = WatchedClock()
         self._since = 0.0
@@ -180,6 +184,7 @@ class CrashReplayer(Replayer):
         self._limits = limits
         self._reader = CrashReader(driver)
         self._limit = driver.rule_timeout  # of a step, in seconds
+        self._is_adapted = False
         self._trusted: tuple[BaseException, str] | None = None
 
     def trusting(self, error: BaseException, bucket: str) -> CrashReplayer:
@@ -190,12 +195,14 @@ class CrashReplayer(Replayer):
 
     @contextmanager
     def adapted(self) -> Iterator[None]:
-        """See ``Replayer``. Nothing is known here of how long rules take, as they run in other processes."""
-        limit, self._limit = self._limit, min(self._limit, self._driver.limits.glance)
+        """See ``Replayer``. How long rules take is known from the first process of a run that ended."""
+        before = self._limit, self._is_adapted
+        self._limit, self._is_adapted = min(self._limit, self._driver.limits.glance), True
         try:
-            yield
+            with self._driver.limits.adapted():
+                yield
         finally:
-            self._limit = limit
+            self._limit, self._is_adapted = before
 
     def run(self, tape: _native.Tape, observer: Observer | None = None) -> Replayed:
         """Run ``tape`` from a fresh machine in another process. An observer must be a recorder."""
@@ -211,9 +218,9 @@ class CrashReplayer(Replayer):
             said = child.messages()
             assert child.exit_status is not None
             if said:
-                (bucket, *_) = said[0]
+                bucket = self._take(*said[0])
                 status = Status.FAILED if bucket else Status.DONE
-                return self._replayed(Outcome(status, 0, None), str(bucket), tape)
+                return self._replayed(Outcome(status, 0, None), bucket, tape)
             crash = self._reader.read(child.journal, child.exit_status, hung=hung)
         finally:
             child.close()
@@ -229,24 +236,45 @@ class CrashReplayer(Replayer):
         """Run ``tape``, in the other process."""
         self._driver.journal = journal
         self._driver.isolated = True
+        began = monotonic()
         with self._randoms.managed(), self._driver.watchdog.watching():
-            outcome, bucket = self._execute(_native.Replay(tape))
+            # A deadline that never comes has the step loop note how long the steps take.
+            outcome, bucket = self._execute(TimedReplay(_native.Replay(tape), sys.float_info.max))
+            took = monotonic() - began
             if outcome.error is not None:
                 # The search takes the text of each error too, so this is part of the run.
                 self.written(outcome.error)
                 self._driver.let_go(outcome)
-        channel.send(bucket)
+        channel.send(bucket, took, msgspec.json.encode(self._driver.slowest()))
+
+    def _take(self, bucket: Value, took: Value = 0.0, slowest: Value = b"{}") -> str:
+        """Take in how long a run and its rules took, and return its bucket."""
+        limits = self._driver.limits
+        if isinstance(took, float) and isinstance(slowest, bytes):
+            limits.learn_run(took)
+            with suppress(msgspec.MsgspecError):
+                limits.learn(msgspec.json.decode(slowest, type=dict[str, float]))
+        return str(bucket)
 
     def _await(self, child: Child, deadline: float | None) -> bool:
         """Wait until the process has ended; return whether it had to be ended."""
         stall = Stall(child.journal, self._limit)
         while not child.has_ended():
             out_of_time = deadline is not None and monotonic() >= deadline
-            if out_of_time or self._reader.hangs(child.journal, stall):
+            if out_of_time or self._reader.hangs(child.journal, stall) or self._is_late(stall, child):
                 child.kill()
                 return not out_of_time
             sleep(0.001)
         return False
+
+    def _is_late(self, stall: Stall, child: Child) -> bool:
+        """Return whether a step takes longer than its rule may while limits are adapted."""
+        if not self._is_adapted:
+            return False
+        still = stall.seconds_still()
+        if still < ends_within(SECONDS_MIN) or not self._reader.is_in_step(child.journal):
+            return False
+        return still >= ends_within(self._driver.limits.limit_of(self._reader.place(child.journal)))
 
     def _try(
         self, shrinker: _native.Shrinker, candidate: _native.Tape, holds: Callable[[Replayed], bool], deadline: float

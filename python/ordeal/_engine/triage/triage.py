@@ -14,8 +14,9 @@ import msgspec.structs
 from ordeal import _native
 from ordeal._engine.execution.bucket import bucket_through, place_of
 from ordeal._engine.formatting import describe_error
+from ordeal._engine.isolation.watchdog import ends_within
 from ordeal._engine.isolation.working_folder import WorkingFolder
-from ordeal._engine.replay.crash_replayer import LIMIT_TIMES, Crash, bare_steps
+from ordeal._engine.replay.crash_replayer import Crash, bare_steps
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.path_shrinking import SECONDS as PATH_SECONDS
 from ordeal._engine.replay.trace_builder import Provenance
@@ -356,7 +357,7 @@ class Triage:
             rivals=[run.tape for run in runs],
         )
         # What is left of a hang takes its full limit once, and one that is suspected does so before.
-        last = LIMIT_TIMES * max(0.0, self._setup.driver.rule_timeout) if finding.is_timeout else 0.0
+        last = ends_within(max(0.0, self._setup.driver.rule_timeout)) if finding.is_timeout else 0.0
         last *= 2 if self._is_suspected(finding) else 1
         return Task(job, self._forwarding(on_message), ended, seconds=each.seconds + last + SLACK_SECONDS)
 

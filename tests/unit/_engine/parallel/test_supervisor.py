@@ -157,6 +157,18 @@ def test_the_clock_decides_nothing_where_workers_crash(runs: int, times: int) ->
     assert others == [first] * (times - 1)
 
 
+class Tiring(Climber):
+    """Ends its process when it has worked for long, whatever the argument."""
+
+    work = 0
+
+    @rule(key=st.integers(0, 100))
+    def toil(self, key: int) -> None:
+        self.work += 1
+        if self.work > 9:
+            os._exit(3)
+
+
 class Brief(Climber):
     """Ends its process with the second run that it makes."""
 
@@ -363,7 +375,7 @@ def test_what_crashed_workers_counted_is_in_the_state(tmp_path: Path, after: int
     state = tmp_path / "state"
 
     def explore(workers: int, runs: int, **files: Path) -> ExplorationResult:
-        explorer = Explorer(Dying, target_modules=["tower"], workers=workers)
+        explorer = Explorer(Tiring, target_modules=["tower"], workers=workers)
         return explorer.run(max_runs=runs, steps_per_run=20, shrink=False, **UNLIMITED, **files)  # type: ignore[arg-type]
 
     first = explore(2, 100, save_state_to=state)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,13 +14,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from ordeal import _native
-from ordeal._engine.execution.bucket import ends_process
+from ordeal._engine.execution.bucket import Bucketer, ends_process
 from ordeal._engine.execution.machine import make_driver
-from ordeal._engine.isolation import watched_clock
+from ordeal._engine.isolation import rule_limits, watched_clock
 from ordeal._engine.isolation.child import Child, ChildExit, Limits
-from ordeal._engine.replay.crash_replayer import IDLE_SECONDS_MAX, CrashReader, Stall
+from ordeal._engine.parallel.worker_pool import WorkerPool
+from ordeal._engine.replay.crash_replayer import IDLE_SECONDS_MAX, CrashReader, CrashReplayer, Stall
+from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._engine.seed_corpus.corpus import SeedReplayer
+from ordeal._engine.storage.trace_file import TraceStep
+from ordeal._hypothesis import GlobalRandoms
 from ordeal.chaos import ChaosTest
 from ordeal.errors import TraceError
 from ordeal.explore import Explorer
@@ -29,6 +35,7 @@ from ordeal.trace import Trace, ablate_faults, generate_tests, lower, rerun, shr
 pytestmark = pytest.mark.forks
 
 LIMITS = Limits()
+HUNG_IN_ACT = "RuleTimeoutError at act, not interruptible"
 # Runs and candidates end these searches, the clock must not: a busy machine then comes to the same.
 UNLIMITED_S = 600.0
 
@@ -231,3 +238,104 @@ def test_steps_move_the_journal_on() -> None:
     child = left_by(job)
     assert _native.journal_steps(child.journal) > 0
     child.close()
+
+
+# -- hangs --
+
+
+class Blocked(ChaosTest):
+    """Hangs from 40 on and takes long from 4 on, and nothing can interrupt it."""
+
+    rule_timeout = 0.6
+    long = 0.0
+
+    @rule(value=st.integers(0, 100))
+    def act(self, value: int) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+        if value >= 40:
+            time.sleep(20)
+        if value >= 4:
+            time.sleep(self.long)
+
+
+def blocked() -> tuple[CrashReplayer, _native.Tape]:
+    driver, randoms = make_driver(Blocked), GlobalRandoms()
+    values = (1, 2, 3, 90)
+    steps = [TraceStep("rule", "act", {"value": value}, choices={"value": [value]}) for value in values]
+    tape = tape_of(Trace(1, 42, f"{__name__}:Blocked", steps=steps), driver)
+    return CrashReplayer(driver, Bucketer([]), randoms, LIMITS), tape
+
+
+@pytest.fixture
+def full(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long processes were still that were ended because a step took its full limit."""
+    ended: list[float] = []
+    hangs = Stall.hangs
+
+    def noted(stall: Stall) -> bool:
+        if not hangs(stall):
+            return False
+        ended.append(stall.seconds_still())
+        return True
+
+    monkeypatch.setattr(Stall, "hangs", noted)
+    return ended
+
+
+def test_a_hang_that_nothing_interrupts_takes_its_full_limit_once(full: list[float]) -> None:
+    replayer, tape = blocked()
+    shrunk = replayer.shrink_hang(tape, HUNG_IN_ACT, 20)
+    assert shrunk is not None
+    assert [arguments for _, _, _, arguments in shrunk.tape.steps()] == [[(1, [40])]]
+    assert shrunk.finished
+    assert len(full) == 1, "what is left, and nothing else"
+
+
+@pytest.mark.slow
+def test_a_step_that_is_slow_and_passes_is_no_hang_in_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Blocked, "long", 0.2)
+    replayer, tape = blocked()
+    shrunk = replayer.shrink_hang(tape, HUNG_IN_ACT, 20)
+    assert shrunk is not None
+    assert [int(choices[0]) >= 40 for *_, arguments in shrunk.tape.steps() for _, choices in arguments][-1:] == [True]
+
+
+@pytest.mark.parametrize("said", [("b", "long", b"{}"), ("b", 0.5, b"}"), ("b", 0.5, b'{"act": "long"}'), ("b",)])
+def test_what_a_process_says_of_its_times_is_checked(said: tuple[Any, ...]) -> None:
+    replayer, _ = blocked()
+    assert replayer._take(*said) == "b"
+
+
+class Halting(ChaosTest):
+    """Halts in every second step, and nothing can interrupt it."""
+
+    @rule()
+    def go_on(self) -> None:
+        pass
+
+    @rule()
+    def halt(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+        time.sleep(20)
+
+
+@pytest.mark.slow
+def test_a_short_search_is_not_eaten_by_a_hang_that_nothing_interrupts(
+    monkeypatch: pytest.MonkeyPatch, full: list[float]
+) -> None:
+    monkeypatch.setattr(rule_limits, "PATIENCE_MIN", 0.1)
+    waited: list[str] = []
+    is_over = WorkerPool._hangs
+
+    def noted(pool: WorkerPool, *given: Any) -> bool:
+        if not is_over(pool, *given):
+            return False
+        waited.append("full" if full else "less")
+        return True
+
+    monkeypatch.setattr(WorkerPool, "_hangs", noted)
+    explorer = Explorer(Halting, seed=3, workers=1, isolate=True, rule_timeout=3.0)
+    result = explorer.run(max_time=3.0)
+    assert [failure.bucket for failure in result.failures] == ["RuleTimeoutError at halt, not interruptible"]
+    assert len(waited) > 1, "it goes on behind the first"
+    assert set(waited) == {"less"}
