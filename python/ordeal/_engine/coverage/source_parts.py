@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ordeal import _native
 
 #: A file with fewer characters is one part.
-WHOLE_CHARS_MAX = 1 << 14
+WHOLE_CHARS_MAX = 1 << 11
 
 
 class SourceParts:
