@@ -35,11 +35,20 @@ def judging(module: str, order: Path, folder: Path, until: float | None = None) 
         env={**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
     )
     os.close(there)
-    try:
-        yield _messages(here, until)
+
+    def wait() -> None:
         if until is None or monotonic() < until:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(5)
+
+    def answers() -> Iterator[Message]:
+        yield from _messages(here, until)
+        # Whoever has heard all of them may ask what the process took.
+        wait()
+
+    try:
+        yield answers()
+        wait()
     finally:
         _end_with_descendants(process)
         os.close(here)

@@ -233,6 +233,7 @@ def test_a_judge_may_begin_before_its_mutants_are_made(tmp_path: Path) -> None:
     with begun_judge([source], tests=[], folder=tmp_path, workers=1) as early:
         mutants = mutants_of(source, ["arithmetic"])
         found = judge_with_pytest([source], mutants, early=early)
+    assert 0 < found.baseline_cpu_seconds <= found.cpu_seconds
     assert [each.word for each in found.verdicts] == ["killed"]
     with (
         begun_judge([source], tests=[], folder=tmp_path, workers=1, budget=0.001) as late,
