@@ -173,7 +173,8 @@ def _be(job: Job, pipe: int, parent: int) -> NoReturn:
 
 def _limit(cpu: float) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+    # As bytes: the codec for ASCII is a module, which each fork would import.
+    pages = int(Path("/proc/self/statm").read_bytes().split()[0])
     size = pages * resource.getpagesize() + (_Limits.memory_mib << 20)
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (size if hard < 0 else min(size, hard), hard))

@@ -15,7 +15,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,6 +26,7 @@ import pytest
 from ordeal._engine.mutation.forks import Ended, Job, Say, run_jobs
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path, serve
 from ordeal._engine.mutation.judging.quiet_hypothesis import quieten
+from ordeal._engine.mutation.judging.suite import import_all
 from ordeal._engine.mutation.judging.trials import offer
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.pytest_items import ASSERTED, FailureWatch, Items, same_chance
@@ -318,13 +318,6 @@ class _Waiting(Iterator[Job]):
         if not self._jobs:
             raise StopIteration
         return self._jobs.popleft()
-
-
-def import_all(names: Sequence[str]) -> None:
-    """Import modules; one that cannot be imported is left to whoever needs it."""
-    for name in names:
-        with suppress(Exception):
-            importlib.import_module(name)
 
 
 def is_imported(path: str) -> bool:

@@ -163,8 +163,10 @@ class Lanes:
     def _failed(self, tag: _Tag, trial: Trial, said: dict[str, Any]) -> None:
         mutant, killer = trial.mutant, said["failed"]
         ran = trial.numbers[: trial.numbers.index(killer) + 1]
-        # One of a batch has been asked on the original by its own process.
-        if len(tag.trials) == 1 and not self._suite.is_true(ran, plainly=trial.plainly):
+        # Its own process may have asked on the original already; of a batch it has.
+        if said.get("passes"):
+            self._suite.trust(killer)
+        elif len(tag.trials) == 1 and not self._suite.is_true(ran, plainly=trial.plainly):
             # In this order it fails without a mutant, too: what it says counts no more, and the mutant is judged anew.
             self._suite.leave_out(killer)
             self._again(mutant, None)

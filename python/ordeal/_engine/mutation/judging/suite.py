@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import dataclasses
 import gc
+import importlib
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +30,8 @@ _FORCED_MAX = 5
 # Enough for the limit of turns to be met first by whatever loops in Python: it is the same on a busy machine.
 _CPU_FREE = 0.5
 _ASLEEP_FREE = 1.0
+#: Tests of fewer turns than this power of two are asked in the order of the suite.
+_CHEAP_BITS = 10
 #: Without a mutant nothing hangs: what does not end in time gets much longer before its tests are called unstable.
 _PATIENCE = 4.0, 40.0
 
@@ -69,7 +73,8 @@ class Suite:
         self._wall: dict[int, float] = {}
         self._turns: dict[int, int] = {}
         self._beside: set[int] = set()
-        self._trusted: set[tuple[int, bool]] = set()
+        self._trusted: set[int] = set()
+        self._plainly_trusted: set[int] = set()
         self._confirmed: set[int] = set()
         self._own_lines = OwnLines(self.sources)
         #: Lines that run in another test where the tests run in the reverse order; None until they have.
@@ -92,9 +97,12 @@ class Suite:
         gc.collect()
         gc.freeze()
         self.turns = Turns(self.live)
-        self._bench = Bench(self.items, self.turns, self._turns_of, self.live, self.sources, self._confirmed)
+        self._bench = Bench(
+            self.items, self.turns, self._turns_of, self.live, self.sources, self._confirmed, self._plainly_trusted
+        )
         numbers = list(range(len(self.items)))
         first = self._said_covered(numbers)
+        self._import_what_tests_do(first)
         failed = []
         for message in first:
             if "test" in message:
@@ -118,6 +126,12 @@ class Suite:
         reached = [shown for shown, path in self._paths.items() if path in ran]
         found = {"baseline": len(self._passing), "flaky": self.flaky, "names": self.names, "reached": reached}
         say({**found, "seconds": self.seconds()[1]})
+
+    def _import_what_tests_do(self, said: Sequence[Message]) -> None:
+        """Import the modules of Python that the tests import when they run: else each fork does it anew."""
+        if not self._in_place:
+            import_all([name for message in said for name in message.get("modules", ())])
+            gc.freeze()
 
     def _look_elsewhere(self) -> None:
         """Refuse where no test runs anything of the files, but imports modules of their names from other files."""
@@ -157,6 +171,7 @@ class Suite:
         return said
 
     def _run_covered(self, numbers: list[int], say: Say) -> None:
+        known = {*sys.modules}
         coverage = LineCoverage(set(self._paths.values()), self._place / "lines")
         coverage.start()
         self.turns.start(0, say)
@@ -166,7 +181,7 @@ class Suite:
             found |= {"lines": _by_path(coverage.take()), "beside": _by_path(coverage.take_beside())}
             say({**found, "turns": self.turns.count - before})
             before = self.turns.count
-        say({"done": True})
+        say({"done": True, "modules": sorted(name for name in {*sys.modules} - known if _is_of_python(name))})
 
     def _null_gate(self) -> None:
         """Run the unchanged program the way that mutants run. A test that fails there is left out, by name.
@@ -311,10 +326,17 @@ class Suite:
 
     def trial(self, mutant: Mutant, killer: int | None, factor: float = 1.0, *, plainly: bool = True) -> Trial:
         """Return what judges a mutant: the tests that run it, the one that noticed the last of its function first."""
-        numbers = killer_first(killer, self.covering(mutant))
+        numbers = killer_first(killer, self._cheap_first(self.covering(mutant)))
         served = self._place / f"mutant-{mutant.id}" if self._beside.intersection(numbers) else None
         cpu = self._mutant_limits(numbers, factor)[0]
         return Trial(mutant, numbers, cpu, served, plainly and not self.is_matrix, self.is_matrix)
+
+    def _cheap_first(self, numbers: Sequence[int]) -> list[int]:
+        """Return tests such that those which turn much more often than most come last: others may notice.
+
+        It is their turns that count, and not their time: they are the same in each run.
+        """
+        return sorted(numbers, key=lambda number: max(0, self._turns_of(number).bit_length() - _CHEAP_BITS))
 
     def trial_by_all(self, mutant: Mutant) -> Trial:
         """Return what judges a mutant as plain pytest would: all tests, in their order."""
@@ -341,11 +363,16 @@ class Suite:
 
     def is_true(self, numbers: list[int], *, plainly: bool) -> bool:
         """Whether the same tests in the same order pass on the original; asked once for each test that kills."""
-        if (numbers[-1], plainly) not in self._trusted:
+        trusted = self._plainly_trusted if plainly else self._trusted
+        if numbers[-1] not in trusted:
             if "survived" not in self._said_unchanged(numbers, plainly=plainly):
                 return False
-            self._trusted.add((numbers[-1], plainly))
+            trusted.add(numbers[-1])
         return True
+
+    def trust(self, number: int) -> None:
+        """Note that a test passes on the original, without hooks, after it has noticed a mutant."""
+        self._plainly_trusted.add(number)
 
     def forced_failures(self, mutants: Sequence[Mutant]) -> None:
         """Refuse a file whose functions may raise at once unnoticed: the swap does not reach its tests."""
@@ -378,6 +405,19 @@ class Suite:
                 return False
             unnoticed = unnoticed or came == "unnoticed"
         return unnoticed
+
+
+def _is_of_python(name: str) -> bool:
+    """Return whether a module is one of Python's own. Those that do something when they are imported are left alone."""
+    first = name.partition(".")[0]
+    return first in sys.stdlib_module_names and first not in ("antigravity", "idlelib", "test", "this", "turtledemo")
+
+
+def import_all(names: Sequence[str]) -> None:
+    """Import modules; one that cannot be imported is left to whoever needs it."""
+    for name in names:
+        with suppress(Exception):
+            importlib.import_module(name)
 
 
 def _by_path(lines: Lines) -> dict[str, list[int]]:

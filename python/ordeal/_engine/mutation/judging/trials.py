@@ -108,7 +108,8 @@ def run_unchanged(items: Items, numbers: Sequence[int], say: Say, *, plainly: bo
 class Bench:
     """What a fork judges mutants by: the tests, what each turns on the original, and the functions of the program.
 
-    A test in ``confirmed`` has noticed a mutant by all hooks as it did without them.
+    A test in ``confirmed`` has noticed a mutant by all hooks as it did without them; one in ``trusted`` passes on the
+    original after it has noticed one.
     """
 
     items: Items
@@ -117,13 +118,14 @@ class Bench:
     live: LiveFunctions
     sources: Mapping[str, Source]
     confirmed: Set[int]
+    trusted: Set[int]
 
 
 def run_trials(trials: Sequence[Trial], bench: Bench, say: Say) -> None:
     """Judge mutants one after another, with one message for each; end where the process may know an earlier one.
 
     After a test has failed, it must pass on the original in this process. Where it does not, what the mutant did lasts
-    beyond it, and all that follow are for another process. A single mutant needs no such question.
+    beyond it, and all that follow are for another process. Of a single mutant this is asked once for each test.
     """
     send_output_to(os.devnull)
     killers: dict[tuple[str, tuple[int, int] | None], int] = {}
@@ -166,11 +168,16 @@ def run_trials(trials: Sequence[Trial], bench: Bench, say: Say) -> None:
             continue
         number, kind = failure
         killers[mutant.place] = number
+        found = {"failed": number, "kind": kind, "ran": numbers.index(number) + 1}
+        if len(trials) == 1 and number in bench.trusted:
+            say(found)
+            return
         with suppress(Exception):
-            if len(trials) == 1 or bench.items.first_failure([number], before=before, plainly=True) is None:
-                say({"failed": number, "kind": kind, "ran": numbers.index(number) + 1})
+            if bench.items.first_failure([number], before=before, plainly=True) is None:
+                say({**found, "passes": True})
                 continue
-        say({"dirty": number})
+        # A single one leaves nobody behind whom it could mislead: it is asked in another process whether it is true.
+        say(found if len(trials) == 1 else {"dirty": number})
         return
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pluggy
 import pytest
 
-from ordeal._engine.mutation.judging.importing import import_all, never_imported_anew, switched_off
+from ordeal._engine.mutation.judging.importing import never_imported_anew, switched_off
+from ordeal._engine.mutation.judging.suite import import_all
 from ordeal._engine.mutation.mutants import mutants_of
 from ordeal._engine.mutation.running import judge_with_pytest
 from ordeal._engine.mutation.source import Source
