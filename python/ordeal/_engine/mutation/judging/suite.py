@@ -181,7 +181,7 @@ class Suite:
             found |= {"lines": _by_path(coverage.take()), "beside": _by_path(coverage.take_beside())}
             say({**found, "turns": self.turns.count - before})
             before = self.turns.count
-        say({"done": True, "modules": sorted(name for name in {*sys.modules} - known if _is_of_python(name))})
+        say({"done": True, "modules": sorted(name for name in {*sys.modules} - known if is_of_python(name))})
 
     def _null_gate(self) -> None:
         """Run the unchanged program the way that mutants run. A test that fails there is left out, by name.
@@ -407,7 +407,7 @@ class Suite:
         return unnoticed
 
 
-def _is_of_python(name: str) -> bool:
+def is_of_python(name: str) -> bool:
     """Return whether a module is one of Python's own. Those that do something when they are imported are left alone."""
     first = name.partition(".")[0]
     return first in sys.stdlib_module_names and first not in ("antigravity", "idlelib", "test", "this", "turtledemo")
