@@ -1,12 +1,13 @@
 """How fast and how true `ordeal mutate` judges released packages by their own tests.
 
-usage: python benchmarks/mutation.py [PACKAGE]... [--preset P] [--workers N] [--sample N] [--rates] [--truth N]
-                                     [--same N] [--again] [--seed S]
+usage: python benchmarks/mutation.py [PACKAGE]... [--preset P] [--workers N] [--sample N] [--rates]
+                                     [--truth N [--repeats N]] [--same N] [--again] [--seed S]
 
 Without options: a whole run of each package; `--sample N` judges N mutants of it, drawn by the seed. `--rates` judges
 what ends without a hang in memory once more, a fork for each mutant with two workers, and in batches with one.
 `--truth N` writes N mutants, drawn by the seed, to a copy of the package, one at a time, runs its tests by plain pytest
-in a new process, and compares; where the two say different things, both are asked four times more. `--same N` judges N
+in a new process, and compares; where the two say different things, both are asked four times more. With `--repeats N`
+plain pytest is asked so many times of each, and all must say the same. `--same N` judges N
 by one, two and four workers, in batches and in forks, twice, and beside four busy loops: all must say the same, word
 for word. `--again` runs the command twice in a copy of the package, and says how long the second run takes, in which
 nothing has changed.
@@ -119,7 +120,7 @@ def rates(run: Run, judgement: Judgement) -> list[list[str]]:
     return rows
 
 
-def truth(run: Run, judgement: Judgement, count: int, seed: int) -> list[list[str]]:
+def truth(run: Run, judgement: Judgement, count: int, seed: int, repeats: int) -> list[list[str]]:
     """Judge some mutants again by plain pytest, and return those of which it says something else."""
     asked = [each for each in judgement.verdicts if each.word != "not run"]
     # Half of them survivors, for a wrong verdict on one of these misleads most.
@@ -139,16 +140,17 @@ def truth(run: Run, judgement: Judgement, count: int, seed: int) -> list[list[st
             source = next(each for each in run.sources if each.shown == verdict.mutant.shown)
             target = copy / verdict.mutant.shown
             target.write_bytes(verdict.mutant.applied(source.text))
-            said = says()
+            said = [says() for _ in range(repeats)]
             target.write_bytes(source.text)
-            if (said == "passes") == (verdict.word in DETECTED):
+            if any((each == "passes") == (verdict.word in DETECTED) for each in said):
                 target.write_bytes(verdict.mutant.applied(source.text))
-                pytest = ", ".join([said, *(says() for _ in range(_AGAIN))])
+                pytest = ", ".join([*said, *(says() for _ in range(_AGAIN))])
                 target.write_bytes(source.text)
                 again = [run.judge([verdict.mutant], workers=1).verdicts[0] for _ in range(_AGAIN)]
                 ours = ", ".join(each.word for each in [verdict, *again])
                 rows.append([run.suite.name, verdict.mutant.id, f"{ours} ({verdict.route})", _told(verdict, pytest)])
-    return [*rows, [run.suite.name, f"{len(sample)} asked", f"{len(rows)} contradicted", ""]]
+    times = f" {repeats} times" if repeats > 1 else ""
+    return [*rows, [run.suite.name, f"{len(sample)} asked{times}", f"{len(rows)} contradicted", ""]]
 
 
 def again(run: Run, preset: str) -> str:
@@ -234,6 +236,7 @@ def main() -> int:
     parser.add_argument("--rates", action="store_true")
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--truth", type=int, default=0)
+    parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--same", type=int, default=0)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
@@ -256,7 +259,7 @@ def main() -> int:
             continue
         wholes.append(whole(run, judgement))
         more += rates(run, judgement) if given.rates else []
-        contradicted += truth(run, judgement, given.truth, given.seed) if given.truth else []
+        contradicted += truth(run, judgement, given.truth, given.seed, given.repeats) if given.truth else []
         print(wholes[-1], file=sys.stderr)
     if given.same:
         print(table(["package", "mutants", "how", "what differs from the first"], sames))
