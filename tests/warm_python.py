@@ -337,9 +337,13 @@ def _prepare() -> None:
     """Import what commands import."""
     # Hypothesis wants its plugin to be imported first. Who gives pytest this plugin by its name is warned that it was.
     import_module("_hypothesis_pytestplugin")
-    import hypothesis.stateful  # noqa: F401, PLC0415
+    import hypothesis.stateful  # noqa: PLC0415
     from _pytest.config import default_plugins  # noqa: PLC0415
     from hypothesis import strategies as st  # noqa: PLC0415
+
+    # A machine that is busy takes its time. By another name, pytest would tell of it.
+    hypothesis.settings.register_profile("default", hypothesis.settings.get_profile("default"), deadline=None)
+    hypothesis.settings.load_profile("default")
 
     for name in ("ordeal.cli.explore", "ordeal.cli.saved.replay", *(f"_pytest.{name}" for name in default_plugins)):
         import_module(name)

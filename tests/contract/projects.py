@@ -20,8 +20,8 @@ import ordeal
 from ordeal.explore import ExplorationResult, Explorer
 from ordeal.trace import Trace
 
-TIME_LIMIT_S = 60.0
-CLI_TIME_LIMIT_S = 120.0
+TIME_LIMIT_S = 600.0
+CLI_TIME_LIMIT_S = 600.0
 #: Plugins of pytest that the environment of the tests has, beside ours and that of Hypothesis.
 OTHER_PLUGINS = ("anyio", "slipcover", "syrupy", "time_machine", "xdist", "xdist.looponfail")
 

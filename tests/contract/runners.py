@@ -21,7 +21,7 @@ from . import landmarks
 type Factory = Callable[[], RuleBasedStateMachine]
 
 RNG_SEED = 2024
-TIME_LIMIT_S = 60.0
+TIME_LIMIT_S = 600.0
 
 
 class Interruption(KeyboardInterrupt):

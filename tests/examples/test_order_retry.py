@@ -45,7 +45,7 @@ def repaired(chaos: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_explorer_finds_the_second_order_and_the_fault_that_it_needs(chaos: ModuleType) -> None:
-    result = Explorer(chaos.OrdersChaos, target_modules=["orders"], seed=1).run(max_runs=300, max_time=60)
+    result = Explorer(chaos.OrdersChaos, target_modules=["orders"], seed=1).run(max_runs=300, max_time=600)
     (failure,) = result.failures
     assert failure.trace is not None
     assert [step.name for step in failure.trace.steps] == [f"+{CUT}", "order"]
@@ -53,7 +53,7 @@ def test_explorer_finds_the_second_order_and_the_fault_that_it_needs(chaos: Modu
 
 
 def test_explorer_finds_nothing_in_the_repaired_client(repaired: ModuleType) -> None:
-    result = Explorer(repaired.OrdersChaos, target_modules=["orders"]).run(max_runs=500, max_time=60)
+    result = Explorer(repaired.OrdersChaos, target_modules=["orders"]).run(max_runs=500, max_time=600)
     assert result.failures == []
 
 

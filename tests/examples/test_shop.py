@@ -142,5 +142,5 @@ def test_explorer_finds_nothing_in_the_repaired_shop(
     shop_chaos: ModuleType, repaired: Callable[[str], AbstractContextManager[None]]
 ) -> None:
     with repaired("abc"):
-        result = Explorer(shop_chaos.ShopChaos, target_modules=["shop"]).run(max_time=60, max_runs=2_000)
+        result = Explorer(shop_chaos.ShopChaos, target_modules=["shop"]).run(max_time=600, max_runs=2_000)
     assert result.failures == []

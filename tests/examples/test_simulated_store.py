@@ -41,7 +41,7 @@ def repaired(chaos: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_explorer_finds_the_lost_content_in_two_steps(chaos: ModuleType) -> None:
-    result = Explorer(chaos.StoreChaos, target_modules=["store"], seed=1).run(max_runs=120, max_time=60)
+    result = Explorer(chaos.StoreChaos, target_modules=["store"], seed=1).run(max_runs=120, max_time=600)
     assert {type(failure.error).__name__ for failure in result.failures} == {"JSONDecodeError"}
     traces = [failure.trace for failure in result.failures if failure.trace is not None]
     # Both operations that write do so without care; each is a failure of its own.
@@ -58,7 +58,7 @@ def test_same_seed_gives_the_same_report(chaos: ModuleType) -> None:
 
 
 def test_explorer_finds_nothing_in_the_repaired_store(repaired: ModuleType) -> None:
-    result = Explorer(repaired.StoreChaos, target_modules=["store"]).run(max_runs=250, max_time=60)
+    result = Explorer(repaired.StoreChaos, target_modules=["store"]).run(max_runs=250, max_time=600)
     assert result.failures == []
 
 

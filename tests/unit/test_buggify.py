@@ -267,7 +267,7 @@ def test_a_rule_machine_under_hypothesis_draws_from_it_too() -> None:
 
 
 def explore(machine: type[ChaosTest], *, runs: int = 200, **options: Any) -> ExplorationResult:
-    return Explorer(machine, seed=1, **options).run(max_runs=runs, max_time=60)
+    return Explorer(machine, seed=1, **options).run(max_runs=runs, max_time=600)
 
 
 def buggified(trace: Trace | None) -> list[list[Any]]:

@@ -25,8 +25,8 @@ RULE_TIMEOUT = 0.4
 #: A rule that hangs takes half of this until it is confirmed, on a machine that does nothing else.
 MAX_TIME = 2.5
 MAX_SHRINK_TIME = 4.0
-#: Of a machine that ends its processes, and so comes to the end of its runs: only on a busy one it takes as long.
-MAX_TIME_ENDING = MAX_SHRINK_TIME_ENDING = 10.0
+#: Of a machine that does not hang, and so comes to the end of its runs and of shrinking: neither limit is reached.
+UNLIMITED_S = 600.0
 #: Of a machine that hangs each time: its trace may be any that ends with the step that hangs.
 MAX_SHRINK_TIME_HANGING = 2.0
 #: Enough to find all that there is, where no run hangs.
@@ -61,7 +61,9 @@ def data_mib() -> int:
 
 
 @cache
-def explored(machine: type[RuleBasedStateMachine], max_time: float, max_shrink_time: float, max_runs: int) -> Explored:
+def explored(
+    machine: type[RuleBasedStateMachine], rule_timeout: float, max_time: float, max_shrink_time: float, max_runs: int
+) -> Explored:
     """Explore ``machine`` in processes of its own; in a folder of its own, which it may do with as it likes."""
     explorer = Explorer(
         machine,
@@ -69,7 +71,7 @@ def explored(machine: type[RuleBasedStateMachine], max_time: float, max_shrink_t
         workers=WORKERS,
         isolate=True,
         seed=1,
-        rule_timeout=RULE_TIMEOUT,
+        rule_timeout=rule_timeout,
         max_memory=MEMORY_MIB + data_mib(),
         corpus_dir="seeds",
     )

@@ -304,7 +304,7 @@ SHOP = {
         from ordeal.explore import Explorer
         from checks.myapp_chaos import ShopMachine
 
-        result = Explorer(ShopMachine, target_modules=["myapp"], seed=1, workers=1).run(max_runs=40, max_time=60)
+        result = Explorer(ShopMachine, target_modules=["myapp"], seed=1, workers=1).run(max_runs=40, max_time=600)
         files = sorted({gap["file"] for gap in result.coverage_gaps})
         print(json.dumps([result.unique_edges, result.lines_total, result.lines_covered, files]))
     """,

@@ -129,7 +129,7 @@ def test_a_machine_may_put_its_results_elsewhere() -> None:
 
 @pytest.mark.skipif(not hasattr(RuleBasedStateMachine, "_add_results_to_targets"), reason="an older Hypothesis")
 def test_rules_that_wait_for_such_results_run() -> None:
-    (failure,) = Explorer(Sorted, workers=1, seed=0).run(max_runs=200, max_time=30).failures
+    (failure,) = Explorer(Sorted, workers=1, seed=0).run(max_runs=200, max_time=600).failures
     assert not failure.flaky
     assert failure.trace is not None
     assert [step.name for step in failure.trace.steps] == ["make", "use"]

@@ -32,7 +32,7 @@ class Sleeper(ChaosTest):
 
 
 def test_a_rule_that_takes_too_long_is_ended_and_named() -> None:
-    result = Explorer(Sleeper).run(max_time=60, max_runs=20, shrink=False, confirm_fresh=False)
+    result = Explorer(Sleeper).run(max_time=600, max_runs=20, shrink=False, confirm_fresh=False)
     assert len(result.failures) == 1
     assert "rule 'sleep' timed out after 0.2s" in str(result.failures[0].error)
 
@@ -54,7 +54,7 @@ class Interrupted(RuleBasedStateMachine):
 
 
 def test_ctrl_c_ends_the_exploration() -> None:
-    result = Explorer(Interrupted).run(max_time=60, max_runs=20)
+    result = Explorer(Interrupted).run(max_time=600, max_runs=20)
     assert result.stopped_reason == "interrupted"
     assert Interrupted.calls == 0
 
@@ -71,7 +71,7 @@ class Many(RuleBasedStateMachine):
 
 def test_a_rule_may_have_many_arguments() -> None:
     Many.seen.clear()
-    Explorer(Many).run(max_time=60, max_runs=3)
+    Explorer(Many).run(max_time=600, max_runs=3)
     assert Many.seen
     assert all(sorted(numbers) == sorted(f"number_{i}" for i in range(20)) for numbers in Many.seen)
 
@@ -107,7 +107,7 @@ class Watched(ChaosTest):
 
 def test_a_machine_looks_as_it_does_under_hypothesis() -> None:
     Watched.contexts.clear()
-    assert Explorer(Watched).run(max_time=60, max_runs=40).failures == []
+    assert Explorer(Watched).run(max_time=600, max_runs=40).failures == []
     assert all(Watched.contexts)
     assert not currently_in_test_context()
 
@@ -122,7 +122,7 @@ def test_a_state_hash_that_is_no_number_is_refused(value: object) -> None:
             return value
 
     with pytest.raises(Exception, match="which is not an int"):
-        Explorer(Hashed).run(max_time=60, max_runs=5)
+        Explorer(Hashed).run(max_time=600, max_runs=5)
 
 
 def loops() -> int:

@@ -22,7 +22,7 @@ import ordeal._engine.seed_corpus.corpus  # noqa: F401 - a run in this process f
 from ordeal._engine.storage.trace_file import ChoiceValue, Trace, TraceFailure, TraceStep
 from ordeal.assertions import tracker
 
-TIME_LIMIT_S = 120.0
+TIME_LIMIT_S = 600.0
 PLUGINS = ("_ordeal_pytest", "_hypothesis_pytestplugin")
 # This process has imported the plugin long ago, and so has the one that is forked for a pytest.
 IN_PROCESS = ("-W", "ignore::pytest.PytestAssertRewriteWarning")

@@ -489,7 +489,7 @@ class TestWrongUse:
 
 def test_with_the_engine_behind_it(run: Run) -> None:
     Path("ordeal.toml").write_text(TARGETS + ACCOUNT)
-    code, out, err = run("benchmark", "--time", "0.5", "--max-workers", "2", "--repeat", "1", "--json")
+    code, out, err = run("benchmark", "--time", "1", "--max-workers", "2", "--repeat", "1", "--json")
     assert code == 0, err
     document = json.loads(out)
     assert [trial["workers"] for trial in document["trials"]] == [1, 2]

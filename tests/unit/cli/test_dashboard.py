@@ -58,7 +58,7 @@ def test_it_serves_until_ctrl_c(tmp_path: Path) -> None:
         address = process.stdout.readline().strip()
         assert address.startswith("http://127.0.0.1:")
         # It listens before it prints; whoever comes early waits.
-        with urllib.request.urlopen(address, timeout=60) as answer:
+        with urllib.request.urlopen(address, timeout=600) as answer:
             assert b"No run is kept" in answer.read()
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
@@ -71,10 +71,10 @@ def test_it_serves_until_ctrl_c(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_it_serves_beside_a_search_until_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with beside() as address, urllib.request.urlopen(address, timeout=60) as answer:
+    with beside() as address, urllib.request.urlopen(address, timeout=600) as answer:
         assert b"No run is kept" in answer.read()
     with pytest.raises(urllib.error.URLError):
-        urllib.request.urlopen(address, timeout=60)
+        urllib.request.urlopen(address, timeout=600)
 
 
 def test_a_search_with_pages_needs_the_library_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -569,7 +569,7 @@ class TestInterrupt:
 
 def explore_in_process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "ordeal", "explore", *arguments]
-    return subprocess.run(command, capture_output=True, check=False, timeout=60, env={**os.environ, **environment})
+    return subprocess.run(command, capture_output=True, check=False, timeout=600, env={**os.environ, **environment})
 
 
 class TestStreams:
@@ -584,7 +584,7 @@ class TestStreams:
 
     def test_reader_that_went_away_is_no_traceback(self) -> None:
         command = f"{sys.executable} -m ordeal explore --help | true"
-        done = subprocess.run(command, shell=True, capture_output=True, check=False, timeout=60)
+        done = subprocess.run(command, shell=True, capture_output=True, check=False, timeout=600)
         assert b"Traceback" not in done.stderr
 
     @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
@@ -595,6 +595,6 @@ class TestStreams:
             process = subprocess.Popen(command, stderr=theirs, env={**os.environ, "NO_COLOR": no_color})
             os.close(theirs)
             shown = screen.read(4096)
-            assert process.wait(timeout=60) == 2
+            assert process.wait(timeout=600) == 2
         assert (b"\x1b[31m\x1b[1merror\x1b[0m: " in shown) is coloured
         assert (b"error: config file not found" in shown) is not coloured

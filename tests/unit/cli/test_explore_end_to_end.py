@@ -90,7 +90,7 @@ def in_shell(*command: str, hash_seed: str = HASH_SEED) -> subprocess.CompletedP
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONIOENCODING": "utf-8"}
     if command[1] == "-m" and hash_seed == HASH_SEED:
         return run_module(*command[2:], environment=environment)
-    return subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, timeout=600, check=False)
 
 
 def explore(*options: str, hash_seed: str = HASH_SEED) -> subprocess.CompletedProcess[str]:

@@ -122,13 +122,13 @@ except SystemExit:
     pass
 print([name for name in ("hypothesis", "ordeal._native", "ordeal.explore") if name in sys.modules])
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=600)
     assert done.stdout.splitlines()[-1] == str(loaded)
 
 
 def test_runs_as_a_module() -> None:
     command = [sys.executable, "-m", "ordeal", "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"ordeal {__version__}\n", "")
 
 
@@ -230,7 +230,8 @@ def test_without_a_mistake_it_is_found(run: Run) -> None:
     ],
 )
 def test_a_function_that_makes_no_machine_ends_nothing(run: Run, body: str, problem: str) -> None:
-    settings = SETTINGS.replace(":Bank", ":make").replace("workers = 1", "workers = 1\nrule_timeout = 0.3")
+    limit = 0.3 if "0.3 s" in problem else 600.0
+    settings = SETTINGS.replace(":Bank", ":make").replace("workers = 1", f"workers = 1\nrule_timeout = {limit}")
     Path("ordeal.toml").write_text(settings)
     Path("bank_test.py").write_text(f"import os, re, sys\n{RIGHT}\ndef make():\n    {body}\n    return Bank()\n")
     code, out, err = run("explore")

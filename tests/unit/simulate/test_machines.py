@@ -134,7 +134,7 @@ class SessionState(ChaosTest):
 def explored(machine: Any, **options: Any) -> ExplorationResult:
     # The machines themselves, not ordeal.simulate: what that runs depends on what was imported meanwhile.
     return Explorer(machine, target_modules=[__name__], seed=3).run(
-        max_runs=80, steps_per_run=20, max_time=60, **options
+        max_runs=80, steps_per_run=20, max_time=600, **options
     )
 
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from ordeal.explore import ExplorationResult, Explorer
 from ordeal.stateful import run_state_machine_as_test
 
-TIME_LIMIT_S = 60.0
+TIME_LIMIT_S = 600.0
 
 
 QUIET = settings(

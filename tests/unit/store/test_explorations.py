@@ -24,7 +24,7 @@ from .._engine.parallel.test_supervisor import TOWER
 from ..samples.stores import PACKAGE_FOLDER, PATIENCE_SECONDS, RedisServer, running_server
 
 PROCESSES = 3
-SECONDS = 2.5
+SECONDS = 4.0
 MACHINE = """
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule

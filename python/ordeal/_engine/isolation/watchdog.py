@@ -11,6 +11,7 @@ from types import FrameType
 
 from ordeal._engine import interrupts
 from ordeal._engine.interrupts import is_lost_in, is_own, without_complaints
+from ordeal._engine.isolation.lost_time import LostTime
 from ordeal._native import monotonic
 
 TICKS_PER_LIMIT = 4
@@ -37,7 +38,8 @@ class Watchdog:
     """Raises ``expired()`` inside the step that has run longer than ``limit`` seconds.
 
     One repeating timer checks a counter that the driver increments with every step, so a step costs an increment
-    instead of two system calls for a timer. A step ends between ``limit`` and ``ends_within(limit)`` seconds.
+    instead of two system calls for a timer. A step ends between ``limit`` and ``ends_within(limit)`` seconds, of which
+    those do not count in which the process had no turn.
     If it continues, the error is raised again at every tick: the step may have caught it, or Python may have dropped it
     in a finalizer or a callback of the garbage collector. Works in the main thread of a POSIX process; elsewhere, and
     with ``limit <= 0``, it does nothing.
@@ -56,6 +58,7 @@ class Watchdog:
         "_expired",
         "_limit",
         "_limit_now",
+        "_lost",
         "_muted",
         "_seen_at",
         "_seen_step",
@@ -79,6 +82,7 @@ class Watchdog:
         self._expired = expired
         self._seen_step = -1
         self._seen_at = 0.0
+        self._lost = LostTime()
         self._spared = 0  # how often the step was not ended, as it was in code that must not be interrupted
         self._deadline = math.inf
         self._tick = 0.0  # seconds between alarms; 0 when there are none
@@ -132,6 +136,7 @@ class Watchdog:
         seconds = min(seconds, self._tick_max)
         before, self._tick = self._tick, seconds
         handler = signal.signal(signal.SIGALRM, self._on_alarm)
+        self._lost.begin(monotonic())
         timer = signal.setitimer(signal.ITIMER_REAL, self._next_alarm(monotonic()), seconds)
         try:
             yield
@@ -144,6 +149,7 @@ class Watchdog:
     def restart(self) -> None:
         """Set the timer again, in a forked process, which does not inherit it."""
         if self._tick:
+            self._lost.begin(monotonic())
             signal.setitimer(signal.ITIMER_REAL, self._next_alarm(monotonic()), self._tick)
 
     def _next_alarm(self, now: float) -> float:
@@ -153,6 +159,7 @@ class Watchdog:
 
     def _on_alarm(self, _signum: int, frame: FrameType | None) -> None:
         now = monotonic()
+        self._seen_at += self._lost.until(now, self._tick)
         self.step += self.taken()
         if now < self._deadline < now + self._tick:
             signal.setitimer(signal.ITIMER_REAL, self._next_alarm(now), self._tick)

@@ -48,6 +48,8 @@ from ordeal.store import FailureReport
 
 #: How long past its deadline a worker may take to end.
 GRACE_SECONDS = 0.8
+#: How long processes may take that only write down what workers knew: without it, all of the state would be lost.
+WRITING_SECONDS = 10.0
 #: How often the figures are counted that take longer to count, for those who watch, and how small a part of the time
 #: that may take.
 COUNT_SECONDS = 0.5
@@ -198,15 +200,15 @@ class Supervisor:
             self._is_stuck = True
         pool.cut_off("interrupted" if self._was_interrupted else "stuck" if self._is_stuck else "time")
 
-    def _poll_until(self, deadline: float) -> None:
+    def _poll_until(self, deadline: float, grace: float = GRACE_SECONDS) -> None:
         """Watch the workers until all are done, or have had their grace after ``deadline``: none is restarted then."""
-        grace: WatchedClock | None = None
+        clock: WatchedClock | None = None
         while self._pool.goes_on:
-            left = deadline - monotonic() + GRACE_SECONDS
-            if left <= GRACE_SECONDS:
+            left = deadline - monotonic() + grace
+            if left <= grace:
                 # Were the machine to stop now, the last that they have to tell would be lost without this clock.
-                grace = grace or WatchedClock()
-                left = GRACE_SECONDS - grace.seconds()
+                clock = clock or WatchedClock()
+                left = grace - clock.seconds()
             if left <= 0:
                 return
             self._pool.poll(left, deadline)
@@ -220,8 +222,8 @@ class Supervisor:
             return
         with self._interruptible("The state lacks what some workers knew: that was interrupted."):
             now = monotonic()
-            with self._pool.writing_down(now + GRACE_SECONDS):
-                self._poll_until(now)
+            with self._pool.writing_down(now + WRITING_SECONDS):
+                self._poll_until(now, WRITING_SECONDS)
 
     def _close(self) -> None:
         self._pool.close()

@@ -14,6 +14,8 @@ from ordeal.simulate.runtime.sites import calling_site
 
 #: How long a step may take, in real seconds; it is ended at twice that time at most.
 STEP_S_MAX = 10.0
+#: Modules of debuggers, and the one that asks for each object who refers to it.
+_EXCUSED = ("bdb", "pdb", "pydevd", "debugpy", "ordeal.simulate.waits.orphans")
 
 
 @contextmanager
@@ -31,7 +33,7 @@ def steps_watched(running: Callable[[], SimulationLoop | None]) -> Iterator[None
         nonlocal seen
         loop = running()
         before, seen = seen, (loop, -1 if loop is None else loop.steps)
-        if loop is not None and before == seen and not _is_debugged(frame):
+        if loop is not None and before == seen and not _is_excused(frame):
             site = calling_site()
             error = StalledStep(
                 f"a step does not end: after {STEP_S_MAX:g} s it is at {site.where}: {site.name}\n"
@@ -50,10 +52,10 @@ def steps_watched(running: Callable[[], SimulationLoop | None]) -> Iterator[None
         signal.signal(signal.SIGALRM, handler)
 
 
-def _is_debugged(frame: FrameType | None) -> bool:
-    """Return whether somebody looks at the step in a debugger."""
+def _is_excused(frame: FrameType | None) -> bool:
+    """Return whether it is no step that takes so long: somebody looks at it, or ordeal looks at all objects."""
     while frame is not None:
-        if frame.f_globals.get("__name__") in ("bdb", "pdb", "pydevd", "debugpy"):
+        if frame.f_globals.get("__name__") in _EXCUSED:
             return True
         frame = frame.f_back
     return False

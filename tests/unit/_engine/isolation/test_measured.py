@@ -61,7 +61,7 @@ def test_workers_are_measured(tmp_path: Path) -> None:
             env=environment | {"TMPDIR": str(scratch)},
             check=True,
             capture_output=True,
-            timeout=60,
+            timeout=600,
         )
 
     run("run", "--branch", "--source=.", "-m", "ordeal", "explore")

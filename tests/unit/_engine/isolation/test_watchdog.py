@@ -15,6 +15,7 @@ from types import FrameType
 
 import pytest
 
+from ordeal._engine.isolation import lost_time
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError, call_with_timeout
 from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
 
@@ -61,6 +62,12 @@ class Clock:
             self._rings_at = self.now + self._every if self._every else math.inf
             self._handler(self.SIGALRM, None)
         self.now = end
+
+    def stand_still(self, seconds: float) -> None:
+        """Let so much time pass in which no alarm comes through, but one at its end."""
+        self.now += seconds
+        self._rings_at = self.now + self._every
+        self._handler(self.SIGALRM, None)
 
 
 @pytest.fixture
@@ -339,3 +346,31 @@ def test_a_coroutine_that_an_alarm_kept_from_beginning_does_not_complain(limited
         assert warnings.filters == filters
         del pending
     assert len(told) == 1, "what never began without an alarm is told of as ever"
+
+
+def test_a_machine_that_stops_takes_no_time_from_a_step(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lost_time, "_used", lambda: (0.0, 0))
+    watchdog = Watchdog(1.0, TooLongError)
+    with watchdog.watching():
+        watchdog.armed = True
+        watchdog.step += 1
+        clock.spin(0.6)
+        clock.stand_still(3_600.0)
+        clock.spin(0.3)
+        with pytest.raises(TooLongError):
+            clock.spin(0.6)
+        watchdog.armed = False
+
+
+def test_a_step_that_c_code_kept_from_alarms_is_ended_at_the_next(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lost_time, "_used", lambda: (clock.now, 0))
+    watchdog = Watchdog(1.0, TooLongError)
+    with watchdog.watching():
+        watchdog.armed = True
+        watchdog.step += 1
+        clock.spin(0.3)
+        with pytest.raises(TooLongError):
+            clock.stand_still(1.0)
+        watchdog.armed = False

@@ -302,7 +302,7 @@ class Broken(ChaosTest):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_fault_that_cannot_be_switched_is_an_error_of_the_exploration(workers: int) -> None:
     with pytest.raises(FaultError, match="cannot be switched"):
-        Explorer(Broken, workers=workers).run(max_runs=200, max_time=20)
+        Explorer(Broken, workers=workers).run(max_runs=200, max_time=600)
 
 
 class Many(RuleBasedStateMachine):

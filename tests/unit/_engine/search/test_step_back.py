@@ -66,7 +66,7 @@ class Store(ChaosTest):
 def explore(machine: Any, runs: int = 120, **options: Any) -> ExplorationResult:
     arguments: dict[str, Any] = {"workers": 1, "seed": 3} | options
     run = {name: arguments.pop(name) for name in ("shrink", "save_state_to", "resume_from") if name in arguments}
-    return Explorer(machine, **arguments).run(max_runs=runs, max_time=60, steps_per_run=50, **run)
+    return Explorer(machine, **arguments).run(max_runs=runs, max_time=600, steps_per_run=50, **run)
 
 
 def facts(result: ExplorationResult) -> list[tuple[object, ...]]:

@@ -317,7 +317,7 @@ class TestSaving:
                 assert process.poll() is None
                 time.sleep(0.05)
             process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=600)
         assert process.returncode == code
         assert "State saved: state" in err
         state_file.read_state(jars / "state")

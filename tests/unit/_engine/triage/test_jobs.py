@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ordeal import _native
 from ordeal._engine.execution.bucket import ProcessExitError
+from ordeal._engine.isolation.rule_limits import RuleLimits
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
@@ -32,7 +33,6 @@ from ordeal._engine.triage.messages import (
 )
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._hypothesis import GlobalRandoms
-from ordeal._native import monotonic
 from ordeal.chaos import ChaosTest
 from ordeal.result import SeedStatus
 from ordeal.trace import Trace
@@ -228,11 +228,12 @@ class TestJudging:
 
 
 class Waiting(ChaosTest):
-    """Waits after two steps, for ``long`` seconds; ``waits`` are those that it waited, of its limit."""
+    """Waits after two steps, for ``long`` seconds; ``given`` are the limits that ended it."""
 
     rule_timeout = 0.4
     long = 20.0
-    waits: ClassVar[list[float]] = []
+    limits: ClassVar[RuleLimits]
+    given: ClassVar[list[float]] = []
 
     def __init__(self) -> None:
         super().__init__()
@@ -244,21 +245,22 @@ class Waiting(ChaosTest):
 
     @rule()
     def wait(self) -> None:
-        began = monotonic()
-        try:
-            threading.Event().wait(self.long * (self.steps > 1))
-        finally:
-            Waiting.waits.append(monotonic() - began)
+        if self.steps > 1:
+            try:
+                threading.Event().wait(self.long)
+            finally:
+                self.given.append(self.limits.limit_of("wait"))
 
 
 class TestWhatTheSearchDidNotWaitFor:
     @pytest.fixture
     def suspected(self) -> Iterator[tuple[ReplaySetup, Finding]]:
         setup = setup_for(Waiting)
+        Waiting.limits = setup.driver.limits
         steps = ("wait", "rest", "wait", "rest", "wait")
         with setup.driver.watchdog.watching():
             finding = finding_for(setup, tape_for(setup.driver, *steps))
-            Waiting.waits.clear()
+            Waiting.given.clear()
             yield setup, finding
 
     def test_a_hang_takes_its_full_limit_once_when_it_is_minimal(self, suspected: tuple[ReplaySetup, Finding]) -> None:
@@ -267,7 +269,7 @@ class TestWhatTheSearchDidNotWaitFor:
         (written,) = failures_of(told)
         assert written.failure.rule_log == ["rest", "rest", "wait"]
         assert not written.failure.flaky
-        assert sum(seconds >= Waiting.rule_timeout for seconds in Waiting.waits) == 1
+        assert Waiting.given.count(Waiting.rule_timeout) == 1
 
     @pytest.mark.parametrize("shrink", [False, True])
     def test_a_slow_step_is_no_failure(

@@ -37,6 +37,7 @@ def test_what_fails_here_becomes_a_seed(tmp_path: Path, monkeypatch: pytest.Monk
             trace.failure = TraceFailure("KeyError", "'gone'", 1, "b")
             store.sync(Outgoing(failures=(FailureReport(f"{test_class} {step}", trace.to_json(), 1, 1),)))
     monkeypatch.setenv("ORDEAL_STORE", "dir://shared")
+    monkeypatch.setattr("ordeal.cli.fleet.pull.LIMIT_SECONDS", 300.0)
     code, _, err = run("seeds", "pull", "pulled_cups:Cup")
     assert code == 1
     assert "1 new seed in .ordeal/seeds/, 1 not kept, as it does not fail here." in err

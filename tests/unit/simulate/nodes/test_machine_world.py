@@ -143,7 +143,7 @@ class LeftoverChaos(ChaosTest):
 
 
 def failure_of(machine: type[ChaosTest], runs: int = 60) -> Any:
-    return Explorer(machine, seed=1).run(max_runs=runs, max_time=60).failures[0]
+    return Explorer(machine, seed=1).run(max_runs=runs, max_time=600).failures[0]
 
 
 def rules(failure: Any) -> list[str]:

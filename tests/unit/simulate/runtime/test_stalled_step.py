@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import gc
 import signal
 import threading
 from collections.abc import Callable, Coroutine
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 
 from ordeal import simulate
+from ordeal._native import monotonic
 from ordeal.simulate.runtime import stalled_step
 
 
@@ -41,6 +44,28 @@ def test_it_is_ended(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
         simulate.explore(main)
     assert caught.value.__notes__ == ["\nFound with seed 0."]
     assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
+
+
+def test_to_ask_who_refers_to_what_is_no_step_however_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def waits_for_nobody() -> None:
+        async def beat() -> None:
+            while True:
+                await asyncio.sleep(600)
+
+        beating = asyncio.create_task(beat())
+        await asyncio.Event().wait()
+        beating.cancel()
+
+    def slowly(*objects: object) -> list[object]:
+        end = monotonic() + 0.15
+        while monotonic() < end:
+            pass
+        return referrers(*objects)
+
+    referrers = gc.get_referrers
+    monkeypatch.setattr(gc, "get_referrers", slowly)
+    with pytest.raises(simulate.OrphanedWait):
+        simulate.run(waits_for_nobody)
 
 
 def test_an_alarm_of_somebody_else_is_left_alone() -> None:

@@ -16,7 +16,7 @@ def test_what_no_invariant_reads_is_pinned_for_a_person_to_check(
 ) -> None:
     mutant = mutant_of(mutants, "Drawer.give_back", "-=")
     explorer = Explorer(till.Till, target_modules=[till.__name__], workers=1, seed=1)
-    traces = explorer.run(max_runs=30, max_time=20, shrink=False, record_traces=True).traces
+    traces = explorer.run(max_runs=30, max_time=600, shrink=False, record_traces=True).traces
     trace = max(traces, key=lambda each: len(each.steps))
     closed = Closing(live, source, mutant, till.Till, bench).pinned(trace, len(trace.taken_steps()))
     assert (closed.how, closed.steps, closed.failed, closed.passed) == ("pinned", 1, 10, 10)

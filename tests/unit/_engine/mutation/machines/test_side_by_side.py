@@ -20,7 +20,7 @@ def test_the_step_where_the_states_part_is_told(
     live: LiveFunctions, source: Source, mutants: Mutants, bench: Bench
 ) -> None:
     explorer = Explorer(till.Till, target_modules=[till.__name__], workers=1, seed=1)
-    traces = explorer.run(max_runs=30, max_time=20, shrink=False, record_traces=True).traces
+    traces = explorer.run(max_runs=30, max_time=600, shrink=False, record_traces=True).traces
     trace = next(each for each in traces if any(step.name == "give_back" for step in each.taken_steps()))
     tape = tape_of(trace, bench.driver)
     view = side_by_side(bench, trace, tape, 3, live, source, mutant_of(mutants, "Drawer.give_back", "-="))

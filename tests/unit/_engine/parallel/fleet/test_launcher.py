@@ -61,6 +61,6 @@ def test_what_is_in_the_environment_of_a_member_is_no_password(tmp_path: Path, m
     monkeypatch.setattr(subprocess, "Popen", Told)
     launcher.start(task, 0, 1)
     # It was told where the store is all the same, and that nobody is there is wrong use.
-    assert launcher._members[0].wait(timeout=60) == 2
+    assert launcher._members[0].wait(timeout=600) == 2
     assert "ORDEAL_FLEET_TASK" in str(told["env"])
     assert "sesame" not in str(told)
