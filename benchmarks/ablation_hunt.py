@@ -35,17 +35,20 @@ def searched(ablations: Any, name: str, seeds: int) -> tuple[str, ...]:
         f"{sorted(runs)[len(runs) // 2]}" if runs else "",
         f"{max(runs)}" if runs else "",
         f"{sorted(needed)[len(needed) // 2]}" if runs else "",
+        "",
     )
 
 
 def intact(ablations: Any, seconds: float, runs_max: int | None, first: int) -> tuple[str, ...]:
     """Search the intact program for that many seconds of processor time, or in that many runs."""
-    begin, runs, found = time.process_time(), 0, 0
+    begin, runs, found, simulated_s = time.process_time(), 0, 0, 0.0
     while not found and (time.process_time() < begin + seconds if runs_max is None else runs < runs_max):
         report = ablations.search(None, _AT_ONCE if runs_max is None else min(_AT_ONCE, runs_max - runs), first + runs)
         runs += report.runs
+        simulated_s += report.simulated_s
         found += report.failure is not None
-    return f"**{ablations.folder.name}, intact**", f"{found} in {runs:,} runs", "", "", ""
+    pace = simulated_s / (time.process_time() - begin)
+    return f"**{ablations.folder.name}, intact**", f"{found} in {runs:,} runs", "", "", "", f"{pace:,.0f}"
 
 
 def main() -> None:
@@ -67,7 +70,10 @@ def main() -> None:
         if options.seeds:
             rows += [searched(ablations, name, options.seeds) for name in ablations.left_out]
         rows.append(intact(ablations, options.seconds, options.intact_runs, options.first))
-    header = ("what is left out", "found with seeds", "median run", "latest run", "decisions needed (median)")
+    header = (
+        *("what is left out", "found with seeds", "median run", "latest run", "decisions needed (median)"),
+        "simulated seconds in one of the processor",
+    )
     print(host(), command(), table(header, rows), sep="\n\n")
 
 

@@ -1,10 +1,11 @@
 """Searches released asyncio libraries for known bugs of concurrency, and says how many schedules that takes.
 
-usage: python benchmarks/async_bugs.py [--seeds N] [--clean-runs N] [--python312 PATH]
+usage: python benchmarks/async_bugs.py [--seeds N] [--clean-runs N] [--python312 PATH] [--pairs NAME]
 
 Each library is installed as the release with the bug and as the one in which it is repaired, into folders of their own.
 With each of ten seeds the search may take 2,000 schedules; a repaired release is searched with as many as are given.
 `--python312` is a Python 3.12 that has ordeal: a bug of its own is searched there and in the Python that runs this.
+`--pairs` runs one program with each one of its decisions and each two, whatever their values, and says how many fail.
 """
 
 import argparse
@@ -16,7 +17,8 @@ import subprocess
 import sys
 import time
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,10 @@ from harness.peers import folder_with
 from harness.report import command, host, table
 
 from ordeal import simulate
+from ordeal.simulate.runtime.decisions import Decided
+from ordeal.simulate.runtime.exploring import ScheduleSearch
+from ordeal.simulate.runtime.loop import TIME_LIMIT_S
+from ordeal.simulate.runtime.running import checked_main, run_settings
 
 ROOT = Path(__file__).parents[1]
 RUNS = 2_000
@@ -80,14 +86,42 @@ def search(name: str, seeds: int, runs: int) -> list[dict[str, Any]]:
     return found
 
 
+def pairs(name: str) -> list[dict[str, Any]]:
+    """Run a program with each one and each two decisions that it can make, all others being 0."""
+    program = importlib.import_module(f"concurrency.{name}")
+    faults = getattr(program, "FAULTS", [simulate.cancel()])
+    search = ScheduleSearch(checked_main(program.main), run_settings(faults, (), TIME_LIMIT_S))
+    failed: list[list[str]] = []
+    runs = 0
+
+    def fails(*decided: Decided) -> bool:
+        nonlocal runs
+        runs += 1
+        is_failure = search.replay(list(decided), 0).error is not None
+        if is_failure:
+            failed.append([each.label for each in decided])
+        return is_failure
+
+    def others(*decided: Decided) -> Iterator[Decided]:
+        for each in search._left_undecided(decided, 0):
+            yield from (replace(each, value=value) for value in range(1, each.bound))
+
+    with search.entered():
+        for first in others():
+            if not fails(first):
+                for second in others(first):
+                    fails(first, second)
+    return [{"runs": runs, "failed": failed}]
+
+
 def asked(
-    bug: Bug, requirements: tuple[str, ...], seeds: int, runs: int, python: str = sys.executable
+    bug: Bug, requirements: tuple[str, ...], seeds: int, runs: int, python: str = sys.executable, way: str = "search"
 ) -> list[dict[str, Any]]:
     """Search in a process that has these releases."""
     folders = [folder_with(f"async/{requirements[0]}", *requirements)] if requirements else []
     path = os.pathsep.join(map(str, [*folders, ROOT / "benchmarks"]))
     done = subprocess.run(
-        [python, __file__, "--search", bug.name, "--seeds", str(seeds), "--clean-runs", str(runs)],
+        [python, __file__, f"--{way}", bug.name, "--seeds", str(seeds), "--clean-runs", str(runs)],
         env=os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
@@ -144,7 +178,18 @@ def main() -> None:
     parser.add_argument("--clean-runs", type=int, default=CLEAN_RUNS)
     parser.add_argument("--python312")
     parser.add_argument("--search", choices=[bug.name for bug in (*BUGS, OF_PYTHON)], help=argparse.SUPPRESS)
+    parser.add_argument("--each-pair", choices=[bug.name for bug in BUGS], help=argparse.SUPPRESS)
+    parser.add_argument("--pairs", choices=[bug.name for bug in BUGS])
     options = parser.parse_args()
+    if options.each_pair:
+        warnings.simplefilter("ignore")
+        print(json.dumps(pairs(options.each_pair)))
+        return
+    if options.pairs:
+        bug = next(bug for bug in BUGS if bug.name == options.pairs)
+        found = asked(bug, bug.buggy, 1, 1, way="each-pair")[0]
+        print(host(), command(), f"{len(found['failed'])} of {found['runs']:,} runs fail", sep="\n\n")
+        return
     if options.search:
         warnings.simplefilter("ignore")
         print(json.dumps(search(options.search, options.seeds, options.clean_runs)))
