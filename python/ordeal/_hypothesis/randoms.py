@@ -39,10 +39,12 @@ class GlobalRandoms:
 
     def changed(self) -> list[tuple[Any, Any]]:
         """Return the generators used since ``reseed``, each with its present state."""
+        unused = {id(seed.generator) for seed in self._seeders if type(seed) is _SeededWhenUsed and seed.is_unused()}
         return [
             (generator, state)
             for generator in self._managed()
-            if not same_state(state := generator.getstate(), self._seeded_state(generator))
+            if id(generator) not in unused
+            and not same_state(state := generator.getstate(), self._seeded_state(generator))
         ]
 
     @contextmanager
@@ -82,23 +84,28 @@ def _seeder(generator: Any) -> Callable[[], object]:
     """Return a function that seeds ``generator`` with 0, always or only if it was used since the last time."""
     plain = getattr(random.random, "__self__", None) if generator is random else generator
     if type(plain) is random.Random and _shows_use():
-        return _SeededWhenUsed(plain, generator.seed)
+        return _SeededWhenUsed(generator, plain)
     return functools.partial(generator.seed, 0)
 
 
 class _SeededWhenUsed:
     """Seeds a generator only if it was used. Most runs use none, and seeding takes as long as several steps."""
 
-    __slots__ = ("_generator", "_seed", "_watch")
+    __slots__ = ("_plain", "_seed", "_watch", "generator")
 
-    def __init__(self, generator: random.Random, seed: Callable[[int], object]) -> None:
-        self._generator = generator
-        self._seed = seed
-        seed(0)
-        self._watch = StateWatch(generator, _CORE)
+    def __init__(self, generator: Any, plain: random.Random) -> None:
+        self.generator = generator
+        self._plain = plain
+        self._seed = generator.seed
+        self._seed(0)
+        self._watch = StateWatch(plain, _CORE)
+
+    def is_unused(self) -> bool:
+        """Return whether nothing has been drawn from it since it was seeded."""
+        return self._watch.unchanged() and self._plain.gauss_next is None  # type: ignore[attr-defined]
 
     def __call__(self) -> None:
-        if not self._watch.unchanged() or self._generator.gauss_next is not None:  # type: ignore[attr-defined]
+        if not self.is_unused():
             self._seed(0)
 
 

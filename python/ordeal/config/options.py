@@ -8,9 +8,11 @@ when no settings file holds it, and an argument of the Explorer.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
 from ordeal.config.checks import (
@@ -532,13 +534,21 @@ _FLAGS = {
 # Reading the table
 
 
-def options_of(table: type) -> dict[str, Option]:
+def options_of(table: type) -> Mapping[str, Option]:
     """Return the options of a table by the names of their fields, in the order of declaration."""
-    return {
-        each.name: dataclasses.replace(each.metadata[METADATA], name=each.name, default=each.default)
-        for each in dataclasses.fields(table)
-        if METADATA in each.metadata
-    }
+    if table not in _READ:
+        _READ[table] = MappingProxyType(
+            {
+                each.name: dataclasses.replace(each.metadata[METADATA], name=each.name, default=each.default)
+                for each in dataclasses.fields(table)
+                if METADATA in each.metadata
+            }
+        )
+    return _READ[table]
+
+
+# By the table: each exploration reads some, and no table changes.
+_READ: dict[type, Mapping[str, Option]] = {}
 
 
 def keys_of(section: type) -> dict[str, Option]:

@@ -60,6 +60,24 @@ def test_only_what_was_used_has_changed() -> None:
         assert randoms.changed() == []
         random.random()
         assert [generator for generator, _ in randoms.changed()] == [random]
+        randoms.reseed()
+        assert randoms.changed() == []
+        random.seed(1)
+        ((generator, state),) = randoms.changed()
+        assert generator is random
+        assert state == random.Random(1).getstate()
+        random.seed(0)
+        assert randoms.changed() == [], "it is where it began"
+
+
+def test_what_came_after_the_run_began_is_compared_by_its_state() -> None:
+    randoms = GlobalRandoms()
+    later = random.Random(3)
+    holder = {"later": later}
+    with randoms.managed():
+        randoms.reseed()
+        register_random(holder["later"])
+        assert [generator for generator, _ in randoms.changed()] == [later]
 
 
 def test_what_hypothesis_makes_for_itself_is_its_own_afterwards() -> None:

@@ -52,23 +52,28 @@ class Target(msgspec.Struct, frozen=True):
         if not self.is_package:
             yield Source(self.name, real_path(self.path))
             return
-        for directory, subdirectories, files in Path(self.path).walk():
+        # Of paths, a Path would make several for each file, which takes longer than to read the folder.
+        for directory, subdirectories, files in os.walk(self.path):
             subdirectories[:] = sorted(name for name in subdirectories if name.isidentifier())
-            package = ".".join((self.name, *directory.relative_to(self.path).parts))
-            names = frozenset(files)
-            for file in sorted(directory / name for name in files):
-                if file.suffix == _SOURCE_SUFFIX and file.stem.isidentifier():
-                    name = package if file.stem == _INIT else f"{package}.{file.stem}"
-                    yield Source(name, real_path(str(file)), not _compiled_forms(file).isdisjoint(names))
+            below = directory[len(self.path) :].strip(os.sep)
+            package = f"{self.name}.{below.replace(os.sep, '.')}" if below else self.name
+            folder, names = real_path(directory), frozenset(files)
+            for file in sorted(files):
+                stem, suffix = file[: -len(_SOURCE_SUFFIX)], file[-len(_SOURCE_SUFFIX) :]
+                if suffix == _SOURCE_SUFFIX and stem.isidentifier():
+                    name = package if stem == _INIT else f"{package}.{stem}"
+                    path = os.path.join(folder, file)  # noqa: PTH118
+                    path = real_path(path) if os.path.islink(path) else path  # noqa: PTH114
+                    yield Source(name, path, not _compiled_forms(stem).isdisjoint(names))
 
 
 def is_compiled(file: Path) -> bool:
     """Return whether Python runs an extension module in place of this source file, which lies beside it."""
-    return any((file.parent / name).exists() for name in _compiled_forms(file))
+    return any((file.parent / name).exists() for name in _compiled_forms(file.stem))
 
 
-def _compiled_forms(file: Path) -> set[str]:
-    return {f"{file.stem}{suffix}" for suffix in EXTENSION_SUFFIXES}
+def _compiled_forms(stem: str) -> set[str]:
+    return {f"{stem}{suffix}" for suffix in EXTENSION_SUFFIXES}
 
 
 def source_bytes(targets: Iterable[Target]) -> int:

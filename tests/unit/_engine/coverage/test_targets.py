@@ -95,6 +95,14 @@ def test_sources_of_a_package_are_what_can_be_imported(write: Write) -> None:
     ]
 
 
+def test_sources_are_named_by_their_paths_without_links(write: Write) -> None:
+    elsewhere = write("elsewhere/till.py")
+    init = write("shop_h/__init__.py")
+    (init.parent / "till.py").symlink_to(elsewhere)
+    (target,) = resolve_targets(["shop_h"])
+    assert list(target.sources()) == [Source("shop_h", str(init)), Source("shop_h.till", str(elsewhere))]
+
+
 def test_a_string_is_not_a_list_of_names() -> None:
     with pytest.raises(TargetError, match="target_modules is the string 'shop'") as caught:
         resolve_targets("shop")
