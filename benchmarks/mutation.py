@@ -1,7 +1,7 @@
 """How fast and how true `ordeal mutate` judges released packages by their own tests.
 
 usage: python benchmarks/mutation.py [PACKAGE]... [--preset P] [--workers N] [--sample N] [--rates]
-                                     [--truth N [--repeats N]] [--same N] [--again] [--seed S]
+                                     [--truth N [--repeats N]] [--same N] [--again] [--first N] [--seed S]
 
 Without options: a whole run of each package; `--sample N` judges N mutants of it, drawn by the seed. `--rates` judges
 what ends without a hang in memory once more, a fork for each mutant with two workers, and in batches with one.
@@ -10,7 +10,8 @@ in a new process, and compares; where the two say different things, both are ask
 plain pytest is asked so many times of each, and all must say the same. `--same N` judges N
 by one, two and four workers, in batches and in forks, twice, and beside four busy loops: all must say the same, word
 for word. `--again` runs the command twice in a copy of the package, and says how long the second run takes, in which
-nothing has changed.
+nothing has changed. `--first N` waits N times for the first verdict, in turns with plain pytest, which collects and
+runs the tests once.
 
 The goals: all of cachetools in 25 s; 120 mutants a second forked and 300 in batches, at 9 and 4 ms of CPU; and no
 verdict that plain pytest contradicts.
@@ -24,6 +25,7 @@ import random
 import resource
 import shlex
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -45,6 +47,7 @@ from ordeal._native import monotonic
 
 _TRUTH_SECONDS = 60.0
 _AGAIN = 4
+_FIRST = 12
 #: What plain pytest may take: some mutants make lists that never end.
 _TRUTH_BYTES = 3 << 30
 
@@ -169,6 +172,22 @@ def again(run: Run, preset: str) -> str:
         return f"{monotonic() - began:.1f} s" if stood else "it judged again"
 
 
+def first(run: Run, rounds: int, seed: int, workers: int) -> list[str]:
+    """Return how long the first verdict takes, and a whole run of plain pytest, in turns."""
+    mutants = random.Random(seed).sample(run.mutants, min(_FIRST, len(run.mutants)))
+    says = _plain_pytest(run, run.folder)
+    ours, plain = [], []
+    for _ in range(rounds):
+        run.judge(mutants, workers=workers)
+        ours.append(run.first)
+        began = monotonic()
+        says()
+        plain.append(monotonic() - began)
+    shown = [f"{statistics.median(each):.1f} s ({min(each):.1f}-{max(each):.1f})" for each in (ours, plain)]
+    ratio = statistics.median(one / other for one, other in zip(ours, plain, strict=True))
+    return [run.suite.name, *shown, f"{ratio:.2f}"]
+
+
 def same(run: Run, count: int, seed: int) -> list[list[str]]:
     """Judge some mutants in several ways, and return what differs from the first."""
     chosen = {each.id for each in random.Random(seed).sample(run.mutants, min(count, len(run.mutants)))}
@@ -238,16 +257,20 @@ def main() -> int:
     parser.add_argument("--truth", type=int, default=0)
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--same", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     print(f"{host()}\n`{command()}`\n")
-    wholes, more, contradicted, sames = [], [], [], []
+    wholes, more, contradicted, sames, firsts = [], [], [], [], []
     for suite in map(suite_named, given.packages) if given.packages else SUITES:
         try:
             run = Run.of(suite, given.preset)
             if given.again:
                 print(f"{suite.name}: {again(run, given.preset)}")
+                continue
+            if given.first:
+                firsts.append(first(run, given.first, given.seed, given.workers))
                 continue
             if given.same:
                 sames += same(run, given.same, given.seed)
@@ -261,6 +284,9 @@ def main() -> int:
         more += rates(run, judgement) if given.rates else []
         contradicted += truth(run, judgement, given.truth, given.seed, given.repeats) if given.truth else []
         print(wholes[-1], file=sys.stderr)
+    if given.first:
+        print(table(["package", "first verdict", "plain pytest, whole", "ratio"], firsts))
+        return 0
     if given.same:
         print(table(["package", "mutants", "how", "what differs from the first"], sames))
         return int(any(each[-1] != "the same" for each in sames))

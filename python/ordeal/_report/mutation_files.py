@@ -172,8 +172,9 @@ def mutation_markdown(sources: Sequence[Source], judgement: Judgement) -> str:
 
 
 def _markdown_table(table: Mapping[str, Any]) -> str:
-    rows = [table["columns"], ["---"] * len(table["columns"]), *table["rows"]]
-    lines = ["| " + " | ".join(cell(str(each)) if row is not rows[1] else each for each in row) + " |" for row in rows]
+    columns, rows = table["columns"], table["rows"]
+    lines = [f"| {' | '.join(columns)} |", f"|---|{'---:|' * (len(columns) - 1)}"]
+    lines += [f"| {cell(name)} | {' | '.join(map(str, figures))} |" for name, *figures in rows]
     return f"### {table['title']}\n\n" + "\n".join(lines) + "\n"
 
 

@@ -13,7 +13,7 @@ from ordeal._engine.mutation.source import Function, Source
 from ordeal._engine.mutation.verdicts import Verdict, weakest_first
 from ordeal._report.mutation import difference
 
-_HEAD = '''"""What no test notices, written by `ordeal mutate`: each of these fails until somebody writes it."""
+_HEAD = '''"""What no test notices, written by `ordeal mutate`: none of these passes until somebody writes it."""
 
 import pytest
 '''
@@ -21,7 +21,10 @@ _NOT_NAME = re.compile(r"\W+")
 
 
 def mutation_stubs(sources: Sequence[Source], judgement: Judgement) -> str:
-    """Return a file of pytest with a test for each line where nothing noticed; it fails, or it would pass for done."""
+    """Return a file of pytest with a test for each line where nothing noticed, which is expected to fail.
+
+    So it neither passes for done, nor keeps the other tests from judging mutants.
+    """
     by_name = {source.shown: source for source in sources}
     uncovered = [each for each in judgement.verdicts if each.word == "uncovered"]
     seen: dict[tuple[str, int], Verdict] = {}
@@ -42,7 +45,7 @@ def _stub(source: Source, verdict: Verdict) -> str:
     called = _called(source, mutant)
     lines += [f"    # {one_line(called)}"] if called else []
     told = f"write what {mutant.name or mutant.shown} does here, and not with this change"
-    return "\n".join([*lines, f"    pytest.fail({told!r})", ""])
+    return "\n".join([*lines, f"    pytest.xfail({told!r})", ""])
 
 
 def _called(source: Source, mutant: Mutant) -> str:

@@ -58,7 +58,7 @@ def test_other_programs_can_read_the_reports(lines: int) -> None:
 def test_markdown_has_the_score_the_rates_and_the_lines() -> None:
     text = mutation_markdown(*judged(2))
     assert text.startswith("## ordeal mutate: score 0/4 (0.0 %)\n\n4 mutants: survived 4\n")
-    assert "| `a b.py f0` | `2` | `0` | `0.0 %` |" in text
+    assert "| `a b.py f0` | 2 | 0 | 0.0 % |" in text
     assert "### `a b.py:2 f0, survived`\n\n\n```diff\n-     return a < b\n+     return a <= b\n```\n" in text
 
 
