@@ -125,11 +125,11 @@ def serve(started, requests, answers):
     started, requests, answers = threading.Event(), queue.SimpleQueue[Any](), queue.SimpleQueue[int]()
     thread = threading.Thread(target=module.serve, args=(started, requests, answers))
     thread.start()
-    started.wait(30)
+    started.wait(300)
 
     def ask() -> None:
         requests.put(True)
-        assert answers.get(timeout=30) == 1
+        assert answers.get(timeout=300) == 1
 
     try:
         assert lines_of(module, ask, level=level)[-2:] == [5, 6]
@@ -137,7 +137,7 @@ def serve(started, requests, answers):
         assert 6 in lines_of(module, ask, level=level)
     finally:
         requests.put(None)
-        thread.join(30)
+        thread.join(300)
 
 
 def test_threads_that_run_already_are_traced(make_module: MakeModule) -> None:

@@ -15,7 +15,7 @@ from ordeal._engine.parallel.supervisor import can_supervise
 
 pytestmark = pytest.mark.skipif(not can_supervise(), reason="processes are watched on Linux only")
 
-SECONDS = 20.0
+SECONDS = 300.0
 
 
 def ended(job: Callable[[], object]) -> ChildExit:

@@ -50,13 +50,13 @@ class Pool:
         worker_options = WorkerOptions(workers, Sharing(True, True))
         self.pool = WorkerPool(settings, setup, worker_options, self.union, self.state, folder)
 
-    def search(self, *, seconds: float = 20.0) -> None:
+    def search(self, *, seconds: float = 300.0) -> None:
         """Have all of them come to their end."""
         pool, deadline = self.pool, time.monotonic() + seconds
         pool.share_runs()
         pool.start(deadline)
         while pool.goes_on:
-            assert time.monotonic() < deadline + 20, "the workers do not come to their end"
+            assert time.monotonic() < deadline + 300, "the workers do not come to their end"
             pool.poll(0.05, deadline)
             pool.answer()
 
@@ -133,11 +133,11 @@ class TestEndings:
         assert pool.union.earlier(0).processes == 1
 
     def test_one_that_goes_on_is_cut_off(self, make: Callable[..., Pool]) -> None:
-        pool = make(lambda job, channel, journal: time.sleep(60))
+        pool = make(lambda job, channel, journal: time.sleep(600))
         began = time.monotonic()
         pool.pool.start(began)
         pool.pool.cut_off("time")
-        assert time.monotonic() - began < 20
+        assert time.monotonic() - began < 300
         assert pool.pool.reasons() == ["time"]
         assert list(pool.union.notes) == []  # it ran no step that would have to be named
 
@@ -160,12 +160,12 @@ class TestWhatTheyTell:
     ) -> None:
         def babbles(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
             channel.send(*message)
-            time.sleep(60)
+            time.sleep(600)
 
         pool = make(babbles)
         began = time.monotonic()
         pool.search()
-        assert time.monotonic() - began < 20
+        assert time.monotonic() - began < 300
         assert pool.pool.reasons() == ["stuck"]
         assert str(pool.union.notes[0]).startswith("A worker was ended because it sent an invalid message: ")
         assert (pool.union.edges, dict(pool.union.findings), pool.state.parts) == (set(), {}, [b""])
@@ -209,14 +209,14 @@ def test_memory_for_edges_is_a_power_of_two_that_holds_the_source(
 
 
 def test_a_step_that_takes_long_is_no_lack_of_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits = iter((0.0, 3.5))
+    waits = iter((0.0, 5.0))
 
     class Slow(RuleBasedStateMachine):
         @rule()
         def wait(self) -> None:
             time.sleep(next(waits))
 
-    monkeypatch.setattr(worker_pool, "IDLE_SECONDS_MAX", 1.5)
+    monkeypatch.setattr(worker_pool, "IDLE_SECONDS_MAX", 3.0)
     # A copy is no step, and may take long itself where the machine is busy.
     result = Explorer(Slow, workers=1, isolate=True, checkpoint_kind="replay").run(max_runs=2, steps_per_run=1)
     assert (result.total_runs, list(result.notes)) == (2, [])
@@ -237,7 +237,7 @@ def test_a_copy_without_progress_is_said_to_take_too_long(monkeypatch: pytest.Mo
         def step(self) -> None:
             pass
 
-    monkeypatch.setattr(worker_pool, "IDLE_SECONDS_MAX", 1.5)
+    monkeypatch.setattr(worker_pool, "IDLE_SECONDS_MAX", 3.0)
     result = Explorer(Copied, workers=1, isolate=True).run(max_runs=20, steps_per_run=5)
     assert result.total_runs == 20
     assert list(result.notes) == [

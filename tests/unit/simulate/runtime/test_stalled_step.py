@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from ordeal import simulate
-from ordeal._native import monotonic
 from ordeal.simulate.runtime import stalled_step
 
 
@@ -57,13 +56,15 @@ def test_to_ask_who_refers_to_what_is_no_step_however_long_it_takes(monkeypatch:
         beating.cancel()
 
     def slowly(*objects: object) -> list[object]:
-        end = monotonic() + 0.15
-        while monotonic() < end:
-            pass
+        if waits:
+            signal.sigtimedwait([signal.SIGUSR1], waits.pop())
         return referrers(*objects)
 
     referrers = gc.get_referrers
     monkeypatch.setattr(gc, "get_referrers", slowly)
+    # Longer than all that comes before it, on a busy machine as well.
+    monkeypatch.setattr(stalled_step, "STEP_S_MAX", 1.0)
+    waits = [2.2]
     with pytest.raises(simulate.OrphanedWait):
         simulate.run(waits_for_nobody)
 
