@@ -140,6 +140,8 @@ void take_due_timers(PyObject* self) {
 
 }  // namespace
 
+bool has_timers(const ReadyQueue& queue) noexcept { return first_timer(queue) != nullptr; }
+
 py::object present_time(PyObject* loop) { return reading_of(loop, present_clock(loop)); }
 
 py::object set_timer(PyObject* self, PyObject* moment, PyObject* when, PyObject* function, py::object arguments,

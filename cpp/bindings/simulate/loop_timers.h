@@ -5,6 +5,8 @@
 
 namespace ordeal::bindings {
 
+struct ReadyQueue;
+
 // What the clock of the running code shows.
 py::object present_time(PyObject* loop);
 
@@ -13,6 +15,8 @@ py::object set_timer(PyObject* self, PyObject* moment, PyObject* when, PyObject*
                      PyObject* context);
 py::object timer_at(PyObject* loop, PyObject* when, PyObject* function, py::object arguments, PyObject* context);
 py::object timer_after(PyObject* loop, PyObject* delay, PyObject* function, py::object arguments, PyObject* context);
+
+bool has_timers(const ReadyQueue& queue) noexcept;
 
 // Makes the timers ready that are due; first, if no callback is, lets time pass until the next timer is.
 void begin_turn(PyObject* loop);

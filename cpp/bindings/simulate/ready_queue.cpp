@@ -118,10 +118,6 @@ std::uint32_t stall_length(const ReadyQueue& queue, unsigned long long actor) {
       .cast<std::uint32_t>();
 }
 
-bool has_timers(const ReadyQueue& queue) noexcept {
-  return queue.timers != nullptr && PyList_CheckExact(queue.timers) != 0 && PyList_GET_SIZE(queue.timers) > 0;
-}
-
 // One step of a task: what is decided before it and after it.
 void run_step(PyObject* self, PyObject* handle, const LoopCallback& callback, PyObject* task) {
   const ReadyQueue& queue = queue_of(self);
