@@ -11,6 +11,8 @@ import pytest
 from hypothesis import settings
 from tests.warm_python import SAY_WHERE, VARIABLE, count_commands, warm_interpreter, warm_python
 
+from ordeal._hypothesis import give_own_generator
+
 for _name in SAY_WHERE:
     os.environ.pop(_name, None)
 count_commands()
@@ -33,6 +35,7 @@ def _one_core() -> Iterator[None]:
 
 def pytest_collection_finish() -> None:
     """Have the collector of garbage leave alone what stays until the end, here and in all forks."""
+    give_own_generator()
     gc.freeze()
 
 

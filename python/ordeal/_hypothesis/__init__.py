@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         rewrap_rules,
     )
     from ordeal._hypothesis.provider import RunProvider, TapeProvider, given_up
-    from ordeal._hypothesis.randoms import GlobalRandoms
+    from ordeal._hypothesis.randoms import GlobalRandoms, give_own_generator
     from ordeal._hypothesis.run_context import LENGTH_MAX, RunContext
     from ordeal._hypothesis.step_loop import make_loop
     from ordeal._hypothesis.verbosity import unprinted_notes
@@ -77,6 +77,7 @@ __all__ = [
     "describe_strategy",
     "failure_types",
     "forgotten_constructor",
+    "give_own_generator",
     "given_up",
     "hint_for_definition",
     "holds",
@@ -126,6 +127,7 @@ _HOMES = {
     "describe_strategy": "draws",
     "failure_types": "exceptions",
     "forgotten_constructor": "definition_checks",
+    "give_own_generator": "randoms",
     "given_up": "provider",
     "hint_for_definition": "definition_checks",
     "holds": "machines",

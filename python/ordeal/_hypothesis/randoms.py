@@ -50,7 +50,7 @@ class GlobalRandoms:
     @contextmanager
     def managed(self) -> Iterator[GlobalRandoms]:
         """Save the states of the generators now, and restore them after the block."""
-        _give_own_generator()
+        give_own_generator()
         with deterministic_PRNG():
             yield self
 
@@ -69,11 +69,12 @@ class GlobalRandoms:
         return known
 
 
-def _give_own_generator() -> None:
+def give_own_generator() -> None:
     """Give Hypothesis the generator that it makes for itself where it has none.
 
     It would also have the collector of garbage search for references to it, through all objects. In a process that was
-    forked a moment ago this copies their pages, and takes longer than a replay.
+    forked a moment ago this copies their pages, and takes longer than a replay. Where objects are frozen, Python 3.14
+    finds none, and Hypothesis warns of that.
     """
     local = hypothesis.core.threadlocal
     if local._hypothesis_global_random is None:

@@ -20,6 +20,10 @@ def quieten(items: Iterable[Any]) -> None:
         return
     from hypothesis import HealthCheck, Phase, settings  # noqa: PLC0415 - only a suite that uses it needs it
 
+    from ordeal._hypothesis import give_own_generator  # noqa: PLC0415
+
+    give_own_generator()
+
     def quiet(parent: Any) -> settings:
         return settings(
             parent,

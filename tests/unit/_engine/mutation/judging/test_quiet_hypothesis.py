@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, core, given, settings
 from hypothesis import strategies as st
 from hypothesis.database import InMemoryExampleDatabase
+from hypothesis.internal import entropy
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ordeal._engine.mutation.judging.quiet_hypothesis import quieten
@@ -40,3 +41,19 @@ def test_settings_of_functions_and_machines(request: pytest.FixtureRequest) -> N
         assert set(each.suppress_health_check) == set(HealthCheck)
     assert found.max_examples == 7
     assert machine.settings.stateful_step_count == 3
+
+
+def test_no_fork_registers_a_generator(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would look for who refers to it through all objects, and warn where they are frozen, as they are for forks."""
+
+    def register(_: object) -> None:
+        pytest.fail("it is registered in the test")
+
+    before = settings.get_current_profile_name()
+    request.addfinalizer(lambda: settings.load_profile(before))
+    known = core.threadlocal._hypothesis_global_random
+    request.addfinalizer(lambda: setattr(core.threadlocal, "_hypothesis_global_random", known))
+    core.threadlocal._hypothesis_global_random = None
+    monkeypatch.setattr(entropy, "register_random", register)
+    quieten([_Item(_property)])
+    _property()
