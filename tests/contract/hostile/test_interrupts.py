@@ -79,6 +79,7 @@ CHAOS = """
 """
 SETTINGS = """
     [explorer]
+    seed = 1
     workers = 2
     max_time = {seconds}
     rule_timeout = {limit}
@@ -167,8 +168,8 @@ def test_an_interrupt_ends_the_search_and_loses_nothing(
 ) -> None:
     with exploring(project, name, limit) as started:
         moment(started)
-        if name == "Hanging":
-            time.sleep(0.5)  # until the ordinary bug was found
+        if code == 1:
+            started.until_said(r"\] runs=.* fails=[1-9]")
         started.process.send_signal(number)
         ended, said = started.ended()
         assert ended == code, said
