@@ -198,12 +198,13 @@ def _runs(process: int) -> bool:
 
 
 def _sleeping(group: int) -> _Threads | None:
-    """Return how long each thread of a group of processes has run; None if one does not sleep, or none is known."""
+    """Return how long each thread of a fork has run, with all processes that it started.
+
+    None if one of them does not sleep, or none is known.
+    """
     found: _Threads = {}
-    for process in Path("/proc").glob("[0-9]*"):
+    for process in _with_descendants(group):
         try:
-            if int(stat_fields(process)[2]) != group:
-                continue
             for thread in (process / "task").iterdir():
                 fields = stat_fields(thread)
                 if fields[0] not in (b"S", b"Z"):
@@ -212,6 +213,24 @@ def _sleeping(group: int) -> _Threads | None:
         except (OSError, ValueError, IndexError):
             continue  # it has ended meanwhile
     return found or None
+
+
+def _with_descendants(group: int) -> list[Path]:
+    """Return the processes of a group, and what its leader and they have started, also into groups of their own."""
+    children: dict[int, list[Path]] = {}
+    found: dict[Path, None] = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, ValueError, IndexError):
+            _, parent, its_group, *_ = stat_fields(process)
+            children.setdefault(int(parent), []).append(process)
+            if int(its_group) == group:
+                found[process] = None
+    waiting = [*found]
+    while waiting:
+        more = [each for each in children.get(int(waiting.pop().name), ()) if each not in found]
+        found |= dict.fromkeys(more)
+        waiting += more
+    return [*found]
 
 
 def _ended(fork: _Fork, *, is_late: bool) -> Ended:

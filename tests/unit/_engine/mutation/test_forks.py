@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -122,3 +124,13 @@ def test_one_that_only_sleeps_need_not_be_waited_for_as_long() -> None:
     assert (only.is_late, only.is_blocked) == (True, True)
     (only,) = run_jobs([Job(lambda say: say({"sum": sum(range(10**7))}), 0, 600.0, asleep=0.1)], 1)
     assert not only.is_late
+
+
+def test_one_that_waits_for_what_it_has_started_does_not_only_sleep() -> None:
+    def run(say: Say) -> None:
+        busy = "import time; end = time.process_time() + 1.0\nwhile time.process_time() < end: pass"
+        subprocess.run([sys.executable, "-c", busy], start_new_session=True, check=True)
+        say({})
+
+    (only,) = run_jobs([Job(run, 0, 600.0, asleep=0.3)], 1)
+    assert (only.is_late, only.said) == (False, [{}])
