@@ -24,7 +24,7 @@ MAX_RUNS = 500
 #: What a worker may take beyond what is there before.
 MEMORY_MIB = 512
 #: Nothing takes as long: a command that does is stuck.
-STUCK_SECONDS = 90.0
+STUCK_SECONDS = 600.0
 #: What must be found beside each program.
 ORDINARY = "ValueError"
 
