@@ -1,11 +1,12 @@
 """Runs until each planted mistake of the simulated examples is found, and how many runs without one stay green.
 
-usage: python benchmarks/ablation_hunt.py [--seeds N] [--seconds S] [--intact-runs N] [--first SEED] [NAME ...]
+usage: python benchmarks/ablation_hunt.py [--seeds N] [--seconds S] [--intact-runs N] [--first SEED] [--only TEXT]
+           [NAME ...]
 
 Of each program in `examples/` that has an `ablations.toml`, or of those that are named, one thing is left out at a
 time, and each search may take 200 runs. The intact program is searched for some seconds, or in so many runs with
 `--intact-runs`; `--first` begins with another seed, so that many runs can be made in parts. `--seeds 0` leaves nothing
-out.
+out, and `--only` what has a text in its name.
 """
 
 import argparse
@@ -57,6 +58,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=180)
     parser.add_argument("--intact-runs", type=int)
     parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--only", default="")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -68,7 +70,8 @@ def main() -> None:
             continue
         ablations = program.Ablations(path.parent)
         if options.seeds:
-            rows += [searched(ablations, name, options.seeds) for name in ablations.left_out]
+            left_out = [name for name in ablations.left_out if options.only in name]
+            rows += [searched(ablations, name, options.seeds) for name in left_out]
         rows.append(intact(ablations, options.seconds, options.intact_runs, options.first))
     header = (
         *("what is left out", "found with seeds", "median run", "latest run", "decisions needed (median)"),
