@@ -20,9 +20,6 @@ constexpr std::size_t kHitsMax = std::size_t{1} << 20U;
 // The smallest share that a policy gets of the runs of the best, and how fast what it brought once is forgotten.
 constexpr std::array<double, kSchedulePolicies> kPolicyShareMin{0.35, 0.15, 0.12, 0.12};
 constexpr double kPolicyForget = 0.98;
-// How much more a drawn run that brings something new counts. Where nearly every run does, as among servers that answer
-// each other all the time, what is new says little, and runs that have nothing in common find more than changed ones.
-constexpr double kDrawnWorth = 4;
 constexpr double kWordRange = 4294967296.0;
 constexpr double kSparseRateMax = 0.5;
 // How often the run to change is one of a level, where runs of all levels are kept. Whoever came farther than any
@@ -78,7 +75,6 @@ SchedulePolicy SchedulePlanner::choose(Rng& rng) const {
     const auto policy = static_cast<SchedulePolicy>(i);
     const bool needs_parent = policy == SchedulePolicy::kFollow || policy == SchedulePolicy::kChange;
     const bool is_usable = ((policies_ >> i) & 1U) != 0 && !(needs_parent && (runs_ <= kUnsteeredFirst || kept() == 0));
-    weights[i] *= policy == SchedulePolicy::kDrawn ? kDrawnWorth : 1;
     weights[i] = is_usable ? std::max(weights[i], kPolicyShareMin[i] * best) : 0;
     total += weights[i];
   }

@@ -94,26 +94,6 @@ TEST(SchedulePlanner, ItsSeedsDecideAll) {
   EXPECT_EQ(one.known(), other.known());
 }
 
-// What is new says little there: half of the runs have nothing in common with earlier ones. Where nothing is new any
-// more in what is drawn, few are.
-TEST(SchedulePlanner, WhereEachRunBringsSomethingNewMostAreDrawn) {
-  for (const bool is_always_new : {true, false}) {
-    SchedulePlanner planner(kKinds, kAll);
-    int drawn = 0;
-    for (std::uint64_t run = 1; run <= 1'000; ++run) {
-      const SchedulePlan& plan = planner.next(run);
-      drawn += plan.policy == SchedulePolicy::kDrawn ? 1 : 0;
-      const bool is_new = is_always_new || plan.policy == SchedulePolicy::kFollow;
-      Schedule schedule = plan.schedule();
-      schedule.decide(0, 1, 2, 3);
-      schedule.step(is_new ? run : 1, 0);
-      planner.tell(schedule);
-    }
-    EXPECT_EQ(drawn > 450, is_always_new) << drawn;
-    EXPECT_EQ(drawn < 300, !is_always_new) << drawn;
-  }
-}
-
 TEST(SchedulePlanner, WhatItKeepsIsLimited) {
   SchedulePlanner planner(kKinds, kAll);
   for (std::uint64_t run = 1; run < 2'000; ++run) {
