@@ -56,7 +56,8 @@ struct CoverageState {
 // Thread-compatible: the owner's lock (in Python, the GIL) guards every call.
 class CoverageMap {
  public:
-  static constexpr std::size_t kDefaultCapacity = 65536;
+  // It grows: a table for many edges takes a millisecond to make, and most programs have few.
+  static constexpr std::size_t kDefaultCapacity = 4096;
   static constexpr std::size_t kEdgesMax = std::size_t{1} << 26U;
   // Passages of an edge in one run are counted up to here.
   static constexpr std::uint32_t kHitsCounted = 128;
