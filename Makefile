@@ -2,8 +2,9 @@
 #
 #   make demo          explore the shipped examples until their planted bugs are found
 #   make test          build, then run the core's tests beside the Python tests, the slowest first: minutes
-#   make check         all that judges besides: formats, lint, types, clang-tidy, the tests of documents and rooms, those
-#                      of core and bindings under sanitizers, and the contract in short on the oldest Python and Hypothesis
+#   make check         all that judges besides: formats, lint, types, clang-tidy, the tests of documents and rooms, tests
+#                      that take seconds each, those of core and bindings under sanitizers, and the contract in short on
+#                      the oldest Python and Hypothesis
 #   make nightly       what takes long: slow tests, all tests on other versions of Python and Hypothesis, the thread
 #                      sanitizer, 100,000 damaged trace files and as many shrinks, twice ten minutes of soak, the site
 #   make build         the extension and an editable install in .venv
@@ -66,7 +67,7 @@ shell_scripts := $(shell grep -l -d skip '^\#!/bin/bash' tools/* .ci/run)
 
 .PHONY: core core-to-test demo test check nightly build lint format bench bench-full probes docs soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations accessibility wheels
 .PHONY: test-core test-python test-nightly test-clusters test-ray test-hypothesis test-pythons
-.PHONY: checks check-documents check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
+.PHONY: checks check-documents check-slow check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
 
 build: $(VENV)/stamp-build
 
@@ -85,7 +86,7 @@ test:
 # As many checks at a time as there are cores, and then those that take all cores themselves.
 check: build build/stamp-test-packages build/lint/build.ninja
 	@$(MAKE) --jobs=$(JOBS) --keep-going --output-sync=target checks
-	@$(MAKE) --keep-going check-core check-bindings check-oldest
+	@$(MAKE) --keep-going check-slow check-core check-bindings check-oldest
 
 lint: build build/stamp-test-packages
 	@$(MAKE) --jobs=$(JOBS) --keep-going --output-sync=target check-shell check-ruff check-format check-types check-clang-format
@@ -236,6 +237,11 @@ judges := tests/docs tests/test_rooms.py tests/test_tidy.py tests/test_walks.py
 check-documents: build
 	@tools/run-checked "documents and rooms" python tools/python_tests.py --jobs 1 --unsteady $(UNSTEADY) $(judges)
 
+# Those that take seconds each, by themselves or by what they start.
+check-slow: build
+	@tools/run-checked "slow tests" python tools/python_tests.py --jobs $$(($(JOBS) + 1)) --unsteady $(UNSTEADY) \
+	  -m "slow and not nightly" $$(grep -rl --include='test_*.py' 'mark\.slow' tests)
+
 sanitized: build/san/build.ninja
 	@tools/run-checked "build with sanitizers" ninja -C build/san -j $(JOBS)
 
@@ -275,7 +281,7 @@ test-core: build/core/stamp-tests
 
 test-python: build
 	@tools/run-timed "Python tests" python tools/python_tests.py --jobs $$(($(JOBS) + 1)) --unsteady $(UNSTEADY) \
-	  $(or $(TESTS),$(judges:%=--without=%))
+	  $(or $(TESTS),-m "not slow and not nightly" $(judges:%=--without=%))
 
 test-nightly: build
 	@python tools/python_tests.py --jobs $$(($(JOBS) + 1)) -m nightly

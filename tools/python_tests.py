@@ -287,7 +287,7 @@ def run_all(parts: list[Part], options: list[str], own: argparse.Namespace) -> i
     for line in [*(f"SKIPPED {each}" for each in sorted(skipped)), *(f"FAILED {each.part.name}" for each in failed)]:
         print(line)
     for test in unsteady:
-        print(f"UNSTEADY {test}: it failed beside other tests, and passed when it ran again alone")
+        print(f"note: UNSTEADY {test}: it failed beside other tests, and passed when it ran again alone")
     for test in sorted(cpu_of_tests, key=lambda test: -cpu_of_tests[test])[: own.dearest]:
         print(f"{cpu_of_tests[test]:6.2f} s CPU {test}")
     print(f"{counted(counts)} in {time.monotonic() - began:.0f} s, {sum(cpu_of_tests.values()):.0f} s of CPU in tests")
