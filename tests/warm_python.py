@@ -83,7 +83,8 @@ class WarmPython:
     def __init__(self, place: str) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.connect(place)
-        self._lines = self._socket.makefile("rb")
+        # Nothing is read ahead: what has come already, select() would not see.
+        self._lines = self._socket.makefile("rb", buffering=0)
 
     def run(
         self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], seconds: float
