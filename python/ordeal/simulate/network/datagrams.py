@@ -17,6 +17,7 @@ type SocketAddress = tuple[str, int]
 
 #: The values of the decision about a datagram, before those that make it late.
 LOST, DOUBLED = 1, 2
+_COPIES = {LOST: 0, DOUBLED: 2}
 #: The first port that is given to whoever asks for any.
 _FIRST_FREE_PORT = 49_152
 _SENT_SITE = name_key("datagram")
@@ -80,7 +81,7 @@ class DatagramEndpoint(asyncio.DatagramTransport):
         if conduct is None:
             fate = loop.decide(DATAGRAM, name, _SENT_SITE, len(latencies) + DOUBLED)
             late_s = latencies[fate - DOUBLED] if fate > DOUBLED else latencies[0]
-            copies = 1 if fate == 0 or fate > DOUBLED else 0 if fate == LOST else 2
+            copies = _COPIES.get(fate, 1)
         else:
             copies, is_overtaken = conduct.fate(loop.decide_evenly, name)
             late_s = latencies[-1] if is_overtaken else latencies[0]

@@ -354,10 +354,8 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
             life.hold_until(until)
 
     def _pass_time(self) -> None:
-        """Skip to the next timer that is still wanted, or say why the run ends here."""
+        """Skip to the next timer where that is not as usual, or say why the run ends here. None is cancelled."""
         timers = self._timers
-        while timers and timers[0][2]._cancelled:
-            heapq.heappop(timers)
         if not timers:
             raise self._deadlock()
         if timers[0][0] > self._asks_orphans_at:
