@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from ordeal._engine.formatting import one_line
 from ordeal._engine.mutation.machines.beside_tests import Who, who_notices
@@ -26,7 +26,6 @@ from ordeal._report.mutation import (
 from ordeal._report.mutation_rates import rates_json, rates_text
 
 _SHOWN_MAX = 8
-_Judgement = TypeVar("_Judgement", Judgement, MachineJudgement)
 _TOLD: dict[Who, str] = {
     "both": "tests and machines",
     "only tests": "only tests",

@@ -17,14 +17,19 @@ def operator_of(verdict: Verdict) -> str:
     return verdict.mutant.operator
 
 
-def function_of(verdict: Verdict) -> str:
-    """Return the function that a mutant is in, with its file."""
-    return f"{verdict.mutant.shown} {verdict.mutant.name or 'module'}"
+def function_of(verdict: Verdict) -> tuple[str, str]:
+    """Return the file and the function that a mutant is in."""
+    return verdict.mutant.shown, verdict.mutant.name or "module"
+
+
+def _by_function(verdicts: Sequence[Verdict]) -> list[tuple[str, Score]]:
+    """Return the scores of functions, each named with its file."""
+    return [(" ".join(place), score) for place, score in rates(verdicts, function_of)]
 
 
 def rates_text(verdicts: Sequence[Verdict]) -> str:
     """Return both tables, the weakest rows first; of functions those alone in which something was not noticed."""
-    functions = rates(verdicts, function_of)
+    functions = _by_function(verdicts)
     weak = [pair for pair in functions if pair[1].undetected]
     lines = _rows("operator", rates(verdicts, operator_of))
     lines += ["", *_rows("function", weak[:_FUNCTIONS_MAX])] if weak else []
@@ -51,8 +56,7 @@ def rates_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     return {
         "operators": [{"operator": name, **_values(score)} for name, score in rates(verdicts, operator_of)],
         "functions": [
-            {"file": name.rpartition(" ")[0], "name": name.rpartition(" ")[2], **_values(score)}
-            for name, score in rates(verdicts, function_of)
+            {"file": file, "name": name, **_values(score)} for (file, name), score in rates(verdicts, function_of)
         ],
     }
 
@@ -66,7 +70,7 @@ def rate_tables(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
     """Return both for a page."""
     return [
         _table("Noticed by operator", "operator", rates(verdicts, operator_of)),
-        _table("Noticed by function", "function", rates(verdicts, function_of)),
+        _table("Noticed by function", "function", _by_function(verdicts)),
     ]
 
 

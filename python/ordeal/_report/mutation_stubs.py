@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Sequence
 
@@ -50,10 +49,10 @@ def _stub(source: Source, verdict: Verdict) -> str:
 
 def _called(source: Source, mutant: Mutant) -> str:
     """Return how the function of a mutant is called, as far as its arguments tell; nothing outside of functions."""
-    for node in ast.walk(source.tree):
-        if isinstance(node, Function) and source.name_of(node) == mutant.name:
-            arguments = node.args
-            named = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-            shown = ", ".join(f"{each}=..." for each in named if each not in ("self", "cls"))
-            return f"{mutant.name}({shown}) == ..."
-    return ""
+    node = source.named(mutant.name)
+    if not isinstance(node, Function):
+        return ""
+    arguments = node.args
+    named = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    shown = ", ".join(f"{each}=..." for each in named if each not in ("self", "cls"))
+    return f"{mutant.name}({shown}) == ..."

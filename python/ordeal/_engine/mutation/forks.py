@@ -101,6 +101,19 @@ class _Fork:
         return self.deadline <= now or (self.is_asleep and now - self.woken >= self.job.asleep)
 
 
+class Refilled(Iterator[Job]):
+    """The jobs that ``take`` returns. It may have none now and one later, when one that ended has asked for more."""
+
+    def __init__(self, take: Callable[[], Job | None]) -> None:
+        self._take = take
+
+    def __next__(self) -> Job:
+        job = self._take()
+        if job is None:
+            raise StopIteration
+        return job
+
+
 def run_jobs(jobs: Iterable[Job], at_once: int) -> Iterator[Ended]:
     """Run jobs, at most ``at_once`` at a time, and yield each when it has ended with all that it started.
 

@@ -112,7 +112,14 @@ class Source:
 
     def lines_of(self, name: str) -> Span:
         """Return the first and last line of the class or function of a dotted name; those of the file, for none."""
+        node = self.named(name)
+        if node is None:
+            return 1, self.text.count(b"\n") + 1
+        return node.lineno, node.end_lineno or node.lineno
+
+    def named(self, name: str) -> Function | ast.ClassDef | None:
+        """Return the class or function of a dotted name."""
         for node in ast.walk(self.tree):
             if isinstance(node, Function | ast.ClassDef) and self.name_of(node) == name:
-                return node.lineno, node.end_lineno or node.lineno
-        return 1, self.text.count(b"\n") + 1
+                return node
+        return None

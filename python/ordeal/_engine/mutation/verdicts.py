@@ -102,9 +102,11 @@ class Score:
         return min(tenths, 999 if self.not_run else 1000) / 10
 
 
-def rates(verdicts: Iterable[Verdict], of: Callable[[Verdict], str]) -> list[tuple[str, Score]]:
+def rates[Key: (str, tuple[str, str])](
+    verdicts: Iterable[Verdict], of: Callable[[Verdict], Key]
+) -> list[tuple[Key, Score]]:
     """Return the score of each group of verdicts, as ``of`` names it, the weakest first."""
-    groups: dict[str, list[Verdict]] = {}
+    groups: dict[Key, list[Verdict]] = {}
     for verdict in verdicts:
         groups.setdefault(of(verdict), []).append(verdict)
     found = [(name, Score.of(each)) for name, each in groups.items()]

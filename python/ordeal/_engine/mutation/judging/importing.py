@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from ordeal._engine.mutation.forks import Ended, Job, Say, run_jobs
+from ordeal._engine.mutation.forks import Ended, Job, Refilled, Say, run_jobs
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path, serve
 from ordeal._engine.mutation.judging.quiet_hypothesis import quieten
 from ordeal._engine.mutation.judging.suite import import_all
@@ -179,7 +179,7 @@ class ImportRoute:
             self._say({"refused": [_REFUSED]})
             return
         jobs = deque(self._job(each, self._from_the_start) for each in self._left.values())
-        for ended in run_jobs(_Waiting(jobs), self._order["workers"]):
+        for ended in run_jobs(Refilled(lambda: jobs.popleft() if jobs else None), self._order["workers"]):
             self._take(ended)
 
     def judge_in(self, session: Any) -> dict[str, Any]:
@@ -199,7 +199,7 @@ class ImportRoute:
         if waiting and self._is_green(collect):
             green = self._green_parts(collect, waiting)
             jobs = deque(self._job(each, collect, green.get(each.id)) for each in waiting)
-            for ended in run_jobs(_Waiting(jobs), self._order["workers"]):
+            for ended in run_jobs(Refilled(lambda: jobs.popleft() if jobs else None), self._order["workers"]):
                 mutant, part = ended.job.tag
                 if part is not None and ended.said and "survived" in ended.said[-1]:
                     # None in this file notices it. All others are asked as well, in the order of the whole suite.
@@ -306,18 +306,6 @@ class ImportRoute:
         else:
             more |= {"verdict": "killed", "note": said.get("raised", "it ends the process")}
         self._say(more)
-
-
-class _Waiting(Iterator[Job]):
-    """What is to be done, of which there may be more when something has been done."""
-
-    def __init__(self, jobs: deque[Job]) -> None:
-        self._jobs = jobs
-
-    def __next__(self) -> Job:
-        if not self._jobs:
-            raise StopIteration
-        return self._jobs.popleft()
 
 
 def is_imported(path: str) -> bool:

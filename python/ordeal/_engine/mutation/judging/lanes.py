@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import signal
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ordeal._engine.mutation.forks import Ended, Job, Say, run_jobs
+from ordeal._engine.mutation.forks import Ended, Job, Refilled, Say, run_jobs
 from ordeal._engine.mutation.judging.suite import Suite
 from ordeal._engine.mutation.judging.trials import Trial
 from ordeal._engine.mutation.mutants import Mutant
@@ -58,7 +58,7 @@ class Lanes:
             self._waiting.append(self._reverse)
         for first in range(0, len(mutants), LANE):
             self._waiting.append(_Lane(deque(mutants[first : first + LANE])))
-        for ended in run_jobs(_Jobs(self), self._suite.workers):
+        for ended in run_jobs(Refilled(self.next_job), self._suite.workers):
             self._take(ended)
 
     def next_job(self) -> Job | None:
@@ -209,16 +209,3 @@ class Lanes:
 
     def _verdict(self, mutant: Mutant, word: str, **more: Any) -> None:
         self._say({"verdict": word, "id": mutant.id, "route": "swap", **more})
-
-
-class _Jobs(Iterator[Job]):
-    """What is to be done. It may have nothing now and something later, when a verdict has asked for more."""
-
-    def __init__(self, lanes: Lanes) -> None:
-        self._lanes = lanes
-
-    def __next__(self) -> Job:
-        job = self._lanes.next_job()
-        if job is None:
-            raise StopIteration
-        return job
