@@ -1,11 +1,11 @@
-"""Packets and empty ticks per second of the simulated network, and how much faster than real time that is.
+"""Packets and empty ticks per second of the simulated network.
 
 usage: python benchmarks/network.py [--rounds N]
 
 `stream` sends pieces of 64 bytes over a connection and reads them, `nodes` does so between two nodes of a world,
 `datagrams` sends them back and forth, and `ticks` is a task that sleeps for a simulated second, again and again.
-Processor time counts, and the ways take turns. `heartbeats` says how many simulated seconds go by in one of processor
-time where three nodes mostly wait: each tells the others each second that it lives.
+Processor time counts, and the ways take turns. `simulated_time.py` says how many simulated seconds go by in one of the
+processor.
 """
 
 import argparse
@@ -95,38 +95,11 @@ async def ticks() -> None:
         await asyncio.sleep(1)
 
 
-HEARTBEAT_S = 1_000
-
-
-class _Beats(asyncio.DatagramProtocol):
-    seen = 0
-
-    def datagram_received(self, data: bytes, addr: Any) -> None:
-        del data, addr
-        self.seen += 1
-
-
-async def _beat(name: str) -> None:
-    loop = asyncio.get_running_loop()
-    transport, _ = await loop.create_datagram_endpoint(_Beats, ("0.0.0.0", 53))
-    while True:
-        for other in {"a", "b", "c"} - {name}:
-            transport.sendto(b"I live", (other, 53))
-        await asyncio.sleep(1)
-
-
-async def heartbeats(world: simulate.World) -> None:
-    for name in "abc":
-        world.node(name, _beat, name)
-    await asyncio.sleep(HEARTBEAT_S)
-
-
 WAYS: tuple[tuple[Callable[..., Coroutine[Any, Any, None]], int], ...] = (
     (stream, PACKETS),
     (nodes, PACKETS),
     (datagrams, 2 * PACKETS),
     (ticks, TICKS),
-    (heartbeats, HEARTBEAT_S),
 )
 
 
