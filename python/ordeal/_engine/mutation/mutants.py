@@ -233,21 +233,13 @@ def compiled_unit(source: Source, text: bytes, function: tuple[int, int] | None)
 
     To compile a function alone takes a small part of the time of its file. It keeps its lines and its qualified name.
     """
-    flags = _future_flags(source)
     if function is None:
-        return _compiled(text, source, flags)
+        return _compiled(text, source, _future_flags(source))
     first, last = function
     # A mutant is within its function, and has as many lines as the original.
     start, end = source.span_of_lines(first, last)
-    body = text[start : end + len(text) - len(source.text)]
-    heads = _heads(source, function)
-    before = [b""] * (first - 1 - len(heads)) + heads
-    # A call of an attribute of what the module imports compiles in another way than that of other objects.
-    imported = _imported_names(source)
-    if imported and len(before) > len(heads):
-        before[0] = f"import {', '.join(imported)}".encode()
-    shortened = b"\n".join([*before, body]) + b"\n"
-    return _compiled(shortened, source, flags)
+    flags, before = _surroundings(source, function)
+    return _compiled(before + text[start : end + len(text) - len(source.text)] + b"\n", source, flags)
 
 
 def _compiled(text: bytes, source: Source, flags: int) -> types.CodeType:
@@ -263,35 +255,46 @@ def _imported_names(source: Source) -> list[str]:
         node = waiting.pop()
         if isinstance(node, ast.Import | ast.ImportFrom):
             found |= dict.fromkeys((alias.asname or alias.name).partition(".")[0] for alias in node.names)
-        elif not isinstance(node, Function | ast.ClassDef | ast.Lambda):
-            waiting += ast.iter_child_nodes(node)
+        elif not isinstance(node, Function | ast.ClassDef):
+            waiting += _parts(node)
     return sorted(found.keys() - {"*"})
 
 
-def _heads(source: Source, function: tuple[int, int]) -> list[bytes]:
-    node = _functions(source)[function]
-    found = []
-    for each in source.ancestors(node):
-        if isinstance(each, ast.stmt):
-            head = f"class {each.name}:" if isinstance(each, ast.ClassDef) else "if each:"
-            found.append(b" " * each.col_offset + head.encode())
-        # A handler or a case has the indentation of its statement or its own; either way a plain `if` stands for it.
-        elif isinstance(each, ast.ExceptHandler):
-            continue
-    return found[::-1]
+@lru_cache(maxsize=4096)
+def _surroundings(source: Source, function: tuple[int, int]) -> tuple[int, bytes]:
+    """Return how a function alone is compiled, and what stands on the lines before it then."""
+    heads = _heads(source)[function]
+    before = [b""] * (function[0] - 1 - len(heads)) + heads
+    # A call of an attribute of what the module imports compiles in another way than that of other objects.
+    imported = _imported_names(source)
+    if imported and len(before) > len(heads):
+        before[0] = f"import {', '.join(imported)}".encode()
+    return _future_flags(source), b"".join(line + b"\n" for line in before)
 
 
-def _functions(source: Source) -> dict[tuple[int, int], ast.AST]:
-    known = _FUNCTIONS.get(id(source))
-    if known is None or known[0] is not source:
-        found: dict[tuple[int, int], ast.AST] = {
-            _lines_of(node): node for node in ast.walk(source.tree) if isinstance(node, Function)
-        }
-        known = _FUNCTIONS[id(source)] = (source, found)
-    return known[1]
+@lru_cache(maxsize=64)
+def _heads(source: Source) -> dict[tuple[int, int], list[bytes]]:
+    """Return what each function stands in: the heads of classes, and a plain ``if`` for every other statement."""
+    found: dict[tuple[int, int], list[bytes]] = {}
+    waiting: list[tuple[ast.AST, list[bytes]]] = [(source.tree, [])]
+    while waiting:
+        node, heads = waiting.pop()
+        if isinstance(node, Function):
+            found[_lines_of(node)] = heads
+        # A handler or a case has the indentation of its statement or its own; either way that of the statement stands
+        # for it. So has an `elif`, which is an `if` within an `if`.
+        if isinstance(node, ast.stmt):
+            head = f"class {node.name}:" if isinstance(node, ast.ClassDef) else "if each:"
+            outer = [each for each in heads if len(each) - len(each.lstrip()) < node.col_offset]
+            heads = [*outer, b" " * node.col_offset + head.encode()]
+        waiting += ((each, heads) for each in _parts(node))
+    return found
 
 
-_FUNCTIONS: dict[int, tuple[Source, dict[tuple[int, int], ast.AST]]] = {}
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements that one holds, with the handlers and cases around them, but no expression."""
+    for field in ("body", "orelse", "handlers", "finalbody", "cases"):
+        yield from getattr(node, field, ())
 
 
 def _future_flags(source: Source) -> int:

@@ -31,6 +31,7 @@ class LiveFunctions:
 
     def __init__(self, paths: set[str]) -> None:
         self._found: dict[str, dict[Place, list[types.FunctionType]]] = {path: {} for path in paths}
+        self._compared: dict[types.FunctionType, tuple[types.CodeType, types.CodeType]] = {}
         gc.unfreeze()  # a conftest may have frozen all, and what is frozen is not listed
         for each in gc.get_objects():
             if type(each) is types.FunctionType:
@@ -41,6 +42,16 @@ class LiveFunctions:
     def at(self, path: str, code: types.CodeType) -> list[types.FunctionType]:
         """Return the live functions of a file that have a code object."""
         return self._found[path].get(_place(code), [])
+
+    def has_code(self, function: types.FunctionType, code: types.CodeType) -> bool:
+        """Return whether a function's code does the same as another. The same two are compared once."""
+        known = self._compared.get(function, (None, None))
+        if known[0] is function.__code__ and known[1] is code:
+            return True
+        if not same_code(function.__code__, code):
+            return False
+        self._compared[function] = function.__code__, code
+        return True
 
     def all(self) -> Iterator[types.FunctionType]:
         """Yield every live function of the files."""
@@ -77,7 +88,7 @@ class Swap:
         for code in codes_in(original):
             new = news.get(_place(code))
             for function in live.at(path, code) if code.co_name != "<module>" else ():
-                if not same_code(function.__code__, code):
+                if not live.has_code(function, code):
                     self.undo()
                     raise NotSwappable("the live function has other code than its file")
                 if new is None or new.co_freevars != code.co_freevars:
@@ -85,7 +96,8 @@ class Swap:
                     raise NotSwappable("the mutant needs other variables of its surroundings")
                 reached = reached or code.co_firstlineno == mutant.function[0]
                 self._before.append((function, function.__code__))
-                function.__code__ = new.replace(co_filename=function.__code__.co_filename)
+                file = function.__code__.co_filename
+                function.__code__ = new if new.co_filename == file else new.replace(co_filename=file)
         if not reached:
             self.undo()
             raise NotSwappable("its function is not alive")

@@ -167,15 +167,16 @@ class _Walk:
             self._visit_parts(path, value, depth)
 
     def _visit_parts(self, path: str, value: Any, depth: int) -> None:
+        fields = dict(_fields(value))
         if issubclass(type(value), dict):
             self._several(((f"{path}[{_key(key)}]", item) for key, item in list(dict.items(value))), path, value, depth)
         elif issubclass(type(value), SEQUENCES) and not hasattr(type(value), "_fields"):
             items = enumerate(_items_of(value))
             self._several(((f"{path}[{number}]", item) for number, item in items), path, value, depth)
-        elif not dict(_fields(value)):
+        elif not fields:
             self._leaf(path, leaf_text(value))
         # A class of the program that is a mapping or sequence may have attributes as well.
-        if fields := dict(_fields(value)):
+        if fields:
             self._several(((f"{path}.{name}", item) for name, item in fields.items()), path, value, depth)
 
     def _several(self, parts: Iterator[tuple[str, Any]], path: str, value: Any, depth: int) -> None:

@@ -57,6 +57,13 @@ def test_a_mutant_of_the_same_code_is_none() -> None:
     assert made("return_none", "def f():\n    return (None)") == []
 
 
+@pytest.mark.parametrize("branches", ["", "else:", "elif b:", "elif b:\n    pass\nelif c:", "elif b:\n    pass\nelse:"])
+def test_a_function_has_mutants_in_each_branch_of_a_statement(branches: str) -> None:
+    before = f"if a:\n    pass\n{branches}" if branches else "if a:"
+    text = f"{before}\n    class A:\n        def f(self):\n            return 1\n"
+    assert made("return_none", text) == ["return None"]
+
+
 def test_what_never_runs_equals_the_original() -> None:
     source = source_of("def f():\n    return 1\n    a()\n")
     (unreachable,) = mutants_of(source, ["delete_statement"])

@@ -45,6 +45,7 @@ class Batch:
         self._original_states: dict[tuple[int, int], State] = {}
         self._machine, self._stack = -1, ExitStack()
         self._unproven: dict[int, tuple[Kept, int]] = {}
+        self._first_steps: dict[tuple[int, tuple[str, tuple[int, int] | None]], int] = {}
 
     def finding(self, live: LiveFunctions, source: Source, mutant: Mutant, judges: list[Judging], runs: int) -> Finding:
         """Judge one mutant by these traces, of the ``runs`` that run its lines.
@@ -82,7 +83,7 @@ class Batch:
         for machine, group in groupby(ordered, lambda each: each[0].machine):
             bench = self._running(machine)
             for each, hits in group:
-                first = first_step(each, path, mutant.function or (0, 0))
+                first = self._first_step(each, path, mutant)
                 if not self._matrix and each.only_looks and len(ran) >= CHECKED_TRACES:
                     kill = self._kill(bench, each, len(each.sketches) - 1)
                     # What it broke first is asked for once it is known that it broke anything.
@@ -97,6 +98,12 @@ class Batch:
                 if not self._matrix:
                     return kills, ran
         return kills, ran
+
+    def _first_step(self, each: Kept, path: str, mutant: Mutant) -> int:
+        key = each.number, mutant.place
+        if key not in self._first_steps:
+            self._first_steps[key] = first_step(each, path, mutant.function or (0, 0))
+        return self._first_steps[key]
 
     def _kill(self, bench: Bench, each: Kept, first: int) -> Kill | None:
         kill = bench.run(each.tape, each.number, each.sketches, first=first)
