@@ -10,7 +10,8 @@ from hypothesis._settings import local_settings
 @contextmanager
 def unprinted_notes() -> Iterator[None]:
     """Have no run in the block print or format its notes, whatever verbosity the profile of the user's tests has."""
-    if settings().verbosity < Verbosity.verbose:
+    default = settings.default or settings()
+    if default.verbosity < Verbosity.verbose:
         yield
         return
     with local_settings(settings(verbosity=Verbosity.normal)):

@@ -8,7 +8,7 @@ when no settings file holds it, and an argument of the Explorer.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -539,12 +539,18 @@ def options_of(table: type) -> Mapping[str, Option]:
     if table not in _READ:
         _READ[table] = MappingProxyType(
             {
-                each.name: dataclasses.replace(each.metadata[METADATA], name=each.name, default=each.default)
-                for each in dataclasses.fields(table)
-                if METADATA in each.metadata
+                each.name: dataclasses.replace(option, name=each.name, default=each.default)
+                for each, option in _declared(table)
             }
         )
     return _READ[table]
+
+
+def _declared(table: type) -> Iterator[tuple[dataclasses.Field[Any], Option]]:
+    """Yield each field of a table that is an option, with what was declared of it: without its name and default."""
+    for each in dataclasses.fields(table):
+        if METADATA in each.metadata:
+            yield each, each.metadata[METADATA]
 
 
 # By the table: each exploration reads some, and no table changes.
@@ -578,8 +584,13 @@ def group_of_flag(command: str, name: str) -> str:
 
 def saved_in_states(table: type) -> tuple[str, ...]:
     """Return the names of the options that decide the search, in the order in which saved states hold them."""
-    saved = [option for option in options_of(table).values() if option.saved]
-    return tuple(option.name for option in sorted(saved, key=lambda option: option.saved))
+    saved = sorted((option.saved, each.name) for each, option in _declared(table) if option.saved)
+    return tuple(name for _, name in saved)
+
+
+def core_options_of(options: Any) -> dict[str, Any]:
+    """Return the values in a filled-in table that the core takes, by their names there."""
+    return {option.core: getattr(options, each.name) for each, option in _declared(type(options)) if option.core}
 
 
 def values_of(options: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
+from ordeal._hypothesis import fast_construction
 from ordeal._hypothesis.fast_construction import make_machines_quick
 
 from ..samples.machines import run
@@ -81,3 +82,19 @@ def test_what_is_wrong_with_a_class_is_said_all_the_same() -> None:
         NoRules()
     with pytest.raises(InvalidDefinition, match="Assigning settings"):
         Assigned()
+
+
+def test_a_constructor_that_sets_something_else_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = fast_construction._make_slowly
+
+    def more(self: Any) -> None:
+        known(self)
+        self.later = 1
+
+    def other(self: Any) -> None:
+        self.rules = self.read_rules()
+
+    assert fast_construction._is_known()
+    for constructor in (more, other):
+        monkeypatch.setattr(fast_construction, "_make_slowly", constructor)
+        assert not fast_construction._is_known()

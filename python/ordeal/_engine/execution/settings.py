@@ -9,7 +9,7 @@ from typing import Any
 
 from ordeal.config.checks import one_of
 from ordeal.config.option import Option
-from ordeal.config.options import SEED, ExplorationOptions, options_of, saved_in_states
+from ordeal.config.options import SEED, ExplorationOptions, saved_in_states
 from ordeal.result import NoteKind, Notes, ProgressSnapshot, ShrinkSnapshot
 
 Progress = Callable[[ProgressSnapshot], object]
@@ -31,10 +31,6 @@ class Settings(ExplorationOptions):
     swarm: str = field(metadata=Option(LAW, saved=13, core="swarm").metadata)
     progress: Progress | None
     shrink_progress: ShrinkListener | None
-
-    def core_options(self) -> dict[str, Any]:
-        """Return the options of the core's session, by their names there."""
-        return {option.core: getattr(self, name) for name, option in options_of(Settings).items() if option.core}
 
     def saved_options(self) -> dict[str, Any]:
         """Return what decides the search, as saved in a state: another seed is refused, other changes are noted."""

@@ -112,6 +112,7 @@ class Supervisor:
         self._counted: tuple[int, float | None] = 0, None
         self._count_due = 0.0
         setup = ReplaySetup(settings, driver, targets, Limits(options.memory))
+        setup.trace_builder.read_sources()
         self._names = setup.names
         self._merged = MergedProgress(self._names)
         self._folder = WorkingFolder(self._merged.note)

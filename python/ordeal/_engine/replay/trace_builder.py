@@ -29,7 +29,10 @@ class Provenance(msgspec.Struct, frozen=True):
 
 
 class TraceBuilder:
-    """Holds what all traces of an exploration have in common, such as the source of ``targets`` as it is now."""
+    """Holds what all traces of an exploration have in common, such as the source of ``targets``.
+
+    The source is that of the first trace, unless ``read_sources`` reads it before.
+    """
 
     def __init__(
         self,
@@ -46,9 +49,16 @@ class TraceBuilder:
         self._seed = seed
         self._definition = definition
         self._faults = faults
-        self._digests = digest_targets(targets)
+        self._targets = targets
+        self._digests: dict[str, str] | None = None
         self._rule_timeout = rule_timeout
         self._max_memory = max_memory
+
+    def read_sources(self) -> dict[str, str]:
+        """Return the digests of the targets, which are read once: what runs is the code that was there at first."""
+        if self._digests is None:
+            self._digests = digest_targets(self._targets)
+        return self._digests
 
     def make(self, origin: Provenance, tape: _native.Tape, recorder: RunRecorder) -> Trace:
         """Return the trace of ``tape``, which ran while ``recorder`` watched."""
@@ -63,7 +73,7 @@ class TraceBuilder:
             steps=steps,
             edges_discovered=origin.edges,
             program=recorder.finished_program(),
-            targets=dict(self._digests),
+            targets=dict(self.read_sources()),
             rule_timeout=self._rule_timeout,
             max_memory=self._max_memory,
         )

@@ -243,6 +243,7 @@ class BoundedSearch:
         self._driver.buggify_prob = None
         self._randoms = GlobalRandoms()
         setup = ReplaySetup(scope, self._driver, targets, Limits(0))
+        setup.trace_builder.read_sources()
         self._bucketer = setup.bucketer()
         self._odometer = _native.Odometer(limit=scope.limit, shard=(0, 1))
         self._step_source = ScopeStepSource(self._driver, self._odometer, scope)

@@ -72,7 +72,8 @@ class Exploration:
         return None
 
     def run_made(self) -> None:
-        """See ``SearchListener``."""
+        """See ``SearchListener``: read the sources after the first run, which need not wait for them."""
+        self._search.setup.trace_builder.read_sources()
         if self._settings.progress is not None:
             self._settings.progress(self._progress())
 

@@ -45,6 +45,7 @@ from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._engine.untrusted import remote_error, stand_in
 from ordeal._hypothesis import GlobalRandoms, RunContext, given_up, unprinted_notes
 from ordeal._native import monotonic
+from ordeal.config.options import core_options_of
 from ordeal.errors import MachineError, OrdealError
 from ordeal.result import Discovery, StoppedReason
 from ordeal.swarm.weights import swarm_options_of
@@ -578,5 +579,5 @@ def make_session(
         operations=swarm_options_of(definition.cls).operations(rule.name for rule in definition.rules),
         pair_features=not has_targets,
         by_clock=settings.max_runs is None,
-        **settings.core_options(),
+        **core_options_of(settings),
     )

@@ -73,7 +73,7 @@ class ReplaySetup:
     Attributes:
         is_importable: whether another process can import the class under test.
         is_in_any_order: whether callbacks of the machine may overtake each other, which asyncio rules out.
-        trace_builder: makes traces of this exploration, with the sources as they are now.
+        trace_builder: makes traces of this exploration.
     """
 
     def __init__(self, settings: TriageSettings, driver: Driver, targets: list[Target], limits: Limits) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
 
 from ordeal._engine.coverage.targets import Target, resolve_targets
 from ordeal._engine.execution.recorder import RunRecorder
@@ -61,3 +63,17 @@ def test_a_trace_holds_digests_of_the_source_of_its_targets() -> None:
     assert len(trace.targets[__name__]) == 64
     assert made(origin).targets == {}
     assert made(origin).content_hash() == trace.content_hash()
+
+
+def test_a_trace_holds_the_digests_of_what_ran_and_not_of_what_was_written_later(tmp_path: Path) -> None:
+    file = tmp_path / "changing.py"
+    file.write_text("a = 1\n", "utf-8")
+    loaded = load_for_replay(Trace(1, 42, "x:Y", steps=STEPS), Faulty)
+    targets = [Target("changing", str(file), is_package=False)]
+    maker = TraceBuilder("x:Y", 42, loaded.driver.definition, loaded.driver.faults, targets=targets)
+    digests = maker.read_sources()
+    file.write_text("a = 2\n", "utf-8")
+    recorder = RunRecorder()
+    replayed = loaded.replayer.run(loaded.tape, recorder)
+    trace = maker.make(Provenance(run_id=1, checkpoint=0, swarm=None, edges=0), replayed.tape, recorder)
+    assert trace.targets == digests == {"changing": sha256(b"a = 1\n").hexdigest()}
