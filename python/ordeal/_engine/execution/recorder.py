@@ -25,6 +25,9 @@ TEXT_MAX = 2_000
 LONG = 100_000
 HITS_MAX = 5
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=[ >])")
+#: The text of so many such values is made by Python alone, and at once, if they are no longer than that.
+_PLAIN = frozenset((type(None), bool, int, float, str, bytes))
+_QUICK_ITEMS, _QUICK_CHARS, _QUICK_INT = 32, 1000, 1 << 60
 
 
 _Row = tuple[str, str, list[str], dict[str, str], list[str], str, list[str]]
@@ -209,8 +212,30 @@ def render(value: Any) -> str:
         return slug(value.name)
     if type(value) is list and value and all(type(item) is VarReference for item in value):
         return "[" + ", ".join(slug(item.name) for item in value) + "]"
-    text = bounded_call(lambda: _text(value), lambda raised: f"<{type_name(type(value))} whose repr {_why(raised)}>")
+    if _is_quick(value):
+        text = _text(value)
+    else:
+        text = bounded_call(lambda: _text(value), lambda why: f"<{type_name(type(value))} whose repr {_why(why)}>")
     return text if len(text) <= TEXT_MAX else text[:TEXT_MAX] + "..."
+
+
+def _is_quick(value: Any) -> bool:
+    """Return whether a value is a small collection of plain ones: no code of the program has a part in its text."""
+    kind = type(value)
+    if kind is dict:
+        items = [*value, *value.values()]
+    elif kind is list or kind is tuple or kind is set or kind is frozenset:
+        items = list(value)
+    else:
+        return False
+    return len(items) <= _QUICK_ITEMS and _PLAIN.issuperset(map(type, items)) and all(map(_is_small, items))
+
+
+def _is_small(value: Any) -> bool:
+    kind = type(value)
+    if kind is int:
+        return bool(-_QUICK_INT < value < _QUICK_INT)
+    return not (kind is str or kind is bytes) or len(value) <= _QUICK_CHARS
 
 
 def _why(raised: BaseException | None) -> str:

@@ -17,16 +17,28 @@ from ordeal._engine.trace_view.values import (
     SEQUENCES,
     SETS,
     StateReader,
+    is_quick,
     leaf_text,
 )
 from ordeal._engine.untrusted import bounded_call
 
 #: What lies behind so many parts of a state is not compared.
 PARTS_MAX = 20_000
+#: Python writes a number of more digits only if it is told to.
+_DECIMAL_MAX = 1 << 200
 
 
 def sketch(reader: StateReader, machine: RuleBasedStateMachine) -> int:
     """Return a number that is equal for equal states, in every process."""
+    # To limit the time takes a good part of it, and most states need no limit.
+    if reader.is_plain(machine):
+        walk = _Sketch(is_bounded=False)
+        try:
+            reader.walk(walk, machine)
+        except Exception:  # noqa: BLE001 - whatever it is, it happens again below, in bounded time
+            pass
+        else:
+            return _number(walk.parts)
     walk = _Sketch()
     bounded_call(lambda: reader.walk(walk, machine), lambda _: walk.stop())
     return _number(walk.parts)
@@ -49,10 +61,18 @@ def _number(parts: list[Any]) -> int:
     return int.from_bytes(hashlib.blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=7).digest())
 
 
-class _Sketch:
-    """Notes the parts of a state in their order, each with what tells its kind."""
+class _SlowError(Exception):
+    """What comes may take long: code of the program, or more parts than are compared."""
 
-    def __init__(self) -> None:
+
+class _Sketch:
+    """Notes the parts of a state in their order, each with what tells its kind.
+
+    One that ``is_bounded`` may ask objects of the program for their text.
+    """
+
+    def __init__(self, *, is_bounded: bool = True) -> None:
+        self._is_bounded = is_bounded
         self.parts: list[Any] = []
         self._seen: dict[int, int] = {}
 
@@ -70,13 +90,13 @@ class _Sketch:
         if len(parts) >= PARTS_MAX:
             return
         if kind is int:
-            parts.append((hex(value),))  # a decimal one has a limit of digits
+            parts.append(value if -_DECIMAL_MAX < value < _DECIMAL_MAX else (hex(value),))  # decimals have a limit
         elif kind in PLAIN:
             parts.append(value)
         elif issubclass(kind, enum.Enum):
             parts += (kind.__name__, value._name_)
         elif depth >= DEPTH_MAX:
-            parts.append(leaf_text(value))
+            self._take_text(value)
         elif (first := self._seen.setdefault(id(value), len(parts))) != len(parts):
             parts += ("the same", first)
         else:
@@ -86,23 +106,39 @@ class _Sketch:
         parts = self.parts
         names = _slots(kind)
         if issubclass(kind, dict):
-            parts += ("dict", dict.__len__(value))
+            parts += ("dict", self._size(dict.__len__(value)))
             for key, item in list(dict.items(value)):
                 self._take(key, depth)
                 self._take(item, depth)
         elif issubclass(kind, SEQUENCES) and not hasattr(kind, "_fields"):
             base = next(base for base in SEQUENCES if issubclass(kind, base))
-            parts += (base.__name__, base.__len__(value))
+            parts += (base.__name__, self._size(base.__len__(value)))
             for item in list(base.__iter__(value)):
                 self._take(item, depth)
         elif kind in SETS:
-            parts += ("set", *sorted(map(_alone, value)))
+            self._size(len(value))
+            parts += ("set", *sorted(map(self._alone, value)))
         else:
             if names is None or not self._take_fields(value, kind, names, depth):
-                parts.append(leaf_text(value))
+                self._take_text(value)
             return
         if names is not None:  # a mapping of the program may have attributes as well
             self._take_fields(value, kind, names, depth)
+
+    def _size(self, size: int) -> int:
+        if size > PARTS_MAX and not self._is_bounded:
+            raise _SlowError
+        return size
+
+    def _alone(self, value: Any) -> int:
+        walk = _Sketch(is_bounded=self._is_bounded)
+        walk.visit("", value, DEPTH_MAX - 1)
+        return _number(walk.parts)
+
+    def _take_text(self, value: Any) -> None:
+        if not (self._is_bounded or is_quick(value)):
+            raise _SlowError
+        self.parts.append(leaf_text(value))
 
     def _take_fields(self, value: Any, kind: type[Any], names: tuple[str, ...], depth: int) -> bool:
         """Note the attributes of an object. Return whether it has any."""
@@ -121,12 +157,6 @@ class _Sketch:
                 continue
             self.visit(name, item, depth)
         return len(self.parts) > before
-
-
-def _alone(value: Any) -> int:
-    walk = _Sketch()
-    walk.visit("", value, DEPTH_MAX - 1)
-    return _number(walk.parts)
 
 
 _SLOTS: dict[type[Any], tuple[str, ...] | None] = {}

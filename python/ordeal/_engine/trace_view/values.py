@@ -73,6 +73,16 @@ class StateReader:
                 types.add(type(value))
         return found, types, walk.aliases
 
+    def is_plain(self, machine: RuleBasedStateMachine) -> bool:
+        """Return whether to find out what there is to see runs no code of the program: it has no hook for that."""
+        kind = type(machine)
+        return not (
+            hasattr(kind, HOOK)
+            or HOOK in vars(machine)
+            or hasattr(kind, "__getattr__")
+            or kind.__getattribute__ is not object.__getattribute__
+        )
+
     def walk(self, walk: Walk, machine: RuleBasedStateMachine) -> None:
         """Have ``walk`` visit what there is to see of a machine."""
         hook = getattr(machine, HOOK, None)
@@ -157,8 +167,9 @@ class _Walk:
                 self.stop()
             return
         kind = type(value)
-        if kind in PLAIN or depth >= DEPTH_MAX or _is_short(value):
-            self._leaf(path, leaf_text(value))
+        short = leaf_text(value) if kind in PLAIN or depth >= DEPTH_MAX else _short_text(value)
+        if short is not None:
+            self._leaf(path, short)
         elif (first := self._paths.setdefault(id(value), path)) != path:
             self.aliases.add(path)
             self._leaf(path, f"the same as {first}")
@@ -200,20 +211,21 @@ def _items_of(value: Any) -> list[Any]:
     return list(base.__iter__(value))
 
 
-def _is_short(value: Any) -> bool:
-    """Return whether a collection is shown on one line: a set always, others with a few plain values."""
+def _short_text(value: Any) -> str | None:
+    """Return the text of a collection that is shown on one line: a set always, others with a few plain values."""
     kind = type(value)
     if kind in SETS:
-        return True
+        return leaf_text(value)
     if kind is dict:
         items = [*value, *value.values()]
     elif kind in SEQUENCES:
         items = list(value)
     else:
-        return False
+        return None
     if len(items) > SHORT_ITEMS or not all(type(item) in PLAIN or issubclass(type(item), enum.Enum) for item in items):
-        return False
-    return len(leaf_text(value)) <= SHORT_CHARS
+        return None
+    text = leaf_text(value)
+    return text if len(text) <= SHORT_CHARS else None
 
 
 def _fields(value: Any) -> Iterator[tuple[str, Any]]:
@@ -240,7 +252,7 @@ def _fields(value: Any) -> Iterator[tuple[str, Any]]:
 
 def leaf_text(value: Any) -> str:
     """Return the text of a value that is not looked into."""
-    if _is_quick(value):
+    if is_quick(value):
         return one_line(repr(value), limit=LEAF_CHARS_MAX)
     if issubclass(type(value), enum.Enum):
         with suppress(AttributeError):
@@ -248,7 +260,7 @@ def leaf_text(value: Any) -> str:
     return one_line(render(value), limit=LEAF_CHARS_MAX)
 
 
-def _is_quick(value: Any) -> bool:
+def is_quick(value: Any) -> bool:
     """Return whether the text of a value is made by Python alone, and at once: no limit of time is needed."""
     kind = type(value)
     if kind is int:

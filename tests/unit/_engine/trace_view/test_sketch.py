@@ -5,13 +5,15 @@ from __future__ import annotations
 import datetime
 import enum
 from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from ordeal._engine.trace_view.sketch import sketch
+from ordeal._engine.trace_view import sketch as module
+from ordeal._engine.trace_view.sketch import PARTS_MAX, sketch
 from ordeal._engine.trace_view.values import StateReader
 
 
@@ -88,3 +90,41 @@ def test_what_is_alike_has_the_same_number() -> None:
         return loop
 
     assert number(made()) == number(made())
+
+
+class Shown(Machine):
+    def view_state(self) -> dict[str, Any]:
+        return {"value": self.value}
+
+
+class Changing(Machine):
+    def __getattribute__(self, name: str) -> Any:
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "is_limited"),
+    [
+        (Machine, {"a": [1, Point({2})]}, False),
+        (Machine, [datetime.date(2000, 1, 1)], True),
+        (Machine, set(range(PARTS_MAX + 1)), True),
+        (Machine, deque(range(PARTS_MAX + 1)), True),
+        (Shown, 1, True),
+        (Changing, 1, True),
+    ],
+)
+def test_the_time_is_limited_where_code_of_the_program_runs_or_there_is_much(
+    kind: type[Machine], value: Any, is_limited: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def limited(call: Callable[[], None], fallback: object) -> None:
+        del fallback
+        calls.append("limited")
+        call()
+
+    monkeypatch.setattr(module, "bounded_call", limited)
+    machine = kind()
+    machine.value = value
+    sketch(StateReader(kind), machine)
+    assert bool(calls) == is_limited

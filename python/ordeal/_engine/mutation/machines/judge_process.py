@@ -39,7 +39,7 @@ from ordeal.errors import OrdealError
 
 BATCH = 100
 #: So many findings of a batch are said at a time: the original is asked once for all of them.
-GROUP = 20
+GROUP = 50
 _NUMBER_BYTES = 8
 _SPOILT = "the trace that notices it fails on the original afterwards"
 #: What a rule may take in a replay: mutants that hang are judged so often that the usual limit takes too long.
