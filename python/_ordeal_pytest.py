@@ -7,6 +7,7 @@ an environment. What replays seeds or counts properties is imported once a run n
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import math
 import os
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 
 CONFIG_FILE = "ordeal.toml"
+_CONFIG_BYTES_MAX = 2**20
 CORPUS_DIR = ".ordeal/seeds"
 STORE_VARIABLE = "ORDEAL_STORE"
 BUGGIFY_PROBABILITY = 0.1
@@ -268,6 +270,12 @@ class _WrongFileError(Exception):
 def _read_settings(path: Path) -> dict[str, Any]:
     """Return the content of the configuration file, checked only where this plugin uses it."""
     try:
+        status = path.stat()
+        if not (path.is_file() or path.is_dir()):
+            # To read a pipe would wait for a writer.
+            raise OSError(errno.EINVAL, "it is no regular file")
+        if status.st_size > _CONFIG_BYTES_MAX:
+            raise OSError(errno.EFBIG, f"it is larger than {_CONFIG_BYTES_MAX} bytes")
         text = path.read_bytes().decode("utf-8-sig")
         # Imported late: it takes longer than the rest of this module, and few projects have the file.
         settings: dict[str, Any] = importlib.import_module("tomllib").loads(text)

@@ -129,7 +129,12 @@ def progress_line(snapshot: ProgressSnapshot) -> str:
 
 
 def shrink_progress_line(shrinking: ShrinkSnapshot) -> str:
-    """Return the live line while failures are shrunk."""
+    """Return the live line while failures are shrunk, and compared with others."""
+    if shrinking.comparing:
+        return (
+            f"  [{shrinking.elapsed:.0f}s] comparing failure {shrinking.number} of {shrinking.total} with other runs:"
+            f" {shrinking.candidates} tried    "
+        )
     return (
         f"  [{shrinking.elapsed:.0f}s] shrinking failure {shrinking.number} of {shrinking.total}:"
         f" {shrinking.steps_before} -> {counted(shrinking.steps, 'step')} ({shrinking.candidates} tried)    "

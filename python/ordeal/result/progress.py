@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class ShrinkSnapshot:
     """The progress of shrinking failure ``number`` of ``total``, from ``steps_before`` to ``steps`` steps.
 
-    ``elapsed`` is in seconds since the exploration began; ``candidates`` counts the traces that were tried.
+    ``elapsed`` is in seconds since the exploration began; ``candidates`` counts the traces that were tried. With
+    ``comparing`` it is shrunk: other runs are compared with it, and the steps are 0.
     """
 
     elapsed: float
@@ -18,6 +19,7 @@ class ShrinkSnapshot:
     steps_before: int
     steps: int
     candidates: int
+    comparing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

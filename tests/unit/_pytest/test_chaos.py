@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from ordeal._engine.properties.history import PROPERTIES_PATH, load_reached
@@ -326,6 +328,16 @@ def test_configuration_that_cannot_be_used(project: Project, text: str, message:
     ]
     assert project.run("-q", "--no-ordeal-seeds").ret == pytest.ExitCode.OK
     assert project.run("-q", "--chaos", "--no-ordeal-seeds").errlines[:2] == [f"ERROR: {message}", f"hint: {hint}"]
+
+
+def test_configuration_that_has_no_end_is_not_waited_for(project: Project) -> None:
+    os.mkfifo(project.root / "ordeal.toml")
+    assert "ordeal: ordeal.toml cannot be read: it is no regular file; nothing in it is used" in project.run().outlines
+    (project.root / "ordeal.toml").unlink()
+    with (project.root / "ordeal.toml").open("wb") as file:
+        file.truncate(1 << 36)
+    told = "ordeal: ordeal.toml cannot be read: it is larger than 1048576 bytes; nothing in it is used"
+    assert told in project.run().outlines
 
 
 def test_what_was_reached_is_kept_for_the_catalog(project: Project) -> None:

@@ -62,6 +62,8 @@ def test_shrinking_takes_its_turn_in_the_same_line(said: list[tuple[str, bool]])
     line.shrinking(ShrinkSnapshot(3.0, 1, 2, 30, 9, 80))
     assert "9" in said[1][0]
     assert "30" in said[1][0]
+    line.shrinking(ShrinkSnapshot(5.0, 1, 2, 0, 0, 81, comparing=True))
+    assert said[2][0].split("] ")[1] == "comparing failure 1 of 2 with other runs: 81 tried"
 
 
 def test_the_line_is_cleared_once_and_only_where_it_is_open(

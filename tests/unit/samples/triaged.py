@@ -71,12 +71,14 @@ class Told:
     Attributes:
         notes: the sentences with their kinds.
         progress: how far shrinking was, each time.
+        compared: how far comparing was, each time.
         interruptions: how often Ctrl-C was pressed.
     """
 
     def __init__(self, counts: int = 5) -> None:
         self.notes: list[tuple[str, NoteKind]] = []
         self.progress: list[tuple[int, int, int, int, int]] = []
+        self.compared: list[tuple[int, int, int]] = []
         self.interruptions = 0
         self._counts = counts
 
@@ -92,6 +94,10 @@ class Told:
     def shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
         """See ``Listener``."""
         self.progress.append((number, total, steps_before, steps, candidates))
+
+    def comparing(self, number: int, total: int, replays: int) -> None:
+        """See ``Listener``."""
+        self.compared.append((number, total, replays))
 
     def interrupted(self) -> None:
         """See ``Listener``."""

@@ -18,6 +18,7 @@ from ordeal._engine.execution.driver import Driver
 from ordeal._engine.export.lowering import Lowered, LoweringDriver
 from ordeal._engine.formatting import describe_error, one_line
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
+from ordeal._engine.untrusted import type_name
 from ordeal._hypothesis import GlobalRandoms, database_key, failure_types, reproducing_test, skip_types
 from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
 from ordeal.chaos import ChaosTest
@@ -172,6 +173,10 @@ def _run_in_hypothesis(cls: type[RuleBasedStateMachine], choices: tuple[Any, ...
         return None
     except failure_types() as error:
         return error
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise _NotSavedError(f"{type_name(type(error))} ends Hypothesis itself") from error
     raise AssertionError("Hypothesis raises whatever a reproduction comes to")
 
 

@@ -17,11 +17,14 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
+from ordeal._engine.isolation.regular_file import read_regular
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.operators import OPERATORS
 from ordeal._engine.mutation.source import Source
+from ordeal._engine.storage.trace_file import write_atomically
 from ordeal.errors import ConfigError
 
+_BYTES_MAX = 1 << 24
 _COMMENT = re.compile(r"#\s*ordeal:\s*no[- ]mutate\s*(?:\[([^\]]*)\])?\s*(?:--|:)?\s*(.*)")
 
 
@@ -52,7 +55,8 @@ def accept(mutant: Mutant, reason: str, path: Path) -> None:
     entry = f"[[accepted]]\nid = {json.dumps(mutant.id)}\nreason = {_quoted(reason)}\nwhere = {_quoted(where)}\n"
     try:
         before = path.read_text("utf-8") + "\n" if path.exists() else ""
-        path.write_text(before + entry, "utf-8")
+        # What others have accepted is not lost where the disk is full; a link stays one.
+        write_atomically(path.resolve(), (before + entry).encode())
     except OSError as error:
         raise ConfigError(f"{path.name} cannot be written: {error.strerror}", hint="check who may write it") from None
 
@@ -65,12 +69,15 @@ def _of_file(path: Path) -> tuple[dict[str, str], list[tuple[re.Pattern[str], st
     """Return the reasons by id, and those by pattern."""
     hint = "each [[accepted]] needs an id or a pattern, and a reason"
     try:
-        entries = tomllib.loads(path.read_text("utf-8")).get("accepted", [])
+        entries = tomllib.loads(read_regular(path, _BYTES_MAX).decode("utf-8-sig")).get("accepted", [])
         found = [(each.get("id"), each.get("pattern"), str(each.get("reason", "")).strip()) for each in entries]
     except FileNotFoundError:
         return {}, []
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise ConfigError(f"{path.name} cannot be read: {error}", hint=hint) from None
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise ConfigError(f"{path.name} cannot be read: {reason}", hint=hint) from None
+    except RecursionError:
+        raise ConfigError(f"{path.name} nests brackets too deeply", hint=hint) from None
     for name, pattern, reason in found:
         named = [each for each in (name, pattern) if isinstance(each, str) and each]
         if len(named) != 1 or (name is None) == (pattern is None):

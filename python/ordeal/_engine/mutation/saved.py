@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
+from ordeal._engine.isolation.regular_file import read_regular
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.running import Judgement
 from ordeal._engine.mutation.verdicts import Verdict, Word
@@ -130,7 +131,7 @@ class Keeper:
 def load(folder: Path) -> Saved | None:
     """Return what was saved last; None if there is nothing, or nothing that can be read."""
     try:
-        return msgspec.json.decode((folder / _FILE).read_bytes(), type=Saved)
+        return msgspec.json.decode(read_regular(folder / _FILE, _BYTES_MAX), type=Saved)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return None
 
@@ -180,7 +181,7 @@ def key_of(folder: Path, mutants: Sequence[Mutant], options: Mapping[str, Any]) 
     left_files, left_bytes = _FILES_MAX, _BYTES_MAX
     for path in project_files(roots):
         try:
-            data = path.read_bytes()
+            data = read_regular(path, left_bytes)
         except OSError:
             data = b"unreadable"
         left_files, left_bytes = left_files - 1, left_bytes - len(data)

@@ -342,3 +342,9 @@ class Supervisor:
             self._settings.shrink_progress(
                 ShrinkSnapshot(self._elapsed(), number, total, steps_before, steps, candidates)
             )
+
+    def comparing(self, number: int, total: int, replays: int) -> None:
+        """Report one more run that was compared with a failure."""
+        if self._settings.shrink_progress is not None:
+            now = ShrinkSnapshot(self._elapsed(), number, total, 0, 0, replays, comparing=True)
+            self._settings.shrink_progress(now)

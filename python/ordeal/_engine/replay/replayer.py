@@ -78,6 +78,8 @@ class Replayer:
         self._bucketer = bucketer
         self._randoms = randoms
         self._in_body = (BODY, len(driver.definition.argument_names) - 1)  # the index is the one of buggify
+        self._replays = 0
+        self._count: Callable[[int], object] | None = None
 
     def run(self, tape: _native.Tape, observer: Observer | None = None) -> Replayed:
         """Run ``tape`` from a fresh machine while ``observer`` watches."""
@@ -122,6 +124,15 @@ class Replayer:
             first = self.run(tape)
         with self.adapted() if _timed_out(first) else nullcontext():
             return [first, *(self.run(tape) for _ in range(CONFIRMATIONS - 1))]
+
+    @contextmanager
+    def counted(self, tell: Callable[[int], object]) -> Iterator[None]:
+        """Call ``tell`` after each replay of the block, with how many there were."""
+        self._replays, self._count = 0, tell
+        try:
+            yield
+        finally:
+            self._count = None
 
     @contextmanager
     def adapted(self) -> Iterator[None]:
@@ -291,6 +302,9 @@ class Replayer:
         bucket = ""
         if outcome.status is Status.FAILED and outcome.error is not None:
             bucket = self._bucketer.bucket(outcome.error, outcome.broken_by)
+        if self._count is not None:
+            self._replays += 1
+            self._count(self._replays)
         return outcome, bucket
 
 

@@ -147,7 +147,7 @@ class RunWriter:
 
     def shrinking(self, snapshot: ShrinkSnapshot) -> None:
         """A candidate was tried."""
-        if snapshot.number not in self._shrinking:
+        if snapshot.number not in self._shrinking and not snapshot.comparing:
             self._shrinking.add(snapshot.number)
             self._add(
                 ShrinkingBegun(

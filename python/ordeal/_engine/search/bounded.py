@@ -292,6 +292,9 @@ class BoundedSearch:
     def shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
         """See the ``Listener`` of triage: short sequences shrink too fast for progress to matter."""
 
+    def comparing(self, number: int, total: int, replays: int) -> None:
+        """See the ``Listener`` of triage."""
+
     # -- runs ---------------------------------------------------------------------------------------------------------
 
     def _run_all(self) -> StoppedReason:

@@ -114,6 +114,12 @@ class Exploration:
                 ShrinkSnapshot(self._elapsed(), number, total, steps_before, steps, candidates)
             )
 
+    def comparing(self, number: int, total: int, replays: int) -> None:
+        """See the ``Listener`` of triage."""
+        if self._settings.shrink_progress is not None:
+            now = ShrinkSnapshot(self._elapsed(), number, total, 0, 0, replays, comparing=True)
+            self._settings.shrink_progress(now)
+
     # -- the result ---------------------------------------------------------------------------------------------------
 
     def _elapsed(self) -> float:

@@ -24,6 +24,7 @@ from ordeal._engine.triage.legal_orders import judge_order
 from ordeal._engine.triage.messages import (
     CausesFound,
     CheckFailed,
+    Comparing,
     FailureWritten,
     Message,
     NotInDatabase,
@@ -105,6 +106,7 @@ def triage_finding(
 
     def job(context: JobContext, send: Send) -> None:
         allowed = context.setup.settings.max_shrink_time if seconds is None else seconds
+        tick = _Ticks(finding, send)
         replayer = writer = context.replayer_of(finding)
         is_pristine = finding.outside and context.own_process and not finding.needs_own_process
         if is_pristine:
@@ -135,13 +137,14 @@ def triage_finding(
                 send(Refuted())
                 return
             if shrinks:
-                finished = _shrink(context, replayer, finding, left, send)
+                finished = _shrink(context, replayer, finding, left, send, tick)
                 if is_suspected and finding.flaky:
                     send(Refuted())
                     return
                 if family is not None and not family.is_large:
                     _take_steps_of(family.first, replayer, finding, began + allowed, exchange=False)
-                replaced = finished and _take_over_rival(context, replayer, finding, rivals, began + allowed, send)
+                deadline = began + allowed
+                replaced = finished and _take_over_rival(context, replayer, finding, rivals, deadline, send, tick)
             elif context.own_process and not is_pristine and not is_suspected:
                 return
             _write(context, writer, finding, send, finished=finished, replaced=replaced)
@@ -162,7 +165,7 @@ def find_causes(
     def job(context: JobContext, send: Send) -> None:
         context.isolate()
         setup, began = context.setup, monotonic()
-        with context.running():
+        with context.running(), context.replayer.counted(lambda replays: send(Comparing(replays))):
             aftereffects = Aftereffects(context.replayer, setup.driver, seconds=seconds)
             right = aftereffects.confirmed(findings, later)
             send(CausesFound(tuple((each.later, each.cause) for each in right)))
@@ -185,7 +188,7 @@ def tell_apart(first: Finding, lookalikes: Sequence[Finding], *, seconds: float)
     def job(context: JobContext, send: Send) -> None:
         context.isolate()
         setup, began = context.setup, monotonic()
-        with context.running():
+        with context.running(), context.replayer.counted(lambda replays: send(Comparing(replays))):
             telling = TellingApart(context.replayer, setup.driver, setup.targets, first.bucket, seconds=seconds)
             try:
                 told = telling.run(first.tape, [each.tape for each in lookalikes])
@@ -230,6 +233,7 @@ def _take_over_rival(
     rivals: Sequence[_native.Tape],
     deadline: float,
     send: Send,
+    tick: Callable[[ShrinkProgress], None],
 ) -> bool:
     """Replace the tape of a long finding by a shorter one that fails alike; return whether there is one."""
     is_dear = finding.flaky or finding.is_timeout or finding.needs_own_process or finding.outside
@@ -238,7 +242,7 @@ def _take_over_rival(
     if context.own_process:
         _write(context, replayer, finding, send)
     try:
-        shorter = shorter_tapes(replayer, finding, rivals, deadline)
+        shorter = shorter_tapes(replayer, finding, rivals, deadline, tick)
     except _native.CheckError as error:
         send(CheckFailed(f"Shrinking of {finding.bucket}", str(error)))
         return False
@@ -274,13 +278,31 @@ def _take_steps_of(sibling: Finding, replayer: Replayer, finding: Finding, deadl
             return
 
 
-def _shrink(context: JobContext, replayer: Replayer, finding: Finding, seconds: float, send: Send) -> bool:
+class _Ticks:
+    """Reports each candidate of a failure, however many times it and runs like it are shrunk."""
+
+    def __init__(self, finding: Finding, send: Send) -> None:
+        self._send = send
+        self._before = self._steps = len(finding.tape)
+        self._earlier = self._now = 0
+
+    def __call__(self, now: ShrinkProgress) -> None:
+        """Report one more candidate."""
+        if now.candidates < self._now:
+            self._earlier += self._now
+        self._now, self._steps = now.candidates, min(self._steps, now.steps)
+        self._send(Shrinking(self._before, self._steps, self._earlier + self._now))
+
+
+def _shrink(
+    context: JobContext,
+    replayer: Replayer,
+    finding: Finding,
+    seconds: float,
+    send: Send,
+    tick: Callable[[ShrinkProgress], None],
+) -> bool:
     """Return whether there was time to make it minimal."""
-    before = len(finding.tape)
-
-    def tick(now: ShrinkProgress) -> None:
-        send(Shrinking(before, now.steps, now.candidates))
-
     try:
         return context.setup.findings(replayer).shrink(finding, seconds, tick)
     except _native.CheckError as error:

@@ -41,6 +41,12 @@ class Shrinking(msgspec.Struct, frozen=True):
     candidates: int
 
 
+class Comparing(msgspec.Struct, frozen=True):
+    """Another run was compared with failures that are shrunk: so many ``replays`` so far."""
+
+    replays: int
+
+
 class FailureWritten(msgspec.Struct, frozen=True):
     """A failure so far, with its tape. ``finished`` is False when there was no time to make it minimal.
 
@@ -111,6 +117,7 @@ Message = (
     SeedBegun
     | SeedReplayed
     | Shrinking
+    | Comparing
     | FailureWritten
     | Refuted
     | OrderJudgement
@@ -240,8 +247,10 @@ def pack_message(message: Message, names: _native.MachineNames) -> tuple[Value, 
             return ("seed replayed", path, pack(outcome), *packed)
         case Shrinking(before, steps, candidates):
             return ("shrinking", before, steps, candidates)
-        case FailureWritten(failure, tape, improved, finished):
-            return ("failure", pack_failure(failure), pack_tape(tape, names), improved, finished)
+        case Comparing(replays):
+            return ("comparing", replays)
+        case FailureWritten(failure, tape, improved, finished, replaced):
+            return ("failure", pack_failure(failure), pack_tape(tape, names), improved, finished, replaced)
         case Refuted():
             return ("refuted",)
         case OrderJudgement(tried, is_legal):
@@ -278,8 +287,10 @@ def unpack_message(values: Sequence[Value], names: _native.MachineNames) -> Mess
             return SeedReplayed(path, unpack(outcome, SeedOutcome), findings)
         case ["shrinking", int(before), int(steps), int(candidates)]:
             return Shrinking(before, steps, candidates)
-        case ["failure", failure, tape, bool(improved), bool(finished)]:
-            return FailureWritten(unpack_failure(failure), unpack_tape(tape, names), improved, finished)
+        case ["comparing", int(replays)]:
+            return Comparing(replays)
+        case ["failure", failure, tape, bool(improved), bool(finished), bool(replaced)]:
+            return FailureWritten(unpack_failure(failure), unpack_tape(tape, names), improved, finished, replaced)
         case ["refuted"]:
             return Refuted()
         case ["order", int(tried), bool(is_legal)]:

@@ -6,10 +6,10 @@ no step of its own leads to, while one of few steps rarely has. So only the form
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ordeal import _native
-from ordeal._engine.replay.replayer import Replayer
+from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
 from ordeal._engine.triage.findings import Finding
 from ordeal._native import monotonic
 
@@ -18,9 +18,15 @@ RIVALS_MAX, CANDIDATES_MAX = 8, 3_000
 
 
 def shorter_tapes(
-    replayer: Replayer, finding: Finding, rivals: Sequence[_native.Tape], deadline: float
+    replayer: Replayer,
+    finding: Finding,
+    rivals: Sequence[_native.Tape],
+    deadline: float,
+    tick: Callable[[ShrinkProgress], None] | None = None,
 ) -> list[_native.Tape]:
     """Return what thorough shrinking leaves of ``finding`` and ``rivals``, if that has fewer steps, the shortest first.
+
+    ``tick`` is called after each replay.
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.
@@ -31,7 +37,7 @@ def shorter_tapes(
         seconds = deadline - monotonic()
         if left <= 0 or seconds <= 0:
             break
-        shrunk = replayer.shrink(rival, finding.bucket, seconds, candidates_max=left, thorough=True)
+        shrunk = replayer.shrink(rival, finding.bucket, seconds, tick, candidates_max=left, thorough=True)
         left -= shrunk.candidates
         if shrunk.interrupted:
             raise KeyboardInterrupt

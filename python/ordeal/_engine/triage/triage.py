@@ -40,6 +40,7 @@ from ordeal._engine.triage.lookalikes import Lookalikes
 from ordeal._engine.triage.messages import (
     CausesFound,
     CheckFailed,
+    Comparing,
     FailureWritten,
     Message,
     NotInDatabase,
@@ -85,6 +86,9 @@ class Listener(Protocol):
 
     def shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
         """Report another candidate for the failure ``number`` of ``total``."""
+
+    def comparing(self, number: int, total: int, replays: int) -> None:
+        """Report another run that was compared with the failure ``number`` of ``total``, which is shrunk."""
 
     def interrupted(self) -> None:
         """Note a Ctrl-C. Raises KeyboardInterrupt if everything must end at once."""
@@ -229,7 +233,9 @@ class Triage:
         causes: dict[int, int] = {}  # by the id of a finding
 
         def on_message(message: Message) -> None:
-            if isinstance(message, CausesFound) and all(max(pair) < len(examined) for pair in message.pairs):
+            if isinstance(message, Comparing):
+                self._listener.comparing(len(examined), len(examined), message.replays)
+            elif isinstance(message, CausesFound) and all(max(pair) < len(examined) for pair in message.pairs):
                 causes.update((id(examined[later][0]), id(examined[cause][0])) for later, cause in message.pairs)
 
         seconds = self._setup.settings.max_shrink_time
@@ -251,10 +257,10 @@ class Triage:
             for finding, failure in pairs
             if _is_comparable((finding, failure), minimal) and (known or lookalikes.of(finding.bucket))
         ]
-        for finding in asked:
+        for number, finding in enumerate(asked, start=1):
             seconds = self._setup.settings.max_shrink_time / len(asked)
             runs = lookalikes.of(finding.bucket)
-            tasks.append(self._task_of_telling(finding, runs, seconds, told))
+            tasks.append(self._task_of_telling(finding, runs, seconds, told, (number, len(asked))))
         with self._interruptible("Not all failures were told apart: that was interrupted."):
             self._executor.run(tasks)
         apart: list[Judged] = []
@@ -269,9 +275,12 @@ class Triage:
         runs: list[Finding],
         seconds: float,
         told: dict[int, tuple[list[Finding], ToldApart]],
+        position: tuple[int, int],
     ) -> Task:
         def on_message(message: Message) -> None:
-            if isinstance(message, ToldApart) and all(other.number < len(runs) for other in message.others):
+            if isinstance(message, Comparing):
+                self._listener.comparing(*position, message.replays)
+            elif isinstance(message, ToldApart) and all(other.number < len(runs) for other in message.others):
                 told[id(finding)] = runs, message
 
         job = tell_apart(finding, runs, seconds=seconds)

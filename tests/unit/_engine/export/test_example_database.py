@@ -445,14 +445,15 @@ def test_a_run_that_cannot_be_run_to_its_end_is_not_saved(tmp_path: Path) -> Non
     assert "does not run to its end" in reason(save(Saved, "go =open"))
 
 
-def test_a_run_that_asks_to_be_skipped_is_not_saved(tmp_path: Path) -> None:
+@pytest.mark.parametrize("why", [SkipTest("it asks to be skipped"), type("End", (BaseException,), {})("End ends")])
+def test_a_run_that_skips_or_ends_hypothesis_is_not_saved(why: BaseException, tmp_path: Path) -> None:
     class Saved(RuleBasedStateMachine):
         @rule()
         def go(self) -> None:
-            raise SkipTest("not today")
+            raise why
 
     configure(Saved, tmp_path)
-    assert "it asks to be skipped" in reason(save(Saved, "go"))
+    assert str(why) in reason(save(Saved, "go"))
 
 
 def test_a_fault_before_the_initialize_rules_cannot_be_said(tmp_path: Path) -> None:

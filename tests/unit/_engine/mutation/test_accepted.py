@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,7 @@ WRONG = (
     "[[accepted]]\npattern='('\nreason='c'",
     "[[accepted]]\npattern=3\nreason='c'",
     "[[accepted]]\nid=''\nreason='c'",
+    "accepted = " + "[" * 20_000,
 )
 
 
@@ -71,3 +74,23 @@ def test_a_pattern_is_for_the_lines_that_match_it(tmp_path: Path) -> None:
     Path(tmp_path, ACCEPTED_FILE).write_text(entry, "utf-8")
     text = "def f(x):\n    metrics.add(x + 1)\n    return x - 1\n"
     assert {line for line, _, _ in found(text, tmp_path)} == {2}
+
+
+def test_a_file_that_is_no_regular_one_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ACCEPTED_FILE)
+    with pytest.raises(ConfigError, match="cannot be read: it is no regular file"):
+        found("def f(x):\n    return x\n", tmp_path)
+
+
+def test_what_was_accepted_before_stays_where_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutant = mutants_of(sourced("def f(x):\n    return x + 1\n"), ["arithmetic"])[0]
+    path = tmp_path / ACCEPTED_FILE
+    accept(mutant, "before", path)
+
+    def full(*_arguments: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(ConfigError, match="cannot be written: No space left on device"):
+        accept(mutant, "after", path)
+    assert "before" in path.read_text("utf-8")

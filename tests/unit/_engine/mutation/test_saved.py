@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 
 import pytest
@@ -90,4 +91,22 @@ def test_a_run_of_something_else_is_not_gone_on_with(tmp_path: Path) -> None:
 def test_a_broken_file_is_none(tmp_path: Path) -> None:
     save(tmp_path, "key", judged())
     Path(tmp_path, ".ordeal/mutate/last.json").write_bytes(b"{" * 100)
+    assert load(tmp_path) is None
+
+
+def test_no_file_of_the_project_is_waited_for_or_read_beyond_what_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ordeal._engine.mutation.saved._BYTES_MAX", 1000)
+    os.mkfifo(tmp_path / "pipe")
+    assert key_of(tmp_path, [MUTANT], {"tests": []})
+    with (tmp_path / "data.bin").open("wb") as file:
+        file.truncate(1 << 36)  # more than fits into memory
+    assert key_of(tmp_path, [MUTANT], {"tests": []}) == ""
+
+
+def test_a_last_run_that_is_a_pipe_is_none(tmp_path: Path) -> None:
+    path = Path(tmp_path, ".ordeal/mutate/last.json")
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
     assert load(tmp_path) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -125,6 +126,12 @@ class TestReplay:
     def test_every_trace_meets_modules_that_were_just_imported(self, failing: MakeTrace) -> None:
         trace = failing("SEEN.append(1)\nif len(SEEN) > 1: return")
         assert process().replay([trace] * 3) == [REPRODUCED] * 3
+
+    def test_half_a_pair_of_surrogates_in_a_message_is_no_obstacle(self, failing: MakeTrace) -> None:
+        trace = failing("pass")
+        assert trace.failure is not None
+        trace = dataclasses.replace(trace, failure=dataclasses.replace(trace.failure, error_message="caf\udce9.txt"))
+        assert process().replay([trace]) == [REPRODUCED]
 
     def test_nothing_to_replay_costs_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delattr(fresh_interpreter, "subprocess")

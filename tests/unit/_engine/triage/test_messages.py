@@ -13,6 +13,7 @@ from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import (
     CausesFound,
     CheckFailed,
+    Comparing,
     FailureWritten,
     Message,
     NotInDatabase,
@@ -69,6 +70,7 @@ def sent(message: Message) -> Message:
         SeedBegun("/a/seed-1.json"),
         SeedBegun("/a/\udcff"),  # a file name that is no UTF-8
         Shrinking(9, 3, 2**40),
+        Comparing(7),
         NotInDatabase("half a pair: \ud800"),
         CheckFailed("Shrinking of x", "core/x.cpp:1: check failed"),
         SeedReplayed("/a/seed", SeedOutcome("seed", "/a/seed", SeedStatus.UNREADABLE, "it is empty"), ()),
@@ -128,16 +130,16 @@ def test_the_findings_of_a_seed_arrive_with_their_tapes_in_their_order() -> None
     assert [first.tape.hash(), second.tape.hash()] == [one.tape.hash(), two.tape.hash()]
 
 
-@pytest.mark.parametrize(("improved", "finished"), [(True, False), (False, True)])
-def test_a_failure_arrives_with_its_tape_and_all_that_is_known_of_it(improved: bool, finished: bool) -> None:
+@pytest.mark.parametrize("said", [(True, False, False), (False, True, False), (False, False, True)])
+def test_a_failure_arrives_with_its_tape_and_all_that_is_known_of_it(said: tuple[bool, bool, bool]) -> None:
     failure = Failure(
         error=OSError("out"), step=2, run_id=3, active_faults=["power"], rule_log=["put", "take"],
         necessary_faults={"power": True}, error_traceback="\udcff", bucket="b", count=4, flaky=True,
         flaky_reason="moody", shrunk=True, trace_path="t", seed_path="s", program="p",
     )  # fmt: skip
-    told = sent(FailureWritten(failure, tape(1, 2), improved, finished))
+    told = sent(FailureWritten(failure, tape(1, 2), *said))
     assert isinstance(told, FailureWritten)
-    assert (told.improved, told.finished, told.tape.hash()) == (improved, finished, tape(1, 2).hash())
+    assert (told.improved, told.finished, told.replaced, told.tape.hash()) == (*said, tape(1, 2).hash())
     for name in {each.name for each in dataclasses.fields(Failure)} - {"error", "error_traceback"}:
         assert getattr(told.failure, name) == getattr(failure, name), name
     assert told.failure.error_traceback == "\\udcff"

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.jobs import triage_finding
+from ordeal._engine.triage.messages import Message, Shrinking
 from ordeal._engine.triage.rivals import shorter_tapes
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._hypothesis import GlobalRandoms
@@ -19,6 +20,11 @@ from ordeal._native import Tape, monotonic
 
 from ...samples.triaged import finding_for, setup_for, tape_for
 from .test_jobs import failures_of, here
+
+
+def tried(messages: list[Message]) -> list[Shrinking]:
+    """What was told of candidates."""
+    return [message for message in messages if isinstance(message, Shrinking)]
 
 
 class Stairs(RuleBasedStateMachine):
@@ -59,6 +65,17 @@ def test_of_the_runs_in_its_bucket_the_shortest_takes_its_place() -> None:
     assert told[-1].failure.rule_log == ["stride", "stride", "look"]
     assert told[-1].improved
     assert told[-1].replaced
+
+
+def test_no_replay_of_them_goes_unheard() -> None:
+    setup, finding, rival = stairs()
+    alone = len(tried(here(setup, triage_finding(finding, shrink=True))))
+    setup, finding, rival = stairs()
+    told = tried(here(setup, triage_finding(finding, shrink=True, rivals=[rival])))
+    assert len(told) > alone
+    assert [each.candidates for each in told] == list(range(1, len(told) + 1))
+    assert {each.steps_before for each in told} == {len(STEPS)}
+    assert [each.steps for each in told] == sorted((each.steps for each in told), reverse=True)
 
 
 def test_without_others_it_stays_as_it_is() -> None:

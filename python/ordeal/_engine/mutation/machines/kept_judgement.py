@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from ordeal._engine.isolation.regular_file import read_regular
 from ordeal._engine.mutation.machines.evidence import Finding, Machine
 from ordeal._engine.mutation.machines.relations import Suggestion
 from ordeal._engine.mutation.machines.running import MachineJudgement
@@ -15,6 +16,7 @@ from ordeal._engine.mutation.verdicts import Verdict, Word
 from ordeal._engine.storage.trace_file import write_atomically
 
 _FILE = Path(".ordeal", "mutate", "machines.json")
+_BYTES_MAX = 1 << 28
 
 
 class _Kept(msgspec.Struct):
@@ -42,7 +44,7 @@ def forget(folder: Path) -> None:
 def of_last(folder: Path, verdicts: Sequence[Verdict]) -> tuple[MachineJudgement, dict[str, Word]] | None:
     """Return what machines said of these mutants, and the words of the tests; None if they did not judge them all."""
     try:
-        kept = msgspec.json.decode((folder / _FILE).read_bytes(), type=_Kept)
+        kept = msgspec.json.decode(read_regular(folder / _FILE, _BYTES_MAX), type=_Kept)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return None
     findings = {each.id: each for each in kept.findings}
