@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import hashlib
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from hypothesis.stateful import RuleBasedStateMachine
@@ -24,6 +25,7 @@ from ordeal._engine.untrusted import bounded_call
 
 #: What lies behind so many parts of a state is not compared.
 PARTS_MAX = 20_000
+_AS_THEY_ARE = frozenset({*PLAIN} - {int})
 #: Python writes a number of more digits only if it is told to.
 _DECIMAL_MAX = 1 << 200
 
@@ -91,33 +93,42 @@ class _Sketch:
             return
         if kind is int:
             parts.append(value if -_DECIMAL_MAX < value < _DECIMAL_MAX else (hex(value),))  # decimals have a limit
-        elif kind in PLAIN:
+            return
+        if kind in _AS_THEY_ARE:
             parts.append(value)
-        elif issubclass(kind, enum.Enum):
+            return
+        base, names = _KINDS.get(kind) or _kind_of(kind)
+        if base is enum.Enum:
             parts += (kind.__name__, value._name_)
         elif depth >= DEPTH_MAX:
             self._take_text(value)
         elif (first := self._seen.setdefault(id(value), len(parts))) != len(parts):
             parts += ("the same", first)
         else:
-            self._take_parts(value, kind, depth + 1)
+            self._take_parts(value, kind, base, names, depth + 1)
 
-    def _take_parts(self, value: Any, kind: type[Any], depth: int) -> None:
+    def _take_all(self, values: list[Any], depth: int) -> None:
         parts = self.parts
-        names = _slots(kind)
-        if issubclass(kind, dict):
+        for value in values:
+            # Most are such values, and a call takes longer than to note them.
+            if type(value) in _AS_THEY_ARE and len(parts) < PARTS_MAX:
+                parts.append(value)
+            else:
+                self._take(value, depth)
+
+    def _take_parts(
+        self, value: Any, kind: type[Any], base: type[Any] | None, names: tuple[str, ...] | None, depth: int
+    ) -> None:
+        parts = self.parts
+        if base is dict:
             parts += ("dict", self._size(dict.__len__(value)))
-            for key, item in list(dict.items(value)):
-                self._take(key, depth)
-                self._take(item, depth)
-        elif issubclass(kind, SEQUENCES) and not hasattr(kind, "_fields"):
-            base = next(base for base in SEQUENCES if issubclass(kind, base))
-            parts += (base.__name__, self._size(base.__len__(value)))
-            for item in list(base.__iter__(value)):
-                self._take(item, depth)
-        elif kind in SETS:
+            self._take_all(list(chain.from_iterable(list(dict.items(value)))), depth)
+        elif base is set:
             self._size(len(value))
             parts += ("set", *sorted(map(self._alone, value)))
+        elif base is not None:
+            parts += (base.__name__, self._size(base.__len__(value)))
+            self._take_all(list(base.__iter__(value)), depth)
         else:
             if names is None or not self._take_fields(value, kind, names, depth):
                 self._take_text(value)
@@ -148,8 +159,8 @@ class _Sketch:
         except AttributeError:
             found = {}
         before = len(self.parts)
-        for name, item in list(found.items()) if type(found) is dict else ():
-            self.visit(name, item, depth)
+        if type(found) is dict:
+            self._take_all(list(chain.from_iterable(list(found.items()))), depth)
         for name in names:
             try:
                 item = object.__getattribute__(value, name)
@@ -159,14 +170,23 @@ class _Sketch:
         return len(self.parts) > before
 
 
-_SLOTS: dict[type[Any], tuple[str, ...] | None] = {}
+#: Of what kind each type is, and the names of its fields that are in no dictionary; None for what is not looked into.
+_KINDS: dict[type[Any], tuple[type[Any] | None, tuple[str, ...] | None]] = {}
 
 
-def _slots(kind: type[Any]) -> tuple[str, ...] | None:
-    """Return the names of fields that are in no dictionary; None for what is not looked into."""
-    if kind not in _SLOTS:
-        _SLOTS[kind] = _slots_of(kind)
-    return _SLOTS[kind]
+def _kind_of(kind: type[Any]) -> tuple[type[Any] | None, tuple[str, ...] | None]:
+    """Return the type that a value is noted as, None for an object with fields, and the names of those."""
+    base: type[Any] | None = None
+    if issubclass(kind, enum.Enum):
+        base = enum.Enum
+    elif issubclass(kind, dict):
+        base = dict
+    elif issubclass(kind, SEQUENCES) and not hasattr(kind, "_fields"):
+        base = next(each for each in SEQUENCES if issubclass(kind, each))
+    elif kind in SETS:
+        base = set
+    found = _KINDS[kind] = base, _slots_of(kind)
+    return found
 
 
 def _slots_of(kind: type[Any]) -> tuple[str, ...] | None:
