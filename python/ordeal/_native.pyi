@@ -665,6 +665,28 @@ class TaskState:
     is_client: bool
     struck_in_window: bool
 
+class LifeState:
+    clock: Any
+    is_dead: bool
+    is_silent: bool
+    steps: int
+    next_strike: int
+    step_s: float
+    _held: Any
+    _freed: Any
+    _held_until: float
+
+class ClockState:
+    rate: float
+    _since: float
+    _base: float
+
+class WorldState:
+    shared: Any
+    _always: tuple[tuple[str, Callable[[], object]], ...]
+    _waits: tuple[tuple[Callable[[], object], asyncio.Future[bool]], ...]
+    _has_own: bool
+
 class Numbered: ...
 
 def set_task_types(task_type: type, record_type: type) -> None: ...
@@ -753,6 +775,8 @@ def set_loop_facts(
     base_name: Callable[[Any, str | None], str],
     stall: int,
     step_site: int,
+    order: int,
+    timer_site: int,
     still_steps_max: int,
     steps_max: int,
     tie_s: float,

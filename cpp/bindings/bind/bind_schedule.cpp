@@ -10,8 +10,10 @@
 #include "bindings/simulate/bound_places.h"
 #include "bindings/simulate/chance_watch.h"
 #include "bindings/simulate/handles.h"
+#include "bindings/simulate/life_state.h"
 #include "bindings/simulate/ready_queue.h"
 #include "bindings/simulate/task_state.h"
+#include "bindings/simulate/world_state.h"
 #include "core/base/rng.h"
 #include "core/schedule/interleaving.h"
 #include "core/schedule/schedule.h"
@@ -128,6 +130,9 @@ void bind_schedule(py::module_& m) {
 
   m.attr("ReadyQueue") = ready_queue_type();
   m.attr("TaskState") = task_state_type();
+  m.attr("LifeState") = life_state_type();
+  m.attr("ClockState") = clock_state_type();
+  m.attr("WorldState") = world_state_type();
   m.attr("Numbered") = numbered_type();
   m.def("set_task_types", &set_task_types, py::arg("task_type"), py::arg("record_type"));
   m.def(
@@ -135,7 +140,8 @@ void bind_schedule(py::module_& m) {
       [](py::object handle_type, py::object timer_type, py::object current_task, py::object heap_push,
          py::object heap_pop, py::object loop_actor, py::object nowhere, py::object step_type, py::object stepped_task,
          py::object life, py::object life_of, py::object name_key, py::object base_name, std::uint32_t stall,
-         std::uint64_t step_site, std::int64_t still_steps_max, std::int64_t steps_max, double tie_s, double creep_s) {
+         std::uint64_t step_site, std::uint32_t order, std::uint64_t timer_site, std::int64_t still_steps_max,
+         std::int64_t steps_max, double tie_s, double creep_s) {
         set_loop_facts({.handle_type = std::move(handle_type),
                         .timer_type = std::move(timer_type),
                         .current_task = std::move(current_task),
@@ -151,6 +157,8 @@ void bind_schedule(py::module_& m) {
                         .base_name = std::move(base_name),
                         .stall = stall,
                         .step_site = step_site,
+                        .order = order,
+                        .timer_site = timer_site,
                         .still_steps_max = still_steps_max,
                         .steps_max = steps_max,
                         .tie_s = tie_s,
@@ -159,7 +167,8 @@ void bind_schedule(py::module_& m) {
       py::kw_only(), py::arg("handle_type"), py::arg("timer_type"), py::arg("current_task"), py::arg("heap_push"),
       py::arg("heap_pop"), py::arg("loop_actor"), py::arg("nowhere"), py::arg("step_type"), py::arg("stepped_task"),
       py::arg("life"), py::arg("life_of"), py::arg("name_key"), py::arg("base_name"), py::arg("stall"),
-      py::arg("step_site"), py::arg("still_steps_max"), py::arg("steps_max"), py::arg("tie_s"), py::arg("creep_s"));
+      py::arg("step_site"), py::arg("order"), py::arg("timer_site"), py::arg("still_steps_max"), py::arg("steps_max"),
+      py::arg("tie_s"), py::arg("creep_s"));
 
   m.def(
       "drawn_schedule",

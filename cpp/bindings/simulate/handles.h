@@ -25,6 +25,8 @@ struct LoopFacts {
   py::object base_name;     // returns how a task is called: by a name of its own, or that of its function
   std::uint32_t stall = 0;  // the kind of the decision how long a step takes, and its site
   std::uint64_t step_site = 0;
+  std::uint32_t order = 0;  // the kind of the decision which of several comes first, and its site for timers
+  std::uint64_t timer_site = 0;
   std::int64_t still_steps_max = 0;  // how many steps may pass while the time stands still
   std::int64_t steps_max = 0;
   double tie_s = 0;    // deadlines that differ by less fall due together

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct TaskNames {
   PyObject* cancelled = interned("cancelled");
   PyObject* is_dead = interned("is_dead");
   PyObject* log_traceback = interned("_log_traceback");
+  PyObject* self = interned("__self__");
 };
 
 const TaskNames& task_names() {
@@ -237,6 +239,16 @@ bool is_unhandled(const TaskState& state) {
          holds(attribute(state.task, task_names().log_traceback));
 }
 
+// Whether a function may be what runs the steps of tasks in Python. Of most that is said by their name.
+bool may_be_step(PyObject* function) {
+  if (PyFunction_Check(function) == 0) {
+    return true;
+  }
+  PyObject* const name = reinterpret_cast<PyFunctionObject*>(function)->func_name;
+  return PyUnicode_CompareWithASCIIString(name, "__step") == 0 ||
+         PyUnicode_CompareWithASCIIString(name, "__wakeup") == 0;
+}
+
 // Ends when `look` returns false. What it calls may note more tasks.
 void for_each_record(PyObject* loop, const auto& look) {
   const auto records = borrowed(queue_of(loop).records);
@@ -253,6 +265,21 @@ void for_each_record(PyObject* loop, const auto& look) {
 py::object running_task(PyObject* loop) {
   const auto task = owned(PyObject_CallOneArg(loop_facts().current_task.ptr(), loop));
   return task.is_none() ? py::object() : task;
+}
+
+py::object task_of(PyObject* callback) {
+  if (reinterpret_cast<PyObject*>(Py_TYPE(callback)) == loop_facts().step_type.ptr()) {
+    return attribute(callback, task_names().self);
+  }
+  if (PyCFunction_CheckExact(callback) != 0) {
+    const auto* const method = reinterpret_cast<PyCFunctionObject*>(callback);
+    return std::string_view(method->m_ml->ml_name) == "task_wakeup" ? borrowed(method->m_self) : py::object();
+  }
+  if (PyMethod_Check(callback) != 0 && may_be_step(PyMethod_GET_FUNCTION(callback))) {
+    const auto task = owned(PyObject_CallOneArg(loop_facts().stepped_task.ptr(), callback));
+    return task.is_none() ? py::object() : task;
+  }
+  return {};
 }
 
 py::object record_of(PyObject* loop, PyObject* task) {

@@ -15,6 +15,9 @@ py::object new_record(PyObject* loop, PyObject* task, PyObject* given);
 // What is known of a task, also of one that the program has made by itself.
 py::object record_of(PyObject* loop, PyObject* task);
 
+// The task of which a callback runs a step; empty if it does something else.
+py::object task_of(PyObject* callback);
+
 // The task that runs now; empty for the loop itself.
 py::object running_task(PyObject* loop);
 

@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "bindings/cpython/c_api.h"
 #include "bindings/simulate/handles.h"
+#include "bindings/simulate/life_state.h"
+#include "bindings/simulate/loop_decisions.h"
 #include "bindings/simulate/loop_tasks.h"
 #include "bindings/simulate/ready_queue.h"
 #include "bindings/simulate/task_state.h"
@@ -22,7 +25,7 @@ struct ClockNames {
   PyObject* moment = interned("moment");
   PyObject* strike_idle = interned("strike_idle");
   PyObject* pass_time = interned("_pass_time");
-  PyObject* take_tied = interned("_take_tied");
+  PyObject* look = interned("look");
   PyObject* event = interned("event");
 };
 
@@ -46,14 +49,16 @@ py::object present_clock(PyObject* self) {
   return life.is_none() ? life : attribute(life.ptr(), clock_names().clock);
 }
 
+bool shows_time_of_world(const py::object& clock) { return clock.is_none() || is_right(clock.ptr()); }
+
 // What a clock shows, and when it shows that, in the time of the world.
 py::object reading_of(PyObject* self, const py::object& clock) {
   const py::float_ now(queue_of(self).now);
-  return clock.is_none() ? py::object(now) : called(clock.ptr(), clock_names().reading, now.ptr());
+  return shows_time_of_world(clock) ? py::object(now) : called(clock.ptr(), clock_names().reading, now.ptr());
 }
 
 py::object moment_of(PyObject* reading, const py::object& clock) {
-  return clock.is_none() ? borrowed(reading) : called(clock.ptr(), clock_names().moment, reading);
+  return shows_time_of_world(clock) ? borrowed(reading) : called(clock.ptr(), clock_names().moment, reading);
 }
 
 constexpr double kNanoseconds = 1e9;
@@ -74,6 +79,14 @@ double moment_in(PyObject* timer) {
 }
 
 PyObject* handle_in(PyObject* timer) noexcept { return PyTuple_GET_ITEM(timer, 2); }
+
+std::uint64_t actor_in(PyObject* timer) {
+  const unsigned long long actor = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(timer, 3));
+  if (actor == ~0ULL && PyErr_Occurred() != nullptr) {
+    throw py::error_already_set();
+  }
+  return actor;
+}
 
 py::object popped(const ReadyQueue& queue) {
   return owned(PyObject_CallOneArg(loop_facts().heap_pop.ptr(), queue.timers));
@@ -116,7 +129,34 @@ void pass_time(PyObject* self) {
   }
 }
 
-// In the order of their deadlines; those of one deadline in any, which the loop decides.
+void make_ready(ReadyQueue& queue, const py::object& timer) {
+  queue.handles.push_back(Py_NewRef(handle_in(timer.ptr())));
+}
+
+// Makes timers of one deadline ready in any order, which is decided.
+void take_tied(ReadyQueue& queue, std::vector<py::object> tied) {
+  std::erase_if(tied, [](const py::object& timer) { return is_cancelled(handle_in(timer.ptr())); });
+  if (is_set(queue.long_waits)) {
+    py::list handles;
+    for (const py::object& timer : tied) {
+      handles.append(borrowed(handle_in(timer.ptr())));
+    }
+    called(queue.long_waits, clock_names().look, handles.ptr());
+  }
+  const KnownFacts& known = loop_facts();
+  while (tied.size() > 1) {
+    const auto count = static_cast<std::uint32_t>(tied.size());
+    const auto chosen = static_cast<std::ptrdiff_t>(
+        decision(queue, known.order, actor_in(tied.front().ptr()), known.timer_site, count));
+    make_ready(queue, tied[static_cast<std::size_t>(chosen)]);
+    tied.erase(tied.begin() + chosen);
+  }
+  if (!tied.empty()) {
+    make_ready(queue, tied.front());
+  }
+}
+
+// In the order of their deadlines; those of one deadline in any.
 void take_due_timers(PyObject* self) {
   ReadyQueue& queue = queue_of(self);
   const double due_at = queue.now + loop_facts().tie_s;
@@ -125,16 +165,15 @@ void take_due_timers(PyObject* self) {
     const double tied_at = std::min(moment_in(timer.ptr()) + loop_facts().tie_s, due_at);
     if (!is_set(queue.long_waits) && !is_due(queue, tied_at)) {
       if (!is_cancelled(handle_in(timer.ptr()))) {
-        queue.handles.push_back(Py_NewRef(handle_in(timer.ptr())));
+        make_ready(queue, timer);
       }
       continue;
     }
-    py::list tied;
-    tied.append(timer);
+    std::vector<py::object> tied{timer};
     while (is_due(queue, tied_at)) {
-      tied.append(popped(queue));
+      tied.push_back(popped(queue));
     }
-    called(self, clock_names().take_tied, tied.ptr());
+    take_tied(queue, std::move(tied));
   }
 }
 

@@ -4,16 +4,18 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "bindings/cpython/c_api.h"
 #include "bindings/cpython/guarded.h"
 #include "bindings/simulate/handles.h"
+#include "bindings/simulate/life_state.h"
+#include "bindings/simulate/loop_decisions.h"
 #include "bindings/simulate/loop_tasks.h"
 #include "bindings/simulate/loop_timers.h"
 #include "bindings/simulate/task_state.h"
+#include "bindings/simulate/world_state.h"
 #include "core/schedule/schedule.h"
 
 namespace ordeal::bindings {
@@ -25,10 +27,7 @@ struct LoopNames {
   PyObject* call_at = interned("_call_at");
   PyObject* call_later = interned("_call_later");
   PyObject* get = interned("get");
-  PyObject* keeps_back = interned("keeps_back");
-  PyObject* stepped = interned("stepped");
   PyObject* done = interned("done");
-  PyObject* self = interned("__self__");
   PyObject* aim_at_start = interned("aim_at_start");
   PyObject* before_turn = interned("before_turn");
   PyObject* aim = interned("aim");
@@ -84,38 +83,12 @@ void run_callback(PyObject* self, PyObject* handle, const LoopCallback& callback
   check(PyContext_Exit(context));
 }
 
-// The task of which a callback runs a step; empty if it does something else.
-py::object task_of(PyObject* callback) {
-  if (reinterpret_cast<PyObject*>(Py_TYPE(callback)) == loop_facts().step_type.ptr()) {
-    return attribute(callback, loop_names().self);
-  }
-  if (PyCFunction_CheckExact(callback) != 0) {
-    const auto* const method = reinterpret_cast<PyCFunctionObject*>(callback);
-    return std::string_view(method->m_ml->ml_name) == "task_wakeup" ? borrowed(method->m_self) : py::object();
-  }
-  if (PyMethod_Check(callback) != 0) {
-    const auto task = owned(PyObject_CallOneArg(loop_facts().stepped_task.ptr(), callback));
-    return task.is_none() ? py::object() : task;
-  }
-  return {};
-}
-
 void note_step(const ReadyQueue& queue, const TaskState& state) {
   if (queue.decides != nullptr) [[likely]] {
     queue.decides->step(state.key, static_cast<unsigned long long>(state.waits));
   } else if (queue.orders != nullptr) {
     queue.orders->step(state.role, static_cast<unsigned long long>(state.waits));
   }
-}
-
-std::uint32_t stall_length(const ReadyQueue& queue, unsigned long long actor) {
-  const KnownFacts& known = loop_facts();
-  if (queue.decides != nullptr) [[likely]] {
-    return queue.decides->decide(known.stall, actor, known.step_site, queue.stall_bound);
-  }
-  return py::handle(queue.schedule)
-      .attr(py::handle(loop_names().decide))(known.stall, actor, known.step_site, queue.stall_bound)
-      .cast<std::uint32_t>();
 }
 
 // One step of a task: what is decided before it and after it.
@@ -135,7 +108,8 @@ void run_step(PyObject* self, PyObject* handle, const LoopCallback& callback, Py
   }
   run_callback(self, handle, callback);
   if (has_timers(queue) && queue.is_quiet == 0) {
-    if (const std::uint32_t length = stall_length(queue, state.key); length != 0) {
+    const KnownFacts& known = loop_facts();
+    if (const auto length = decision(queue, known.stall, state.key, known.step_site, queue.stall_bound); length != 0) {
       called(self, loop_names().stall, py::int_(length).ptr(), is_set(state.life) ? state.life : Py_None);
     }
   }
@@ -152,8 +126,11 @@ void run_handle(PyObject* self, PyObject* handle) {
   const py::object world = is_set(queue.world) ? borrowed(queue.world) : py::object();
   if (world) {
     life = called(callback.context.ptr(), loop_names().get, loop_facts().life.ptr());
-    if (!life.is_none() && called(life.ptr(), loop_names().keeps_back, handle).is(py::bool_(true))) {
-      return;
+    if (!life.is_none()) {
+      if (keeps_back(life.ptr(), handle, queue.now)) {
+        return;
+      }
+      enter_world(world.ptr(), life.ptr());
     }
   }
   ++queue.steps;
@@ -163,7 +140,7 @@ void run_handle(PyObject* self, PyObject* handle) {
     run_callback(self, handle, callback);
   }
   if (world) {
-    called(world.ptr(), loop_names().stepped, life.ptr());
+    note_callback(world.ptr(), life.ptr());
   }
   for (PyObject* const error : {queue.escaped, queue.stalled, queue.broken}) {
     if (is_set(error)) [[unlikely]] {

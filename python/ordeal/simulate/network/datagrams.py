@@ -10,6 +10,7 @@ from typing import Any
 
 from ordeal.simulate.network.conduct import Conduct
 from ordeal.simulate.nodes.life import LIFE, NOWHERE, Life
+from ordeal.simulate.nodes.links import Links
 from ordeal.simulate.runtime.decisions import DATAGRAM, name_key
 from ordeal.simulate.runtime.loop_settings import LoopSettings
 
@@ -49,8 +50,8 @@ class DatagramEndpoint(asyncio.DatagramTransport):
         """The port on its host."""
         # The number of a port that was given differs with what else the run does.
         host = self.host or "the test"
-        self._keys: dict[SocketAddress, int] = {}
-        """What stands for the datagrams to an address in decisions."""
+        self._ways: dict[SocketAddress, tuple[int, str | None]] = {}
+        """What stands for the datagrams to an address in decisions, and its host, if code anywhere reaches that."""
         self._name = f"{host}:{own[1]}" if is_bound else host
         self._remote_host = "" if remote is None else loop.route(remote)[0]
 
@@ -71,14 +72,16 @@ class DatagramEndpoint(asyncio.DatagramTransport):
             return
         loop = self._loop
         there = to[0], to[1]
-        name = self._keys.get(there)
-        if name is None:
-            name = self._keys[there] = name_key(f"{self._name} to {to[0]}:{to[1]}")
-        host, there = loop.route(there)
+        way = self._ways.get(there)
+        if way is None:
+            way = self._ways[there] = name_key(f"{self._name} to {to[0]}:{to[1]}"), loop.fixed_host(to[0])
+        name, host = way
+        if host is None:
+            host = loop.route(there)[0]
         source = self.host
         latencies = loop.packet_latencies
-        conduct = loop.conduct(source, host)
-        if conduct is None:
+        is_usual = loop.links is None or loop.links.is_usual
+        if is_usual or (conduct := loop.conduct(source, host)) is None:
             fate = loop.decide(DATAGRAM, name, _SENT_SITE, len(latencies) + DOUBLED)
             late_s = latencies[fate - DOUBLED] if fate > DOUBLED else latencies[0]
             copies = _COPIES.get(fate, 1)
@@ -86,8 +89,9 @@ class DatagramEndpoint(asyncio.DatagramTransport):
             copies, is_overtaken = conduct.fate(loop.decide_evenly, name)
             late_s = latencies[-1] if is_overtaken else latencies[0]
         for copy in range(copies):
-            due = loop.now + late_s + loop.delay_s(source, host, len(packet)) + copy * latencies[-1]
-            loop.at(due, loop.take_datagram, packet, self._own, source, host, there[1], context=NOWHERE)
+            delay_s = 0.0 if is_usual else loop.delay_s(source, host, len(packet))
+            due = loop.now + late_s + delay_s + copy * latencies[-1]
+            loop.at(due, loop.take_datagram, packet, self._own, source, host, to[1])
 
     def take(self, packet: bytes, sender: SocketAddress, source: str) -> None:
         """Give a datagram to the protocol, in the node of this end; ``source`` is the host that sent it."""
@@ -131,6 +135,8 @@ class DatagramLoop(LoopSettings):
     """The methods of a loop that send datagrams."""
 
     packet_latencies: tuple[float, ...]
+    links: Links | None = None
+    """The links between the nodes of a world; None without one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -154,6 +160,10 @@ class DatagramLoop(LoopSettings):
 
     def route(self, address: SocketAddress) -> tuple[str, Any]:
         """Return the host that an address leads to, and the address there."""
+        raise NotImplementedError
+
+    def fixed_host(self, name: str) -> str | None:
+        """Return the host that code anywhere means by a name; None where that differs, or may come to differ."""
         raise NotImplementedError
 
     def is_cut(self, source: str, target: str) -> bool:
@@ -210,6 +220,8 @@ class DatagramLoop(LoopSettings):
 
     def take_datagram(self, packet: bytes, sender: SocketAddress, source: str, host: str, port: int) -> None:
         """Let a datagram arrive, if the network lets it through and somebody takes it."""
-        endpoint = None if self.is_cut(source, host) else self._endpoint_at(host, port)
+        if self.links is not None and self.links.has_cuts and self.is_cut(source, host):
+            return
+        endpoint = self._endpoint_at(host, port)
         if endpoint is not None:
             endpoint.take(packet, sender, source)

@@ -333,6 +333,13 @@ class NetworkLoop(DatagramLoop):
             return "", address
         return host, ("127.0.0.1" if host == own else "", address[1])
 
+    def fixed_host(self, name: str) -> str | None:
+        """Return the host that code anywhere means by a name; None where that differs, or may come to differ."""
+        if self.world is None:
+            return ""
+        # Nodes are never taken away.
+        return None if name in _HERE or name in _ANYWHERE else self.world.host_of(name)
+
     def is_cut(self, source: str, target: str) -> bool:
         """Return whether nothing gets from one host to another now."""
         return self.world is not None and source != target and self.world.is_cut(source, target)

@@ -112,9 +112,11 @@ class StreamTransport(asyncio.Transport):
         loop, peer = self._loop, self.peer
         latencies = loop.packet_latencies
         taken = loop.decide(PACKET, self._name, _PACKET_SITE, len(latencies))
-        due = loop.now + latencies[taken] + loop.delay_s(self.host, peer.host, size)
-        if loop.world is not None and (conduct := loop.conduct(self.host, peer.host)) is not None:
-            due += conduct.resent_s(loop.decide_evenly, self._name)
+        due = loop.now + latencies[taken]
+        if loop.links is not None and not loop.links.is_usual:
+            due += loop.delay_s(self.host, peer.host, size)
+            if (conduct := loop.conduct(self.host, peer.host)) is not None:
+                due += conduct.resent_s(loop.decide_evenly, self._name)
         peer._arrival_at = max(peer._arrival_at, due)
         peer._in_flight.append(arrive)
         loop.at(peer._arrival_at, peer.take_next, context=peer._context if peer.life is None else NOWHERE)
@@ -159,7 +161,8 @@ class StreamTransport(asyncio.Transport):
         """Let the next packet arrive, if the network lets it through and there is a node to take it."""
         # Timers with one deadline fire in any order; each stands for the packet whose turn it is.
         life = self.life
-        if self._loop.is_cut(self.peer.host, self.host):
+        links = self._loop.links
+        if links is not None and links.has_cuts and self._loop.is_cut(self.peer.host, self.host):
             self.overdue += 1
             return
         arrive = self._in_flight.popleft()

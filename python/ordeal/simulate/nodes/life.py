@@ -13,10 +13,11 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+from ordeal import _native
 from ordeal.simulate.file_system import FileSystem
 
 
-class NodeClock:
+class NodeClock(_native.ClockState):
     """The clock of a node: it may go too fast or too slow, and its date may be wrong."""
 
     def __init__(self) -> None:
@@ -40,11 +41,12 @@ class NodeClock:
         self.rate = rate
         self.offset += offset
 
+    def __getstate__(self) -> object:
+        return vars(self), {name: getattr(self, name) for name in ("rate", "_since", "_base")}
+
 
 class _Loop(Protocol):
     """What a life needs of its loop."""
-
-    world: Any
 
     @property
     def now(self) -> float: ...
@@ -52,7 +54,11 @@ class _Loop(Protocol):
     def make_ready(self, handles: Iterable[events.Handle]) -> None: ...
 
 
-class Life:
+#: What the loop reads of a life.
+_NATIVE = ("clock", "is_dead", "is_silent", "steps", "next_strike", "step_s", "_held", "_freed", "_held_until")
+
+
+class Life(_native.LifeState):
     """One life of a node. What runs in a context where ``LIFE`` is this one belongs to it. Not thread-safe."""
 
     def __init__(self, loop: _Loop, name: str, clock: NodeClock, disk: FileSystem) -> None:
@@ -75,13 +81,19 @@ class Life:
         """What was held back and is ready now, and what comes after it: nothing of the node overtakes it."""
         self._dropped: list[events.Handle] = []
 
+    def __getstate__(self) -> object:
+        return vars(self), {name: getattr(self, name) for name in _NATIVE}
+
     @property
     def is_paused(self) -> bool:
         """Whether the node stands still until it is resumed."""
         return self._held_until == math.inf
 
     def keeps_back(self, handle: events.Handle) -> bool:
-        """Return whether a callback may not run now: for ever if the life has ended, else until the node goes on."""
+        """Return whether a callback may not run now: for ever if the life has ended, else until the node goes on.
+
+        The loop asks only where something is not as usual.
+        """
         if self.is_dead:
             # Kept until the end of the run: freeing it could run code of the node.
             self._dropped.append(handle)
@@ -91,7 +103,6 @@ class Life:
         if self._held or self._held_until > self._loop.now:
             self._held.append(handle)
             return True
-        self._loop.world.enter(self)
         return False
 
     def _is_next(self, handle: events.Handle) -> bool:

@@ -23,6 +23,10 @@ class Links:
         """Until when a link with a bandwidth still carries what was sent on it."""
         self.conducts: dict[Link, Conduct] = {}
         """What links do to what is sent on them, where the test has said it."""
+        self.is_usual = True
+        """Whether no packet takes longer than usual, and the test has said nothing of a link."""
+        self.has_cuts = False
+        """Whether any link may be cut: False for certain is what most packets meet."""
 
     def is_cut(self, source: str, target: str) -> bool:
         """Return whether nothing that ``source`` sends reaches ``target``."""
@@ -31,24 +35,30 @@ class Links:
     def cut(self, links: Iterable[Link]) -> None:
         """Cut links."""
         self._cuts.update(links)
+        self.has_cuts = True
 
     def heal(self, links: Iterable[Link]) -> None:
         """Undo one cut of each of these links."""
         self._cuts.subtract(links)
+        self.has_cuts = any(number > 0 for number in self._cuts.values())
 
     def heal_all(self) -> None:
         """Undo all cuts, and let no node be slow to reach."""
         self._cuts.clear()
         self._clogs.clear()
+        self.has_cuts = False
+        self.is_usual = not self._latencies
 
     def clog(self, name: str, seconds: float) -> None:
         """Let whatever a node sends or gets take so much longer; 0 for no longer."""
         self._clogs[name] = seconds
+        self.is_usual = False
 
     def make(
         self, links: Iterable[Link], latency_s: float, bandwidth: float | None, conduct: Conduct | None = None
     ) -> None:
         """Give links a latency of their own, and how many bytes they carry in a second; None for any number."""
+        self.is_usual = False
         for link in links:
             self._latencies[link] = latency_s
             if conduct is None:

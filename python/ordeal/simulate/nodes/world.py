@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, NoReturn
 
+from ordeal import _native
 from ordeal.simulate.arguments import checked_seconds, checked_share
 from ordeal.simulate.errors import BrokenProperty, NotReached, SimulationError
 from ordeal.simulate.network.conduct import Conduct
@@ -33,15 +32,11 @@ WITHIN_S = 60.0
 type Condition = Callable[[], object]
 
 
-@dataclass(slots=True, eq=False)
-class _Wait:
-    """Somebody waits for a condition."""
-
-    condition: Condition
-    future: asyncio.Future[bool]
+#: Somebody waits for a condition.
+type _Wait = tuple[Condition, asyncio.Future[bool]]
 
 
-class World:
+class World(_native.WorldState):
     """The nodes of one simulated run. A test that has a parameter ``world`` gets one for each run. Not thread-safe."""
 
     def __init__(self, loop: SimulationLoop, faults: Sequence[NodeFault] = ()) -> None:
@@ -50,16 +45,15 @@ class World:
         self._links = Links()
         self._nemesis = Nemesis(loop, self, faults)
         loop.world = self
-        self._always: dict[str, Condition] = {}
-        self._waits: list[_Wait] = []
+        loop.links = self._links
+        self._always: tuple[tuple[str, Condition], ...] = ()
+        self._waits: tuple[_Wait, ...] = ()
         self._services: dict[str, WebService] = {}
         self._own = OwnModules()
-        self._has_own = False
         self.shared: SharedGlobals | None = None
         """Notices globals that several nodes write, in a run that is examined."""
         self.programs = Programs()
         """What child processes answer."""
-        self._is_checking = False
 
     # Nodes
 
@@ -314,9 +308,8 @@ class World:
         return life.is_dead and life.is_silent
 
     def enter(self, life: Life) -> None:
-        """Prepare for a callback of a node: it sees the modules that the node has for itself."""
-        if self._has_own:
-            self._own.enter(life.name)
+        """Prepare for a callback of a node, which sees the modules that the node has for itself."""
+        self._own.enter(life.name)
 
     def inside[Result](self, name: str, function: Callable[..., Result], *arguments: Any) -> Result:
         """Call a function of a node that is no callback: it sees the modules that the node has for itself."""
@@ -326,20 +319,31 @@ class World:
         """Return a block in which what nodes do that are gone does nothing to modules."""
         return self._own.burying()
 
-    def stepped(self, life: Life | None) -> None:
-        """Note that a callback has run, of a node if ``life`` is given; check what must be true."""
+    # The loop itself counts the steps of a life, and asks for the conditions after each callback.
+
+    def _left(self, life: Life | None) -> None:
+        """Note that a callback has run that may have changed modules, in a node if ``life`` is given."""
         if self._has_own:
             self._own.leave()
         elif self.shared is not None and life is not None:
             self.shared.stepped(life.name)
-        if life is not None:
-            life.steps += 1
-            if life.steps >= life.next_strike:
-                self._nemesis.strike(self._nodes[life.name])
-            if life.step_s and not life.is_dead:
-                life.hold_until(self._loop.now + life.step_s)
-        if self._always or self._waits:
-            self._check()
+
+    def _strike(self, life: Life) -> None:
+        self._nemesis.strike(self._nodes[life.name])
+
+    def _linger(self, life: Life) -> None:
+        life.hold_until(self._loop.now + life.step_s)
+
+    def _broken(self, name: str) -> NoReturn:
+        self._always = tuple(each for each in self._always if each[0] != name)
+        raise BrokenProperty(f"{name}: it does not hold at {self._loop.now:.3f} s", site=name)
+
+    def _reached(self, wait: _Wait) -> None:
+        self._forget(wait)
+        _settle(wait[1], True)
+
+    def _forget(self, wait: _Wait) -> None:
+        self._waits = tuple(each for each in self._waits if each is not wait)
 
     def state_lines(self) -> list[str]:
         """Return what is not as usual with the nodes and their links, for people."""
@@ -352,7 +356,7 @@ class World:
     def end(self) -> None:
         """End all nodes without a trace, as the run is over."""
         self._own.leave()
-        self._always.clear()
+        self._always = ()
         for node in self._nodes.values():
             node.life.end(is_silent=True)
 
@@ -368,7 +372,7 @@ class World:
             raise SimulationError(
                 f"the condition {name!r:.100} is {condition!r:.100}", hint="pass a function: `lambda: ...`"
             )
-        self._always[name] = condition
+        self._always = tuple({**dict(self._always), name: condition}.items())
 
     async def until(self, condition: Condition, *, within: float = WITHIN_S) -> None:
         """Wait until ``condition()`` is true.
@@ -403,42 +407,19 @@ class World:
         checked_seconds("within", within)
         if condition():
             return True
-        wait = _Wait(condition, self._loop.create_future())
-        self._waits.append(wait)
-        over = self._loop.call_later(within, _settle, wait.future, False)
+        future: asyncio.Future[bool] = self._loop.create_future()
+        wait = condition, future
+        self._waits = (*self._waits, wait)
+        over = self._loop.call_later(within, _settle, future, False)
         try:
-            return await wait.future
+            return await future
         finally:
             over.cancel()
-            if wait in self._waits:
-                self._waits.remove(wait)
+            self._forget(wait)
 
     def _not_reached(self, what: str, within: float) -> NotReached:
         lines = [f"{what} is not true within {within:g} s, at {self._loop.now:.3f} s", *self._loop.wait_lines()]
         return NotReached("\n".join(lines), site=what)
-
-    def _check(self) -> None:
-        if self._is_checking:
-            return
-        self._is_checking = True
-        try:
-            contextvars.Context().run(self._ask)
-        finally:
-            self._is_checking = False
-
-    def _ask(self) -> None:
-        for name, condition in tuple(self._always.items()):
-            if not condition():
-                del self._always[name]
-                raise BrokenProperty(f"{name}: it does not hold at {self._loop.now:.3f} s", site=name)
-        if self._waits:
-            self._ask_waits()
-
-    def _ask_waits(self) -> None:
-        for wait in list(self._waits):
-            if wait.condition():
-                self._waits.remove(wait)
-                _settle(wait.future, True)
 
 
 def _settle(future: asyncio.Future[bool], value: bool) -> None:

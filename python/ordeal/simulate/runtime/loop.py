@@ -86,6 +86,8 @@ _native.set_loop_facts(
     base_name=base_name,
     stall=STALL,
     step_site=_STEP_SITE,
+    order=ORDER,
+    timer_site=_TIMER_SITE,
     still_steps_max=STILL_STEPS_MAX,
     steps_max=STEPS_MAX,
     tie_s=_TIE_S,
@@ -376,16 +378,6 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         self._now = now
         self._moved_at_step = self.steps
         self.schedule.event(int(now * _NANOSECONDS))
-
-    def _take_tied(self, tied: list[Timer]) -> None:
-        """Make timers of one deadline ready, in any order."""
-        tied = [timer for timer in tied if not timer[2]._cancelled]
-        if self.long_waits is not None:
-            self.long_waits.look(timer[2] for timer in tied)
-        while len(tied) > 1:
-            chosen = self.decide(ORDER, tied[0][3], _TIMER_SITE, len(tied))
-            self.make_ready((tied.pop(chosen)[2],))
-        self.make_ready(timer[2] for timer in tied)
 
     def _deadlock(self) -> Exception:
         if self.is_ending:

@@ -1,0 +1,120 @@
+#include "bindings/simulate/life_state.h"
+
+#include <array>
+#include <cstddef>
+
+#include "bindings/cpython/c_api.h"
+
+namespace ordeal::bindings {
+namespace {
+
+constexpr std::array kLifeObjects{&LifeState::clock, &LifeState::held, &LifeState::freed};
+
+LifeState& as_life(PyObject* self) noexcept { return *reinterpret_cast<LifeState*>(self); }
+
+bool is_of(PyObject* object, PyObject* type) noexcept {
+  return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(type)) != 0;
+}
+
+bool is_empty(PyObject* queue) {
+  const Py_ssize_t size = queue == nullptr ? 0 : PyObject_Size(queue);
+  check(size < 0 ? -1 : 0);
+  return size == 0;
+}
+
+extern "C" {
+
+int ordeal_life_traverse(PyObject* self, visitproc visit, void* arg) noexcept {
+  Py_VISIT(Py_TYPE(self));
+  for (const auto member : kLifeObjects) {
+    Py_VISIT(as_life(self).*member);
+  }
+  return 0;
+}
+
+int ordeal_life_clear(PyObject* self) noexcept {
+  for (const auto member : kLifeObjects) {
+    Py_CLEAR(as_life(self).*member);
+  }
+  return 0;
+}
+
+void ordeal_life_dealloc(PyObject* self) noexcept {
+  PyTypeObject* const type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  ordeal_life_clear(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+}  // extern "C"
+
+}  // namespace
+
+py::object life_state_type() {
+  static PyObject* const kType = [] {
+    static std::array<PyMemberDef, 10> members{
+        {{"clock", _Py_T_OBJECT, offsetof(LifeState, clock), 0, nullptr},
+         {"_held", _Py_T_OBJECT, offsetof(LifeState, held), 0, nullptr},
+         {"_freed", _Py_T_OBJECT, offsetof(LifeState, freed), 0, nullptr},
+         {"_held_until", Py_T_DOUBLE, offsetof(LifeState, held_until), 0, nullptr},
+         {"step_s", Py_T_DOUBLE, offsetof(LifeState, step_s), 0, nullptr},
+         {"steps", Py_T_LONGLONG, offsetof(LifeState, steps), 0, nullptr},
+         {"next_strike", Py_T_LONGLONG, offsetof(LifeState, next_strike), 0, nullptr},
+         {"is_dead", Py_T_BOOL, offsetof(LifeState, is_dead), 0, nullptr},
+         {"is_silent", Py_T_BOOL, offsetof(LifeState, is_silent), 0, nullptr},
+         {nullptr, 0, 0, 0, nullptr}}};
+    std::array<PyType_Slot, 5> slots{{slot(Py_tp_dealloc, ordeal_life_dealloc),
+                                      slot(Py_tp_traverse, ordeal_life_traverse),
+                                      slot(Py_tp_clear, ordeal_life_clear),
+                                      {Py_tp_members, members.data()},
+                                      {0, nullptr}}};
+    PyType_Spec spec{"ordeal._native.LifeState", sizeof(LifeState), 0,
+                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
+    return owned(PyType_FromSpec(&spec)).release().ptr();
+  }();
+  return borrowed(kType);
+}
+
+py::object clock_state_type() {
+  static PyObject* const kType = [] {
+    static std::array<PyMemberDef, 4> members{{{"rate", Py_T_DOUBLE, offsetof(ClockState, rate), 0, nullptr},
+                                               {"_since", Py_T_DOUBLE, offsetof(ClockState, since), 0, nullptr},
+                                               {"_base", Py_T_DOUBLE, offsetof(ClockState, base), 0, nullptr},
+                                               {nullptr, 0, 0, 0, nullptr}}};
+    std::array<PyType_Slot, 2> slots{{{Py_tp_members, members.data()}, {0, nullptr}}};
+    PyType_Spec spec{"ordeal._native.ClockState", sizeof(ClockState), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                     slots.data()};
+    return owned(PyType_FromSpec(&spec)).release().ptr();
+  }();
+  return borrowed(kType);
+}
+
+LifeState& life_state_of(PyObject* life) {
+  static PyObject* const kType = life_state_type().release().ptr();
+  if (!is_of(life, kType)) {
+    throw py::type_error("what a callback belongs to is no life of a node");
+  }
+  return as_life(life);
+}
+
+bool keeps_back(PyObject* life, PyObject* handle, double now) {
+  const LifeState& state = life_state_of(life);
+  if (state.is_dead == 0 && state.held_until <= now && is_empty(state.held) && is_empty(state.freed)) [[likely]] {
+    return false;
+  }
+  static PyObject* const kName = interned("keeps_back");
+  return called(life, kName, handle).is(py::bool_(true));
+}
+
+// Only where nothing was ever set wrong: what it then shows is no result of arithmetic.
+bool is_right(PyObject* clock) {
+  static PyObject* const kType = clock_state_type().release().ptr();
+  if (!is_of(clock, kType)) {
+    return false;
+  }
+  const auto& state = *reinterpret_cast<const ClockState*>(clock);
+  return state.rate == 1.0 && state.since == 0.0 && state.base == 0.0;
+}
+
+}  // namespace ordeal::bindings
