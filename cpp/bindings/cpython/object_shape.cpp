@@ -22,6 +22,13 @@ PyObject* copyreg_table() {
   return kTable;
 }
 
+// Whether a table of functions has one for the type, which its metaclass may compare as it likes.
+bool is_in(PyObject* table, PyObject* type) {
+  const int found = PyDict_Contains(table, type);
+  check(found);
+  return found > 0;
+}
+
 bool is_atomic(PyTypeObject* type) noexcept {
   return type == &PyUnicode_Type || type == &PyLong_Type || type == Py_TYPE(Py_None) || type == &PyFloat_Type ||
          type == &PyBool_Type || type == &PyBytes_Type || type == &PyComplex_Type || type == &PyFunction_Type ||
@@ -230,7 +237,7 @@ class KnownShapes {
 std::shared_ptr<const ObjectShape> find_shape(PyTypeObject* type) {
   const auto shape = std::make_shared<ObjectShape>();
   const py::handle key(reinterpret_cast<PyObject*>(type));
-  const bool is_dispatched = PyDict_Contains(dispatch_table(), key.ptr()) > 0;
+  const bool is_dispatched = is_in(dispatch_table(), key.ptr());
   if (is_atomic(type) || (is_one_of(type, kImmutable) && !is_dispatched)) {
     shape->kind = ObjectShape::Kind::kAtomic;
   } else if (is_weak(type)) {
@@ -245,7 +252,7 @@ std::shared_ptr<const ObjectShape> find_shape(PyTypeObject* type) {
     shape->kind = ObjectShape::Kind::kZoned;
   } else if (find_in_bases(type, "__deepcopy__")) {
     shape->kind = ObjectShape::Kind::kHooked;
-  } else if (PyDict_Contains(copyreg_table(), key.ptr()) > 0) {
+  } else if (is_in(copyreg_table(), key.ptr())) {
     shape->function = borrowed(PyDict_GetItemWithError(copyreg_table(), key.ptr()));
   } else if (key.is(deque_type())) {
     shape->kind = ObjectShape::Kind::kDeque;
@@ -299,7 +306,7 @@ std::shared_ptr<const ObjectShape> shape_of_objects(PyTypeObject* type) {
   static auto* const kKnown = new KnownShapes();  // outlives the interpreter's end
   auto* const key = reinterpret_cast<PyObject*>(type);
   // A program may register a function for a type at any time.
-  const bool is_registered = PyDict_Contains(dispatch_table(), key) > 0 || PyDict_Contains(copyreg_table(), key) > 0;
+  const bool is_registered = is_in(dispatch_table(), key) || is_in(copyreg_table(), key);
   if (is_registered) {
     return find_shape(type);
   }

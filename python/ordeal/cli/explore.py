@@ -27,7 +27,7 @@ from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
 from ordeal._engine.runs.writer import RunWriter
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.seed_corpus.paths import seed_name
-from ordeal._engine.storage.trace_file import Trace
+from ordeal._engine.storage.trace_file import Trace, write_atomically
 from ordeal._report.exploration import (
     Layout,
     closing_line,
@@ -504,9 +504,4 @@ def make_explorer(test: TestConfig, options: ExplorationOptions) -> Explorer:
 
 def _replace_text(path: Path, text: str) -> None:
     """Write a file completely or not at all."""
-    partial = path.with_name(f"{path.name}.tmp")
-    try:
-        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_atomically(path, text.encode("utf-8", "backslashreplace"))

@@ -160,3 +160,15 @@ def test_what_ends_something_when_it_goes_is_not_copied() -> None:
         with pytest.raises(TypeError, match="finalize"):
             deep_copy(machine, {})
         machine[0].cleanup()
+
+
+def test_the_error_of_a_metaclass_is_the_error_of_the_copy() -> None:
+    class Unhashable(type):
+        def __hash__(cls) -> int:
+            raise LookupError("no hash")
+
+    class Held(metaclass=Unhashable):
+        pass
+
+    with pytest.raises(LookupError, match="no hash"):
+        deep_copy([Held()], {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import gzip
 import hashlib
 import importlib
@@ -10,6 +11,7 @@ import json
 import math
 import os
 import platform
+import stat
 import struct
 import tempfile
 import zlib
@@ -311,7 +313,20 @@ def _check_frame(record: Any, where: str) -> None:
 
 
 def write_atomically(target: Path, data: bytes) -> None:
-    """Write a file completely or not at all, even if the machine goes down meanwhile."""
+    """Write a file completely or not at all, even if the machine goes down meanwhile.
+
+    A device such as ``/dev/stdout``, and a pipe that somebody reads, are written to: a file must not take their place.
+
+    Raises:
+        OSError: it cannot be written, or is a folder.
+    """
+    through = _opened_device(target)
+    if through is not None:
+        with os.fdopen(through, "wb", buffering=0) as device:
+            left = memoryview(data)
+            while left:
+                left = left[device.write(left) :]
+        return
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -323,6 +338,30 @@ def write_atomically(target: Path, data: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _opened_device(target: Path) -> int | None:
+    """Return a descriptor of what is written to as it is; None for a file, and for a pipe that nobody reads."""
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+    if stat.S_ISBLK(mode):
+        raise OSError(errno.EINVAL, "it is a disk", str(target))
+    # Standard output may be a file, but its name in /dev is none.
+    if stat.S_ISREG(mode) and target.absolute().parent != Path("/dev"):
+        return None
+    try:
+        # Opening a pipe without reader would wait for one.
+        descriptor = os.open(target, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            return None
+        raise
+    os.set_blocking(descriptor, True)
+    return descriptor
 
 
 def _umask() -> int:

@@ -384,6 +384,27 @@ def test_a_trace_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) ->
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "trace.json"]
 
 
+def test_a_device_and_a_pipe_that_is_read_are_written_to_and_stay_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "null").symlink_to("/dev/null")
+    sample().save(tmp_path / "null")
+    assert (tmp_path / "null").is_char_device()
+    os.mkfifo(tmp_path / "pipe")
+    reading = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    sample().save(tmp_path / "pipe")
+    assert os.read(reading, 1 << 16) == sample().to_json()
+    os.close(reading)
+    sample().save(tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_file(), "nobody reads it: to write would wait without end"
+
+
+@pytest.mark.parametrize("name", [".", "..", "/", "folder/."])
+def test_a_folder_is_refused_by_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TraceError, match="Is a directory"):
+        sample().save(name)
+
+
 @pytest.mark.parametrize("seconds", [None, 0.5, 0.0, 30.0])
 def test_a_file_keeps_the_limit_of_the_rules(seconds: float | None, tmp_path: Path) -> None:
     limited = sample()
