@@ -19,12 +19,13 @@ constexpr std::uint64_t kChoicesPerCost = 4;
 }  // namespace
 
 RunState::RunState(const MachineShape& shape, double fault_toggle_prob, const RuleRisk& risk, const StepRisk& step_risk,
-                   const RuleTimes& times)
+                   const RuleTimes& times, const FailureTime& failure_time)
     : shape_(shape),
       fault_toggle_prob_(fault_toggle_prob),
       risk_(&risk),
       step_risk_(&step_risk),
       times_(&times),
+      failure_time_(&failure_time),
       source_(tape_),
       faults_on_(shape.faults, false) {}
 
@@ -114,7 +115,7 @@ void RunState::replay(const Tape& tape, const TapeStep& step) {
   source_.replay(tape, step);
 }
 
-// Whether a step can change anything here. Whether a rule is allowed, the driver finds out.
+// Whether a step can change anything here, and its rule need not wait. Whether that is allowed, the driver finds out.
 bool RunState::applies(const TapeStep& step) const noexcept {
   switch (step.kind) {
     case StepKind::kInitialize:
@@ -124,7 +125,7 @@ bool RunState::applies(const TapeStep& step) const noexcept {
     case StepKind::kFaultOff:
       return faults_on_[step.target];
     case StepKind::kRule:
-      break;
+      return !failure_time_->waits(step.target);
   }
   return true;
 }
@@ -222,8 +223,14 @@ bool RunState::avoids(std::uint32_t rule) {
 // By weight among the remaining active rules. The others have no weights, and are drawn uniformly.
 std::size_t RunState::pick_rule() {
   const std::vector<std::uint32_t>& weights = planned_.weights;
-  const bool among_active = rules_offered_ < rules_active_;
-  const std::size_t end = end_without_failed(among_active ? rules_active_ : rules_.size());
+  bool among_active = rules_offered_ < rules_active_;
+  std::size_t end = end_without_failed(among_active ? rules_active_ : rules_.size());
+  if (failure_time_->is_used_up()) [[unlikely]] {
+    // Rather one that the swarm left out than one that waits.
+    among_active = among_active && end_without_waiting(end) > rules_offered_;
+    const std::size_t ready = end_without_waiting(among_active ? end : rules_.size());
+    end = ready > rules_offered_ ? ready : end;
+  }
   if (weights.empty() || !among_active) {
     return rules_offered_ + planned_.rng.below(end - rules_offered_);
   }
@@ -253,6 +260,16 @@ std::size_t RunState::end_without_failed(std::size_t end) {
   }
   std::iter_swap(found, last - 1);
   return end - 1;
+}
+
+// The same for the rules that wait for time, even if none is left.
+std::size_t RunState::end_without_waiting(std::size_t end) {
+  for (std::size_t i = end; i-- > rules_offered_;) {
+    if (failure_time_->waits(rules_[i])) {
+      std::swap(rules_[i], rules_[--end]);
+    }
+  }
+  return end;
 }
 
 // The values that led to the checkpoint are a good start for continuing: they match the state.

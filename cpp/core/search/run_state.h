@@ -8,6 +8,7 @@
 
 #include "core/base/rng.h"
 #include "core/draw/choice_source.h"
+#include "core/search/failure_time.h"
 #include "core/search/rule_risk.h"
 #include "core/search/rule_times.h"
 #include "core/search/run_planner.h"
@@ -35,9 +36,9 @@ class RunState {
   // How often other rules may be picked, and arguments drawn anew, in place of those that would likely fail.
   static constexpr std::uint32_t kAvoidedMax = 3;
 
-  // `risk`, `step_risk` and `times` say what to propose rarely; they must outlive this object.
+  // `risk`, `step_risk` and `times` say what to propose rarely, `failure_time` what not; they must outlive this object.
   RunState(const MachineShape& shape, double fault_toggle_prob, const RuleRisk& risk, const StepRisk& step_risk,
-           const RuleTimes& times);
+           const RuleTimes& times, const FailureTime& failure_time);
   RunState(const RunState&) = delete;  // the source writes to this object's tape
   RunState& operator=(const RunState&) = delete;
 
@@ -99,6 +100,7 @@ class RunState {
   std::size_t pick_rule();
   [[nodiscard]] bool avoids(std::uint32_t rule);
   [[nodiscard]] std::size_t end_without_failed(std::size_t end);
+  [[nodiscard]] std::size_t end_without_waiting(std::size_t end);
   void mutate_from_prefix(std::uint32_t rule);
   void note_step(const TapeStep& step);
 
@@ -108,6 +110,7 @@ class RunState {
   const RuleRisk* risk_;
   const StepRisk* step_risk_;
   const RuleTimes* times_;
+  const FailureTime* failure_time_;
   PlannedRun planned_;
   Tape tape_;
   ChoiceSource source_;

@@ -21,8 +21,9 @@ Session::Session(const MachineShape& shape, const SessionOptions& options, std::
       planner_(shape, options_),
       risk_(shape.rules),
       rule_times_(shape.rules),
+      failure_time_(shape.rules),
       uses_(shape.rules, shape.faults),
-      run_(shape, options_.fault_toggle_prob, risk_, step_risk_, rule_times_),
+      run_(shape, options_.fault_toggle_prob, risk_, step_risk_, rule_times_, failure_time_),
       learning_(shape, options_, std::move(coverage)) {
   run_.source().reuse(learning_.values(), options_.value_reuse_prob);
 }
@@ -131,7 +132,7 @@ bool Session::step_back(std::uint64_t failure, bool slow) {
   return true;
 }
 
-void Session::ended_process(const Tape& tape) {
+void Session::ended_process(const Tape& tape, double seconds) {
   if (tape.empty() || tape.last_step().kind != StepKind::kRule) {
     return;
   }
@@ -139,6 +140,16 @@ void Session::ended_process(const Tape& tape) {
   for (int i = 0; i < kFailuresOfDear; ++i) {
     risk_.failed(tape.last_step().target);
     step_risk_.failed(tape);
+  }
+  if (options_.by_clock && seconds > 0) {
+    failure_time_.spend(tape.last_step().target, seconds);
+  }
+}
+
+void Session::failure_took(double seconds) {
+  ORDEAL_CHECK(running(), "no run that failed");
+  if (options_.by_clock && !tape().empty() && tape().last_step().kind == StepKind::kRule) {
+    failure_time_.spend(tape().last_step().target, seconds);
   }
 }
 

@@ -18,6 +18,7 @@
 #include "core/coverage/species_estimate.h"
 #include "core/draw/choice_source.h"
 #include "core/search/learning.h"
+#include "core/search/failure_time.h"
 #include "core/search/rule_risk.h"
 #include "core/search/rule_times.h"
 #include "core/search/rule_uses.h"
@@ -88,9 +89,13 @@ class Session {
   // Takes back the step that failed, and has the run continue without it; see RunState. False if the run should end, as
   // where no step failed. `failure` is equal for failures that are the same. The steps that come again teach nothing.
   bool step_back(std::uint64_t failure, bool slow = false);
-  // Before a run: notes that the last step of this tape ended an earlier process of the search. Such a step becomes
-  // rarer at once: it costs a process each time.
-  void ended_process(const Tape& tape);
+  // Before a run: notes that the last step of this tape ended an earlier process of the search, and what that cost in
+  // `seconds`, as failure_took() does. Such a step becomes rarer at once: it costs a process each time.
+  void ended_process(const Tape& tape, double seconds = 0);
+  // In a run: notes that its last step took so many seconds to fail in a way that is known, as one that hangs does. In a
+  // session `by_clock`, such steps have a share of the time that the search says it took; others ignore both.
+  void failure_took(double seconds);
+  void search_took(double seconds) noexcept { failure_time_.search_took(seconds); }
   // `seconds` is what the run took, with its prefix where that ran again; 0 where no clock may decide anything.
   void end_run(double seconds = 0);
 
@@ -157,6 +162,7 @@ class Session {
   RuleRisk risk_;
   StepRisk step_risk_;
   RuleTimes rule_times_;
+  FailureTime failure_time_;
   RuleUses uses_;
   RunState run_;
   Learning learning_;

@@ -28,9 +28,10 @@ struct Running {
   RuleRisk risk{kShape.rules};
   StepRisk step_risk;
   RuleTimes times{kShape.rules};
+  FailureTime failure_time{kShape.rules};
   RunState state;
 
-  explicit Running(double fault_toggle_prob = 0.0) : state(kShape, fault_toggle_prob, risk, step_risk, times) {
+  explicit Running(double fault_toggle_prob = 0.0) : state(kShape, fault_toggle_prob, risk, step_risk, times, failure_time) {
     state.planned().spec = {.run_id = 1, .steps = 6};
     state.planned().configuration = {std::vector<bool>(kShape.rules, true), std::vector<bool>(kShape.faults, true)};
   }
@@ -95,6 +96,21 @@ TEST(RunState, LeavesOutStepsOfASequenceThatChangeNothing) {
   const NextStep next = run.step();
   EXPECT_EQ(next.kind, NextKind::kRule);
   EXPECT_EQ(next.target, 1U);
+}
+
+TEST(RunState, ARuleThatWaitsIsLeftOutOfASequenceAndComesLast) {
+  Running run;
+  run.failure_time.spend(1, 30);
+  run.state.planned().sequence.tape = tape_of({{StepKind::kInitialize, 0}, {StepKind::kRule, 1}, {StepKind::kRule, 2}});
+  run.state.planned().sequence.changed.assign(3, false);
+  run.state.begin(Rng(1));
+  EXPECT_EQ(run.step().kind, NextKind::kInitialize);
+  EXPECT_EQ(run.step().target, 2U);
+  EXPECT_NE(run.state.next().target, 1U);
+  run.state.reject();
+  EXPECT_NE(run.state.next().target, 1U);
+  run.state.reject();
+  EXPECT_EQ(run.state.next().target, 1U);
 }
 
 TEST(RunState, ARejectedRuleIsReplacedByAnotherInTheSameStep) {

@@ -204,5 +204,75 @@ TEST(SessionLearning, AStepThatEndedAProcessBecomesRarerAtOnceAndIsAsOftenAsEver
   EXPECT_THROW(shares_of_rule_1(tape), CheckFailure) << "no such rule";
 }
 
+// How often rule 1 comes in a run of a session whose failures took `seconds` of 100 in it.
+int uses_of_rule_1(const SessionOptions& options, double seconds, bool process) {
+  constexpr MachineShape kTwo{.rules = 2, .initializers = 0, .faults = 0};
+  Bench bench(kTwo, options);
+  if (process) {
+    Tape tape;
+    tape.begin_step(StepKind::kRule, 1, 0);
+    bench.session.ended_process(tape, seconds);
+  } else {
+    bench.session.begin_run();
+    while (bench.session.next().target != 1) {
+      bench.session.done();
+    }
+    bench.session.failure_took(seconds);
+    bench.session.failed();
+    bench.session.end_run();
+  }
+  bench.session.search_took(100);
+  bench.session.begin_run();
+  int uses = 0;
+  for (int i = 0; i < 300; ++i) {
+    uses += bench.session.next().target == 1 ? 1 : 0;
+    bench.session.done();
+  }
+  bench.session.end_run();
+  return uses;
+}
+
+TEST(SessionLearning, ARuleWaitsWhoseHangsTookMoreThanTheirShareOfTheTime) {
+  const SessionOptions options{.steps_per_run = 1'000'000, .by_clock = true};
+  for (const bool process : {false, true}) {
+    EXPECT_EQ(uses_of_rule_1(options, 30, process), 0) << process;
+    EXPECT_GT(uses_of_rule_1(options, 20, process), 100) << process;
+  }
+}
+
+TEST(SessionLearning, NoHangDecidesAnythingWhereNoClockMay) {
+  EXPECT_GT(uses_of_rule_1({.steps_per_run = 1'000'000}, 30, false), 100);
+  EXPECT_GT(uses_of_rule_1({.steps_per_run = 1'000'000}, 30, true), 100);
+}
+
+TEST(SessionLearning, RulesThatTheSwarmLeftOutComeBeforeOneThatWaits) {
+  constexpr MachineShape kThree{.rules = 3, .initializers = 0, .faults = 0};
+  const SessionOptions options{.steps_per_run = 1'000'000, .by_clock = true};
+  for (int seed = 0; seed < 20; ++seed) {
+    SessionOptions seeded = options;
+    seeded.seed = static_cast<std::uint64_t>(seed);
+    Bench bench(kThree, seeded, SwarmPolicy::kAdaptive);
+    Tape tape;
+    tape.begin_step(StepKind::kRule, 1, 0);
+    bench.session.ended_process(tape, 30);
+    bench.session.search_took(100);
+    bench.session.begin_run();
+    for (int i = 0; i < 50; ++i) {
+      EXPECT_NE(bench.session.next().target, 1U) << seed;
+      bench.session.done();
+    }
+    bench.session.end_run();
+  }
+}
+
+TEST(SessionLearning, ARuleThatIsAloneNeverWaits) {
+  Bench bench(kOne, {.steps_per_run = 1'000'000, .by_clock = true});
+  bench.session.begin_run();
+  bench.session.next();
+  bench.session.failure_took(30);
+  bench.session.done();
+  EXPECT_EQ(bench.session.next().kind, NextKind::kRule);
+}
+
 }  // namespace
 }  // namespace ordeal::ORDEAL_TEST_FILE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from mmap import mmap
 from pathlib import Path
 from typing import Protocol
@@ -127,17 +127,18 @@ class SharedCounters:
     """Memory shared by the supervisor and its ``workers``.
 
     It holds whether all should stop, and for the process of each worker: the runs it has begun, the steps of all but
-    the last of them, whether entries wait for it, whether it is copying a state, and how many microseconds its slowest
-    run took that ended well, as far as that is measured.
+    the last of them, whether entries wait for it, whether it is copying a state, how many microseconds its slowest
+    run took that ended well, as far as that is measured, and how many it took from its start to its first run.
     """
 
     def __init__(self, workers: int) -> None:
-        self._cells = memoryview(mmap(-1, 8 * (5 * workers + 1))).cast("Q")
+        self._cells = memoryview(mmap(-1, 8 * (6 * workers + 1))).cast("Q")
         self.runs = self._cells[1 : workers + 1]
         self.steps = self._cells[workers + 1 : 2 * workers + 1]
         self.entries = self._cells[2 * workers + 1 : 3 * workers + 1]
         self.copying = self._cells[3 * workers + 1 : 4 * workers + 1]
-        self.slowest = self._cells[4 * workers + 1 :]
+        self.slowest = self._cells[4 * workers + 1 : 5 * workers + 1]
+        self.set_up = self._cells[5 * workers + 1 :]
 
     @property
     def stop(self) -> bool:
@@ -156,7 +157,9 @@ class WorkerJob(msgspec.Struct, frozen=True):
     ``entries`` and ``known`` were found before it began. It ``hurries`` to send entries while others want them. It
     writes what it sees to ``shared``, and when it ``listens``, it takes nothing in there as new. If it ``saves``, it
     sends its part of a state from time to time, and first of all when no part was sent yet (``saves_first``). If it is
-    not ``alone`` on this machine, it says what it uses that others may use as well.
+    not ``alone`` on this machine, it says what it uses that others may use as well. The search ``began``, and this
+    process of it ``started``, by monotonic(); until then ``failures_took`` so many seconds, by the bucket that ended
+    its processes.
     """
 
     settings: Settings
@@ -166,12 +169,15 @@ class WorkerJob(msgspec.Struct, frozen=True):
     counters: SharedCounters
     number: int
     shared: _native.SharedEdges
+    began: float
+    started: float
     listens: bool = False
     hurries: bool = False
     alone: bool = True
     edges: Sequence[int] = ()
     entries: Sequence[_native.SharedEntry] = ()
     known: Sequence[Finding] = ()
+    failures_took: Mapping[str, float] = msgspec.field(default_factory=dict)
     state: bytes = b""
     saves: bool = False
     saves_first: bool = False
@@ -237,9 +243,7 @@ class _Worker:
         """See ``SearchListener``. Saved seeds were replayed before, so their failures are known."""
         search, job = self._search, self._job
         search.findings.restore(job.known, {})
-        for finding in job.known:
-            if finding.needs_own_process:
-                search.session.ended_process(finding.tape)
+        search.failure_time.continue_from(job.known, job.failures_took, job.began)
         if job.state:
             # After what others know: only the worker's own part says how many runs met its findings.
             search.session_state.load_part(RESUMED, split_part(job.state), search.progress, search.monitoring.monitor)
@@ -253,6 +257,8 @@ class _Worker:
         counters, number, tally = self._job.counters, self._job.number, self._search.tally
         counters.runs[number], counters.steps[number] = tally.runs + 1, tally.steps
         counters.slowest[number] = int(self._search.driver.limits.slowest_run * MICROSECONDS)
+        if not counters.set_up[number]:
+            counters.set_up[number] = int((monotonic() - self._job.started) * MICROSECONDS)
         self._report_alike()
         if uses := self._uses.take():
             self._channel.send(USES, pack(uses))

@@ -154,12 +154,14 @@ class _PoolWorker(msgspec.Struct):
     waits: bool = False  # waits for updates of others
     runs_before: int = 0  # of the processes before this one
     false_starts: int = 0
-    started: float = 0.0  # when its present process started, by monotonic()
+    began: float = 0.0  # when its first process started, by monotonic()
+    started: float = 0.0  # the same of its present process
     over: StoppedReason | None = None
     failed: str = ""  # why its process failed, if it could still say so
     # What its processes have sent, received and found so far.
     known: KnownCoverage = msgspec.field(default_factory=KnownCoverage)
     findings: dict[str, Finding] = msgspec.field(default_factory=dict)
+    failures_took: dict[str, float] = msgspec.field(default_factory=dict)  # seconds, by the bucket that ended processes
 
 
 class WorkerPool:
@@ -316,6 +318,8 @@ class WorkerPool:
             state.seeds[number], state.parts[number] = None, b""
         # A successor starts from what its predecessor knew. What all workers know would depend on the clock.
         initial, known = self.initial_corpus, worker.known
+        worker.started = monotonic()
+        worker.began = worker.began or worker.started
         job = WorkerJob(
             settings=settings_of(self._settings, self._identity_of(worker), state.seeds[number], runs, left),
             driver=self._setup.driver,
@@ -324,20 +328,22 @@ class WorkerPool:
             counters=self._counters,
             number=number,
             shared=self._edges,
+            began=worker.began,
+            started=worker.started,
             listens=self._options.sharing.edges and len(self._workers) > 1 and not self._in_rounds,
             hurries=self._options.sharing.checkpoints and (len(self._workers) > 1 or self.store_client is not None),
             edges=sorted(initial.edges | known.edges),
             entries=initial.entries + known.entries(self._merged.names),
             known=[msgspec.structs.replace(each, count=0) for each in (initial.findings | worker.findings).values()],
+            failures_took=dict(worker.failures_took),
             state=state.parts[number],
             alone=len(self._workers) == 1,
             saves=state.is_wanted,
             saves_first=takes_over,
         )
         self._counters.runs[number] = self._counters.steps[number] = self._counters.copying[number] = 0
-        self._counters.slowest[number] = 0
+        self._counters.slowest[number] = self._counters.set_up[number] = 0
         self._folder.restore()
-        worker.started = monotonic()
         worker.child = Child(lambda channel, journal: work(job, channel, journal), self._setup.limits)
         worker.stall = Stall(worker.child.journal, self._setup.driver.rule_timeout)
         worker.waits = False
@@ -361,9 +367,10 @@ class WorkerPool:
                 self._lost(worker, deadline, hung=False)
             child.close()
         elif not worker.waits and self._hangs(worker, worker.stall, child):
+            waited = worker.stall.seconds_still()
             child.kill()
             self._receive(worker)
-            self._lost(worker, deadline, hung=True)
+            self._lost(worker, deadline, hung=True, waited=waited)
             child.close()
         elif (
             not worker.waits
@@ -478,8 +485,11 @@ class WorkerPool:
             data = b"" if trace is None else trace.to_json()
             self.store_client.add_failure(FailureReport(finding.bucket, data, len(finding.tape), 1, shrunk=False))
 
-    def _lost(self, worker: _PoolWorker, deadline: float, *, hung: bool) -> None:
-        """Handle a process that ended in the middle of its work: note what it did last, and start another."""
+    def _lost(self, worker: _PoolWorker, deadline: float, *, hung: bool, waited: float = 0.0) -> None:
+        """Handle a process that ended in the middle of its work: note what it did last, and start another.
+
+        ``waited`` says for how many seconds its last step ran.
+        """
         child = worker.child
         assert child is not None
         assert child.exit_status is not None
@@ -491,6 +501,9 @@ class WorkerPool:
             origin = Provenance(run_id=self.number_of(worker.number, runs), checkpoint=0, swarm=None, edges=0)
             finding = Finding(crash.bucket, crash.tape, origin, crash.error, count=0)
             finding.error_traceback = traceback_text(crash.error)
+            if finding.bucket in worker.findings:
+                took = waited + self._counters.set_up[worker.number] / MICROSECONDS
+                worker.failures_took[finding.bucket] = worker.failures_took.get(finding.bucket, 0.0) + took
             self._found(worker, finding)
         elif child.exit_status.is_unknown:
             self._merged.note("A worker was replaced: the process that guards it was killed.")

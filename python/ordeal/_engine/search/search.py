@@ -30,6 +30,7 @@ from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.search.checkpoints import Checkpoints
 from ordeal._engine.search.dictionary import Dictionary
+from ordeal._engine.search.failure_time import FailureTime
 from ordeal._engine.search.fault_uses import FaultUses
 from ordeal._engine.search.learning import Learning
 from ordeal._engine.search.leftovers import Leftovers
@@ -113,6 +114,7 @@ class Search:
         self.session_state = SessionState(settings, machine_names(driver), targets, self.session, self.folder)
         self._given_up_before = len(given_up)
         self._ask_again = 0  # until this many runs, only time ends the search
+        self.failure_time = FailureTime(self.session)
         self._ending: ForkedRunResult | None = None  # of the latest run, if that was in another process
         self._edges_told = 0  # how many new edges of the run its failures were told with
         self._crash: Crash | None = None  # the same, if that process died before it could report
@@ -250,6 +252,7 @@ class Search:
         self._ending = self._crash = None
         limits = self.driver.limits
         began = monotonic()
+        self.failure_time.begin_run(began)
         replayed_steps = 0
         if snapshot is not None:
             outcome = self._execute_from(snapshot)
@@ -342,6 +345,7 @@ class Search:
         """Go over the steps that are left of the run, or those after a kept state, and continue from there."""
         spec, tally = self.session.spec, self.tally
         self._ending = self._crash = None
+        self.failure_time.go_on(monotonic())
         self.randoms.reseed()
         is_held = snapshot is None and self.checkpoints.has_fork_server(spec.checkpoint)
         if snapshot is not None or is_held:
@@ -430,6 +434,8 @@ class Search:
         known = self.findings.known(finding.bucket)
         if known is not None:
             self.findings.count(finding.bucket, met)
+            if finding.is_timeout or self._crash is not None:
+                self.failure_time.failed(monotonic())
             if not is_declared:
                 self._keep_lookalike(finding, is_first=known.bucket not in met)
             met.add(known.bucket)
