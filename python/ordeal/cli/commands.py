@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import math
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, override
@@ -16,8 +17,21 @@ from ordeal.cli.flags import command_flags
 from ordeal.config.options import DEFAULT_PATH, group_of_flag
 
 _CORPUS_DIR = ".ordeal/seeds"
+_NUMBER_MAX = 1e9
 _SHELLS = ("bash", "zsh", "fish")
 _SETTINGS: dict[str, Any] = {"context_settings": {"help_option_names": ["-h", "--help"]}}
+
+
+class Number(click.FloatRange):
+    """A number in a range, but neither NaN, which is in none of them, nor more seconds than a clock can wait."""
+
+    @override
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not number <= _NUMBER_MAX:
+            what = "no number" if math.isnan(number) else f"more than {_NUMBER_MAX:g}"
+            self.fail(f"{number:g} is {what}", param, ctx)
+        return number
 
 
 class GroupedCommand(click.Command):
@@ -116,7 +130,7 @@ def catalog(**given: Any) -> int:
 @click.option(
     "--timeout",
     metavar="SECONDS",
-    type=click.FloatRange(min=0.1),
+    type=Number(min=0.1),
     default=20.0,
     show_default=True,
     help="How long the tests may take",
@@ -234,7 +248,7 @@ def fleet(**given: Any) -> int:
 @click.option(
     "--seconds",
     metavar="SECONDS",
-    type=click.FloatRange(0.1, 3600),
+    type=Number(0.1, 3600),
     default=3.0,
     show_default=True,
     help="Time of the first run",
@@ -310,20 +324,18 @@ def init(**given: Any) -> int:
 @click.option(
     "--budget",
     metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     help="Let tests judge so long, one mutant of each line first; the others are not run",
 )
 @click.option(
     "--seed", metavar="N", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the sample"
 )
 @click.option("--mutant", metavar="ID", help="Only the mutants whose id begins so")
-@click.option(
-    "-t", "--threshold", metavar="PERCENT", type=click.FloatRange(0, 100), help="End with 1 for a lower score"
-)
+@click.option("-t", "--threshold", metavar="PERCENT", type=Number(0, 100), help="End with 1 for a lower score")
 @click.option(
     "--assertion-threshold",
     metavar="PERCENT",
-    type=click.FloatRange(0, 100),
+    type=Number(0, 100),
     help="End with 1 where assertions notice less: an error that breaks a test does not count",
 )
 @click.option("--new-only", is_flag=True, help="End with 1 for whatever nothing noticed and nobody has accepted")
@@ -354,7 +366,7 @@ def init(**given: Any) -> int:
 @click.option(
     "--mutant-timeout",
     metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     help="What tests may take of a mutant [default: ten to twenty times what they take on the original]",
 )
 @click.option(
@@ -379,7 +391,7 @@ def init(**given: Any) -> int:
 @click.option(
     "--kill-budget",
     metavar="SECONDS",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     default=20.0,
     show_default=True,
     help="With kill: how long to search, in all",

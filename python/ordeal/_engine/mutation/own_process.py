@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -100,7 +101,7 @@ def _descendants(pid: int) -> list[int]:
 def _messages(pipe: int, until: float | None) -> Iterator[Message]:
     rest = b""
     while True:
-        left = None if until is None else max(0.0, until - monotonic())
+        left = None if until is None else max(0.0, min(until - monotonic(), threading.TIMEOUT_MAX))
         if not select.select([pipe], [], [], left)[0] or not (part := os.read(pipe, _PART_BYTES)):
             return
         *lines, rest = (rest + part).split(b"\n")

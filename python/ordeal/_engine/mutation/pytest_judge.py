@@ -207,10 +207,12 @@ def _silent_pytest(arguments: list[str], plugins: list[Any], tests: Sequence[str
 
 def _reason_in(text: str) -> str:
     """Return the line that says best why pytest cannot go on: an error of its own, or the last of a traceback."""
-    lines = [line.strip() for line in _ESCAPES.sub("", text).splitlines() if line.strip()]
+    text, _, advice = _ESCAPES.sub("", text).partition("\nHINT: ")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     own = [line for line in lines if _OWN_ERROR.match(line)][:1]
     raised = [line for line in lines if line.startswith(("E  ", "INTERNALERROR> "))][-1:]
-    (reason,) = own or raised or lines[-1:] or ["it says nothing"]
+    # That two files of tests have one name is told in several lines, none of which says it alone.
+    (reason,) = own or raised or ([" ".join(lines)] if advice else lines[-1:]) or ["it says nothing"]
     return one_line(_OWN_ERROR.sub("", reason).removeprefix("INTERNALERROR> ").removeprefix("E  ").strip())
 
 

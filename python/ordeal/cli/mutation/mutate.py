@@ -80,6 +80,9 @@ def _run(
         if given["since"] or given["diff"]:
             terminal.say("no mutants in the lines that changed")
             return 0
+        if given["mutant"] and made_all:
+            hint = "`--list` lists the mutants with their ids"
+            raise NoVerdictError(f"the id of no mutant here begins with `{one_line(given['mutant'])}`", hint=hint)
         raise NoVerdictError("there is nothing to mutate", hint="name other files, or another `--preset`")
     accepted_here = accepted(sources, mutants, folder / given["accept_file"])
     mutants = [each for each in mutants if each.id not in accepted_here]

@@ -34,3 +34,11 @@ def test_options_of_the_project_that_pytest_does_not_know_may_be_left_out(tmp_pa
     with pytest.raises(NoVerdictError, match="unrecognized arguments: --no-such-option") as refused:
         judge_with_pytest([], [], tests=[], folder=tmp_path, workers=1)
     assert "`--tests='-o addopts='`" in str(refused.value.hint)
+
+
+def test_two_files_of_one_name_are_told_as_such(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "test_it.py").write_text("def test_it(): pass\n", "utf-8")
+    with pytest.raises(NoVerdictError, match=r"b/test_it\.py: import file mismatch: .*a/test_it\.py which is not"):
+        judge_with_pytest([], [], tests=[], folder=tmp_path, workers=1)

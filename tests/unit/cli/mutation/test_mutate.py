@@ -189,3 +189,17 @@ def test_a_run_that_is_killed_leaves_its_results_and_nothing_else(tmp_path: Path
     kept = load(tmp_path)
     if kept is not None:
         assert run("mutate", "show", kept.verdicts()[0].mutant.id)[0] == 0
+
+
+@pytest.mark.parametrize("option", ["--budget", "--threshold", "--mutant-timeout", "--kill-budget"])
+@pytest.mark.parametrize(("value", "why"), [("nan", "nan is no number"), ("inf", "inf "), ("1e300", "1e+300 ")])
+def test_what_no_clock_counts_is_refused(run: Run, option: str, value: str, why: str) -> None:
+    code, _, err = run("mutate", "shop.py", option, value)
+    assert code == 2
+    assert f"{option}': {why}" in err
+
+
+def test_an_id_that_no_mutant_has_is_named(run: Run) -> None:
+    code, _, err = run("mutate", "shop.py", "--mutant", "zz")
+    assert code == 3
+    assert "the id of no mutant here begins with `zz`" in err
