@@ -89,6 +89,7 @@ def _bounded_call[Result](call: Callable[[], Result], fallback: Callable[[BaseEx
         result = call()
         alarm.is_over = True
     except _TooLongError:
+        alarm.is_over = True  # at once: the next ring may come before `clear` begins
         raised = None
     except BaseException as error:
         alarm.is_over = True

@@ -126,9 +126,9 @@ def seed_failure_sections(record: SeedRecord, trace: Trace) -> list[tuple[str, l
 
 
 def known_again(number: int) -> str:
-    """Return what a test of a machine says when it only fails as seeds do, which stand above it."""
-    fails = "fails" if number == 1 else "fail"
-    return f"{counted(number, 'known seed')} {fails} here too, see above (-v shows it all)"
+    """Return what a test of a machine says when it only fails as seeds do, whose own tests show how."""
+    fails, them = ("fails", "it") if number == 1 else ("fail", "them")
+    return f"{counted(number, 'known seed')} {fails} here too: `ordeal seeds` names {them}, and -v shows it all"
 
 
 def replay_command(record: SeedRecord) -> str:

@@ -237,3 +237,14 @@ def test_an_alarm_that_was_on_its_way_neither_cuts_a_call_nor_stops_its_timer() 
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
         signal.signal(signal.SIGALRM, handler)
+
+
+def test_an_alarm_that_rings_again_before_it_is_cleared_is_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    clear = untrusted._Alarm.clear
+
+    def ringing(alarm: Any) -> None:
+        signal.raise_signal(signal.SIGALRM)
+        clear(alarm)
+
+    monkeypatch.setattr(untrusted._Alarm, "clear", ringing)
+    assert bounded_call(lambda: time.sleep(600), lambda error: "too long" if error is None else "raised") == "too long"

@@ -390,7 +390,7 @@ def test_a_machine_that_fails_as_its_seeds_do_says_so_in_one_line(project: Proje
     result = project.run("-q")
     result.assert_outcomes(passed=1, failed=3)
     lines = section(result, "FAILURES")
-    assert "2 known seeds fail here too, see above (-v shows it all)" in lines
+    assert "2 known seeds fail here too: `ordeal seeds` names them, and -v shows it all" in lines
     assert sum("E   ValueError: balance negative" in line for line in lines) == 1
     assert sum("Falsifying" in line or "Exception Group" in line for line in lines) == 0
     whole = section(project.run("-q", "-vv"), "FAILURES")
