@@ -29,17 +29,23 @@ class GlobalRandoms:
 
     def reseed(self) -> None:
         """Put all generators into the state in which every run starts."""
-        # The dictionary itself would count in Python, in each run.
-        if len(RANDOMS_TO_MANAGE.data) != len(self._known):  # type: ignore[attr-defined]
+        if self._has_others():
             # Keeps references, so that the set of generators cannot change unnoticed.
             self._known = list(RANDOMS_TO_MANAGE.values())
             self._seeders = [_seeder(generator) for generator in self._managed()]
         for seed in self._seeders:
             seed()
 
+    def _has_others(self) -> bool:
+        """Return whether generators came since ``reseed``, or went."""
+        # The dictionary itself would count in Python, in each run.
+        return len(RANDOMS_TO_MANAGE.data) != len(self._known)  # type: ignore[attr-defined]
+
     def changed(self) -> list[tuple[Any, Any]]:
         """Return the generators used since ``reseed``, each with its present state."""
         unused = {id(seed.generator) for seed in self._seeders if type(seed) is _SeededWhenUsed and seed.is_unused()}
+        if len(unused) == len(self._seeders) and not self._has_others():
+            return []
         return [
             (generator, state)
             for generator in self._managed()

@@ -10,7 +10,7 @@ import tokenize
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
 from types import CodeType
@@ -213,7 +213,7 @@ def _parse(path: str, _modified_ns: int) -> _Parsed | None:
         with tokenize.open(path) as file:
             text = file.read()
         tree = ast.parse(text, path)
-        executable = frozenset(_executable_lines(compile(text, path, "exec", dont_inherit=True)))
+        executable = frozenset(_executable_lines(compile(tree, path, "exec", dont_inherit=True)))
     except (SyntaxError, UnicodeDecodeError, ValueError):
         return None
     statements = _statements(tree.body, executable, runs_at_import=True, is_conditional=False)
@@ -248,8 +248,13 @@ def _statements(
 
 
 def _nested(node: _Block) -> list[_Block]:
-    parts = ("body", "handlers", "cases", "orelse", "finalbody")
-    return [child for part in parts for child in getattr(node, part, ())]
+    return [child for part in _parts_of(type(node)) for child in getattr(node, part)]
+
+
+@cache
+def _parts_of(kind: type[ast.AST]) -> tuple[str, ...]:
+    """Return the fields of a statement that hold statements; most kinds have none."""
+    return tuple(part for part in ("body", "handlers", "cases", "orelse", "finalbody") if part in kind._fields)
 
 
 def _own_lines(node: _Block) -> tuple[int, frozenset[int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import lru_cache
 from typing import Protocol
 from zlib import crc32
 
@@ -333,7 +334,7 @@ class Search:
             known = self._failed(finding, outcome, met, from_copy=snapshot is not None or is_apart)
             if not known or self._crash is not None:
                 break
-            if not session.step_back(_same_failure(finding), slow=finding.is_timeout):
+            if not session.step_back(_same_failure(finding.bucket), slow=finding.is_timeout):
                 break
             self.driver.let_go(outcome)
             snapshot = self.checkpoints.copy_of(spec.checkpoint)
@@ -433,7 +434,7 @@ class Search:
         is_declared = bool(self.known) and self.known.claim(finding)
         known = self.findings.known(finding.bucket)
         if known is not None:
-            self.findings.count(finding.bucket, met)
+            known.count += known.bucket not in met
             if finding.is_timeout or self._crash is not None:
                 self.failure_time.failed(monotonic())
             if not is_declared:
@@ -451,7 +452,7 @@ class Search:
             met.add(finding.bucket)
             self._listener.checked(finding, Verdict.CONFIRMED)
             return True
-        is_short = finding.is_timeout and self.driver.limits.expects_hangs
+        is_short = self.driver.limits.expects_hangs and finding.is_timeout
         if is_short and not self._hangs(finding):
             return False
         self._listener.failing(finding)
@@ -495,8 +496,8 @@ class Search:
 
         ``is_first`` says that the run has not failed in this bucket before.
         """
-        if self.monitoring.monitor is None or self._crash is not None or finding.is_timeout:
-            return  # to tell hangs apart would take all the time
+        if self.monitoring.monitor is None or self._crash is not None:
+            return
         edges, self._edges_told = self._edges_told, self.session.edges_in_run
         if self.findings.offer_lookalike(finding, is_first=is_first, new=self._edges_told > edges):
             assert self._listener is not None
@@ -569,9 +570,10 @@ class Search:
             self.tally.note(note)
 
 
-def _same_failure(finding: Finding) -> int:
+@lru_cache(maxsize=1024)
+def _same_failure(bucket: str) -> int:
     """Return a number that is equal for failures at one place, whichever step broke an invariant there."""
-    return crc32(place_of(finding.bucket).encode("utf-8", "backslashreplace"))
+    return crc32(place_of(bucket).encode("utf-8", "backslashreplace"))
 
 
 def make_session(

@@ -112,6 +112,7 @@ class Findings:
         self._by_bucket: dict[str, Finding] = {}
         self._siblings: dict[str, dict[str, Finding]] = {}  # by place, then by bucket
         self._unfaithful: dict[str, int] = {}
+        self._take_long: dict[str, bool] = {}  # by bucket
         self.lookalikes: Lookalikes[Finding] = Lookalikes()
 
     def __len__(self) -> int:
@@ -196,9 +197,19 @@ class Findings:
         ``is_first`` says that it is the first one of its run in the bucket, ``new`` that it came with new code.
         """
         known = self._by_bucket.get(finding.bucket)
-        if known is None or known.flaky or known.needs_own_process or known.is_timeout:
+        if known is None or known.flaky or self._takes_long(known):
             return False
         return self.lookalikes.offer(finding, known.tape, known.count if is_first else None, new=new)
+
+    def _takes_long(self, known: Finding) -> bool:
+        """Return whether to tell apart what fails like ``known`` would take all the time: it hangs, or ends processes.
+
+        Asked once for each bucket, since runs that meet a known failure are many.
+        """
+        takes_long = self._take_long.get(known.bucket)
+        if takes_long is None:
+            takes_long = self._take_long[known.bucket] = known.needs_own_process or known.is_timeout
+        return takes_long
 
     def declare(self, finding: Finding) -> None:
         """Keep a failure that the user declares as known, without confirming it."""

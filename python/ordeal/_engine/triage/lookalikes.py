@@ -60,9 +60,8 @@ class Lookalikes[Run: FailingRun](msgspec.Struct):
         seen = self._seen.get(run.bucket)
         if seen is None:
             seen = self._seen[run.bucket] = self._resumed(run.bucket, first)
-        had = _optional_codes(run.tape)
-        if not seen.common <= had and seen.lacking < LACKING_MAX:
-            seen.common &= had
+        if seen.lacking < LACKING_MAX and not seen.common.issubset(codes := run.tape.codes()):
+            seen.common &= frozenset(codes)
             seen.lacking += 1
             run.lookalike = "lacking"
         elif new:
