@@ -3,6 +3,7 @@
 usage: python benchmarks/past_failures.py [--seeds N ...] [--give-up SECONDS]
 
 The ten machines of `behind/` are made for this. A search ends when it meets the deep bug, or after so many CPU seconds.
+Beside the seconds stand the runs, which say how much of the difference is search, and how much the price of failures.
 """
 
 import argparse
@@ -21,9 +22,10 @@ GIVE_UP_S = 30.0
 UNLIMITED_S = 3600.0
 
 
-def seconds_to_deep(machine: type[Behind], rng_seed: int, give_up_s: float) -> float | None:
-    """The CPU seconds until the deep bug is met; None if it was not."""
+def way_to_deep(machine: type[Behind], rng_seed: int, give_up_s: float) -> tuple[float, int] | None:
+    """The CPU seconds and the runs until the deep bug is met; None if it was not."""
     met: list[float] = []
+    runs = 0
     started = time.process_time()
 
     class Watched(machine):  # type: ignore[misc, valid-type]
@@ -32,7 +34,9 @@ def seconds_to_deep(machine: type[Behind], rng_seed: int, give_up_s: float) -> f
                 met.append(time.process_time() - started)
             super().deep(condition)
 
-    def stop(_now: ProgressSnapshot) -> None:
+    def stop(now: ProgressSnapshot) -> None:
+        nonlocal runs
+        runs = now.total_runs
         if met or time.process_time() - started > give_up_s:
             raise KeyboardInterrupt  # What a user would do.
 
@@ -42,24 +46,26 @@ def seconds_to_deep(machine: type[Behind], rng_seed: int, give_up_s: float) -> f
         max_time=UNLIMITED_S, shrink=False, progress=stop
     )
     is_reported = any(type(failure.error) is DeepError for failure in result.failures)
-    return met[0] if met and is_reported else None
+    return (met[0], runs) if met and is_reported else None
 
 
-def row(machine: type[Behind], seeds: list[int], give_up_s: float) -> tuple[list[str], float | None, int]:
-    """The table row of a machine, the ratio of its medians, and how many searches found the bug."""
+def row(machine: type[Behind], seeds: list[int], give_up_s: float) -> tuple[list[str], list[float]]:
+    """The table row of a machine, and the ratios of its medians: of seconds and of runs. Empty where one is missing."""
     repaired: Any = type(machine.__name__, (machine,), {"shallow": False, "__module__": machine.__module__})
     behind, free = [], []
     for rng_seed in seeds:
-        behind.append(seconds_to_deep(machine, rng_seed, give_up_s))
-        free.append(seconds_to_deep(repaired, rng_seed, give_up_s))
-    cells, medians = [machine.__name__], []
-    for times in (behind, free):
-        found = sorted(each for each in times if each is not None)
-        medians.append(statistics.median(found) if found else None)
-        cells.append(f"{len(found)} of {len(times)}")
-        cells.append(f"{found[0]:.2f} / {medians[-1]:.2f} / {found[-1]:.2f}" if found else "-")
-    ratio = medians[0] / medians[1] if medians[0] and medians[1] else None
-    return [*cells, f"{ratio:.2f}" if ratio else "-"], ratio, sum(each is not None for each in behind)
+        behind.append(way_to_deep(machine, rng_seed, give_up_s))
+        free.append(way_to_deep(repaired, rng_seed, give_up_s))
+    cells, medians = [machine.__name__], list[tuple[float, float]]()
+    for ways in (behind, free):
+        found = sorted(each for each in ways if each is not None)
+        seconds, runs = [each[0] for each in found], [each[1] for each in found]
+        if found:
+            medians.append((statistics.median(seconds), statistics.median(runs)))
+        cells.append(f"{len(found)} of {len(ways)}")
+        cells.append(f"{seconds[0]:.2f} / {statistics.median(seconds):.2f} / {seconds[-1]:.2f}" if found else "-")
+    ratios = [ours / theirs for ours, theirs in zip(*medians, strict=True)] if len(medians) == 2 else []
+    return [*cells, *([f"{ratio:.2f}" for ratio in ratios] or ["-", "-"])], ratios
 
 
 def main() -> None:
@@ -69,14 +75,23 @@ def main() -> None:
     parser.add_argument("--give-up", type=float, default=GIVE_UP_S, help="30")
     asked = parser.parse_args()
     # The first exploration of a process also loads what all need.
-    seconds_to_deep(MACHINES[0], 0, 0.1)
+    way_to_deep(MACHINES[0], 0, 0.1)
     print(f"{host()}\n`{command()}`")
-    print("CPU seconds to the deep bug: lowest, median and highest of those that found it; ratio of the medians\n")
+    print("CPU seconds to the deep bug: lowest, median and highest of those that found it; ratios of the medians\n")
     rows = [row(machine, asked.seeds, asked.give_up) for machine in MACHINES]
-    header = ["machine", "found behind three", "seconds", "found with these repaired", "seconds", "ratio"]
-    ratios = [ratio for _, ratio, _ in rows if ratio]
-    print(table(header, (cells for cells, _, _ in rows)))
-    print(f"\nGeometric mean of the ratios: {statistics.geometric_mean(ratios):.2f}; highest {max(ratios):.2f}")
+    header = [
+        "machine",
+        "found behind three",
+        "seconds",
+        "found with these repaired",
+        "seconds",
+        "ratio",
+        "ratio of runs",
+    ]
+    print(table(header, (cells for cells, _ in rows)))
+    both = zip(*(ratios for _, ratios in rows if ratios), strict=True)
+    for what, ratios in zip(("ratios", "ratios of runs"), both, strict=True):
+        print(f"\nGeometric mean of the {what}: {statistics.geometric_mean(ratios):.2f}; highest {max(ratios):.2f}")
 
 
 if __name__ == "__main__":
