@@ -10,7 +10,7 @@ import tokenize
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from types import CodeType
@@ -41,6 +41,8 @@ _BRANCHES = (
 #: Importing the module may have skipped the code in these.
 _CONDITIONAL = (*_BRANCHES, ast.With, ast.AsyncWith)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: The fields of a statement that hold statements.
+_PARTS = frozenset({"body", "handlers", "cases", "orelse", "finalbody"})
 _Block = ast.stmt | ast.ExceptHandler | ast.match_case
 
 
@@ -248,13 +250,7 @@ def _statements(
 
 
 def _nested(node: _Block) -> list[_Block]:
-    return [child for part in _parts_of(type(node)) for child in getattr(node, part)]
-
-
-@cache
-def _parts_of(kind: type[ast.AST]) -> tuple[str, ...]:
-    """Return the fields of a statement that hold statements; most kinds have none."""
-    return tuple(part for part in ("body", "handlers", "cases", "orelse", "finalbody") if part in kind._fields)
+    return [child for part in node._fields if part in _PARTS for child in getattr(node, part)]
 
 
 def _own_lines(node: _Block) -> tuple[int, frozenset[int]]:
