@@ -452,7 +452,7 @@ class Search:
             met.add(finding.bucket)
             self._listener.checked(finding, Verdict.CONFIRMED)
             return True
-        is_short = self.driver.limits.expects_hangs and finding.is_timeout
+        is_short = finding.is_timeout and self.driver.limits.expects_hangs
         if is_short and not self._hangs(finding):
             return False
         self._listener.failing(finding)
