@@ -135,6 +135,11 @@ def shrink_progress_line(shrinking: ShrinkSnapshot) -> str:
             f"  [{shrinking.elapsed:.0f}s] comparing failure {shrinking.number} of {shrinking.total} with other runs:"
             f" {shrinking.candidates} tried    "
         )
+    if shrinking.waits:
+        return (
+            f"  [{shrinking.elapsed:.0f}s] failure {shrinking.number} of {shrinking.total} hangs after"
+            f" {counted(shrinking.steps - 1, 'step')}: watching whether that takes {shrinking.waits:g} s    "
+        )
     return (
         f"  [{shrinking.elapsed:.0f}s] shrinking failure {shrinking.number} of {shrinking.total}:"
         f" {shrinking.steps_before} -> {counted(shrinking.steps, 'step')} ({shrinking.candidates} tried)    "

@@ -63,7 +63,7 @@ class LiveView:
 
     def shrinking(self, snapshot: ShrinkSnapshot) -> None:
         """Show ``snapshot`` when it is time."""
-        if snapshot.elapsed >= self._due:
+        if snapshot.elapsed >= self._due or snapshot.waits:
             self._due = snapshot.elapsed + INTERVAL_SECONDS
             self._region.draw([Text(shrink_progress_line(snapshot).strip())])
 

@@ -85,7 +85,7 @@ class ProgressLine:
 
     def shrinking(self, snapshot: ShrinkSnapshot) -> None:
         """Show ``snapshot`` when it is time for a new line."""
-        if self._is_due(snapshot.elapsed):
+        if self._is_due(snapshot.elapsed) or snapshot.waits:
             self._show(shrink_progress_line(snapshot))
 
     def _is_due(self, elapsed: float) -> bool:

@@ -10,7 +10,8 @@ class ShrinkSnapshot:
     """The progress of shrinking failure ``number`` of ``total``, from ``steps_before`` to ``steps`` steps.
 
     ``elapsed`` is in seconds since the exploration began; ``candidates`` counts the traces that were tried. With
-    ``comparing`` it is shrunk: other runs are compared with it, and the steps are 0.
+    ``waits``, its last step is watched for up to so many seconds, to see whether it hangs. With ``comparing`` it is
+    shrunk: other runs are compared with it, and the steps are 0.
     """
 
     elapsed: float
@@ -20,6 +21,7 @@ class ShrinkSnapshot:
     steps: int
     candidates: int
     comparing: bool = False
+    waits: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

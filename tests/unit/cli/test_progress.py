@@ -66,6 +66,13 @@ def test_shrinking_takes_its_turn_in_the_same_line(said: list[tuple[str, bool]])
     assert said[2][0].split("] ")[1] == "comparing failure 1 of 2 with other runs: 81 tried"
 
 
+def test_a_wait_for_a_hang_is_told_at_once(said: list[tuple[str, bool]]) -> None:
+    line = ProgressLine()
+    line(at(1.0))
+    line.shrinking(ShrinkSnapshot(1.5, 1, 1, 11, 5, 12, waits=30.0))
+    assert said[1][0].split("] ")[1] == "failure 1 of 1 hangs after 4 steps: watching whether that takes 30 s"
+
+
 def test_the_line_is_cleared_once_and_only_where_it_is_open(
     said: list[tuple[str, bool]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

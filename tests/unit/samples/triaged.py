@@ -15,6 +15,7 @@ from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.messages import Shrinking
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._hypothesis import GlobalRandoms
 from ordeal._native import Tape
@@ -77,7 +78,7 @@ class Told:
 
     def __init__(self, counts: int = 5) -> None:
         self.notes: list[tuple[str, NoteKind]] = []
-        self.progress: list[tuple[int, int, int, int, int]] = []
+        self.progress: list[tuple[int, int, Shrinking]] = []
         self.compared: list[tuple[int, int, int]] = []
         self.interruptions = 0
         self._counts = counts
@@ -91,9 +92,9 @@ class Told:
         """See ``Listener``."""
         self.notes.append((str(text), kind))
 
-    def shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
+    def shrinking(self, number: int, total: int, now: Shrinking) -> None:
         """See ``Listener``."""
-        self.progress.append((number, total, steps_before, steps, candidates))
+        self.progress.append((number, total, now))
 
     def comparing(self, number: int, total: int, replays: int) -> None:
         """See ``Listener``."""

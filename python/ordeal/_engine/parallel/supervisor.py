@@ -31,6 +31,7 @@ from ordeal._engine.search.result_builder import make_result
 from ordeal._engine.triage.executors import OwnProcesses
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.known import KnownFailures
+from ordeal._engine.triage.messages import Shrinking
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._engine.triage.triage import Triage
 from ordeal._native import monotonic
@@ -336,11 +337,13 @@ class Supervisor:
         """Return how many runs met ``finding``: at least one, unless a seed shows it, even if none was reported."""
         return max(self._merged.counts()[finding.bucket], 1 if finding.seed is None else 0)
 
-    def shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
+    def shrinking(self, number: int, total: int, now: Shrinking) -> None:
         """Report one more candidate of a shrink."""
         if self._settings.shrink_progress is not None:
             self._settings.shrink_progress(
-                ShrinkSnapshot(self._elapsed(), number, total, steps_before, steps, candidates)
+                ShrinkSnapshot(
+                    self._elapsed(), number, total, now.steps_before, now.steps, now.candidates, waits=now.waits
+                )
             )
 
     def comparing(self, number: int, total: int, replays: int) -> None:

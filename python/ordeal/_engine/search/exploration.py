@@ -12,6 +12,7 @@ from ordeal._engine.search.search import Search
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.triage.executors import Here
 from ordeal._engine.triage.findings import Finding, Verdict
+from ordeal._engine.triage.messages import Shrinking
 from ordeal._engine.triage.setup import JobContext
 from ordeal._engine.triage.triage import Triage
 from ordeal._native import monotonic
@@ -107,11 +108,13 @@ class Exploration:
         """See the ``Listener`` of triage."""
         return finding.count
 
-    def shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
+    def shrinking(self, number: int, total: int, now: Shrinking) -> None:
         """See the ``Listener`` of triage."""
         if self._settings.shrink_progress is not None:
             self._settings.shrink_progress(
-                ShrinkSnapshot(self._elapsed(), number, total, steps_before, steps, candidates)
+                ShrinkSnapshot(
+                    self._elapsed(), number, total, now.steps_before, now.steps, now.candidates, waits=now.waits
+                )
             )
 
     def comparing(self, number: int, total: int, replays: int) -> None:

@@ -117,7 +117,7 @@ def triage_finding(
             writer = context.crash_replayer().trusting(finding.error, finding.bucket)
         if not finding.needs_own_process:
             context.isolate()
-        with context.running():
+        with context.running(), replayer.watched(tick.waits):
             began = monotonic()
             if is_pristine or (finding.needs_own_process and not finding.is_timeout):
                 _confirm(replayer, finding)
@@ -291,7 +291,11 @@ class _Ticks:
         if now.candidates < self._now:
             self._earlier += self._now
         self._now, self._steps = now.candidates, min(self._steps, now.steps)
-        self._send(Shrinking(self._before, self._steps, self._earlier + self._now))
+        self.waits(0.0)
+
+    def waits(self, seconds: float) -> None:
+        """Report the candidates so far, and that what is left is watched for up to ``seconds``."""
+        self._send(Shrinking(self._before, self._steps, self._earlier + self._now, seconds))
 
 
 def _shrink(

@@ -34,11 +34,15 @@ class SeedReplayed(msgspec.Struct, frozen=True):
 
 
 class Shrinking(msgspec.Struct, frozen=True):
-    """Another candidate was tried: from ``steps_before`` steps to ``steps`` so far."""
+    """Another candidate was tried: from ``steps_before`` steps to ``steps`` so far.
+
+    With ``waits``, what is left is now watched for up to so many seconds, to see whether it hangs.
+    """
 
     steps_before: int
     steps: int
     candidates: int
+    waits: float = 0.0
 
 
 class Comparing(msgspec.Struct, frozen=True):
@@ -245,8 +249,8 @@ def pack_message(message: Message, names: _native.MachineNames) -> tuple[Value, 
         case SeedReplayed(path, outcome, findings):
             packed = [value for finding in findings for value in pack_finding(finding, names)]
             return ("seed replayed", path, pack(outcome), *packed)
-        case Shrinking(before, steps, candidates):
-            return ("shrinking", before, steps, candidates)
+        case Shrinking(before, steps, candidates, waits):
+            return ("shrinking", before, steps, candidates, waits)
         case Comparing(replays):
             return ("comparing", replays)
         case FailureWritten(failure, tape, improved, finished, replaced):
@@ -285,8 +289,8 @@ def unpack_message(values: Sequence[Value], names: _native.MachineNames) -> Mess
             pairs = zip(packed[::2], packed[1::2], strict=True)
             findings = tuple(unpack_finding(record, tape, names) for record, tape in pairs)
             return SeedReplayed(path, unpack(outcome, SeedOutcome), findings)
-        case ["shrinking", int(before), int(steps), int(candidates)]:
-            return Shrinking(before, steps, candidates)
+        case ["shrinking", int(before), int(steps), int(candidates), float(waits)]:
+            return Shrinking(before, steps, candidates, waits)
         case ["comparing", int(replays)]:
             return Comparing(replays)
         case ["failure", failure, tape, bool(improved), bool(finished), bool(replaced)]:

@@ -84,7 +84,7 @@ class Listener(Protocol):
     def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
         """Add a note for the user."""
 
-    def shrinking(self, number: int, total: int, steps_before: int, steps: int, candidates: int) -> None:
+    def shrinking(self, number: int, total: int, now: Shrinking) -> None:
         """Report another candidate for the failure ``number`` of ``total``."""
 
     def comparing(self, number: int, total: int, replays: int) -> None:
@@ -339,7 +339,7 @@ class Triage:
             elif isinstance(message, OrderJudgement):
                 self._listener.note(message.text(finding.bucket))
             elif isinstance(message, Shrinking):
-                self._listener.shrinking(each.number, total, message.steps_before, message.steps, message.candidates)
+                self._listener.shrinking(each.number, total, message)
             elif isinstance(message, FailureWritten):
                 failure, each.failure = message.failure, message.failure
                 finding.tape, finding.improved, finding.flaky = message.tape, message.improved, failure.flaky

@@ -523,10 +523,12 @@ def test_a_hang_takes_its_full_limit_once_when_it_is_confirmed(adapted: list[flo
 
 def test_a_hang_shrinks_with_lower_limits(adapted: list[float]) -> None:
     loaded = hanging()
-    with loaded.running():
+    watched: list[float] = []
+    with loaded.running(), loaded.replayer.watched(watched.append):
         bucket = loaded.replayer.confirm(loaded.tape)[0].bucket
         shrunk = loaded.replayer.shrink_hang(loaded.tape, bucket, 20)
     assert shrunk is not None
+    assert watched == [loaded.driver.rule_timeout]
     assert [arguments for _, _, _, arguments in shrunk.tape.steps()] == [[(1, [40])]]
     assert shrunk.finished
     assert adapted

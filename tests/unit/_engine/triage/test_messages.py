@@ -70,6 +70,7 @@ def sent(message: Message) -> Message:
         SeedBegun("/a/seed-1.json"),
         SeedBegun("/a/\udcff"),  # a file name that is no UTF-8
         Shrinking(9, 3, 2**40),
+        Shrinking(9, 3, 2, waits=30.0),
         Comparing(7),
         NotInDatabase("half a pair: \ud800"),
         CheckFailed("Shrinking of x", "core/x.cpp:1: check failed"),

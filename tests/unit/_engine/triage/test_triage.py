@@ -257,7 +257,7 @@ class TestJudging:
         setup, findings = counter(SHORT, ["other"])
         executor = Scripted(tells(Shrinking(9, 5, 1)), tells(Shrinking(3, 2, 8)))
         triage_of(setup, executor, told).confirm_and_shrink(findings, shrink=True)
-        assert told.progress == [(1, 2, 9, 5, 1), (2, 2, 3, 2, 8)]
+        assert told.progress == [(1, 2, Shrinking(9, 5, 1)), (2, 2, Shrinking(3, 2, 8))]
 
     @pytest.mark.parametrize("shrink", [(False, True), (True, False)])
     def test_who_does_not_want_it_gets_no_shrinking(self, shrink: tuple[bool, bool], told: Told) -> None:
