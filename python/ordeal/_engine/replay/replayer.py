@@ -71,7 +71,11 @@ class Shrunk:
 
 
 class Replayer:
-    """Replays tapes with one driver. Steps whose rule is not available are left out, and counted."""
+    """Replays tapes with one driver. Steps whose rule is not available are left out, and counted.
+
+    Attributes:
+        watches: called, if set, before a step may take its full limit to show that it hangs: with that, in seconds.
+    """
 
     def __init__(self, driver: Driver, bucketer: Bucketer, randoms: GlobalRandoms) -> None:
         self._driver = driver
@@ -80,7 +84,7 @@ class Replayer:
         self._in_body = (BODY, len(driver.definition.argument_names) - 1)  # the index is the one of buggify
         self._replays = 0
         self._count: Callable[[int], object] | None = None
-        self._watch: Callable[[float], object] | None = None
+        self.watches: Callable[[float], object] | None = None
 
     def run(self, tape: _native.Tape, observer: Observer | None = None) -> Replayed:
         """Run ``tape`` from a fresh machine while ``observer`` watches."""
@@ -136,15 +140,6 @@ class Replayer:
             self._count = None
 
     @contextmanager
-    def watched(self, tell: Callable[[float], object]) -> Iterator[None]:
-        """Call ``tell`` before each replay of the block in which a step may take its full limit, with its seconds."""
-        self._watch = tell
-        try:
-            yield
-        finally:
-            self._watch = None
-
-    @contextmanager
     def adapted(self) -> Iterator[None]:
         """Give rules less time during the block: many times what they are known to take."""
         self._driver.adapt_limits()
@@ -163,8 +158,8 @@ class Replayer:
 
         With ``at_most``, it need not take longer than so many seconds.
         """
-        if self._watch is not None:
-            self._watch(float(min(self._driver.rule_timeout, at_most)))
+        if self.watches is not None:
+            self.watches(float(min(self._driver.rule_timeout, at_most)))
         with self._driver.limits.full(at_most):
             replayed = self.run(tape)
         hangs = _timed_out(replayed) and (not bucket or falls_into(replayed.bucket, bucket))

@@ -10,35 +10,32 @@ from ordeal._native import monotonic
 
 
 class FailureTime:
-    """Measures steps that hang, or end their process, in ways that are known. All times are by monotonic()."""
+    """Counts steps that hang, or end their process, in ways that are known.
+
+    Attributes:
+        took_long: whether any has.
+    """
 
     def __init__(self, session: _native.Session) -> None:
+        self.took_long = False
         self._session = session
-        self._search_began = monotonic()
-        self._began = 0.0  # the run, or what follows its latest step back
-        self._took_long = False  # any failure
+        self._began = monotonic()
 
     def continue_from(self, findings: Sequence[Finding], took: Mapping[str, float], began: float) -> None:
-        """Take in what ended earlier processes of this search, which ``began`` then. Call it before the first run.
+        """Take in what ended earlier processes of this search. Call it before the first run.
 
-        ``took`` says how many seconds all failures of a bucket took.
+        ``took`` says how many seconds all failures of a bucket took. The search ``began`` then, by monotonic().
         """
-        self._search_began, self._took_long = began, bool(took)
+        self._began, self.took_long = began, bool(took)
         for finding in findings:
             if finding.needs_own_process:
                 self._session.ended_process(finding.tape, took.get(finding.bucket, 0.0))
 
     def begin_run(self, now: float) -> None:
-        """Note that a run begins."""
-        self._began = now
-        if self._took_long:
-            self._session.search_took(now - self._search_began)
+        """Note that a run begins ``now``, by monotonic(). It need not be told before any failure took long."""
+        self._session.search_took(now - self._began)
 
-    def go_on(self, now: float) -> None:
-        """Note that a run goes on after a step back."""
-        self._began = now
-
-    def failed(self, now: float) -> None:
-        """Note that the last step failed in a way that is known and takes long."""
-        self._took_long = True
-        self._session.failure_took(now - self._began)
+    def failed(self, seconds: float) -> None:
+        """Note that the last step failed in a way that is known and takes long, after so many ``seconds``."""
+        self.took_long = True
+        self._session.failure_took(seconds)

@@ -116,6 +116,7 @@ class Search:
         self._given_up_before = len(given_up)
         self._ask_again = 0  # until this many runs, only time ends the search
         self.failure_time = FailureTime(self.session)
+        self._part_began = 0.0  # of a run: its beginning, and then its latest step back
         self._ending: ForkedRunResult | None = None  # of the latest run, if that was in another process
         self._edges_told = 0  # how many new edges of the run its failures were told with
         self._crash: Crash | None = None  # the same, if that process died before it could report
@@ -252,8 +253,9 @@ class Search:
         snapshot = self.checkpoints.copy_of(checkpoint)
         self._ending = self._crash = None
         limits = self.driver.limits
-        began = monotonic()
-        self.failure_time.begin_run(began)
+        began = self._part_began = monotonic()
+        if self.failure_time.took_long:
+            self.failure_time.begin_run(began)
         replayed_steps = 0
         if snapshot is not None:
             outcome = self._execute_from(snapshot)
@@ -346,7 +348,7 @@ class Search:
         """Go over the steps that are left of the run, or those after a kept state, and continue from there."""
         spec, tally = self.session.spec, self.tally
         self._ending = self._crash = None
-        self.failure_time.go_on(monotonic())
+        self._part_began = monotonic()
         self.randoms.reseed()
         is_held = snapshot is None and self.checkpoints.has_fork_server(spec.checkpoint)
         if snapshot is not None or is_held:
@@ -436,7 +438,7 @@ class Search:
         if known is not None:
             known.count += known.bucket not in met
             if finding.is_timeout or self._crash is not None:
-                self.failure_time.failed(monotonic())
+                self.failure_time.failed(monotonic() - self._part_began)
             if not is_declared:
                 self._keep_lookalike(finding, is_first=known.bucket not in met)
             met.add(known.bucket)

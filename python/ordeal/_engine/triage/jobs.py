@@ -5,8 +5,8 @@ A job reports each result at once, so that it is known even if its process dies 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import msgspec
@@ -117,7 +117,7 @@ def triage_finding(
             writer = context.crash_replayer().trusting(finding.error, finding.bucket)
         if not finding.needs_own_process:
             context.isolate()
-        with context.running(), replayer.watched(tick.waits):
+        with context.running(), tick.told_of(replayer):
             began = monotonic()
             if is_pristine or (finding.needs_own_process and not finding.is_timeout):
                 _confirm(replayer, finding)
@@ -296,6 +296,15 @@ class _Ticks:
     def waits(self, seconds: float) -> None:
         """Report the candidates so far, and that what is left is watched for up to ``seconds``."""
         self._send(Shrinking(self._before, self._steps, self._earlier + self._now, seconds))
+
+    @contextmanager
+    def told_of(self, replayer: Replayer) -> Iterator[None]:
+        """Report during the block what the replayer watches for its full limit."""
+        replayer.watches = self.waits
+        try:
+            yield
+        finally:
+            replayer.watches = None
 
 
 def _shrink(

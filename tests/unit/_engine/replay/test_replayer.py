@@ -524,7 +524,8 @@ def test_a_hang_takes_its_full_limit_once_when_it_is_confirmed(adapted: list[flo
 def test_a_hang_shrinks_with_lower_limits(adapted: list[float]) -> None:
     loaded = hanging()
     watched: list[float] = []
-    with loaded.running(), loaded.replayer.watched(watched.append):
+    loaded.replayer.watches = watched.append
+    with loaded.running():
         bucket = loaded.replayer.confirm(loaded.tape)[0].bucket
         shrunk = loaded.replayer.shrink_hang(loaded.tape, bucket, 20)
     assert shrunk is not None
