@@ -220,7 +220,8 @@ bool RunState::avoids(std::uint32_t rule) {
          (risk_->avoids(rule, planned_.rng) || step_risk_->avoids_next(tape_, rule, planned_.rng));
 }
 
-// By weight among the remaining active rules. The others have no weights, and are drawn uniformly.
+// By weight among the remaining active rules. The others have no weights, and are drawn uniformly, also where one of
+// them has taken the place of one that waits.
 std::size_t RunState::pick_rule() {
   const std::vector<std::uint32_t>& weights = planned_.weights;
   bool among_active = rules_offered_ < rules_active_;
@@ -231,12 +232,12 @@ std::size_t RunState::pick_rule() {
     const std::size_t ready = end_without_waiting(among_active ? end : rules_.size());
     end = ready > rules_offered_ ? ready : end;
   }
-  if (weights.empty() || !among_active) {
-    return rules_offered_ + planned_.rng.below(end - rules_offered_);
-  }
   std::uint64_t total = 0;
-  for (std::size_t i = rules_offered_; i < end; ++i) {
+  for (std::size_t i = rules_offered_; among_active && !weights.empty() && i < end; ++i) {
     total += weights[rules_[i]];
+  }
+  if (total == 0) {
+    return rules_offered_ + planned_.rng.below(end - rules_offered_);
   }
   std::uint64_t left = planned_.rng.below(total);
   std::size_t pick = rules_offered_;

@@ -17,8 +17,8 @@
 #include "core/coverage/features.h"
 #include "core/coverage/species_estimate.h"
 #include "core/draw/choice_source.h"
-#include "core/search/learning.h"
 #include "core/search/failure_time.h"
+#include "core/search/learning.h"
 #include "core/search/rule_risk.h"
 #include "core/search/rule_times.h"
 #include "core/search/rule_uses.h"
@@ -92,8 +92,8 @@ class Session {
   // Before a run: notes that the last step of this tape ended an earlier process of the search, and what that cost in
   // `seconds`, as failure_took() does. Such a step becomes rarer at once: it costs a process each time.
   void ended_process(const Tape& tape, double seconds = 0);
-  // In a run: notes that its last step took so many seconds to fail in a way that is known, as one that hangs does. In a
-  // session `by_clock`, such steps have a share of the time that the search says it took; others ignore both.
+  // In a run: notes that its last step took so many seconds to fail in a way that is known, as one that hangs does. In
+  // a session `by_clock`, such steps have a share of the time that the search says it took; others ignore both.
   void failure_took(double seconds);
   void search_took(double seconds) noexcept { failure_time_.search_took(seconds); }
   // `seconds` is what the run took, with its prefix where that ran again; 0 where no clock may decide anything.

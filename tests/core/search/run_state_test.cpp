@@ -31,7 +31,8 @@ struct Running {
   FailureTime failure_time{kShape.rules};
   RunState state;
 
-  explicit Running(double fault_toggle_prob = 0.0) : state(kShape, fault_toggle_prob, risk, step_risk, times, failure_time) {
+  explicit Running(double fault_toggle_prob = 0.0)
+      : state(kShape, fault_toggle_prob, risk, step_risk, times, failure_time) {
     state.planned().spec = {.run_id = 1, .steps = 6};
     state.planned().configuration = {std::vector<bool>(kShape.rules, true), std::vector<bool>(kShape.faults, true)};
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "core/base/check.h"
 #include "core/schedule/interleaving.h"
@@ -246,23 +247,23 @@ TEST(SessionLearning, NoHangDecidesAnythingWhereNoClockMay) {
 }
 
 TEST(SessionLearning, RulesThatTheSwarmLeftOutComeBeforeOneThatWaits) {
-  constexpr MachineShape kThree{.rules = 3, .initializers = 0, .faults = 0};
-  const SessionOptions options{.steps_per_run = 1'000'000, .by_clock = true};
-  for (int seed = 0; seed < 20; ++seed) {
-    SessionOptions seeded = options;
-    seeded.seed = static_cast<std::uint64_t>(seed);
-    Bench bench(kThree, seeded, SwarmPolicy::kAdaptive);
-    Tape tape;
-    tape.begin_step(StepKind::kRule, 1, 0);
-    bench.session.ended_process(tape, 30);
-    bench.session.search_took(100);
+  constexpr MachineShape kTwo{.rules = 2, .initializers = 0, .faults = 0};
+  Bench bench(kTwo, {.steps_per_run = 1'000'000, .by_clock = true}, SwarmPolicy::kAdaptive);
+  Tape tape;
+  tape.begin_step(StepKind::kRule, 1, 0);
+  bench.session.ended_process(tape, 30);
+  bench.session.search_took(100);
+  int alone = 0;
+  for (int run = 0; run < 200; ++run) {
     bench.session.begin_run();
-    for (int i = 0; i < 50; ++i) {
-      EXPECT_NE(bench.session.next().target, 1U) << seed;
+    alone += bench.session.configuration().rules == std::vector{false, true} ? 1 : 0;
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_NE(bench.session.next().target, 1U) << run;
       bench.session.done();
     }
     bench.session.end_run();
   }
+  EXPECT_GT(alone, 0);
 }
 
 TEST(SessionLearning, ARuleThatIsAloneNeverWaits) {
