@@ -17,6 +17,7 @@ from types import CodeType
 from typing import Any
 
 from ordeal._engine.coverage.real_path import real_path
+from ordeal._engine.coverage.statements import Block, statements_in
 from ordeal._engine.coverage.targets import Source, Target
 
 #: Longer source lines are cut in a gap's ``code``.
@@ -41,9 +42,6 @@ _BRANCHES = (
 #: Importing the module may have skipped the code in these.
 _CONDITIONAL = (*_BRANCHES, ast.With, ast.AsyncWith)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-#: The fields of a statement that hold statements.
-_PARTS = frozenset({"body", "handlers", "cases", "orelse", "finalbody"})
-_Block = ast.stmt | ast.ExceptHandler | ast.match_case
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +231,7 @@ def _executable_lines(code: CodeType) -> Iterator[int]:
 
 
 def _statements(
-    body: Sequence[_Block], executable: frozenset[int], *, runs_at_import: bool, is_conditional: bool
+    body: Sequence[Block], executable: frozenset[int], *, runs_at_import: bool, is_conditional: bool
 ) -> Iterator[_Statement]:
     for node in body:
         if not _is_docstring(node):
@@ -242,30 +240,26 @@ def _statements(
             if own_lines:
                 yield _Statement(line, own_lines, isinstance(node, _BRANCHES), runs_at_import, is_conditional)
         yield from _statements(
-            _nested(node),
+            statements_in(node),
             executable,
             runs_at_import=runs_at_import and not isinstance(node, _FUNCTIONS),
             is_conditional=is_conditional or isinstance(node, _CONDITIONAL),
         )
 
 
-def _nested(node: _Block) -> list[_Block]:
-    return [child for part in node._fields if part in _PARTS for child in getattr(node, part)]
-
-
-def _own_lines(node: _Block) -> tuple[int, frozenset[int]]:
+def _own_lines(node: Block) -> tuple[int, frozenset[int]]:
     """Return the line that names a statement, and the lines from its first one to the first statement nested in it."""
     start = node.pattern if isinstance(node, ast.match_case) else node
     line = start.lineno
     first = min((line, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))))
-    nested = _nested(node)
-    end = _first_line(nested[0]) - 1 if nested else (start.end_lineno or line)
+    inner = statements_in(node)
+    end = _first_line(inner[0]) - 1 if inner else (start.end_lineno or line)
     return line, frozenset(range(first, max(line, end) + 1))
 
 
-def _first_line(node: _Block) -> int:
+def _first_line(node: Block) -> int:
     return min(_own_lines(node)[1])
 
 
-def _is_docstring(node: _Block) -> bool:
+def _is_docstring(node: Block) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
+from ordeal._engine.coverage.statements import statements_in
 from ordeal._engine.mutation.chimp_sites import sites
 from ordeal._engine.mutation.operators import BODY_OPERATORS, OPERATORS, Change
 from ordeal._engine.mutation.source import Function, Source
@@ -256,7 +257,7 @@ def _imported_names(source: Source) -> list[str]:
         if isinstance(node, ast.Import | ast.ImportFrom):
             found |= dict.fromkeys((alias.asname or alias.name).partition(".")[0] for alias in node.names)
         elif not isinstance(node, Function | ast.ClassDef):
-            waiting += _parts(node)
+            waiting += statements_in(node)
     return sorted(found.keys() - {"*"})
 
 
@@ -287,14 +288,8 @@ def _heads(source: Source) -> dict[tuple[int, int], list[bytes]]:
             head = f"class {node.name}:" if isinstance(node, ast.ClassDef) else "if each:"
             outer = [each for each in heads if len(each) - len(each.lstrip()) < node.col_offset]
             heads = [*outer, b" " * node.col_offset + head.encode()]
-        waiting += ((each, heads) for each in _parts(node))
+        waiting += ((each, heads) for each in statements_in(node))
     return found
-
-
-def _parts(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the statements that one holds, with the handlers and cases around them, but no expression."""
-    for field in ("body", "orelse", "handlers", "finalbody", "cases"):
-        yield from getattr(node, field, ())
 
 
 def _future_flags(source: Source) -> int:
