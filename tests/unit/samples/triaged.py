@@ -15,7 +15,7 @@ from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
-from ordeal._engine.triage.messages import Shrinking
+from ordeal._engine.triage.messages import Comparing, Shrinking
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._hypothesis import GlobalRandoms
 from ordeal._native import Tape
@@ -92,13 +92,12 @@ class Told:
         """See ``Listener``."""
         self.notes.append((str(text), kind))
 
-    def shrinking(self, number: int, total: int, now: Shrinking) -> None:
+    def shrinking(self, number: int, total: int, now: Shrinking | Comparing) -> None:
         """See ``Listener``."""
-        self.progress.append((number, total, now))
-
-    def comparing(self, number: int, total: int, replays: int) -> None:
-        """See ``Listener``."""
-        self.compared.append((number, total, replays))
+        if isinstance(now, Comparing):
+            self.compared.append((number, total, now.replays))
+        else:
+            self.progress.append((number, total, now))
 
     def interrupted(self) -> None:
         """See ``Listener``."""

@@ -31,7 +31,7 @@ from ordeal._engine.search.result_builder import make_result
 from ordeal._engine.triage.executors import OwnProcesses
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.known import KnownFailures
-from ordeal._engine.triage.messages import Shrinking
+from ordeal._engine.triage.messages import Comparing, Shrinking, progress_of
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._engine.triage.triage import Triage
 from ordeal._native import monotonic
@@ -42,7 +42,6 @@ from ordeal.result import (
     FoundFailure,
     NoteKind,
     ProgressSnapshot,
-    ShrinkSnapshot,
     StoppedReason,
 )
 from ordeal.store import FailureReport
@@ -337,17 +336,7 @@ class Supervisor:
         """Return how many runs met ``finding``: at least one, unless a seed shows it, even if none was reported."""
         return max(self._merged.counts()[finding.bucket], 1 if finding.seed is None else 0)
 
-    def shrinking(self, number: int, total: int, now: Shrinking) -> None:
-        """Report one more candidate of a shrink."""
+    def shrinking(self, number: int, total: int, now: Shrinking | Comparing) -> None:
+        """Report one more candidate of a shrink, or one more run that was compared with a failure."""
         if self._settings.shrink_progress is not None:
-            self._settings.shrink_progress(
-                ShrinkSnapshot(
-                    self._elapsed(), number, total, now.steps_before, now.steps, now.candidates, waits=now.waits
-                )
-            )
-
-    def comparing(self, number: int, total: int, replays: int) -> None:
-        """Report one more run that was compared with a failure."""
-        if self._settings.shrink_progress is not None:
-            now = ShrinkSnapshot(self._elapsed(), number, total, 0, 0, replays, comparing=True)
-            self._settings.shrink_progress(now)
+            self._settings.shrink_progress(progress_of(now, self._elapsed(), number, total))

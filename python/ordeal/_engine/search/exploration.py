@@ -12,7 +12,7 @@ from ordeal._engine.search.search import Search
 from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.triage.executors import Here
 from ordeal._engine.triage.findings import Finding, Verdict
-from ordeal._engine.triage.messages import Shrinking
+from ordeal._engine.triage.messages import Comparing, Shrinking, progress_of
 from ordeal._engine.triage.setup import JobContext
 from ordeal._engine.triage.triage import Triage
 from ordeal._native import monotonic
@@ -23,7 +23,6 @@ from ordeal.result import (
     KnownFailure,
     NoteKind,
     ProgressSnapshot,
-    ShrinkSnapshot,
     StoppedReason,
 )
 
@@ -108,20 +107,10 @@ class Exploration:
         """See the ``Listener`` of triage."""
         return finding.count
 
-    def shrinking(self, number: int, total: int, now: Shrinking) -> None:
+    def shrinking(self, number: int, total: int, now: Shrinking | Comparing) -> None:
         """See the ``Listener`` of triage."""
         if self._settings.shrink_progress is not None:
-            self._settings.shrink_progress(
-                ShrinkSnapshot(
-                    self._elapsed(), number, total, now.steps_before, now.steps, now.candidates, waits=now.waits
-                )
-            )
-
-    def comparing(self, number: int, total: int, replays: int) -> None:
-        """See the ``Listener`` of triage."""
-        if self._settings.shrink_progress is not None:
-            now = ShrinkSnapshot(self._elapsed(), number, total, 0, 0, replays, comparing=True)
-            self._settings.shrink_progress(now)
+            self._settings.shrink_progress(progress_of(now, self._elapsed(), number, total))
 
     # -- the result ---------------------------------------------------------------------------------------------------
 

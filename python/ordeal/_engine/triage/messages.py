@@ -16,7 +16,7 @@ from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.legal_orders import OrderJudgement
 from ordeal._engine.triage.records import FindingRecords, writable_text
 from ordeal._engine.untrusted import error_message, remote_error, type_name
-from ordeal.result import Failure, SeedOutcome
+from ordeal.result import Failure, SeedOutcome, ShrinkSnapshot
 
 
 class SeedBegun(msgspec.Struct, frozen=True):
@@ -49,6 +49,13 @@ class Comparing(msgspec.Struct, frozen=True):
     """Another run was compared with failures that are shrunk: so many ``replays`` so far."""
 
     replays: int
+
+
+def progress_of(now: Shrinking | Comparing, elapsed: float, number: int, total: int) -> ShrinkSnapshot:
+    """Return what observers are told of the failure ``number`` of ``total``."""
+    if isinstance(now, Comparing):
+        return ShrinkSnapshot(elapsed, number, total, 0, 0, now.replays, comparing=True)
+    return ShrinkSnapshot(elapsed, number, total, now.steps_before, now.steps, now.candidates, waits=now.waits)
 
 
 class FailureWritten(msgspec.Struct, frozen=True):

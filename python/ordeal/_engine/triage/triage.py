@@ -84,11 +84,8 @@ class Listener(Protocol):
     def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
         """Add a note for the user."""
 
-    def shrinking(self, number: int, total: int, now: Shrinking) -> None:
-        """Report another candidate for the failure ``number`` of ``total``."""
-
-    def comparing(self, number: int, total: int, replays: int) -> None:
-        """Report another run that was compared with the failure ``number`` of ``total``, which is shrunk."""
+    def shrinking(self, number: int, total: int, now: Shrinking | Comparing) -> None:
+        """Report another candidate for the failure ``number`` of ``total``, or, once shrunk, a run compared with it."""
 
     def interrupted(self) -> None:
         """Note a Ctrl-C. Raises KeyboardInterrupt if everything must end at once."""
@@ -234,7 +231,7 @@ class Triage:
 
         def on_message(message: Message) -> None:
             if isinstance(message, Comparing):
-                self._listener.comparing(len(examined), len(examined), message.replays)
+                self._listener.shrinking(len(examined), len(examined), message)
             elif isinstance(message, CausesFound) and all(max(pair) < len(examined) for pair in message.pairs):
                 causes.update((id(examined[later][0]), id(examined[cause][0])) for later, cause in message.pairs)
 
@@ -279,7 +276,7 @@ class Triage:
     ) -> Task:
         def on_message(message: Message) -> None:
             if isinstance(message, Comparing):
-                self._listener.comparing(*position, message.replays)
+                self._listener.shrinking(*position, message)
             elif isinstance(message, ToldApart) and all(other.number < len(runs) for other in message.others):
                 told[id(finding)] = runs, message
 
