@@ -154,8 +154,7 @@ class _PoolWorker(msgspec.Struct):
     waits: bool = False  # waits for updates of others
     runs_before: int = 0  # of the processes before this one
     false_starts: int = 0
-    began: float = 0.0  # when its first process started, by monotonic()
-    started: float = 0.0  # the same of its present process
+    started: float = 0.0  # when its present process started, by monotonic()
     over: StoppedReason | None = None
     failed: str = ""  # why its process failed, if it could still say so
     # What its processes have sent, received and found so far.
@@ -193,6 +192,7 @@ class WorkerPool:
         self._crashes = CrashReader(setup.driver)
         self._looks_for = setup.driver.limits.looks_for
         self._hung: set[str] = set()  # what has been ended
+        self._began = 0.0  # by monotonic()
         self._losses = Losses()
         self._contention = Contention()
         self._workers = [_PoolWorker(number) for number in range(options.workers)]
@@ -215,6 +215,7 @@ class WorkerPool:
 
     def start(self, deadline: float) -> None:
         """Start all workers. They stop at ``deadline``, by monotonic(), if not before."""
+        self._began = monotonic()
         for worker in self._workers:
             self._start(worker, deadline)
 
@@ -319,7 +320,6 @@ class WorkerPool:
         # A successor starts from what its predecessor knew. What all workers know would depend on the clock.
         initial, known = self.initial_corpus, worker.known
         worker.started = monotonic()
-        worker.began = worker.began or worker.started
         job = WorkerJob(
             settings=settings_of(self._settings, self._identity_of(worker), state.seeds[number], runs, left),
             driver=self._setup.driver,
@@ -328,7 +328,7 @@ class WorkerPool:
             counters=self._counters,
             number=number,
             shared=self._edges,
-            began=worker.began,
+            began=self._began,
             started=worker.started,
             listens=self._options.sharing.edges and len(self._workers) > 1 and not self._in_rounds,
             hurries=self._options.sharing.checkpoints and (len(self._workers) > 1 or self.store_client is not None),

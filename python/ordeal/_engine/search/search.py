@@ -437,7 +437,7 @@ class Search:
         known = self.findings.known(finding.bucket)
         if known is not None:
             known.count += known.bucket not in met
-            if finding.is_timeout or self._crash is not None:
+            if self.findings.takes_long(known):
                 self.failure_time.failed(monotonic() - self._part_began)
             if not is_declared:
                 self._keep_lookalike(finding, is_first=known.bucket not in met)

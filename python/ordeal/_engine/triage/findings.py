@@ -197,12 +197,12 @@ class Findings:
         ``is_first`` says that it is the first one of its run in the bucket, ``new`` that it came with new code.
         """
         known = self._by_bucket.get(finding.bucket)
-        if known is None or known.flaky or self._takes_long(known):
+        if known is None or known.flaky or self.takes_long(known):
             return False
         return self.lookalikes.offer(finding, known.tape, known.count if is_first else None, new=new)
 
-    def _takes_long(self, known: Finding) -> bool:
-        """Return whether to tell apart what fails like ``known`` would take all the time: it hangs, or ends processes.
+    def takes_long(self, known: Finding) -> bool:
+        """Return whether what fails like ``known`` takes as long as many other runs: it hangs, or ends its process.
 
         Asked once for each bucket, since runs that meet a known failure are many.
         """
