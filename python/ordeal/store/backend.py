@@ -112,7 +112,10 @@ class Backend(Protocol):
         """Delete shards and bases whose content newer bases have. Who reads one at the moment finds fewer bytes."""
 
     def lease(self, key: str, token: str, seconds: float) -> bool:
-        """Take or renew the lease ``key`` for ``token`` and the next ``seconds``; return whether it has it."""
+        """Take or renew the lease ``key`` for ``token`` and the next ``seconds``; return whether it has it.
+
+        One that it has is over at once with 0 seconds.
+        """
 
     def close(self) -> None:
         """Release all resources. Does not raise."""

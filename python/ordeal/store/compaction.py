@@ -24,8 +24,6 @@ from ordeal.store.shard import FRAME_SIZE, HEADER, ShardReader, framed
 LEASE = "compaction"
 LEASE_SECONDS = 8.0
 RENEW_SECONDS = 2.0
-#: A lease that is over.
-_OVER_SECONDS = 0.001
 #: The shard of a member that was inactive for this long is deleted once a base has all of it. A member that was only
 #: asleep notices, and publishes it again.
 LOST_SECONDS = 600.0
@@ -135,7 +133,7 @@ class Compactor:
         try:
             self._hold()
             done = self._compact()
-            self.backend.lease(LEASE, self._token, _OVER_SECONDS)
+            self.backend.lease(LEASE, self._token, 0.0)
             return done
         except _LostLeaseError:
             return None

@@ -214,7 +214,7 @@ class RedisBackend(Backend):
     def lease(self, key: str, token: str, seconds: float) -> bool:
         """See ``Backend``. By the clock of the server."""
         name = self._key(f"lease:{key}")
-        milliseconds = max(1, int(seconds * 1000))
+        milliseconds = max(1, int(seconds * 1000))  # the server knows no shorter ones
         with self._reached():
             if self._client.set(name, token, nx=True, px=milliseconds):
                 return True
@@ -223,7 +223,10 @@ class RedisBackend(Backend):
                 if pipeline.getrange(name, 0, TOKEN_CHARS) != token.encode():
                     return False
                 pipeline.multi()
-                pipeline.set(name, token, px=milliseconds)
+                if seconds > 0:
+                    pipeline.set(name, token, px=milliseconds)
+                else:
+                    pipeline.delete(name)
                 try:
                     pipeline.execute()
                 except redis.WatchError:

@@ -125,6 +125,15 @@ def test_old_bases_are_deleted_in_time(place: Place) -> None:
     assert len(tapes(place.member().sync(NOTHING))) == 5
 
 
+def test_a_compaction_that_is_done_keeps_no_other_waiting(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
+    a = place.member()
+    for number in range(3):
+        a.sync(found(f"x{number}", edges=[number]))
+        assert compact(place) is not None
+
+
 def test_a_lost_count_is_not_added_again(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     a = place.member()
     a.sync(failed("KeyError in f", 3, 2))
