@@ -1,6 +1,7 @@
 #include "core/schedule/schedule.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/base/check.h"
 #include "core/base/rng.h"
@@ -15,6 +16,10 @@ constexpr unsigned kWord = 32;
 // How much more often what a run meets seldom happens, and its share at most: three quarters.
 constexpr std::uint64_t kEvenly = 16;
 constexpr std::uint64_t kOftenest = 3ULL << (kWord - 2);
+// Of more values than this, half of the draws take a small one: each doubling is as likely as the others.
+constexpr std::uint32_t kMany = 32;
+constexpr unsigned kHalfWordBits = 16;
+constexpr std::uint64_t kHalfWord = (std::uint64_t{1} << kHalfWordBits) - 1;
 
 // The same for the same label in every run and every process: what a decision is drawn and overridden by.
 std::uint64_t label_hash(std::uint64_t place, std::uint32_t occurrence) noexcept {
@@ -123,7 +128,15 @@ std::uint32_t Schedule::drawn_evenly(std::uint32_t kind, std::uint64_t label, st
   if (static_cast<std::uint32_t>(first) >= rate) {
     return 0;
   }
-  return 1 + static_cast<std::uint32_t>(((mix64(first) >> kWord) * (bound - 1)) >> kWord);
+  const std::uint64_t second = mix64(first);
+  std::uint64_t low = 1;
+  std::uint64_t end = bound;
+  if (bound > kMany && (second & 1U) != 0) {
+    const auto doublings = static_cast<std::uint64_t>(std::bit_width(bound - 1));
+    low <<= (((second & kHalfWord) >> 1U) * doublings) >> (kHalfWordBits - 1);
+    end = std::min(end, low * 2);
+  }
+  return static_cast<std::uint32_t>(low + (((second >> kWord) * (end - low)) >> kWord));
 }
 
 void Schedule::event(std::uint64_t what) noexcept {

@@ -66,7 +66,8 @@ class Schedule {
   std::uint32_t decide(std::uint32_t kind, std::uint64_t actor, std::uint64_t site, std::uint32_t bound);
 
   // The same for what a run meets seldom, such as the crash of a node, so that its rate alone would rarely let it
-  // happen: of the values above 0 each is as likely as the others.
+  // happen: of the values above 0 each is as likely as the others, but of many values half of the draws take a small
+  // one, as nobody knows how soon a run is over.
   std::uint32_t decide_evenly(std::uint32_t kind, std::uint64_t actor, std::uint64_t site, std::uint32_t bound);
 
   // Notes that something happened: two runs with equal hashes did the same in the same order.

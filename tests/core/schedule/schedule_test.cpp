@@ -77,6 +77,25 @@ TEST(Schedule, WhatIsDecidedEvenlyIsFrequentAndSpread) {
   EXPECT_EQ(once.decide_evenly(0, kActor, kSite, 11), 7U);
 }
 
+TEST(Schedule, OfManyValuesHalfTheDrawsTakeASmallOne) {
+  constexpr std::uint32_t kBound = 257;
+  constexpr std::uint32_t kSmall = 16;
+  Schedule frequent(5, {UINT32_MAX});
+  int drawn = 0;
+  int small = 0;
+  int large = 0;
+  for (int i = 0; i < 16000; ++i) {
+    const std::uint32_t value = frequent.decide_evenly(0, kActor, kSite, kBound);
+    ASSERT_LT(value, kBound);
+    drawn += value > 0 ? 1 : 0;
+    small += value > 0 && value < kSmall ? 1 : 0;
+    large += value >= kBound / 2 ? 1 : 0;
+  }
+  EXPECT_NEAR(drawn, 12000, 300);
+  EXPECT_NEAR(small, 12000 * (4.0 / 9 + 15.0 / 256) / 2, 200);
+  EXPECT_NEAR(large, 12000 * (2.0 / 9 + 0.5) / 2, 300);
+}
+
 TEST(Schedule, LeavingOutOneActorShiftsNoOther) {
   Schedule with = always(7);
   Schedule without = always(7);
