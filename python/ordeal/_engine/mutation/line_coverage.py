@@ -27,10 +27,11 @@ class LineCoverage:
         self._by_process: dict[int, Lines] = {}
         self._tool = needed_tool("`ordeal mutate`")
         self._elsewhere: Callable[[str, int], None] | None = None
+        self._restart: Callable[[], None]
 
     def start(self) -> None:
         """Begin."""
-        watch(self._tool, self._paths, self._add)
+        self._restart = watch(self._tool, self._paths, self._add)
         if self._beside is not None:
             os.environ[LINES] = str(self._beside)
             os.environ[WATCHED] = "\n".join(sorted(self._paths))
@@ -44,7 +45,7 @@ class LineCoverage:
     def take(self) -> Lines:
         """Return the lines that have run since the last call, and count anew."""
         lines, self._lines = self._lines, set()
-        sys.monitoring.restart_events()
+        self._restart()
         return lines
 
     def take_beside(self) -> Lines:

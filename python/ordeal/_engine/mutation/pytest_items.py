@@ -102,13 +102,13 @@ class Items:
         """Run tests to their end. Return of each its number, outcome, CPU time, wall time, and why it failed."""
         return list(self.each_outcome(numbers))
 
-    def each_outcome(self, numbers: Sequence[int]) -> Any:
-        """Yield the same, each as soon as it is known."""
+    def each_outcome(self, numbers: Sequence[int], *, plainly: bool = False) -> Any:
+        """Yield the same, each as soon as it is known. What runs without hooks has no outcome but ``other``."""
         self._watch.on_failure = None
         for at, number in enumerate(numbers):
             self._watch.reports.clear()
             cpu, wall = time.process_time(), time.perf_counter()
-            self._run(numbers, at)
+            self._run(numbers, at, plainly=plainly)
             took = time.process_time() - cpu, time.perf_counter() - wall
             reports = self._watch.reports
             failed = [report for report in reports if report.failed]

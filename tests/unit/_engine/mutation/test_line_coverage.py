@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
+from types import CodeType, FunctionType
 
 from ordeal._engine.mutation.line_coverage import LineCoverage
 
@@ -25,6 +27,36 @@ def test_lines_are_counted_anew_after_each_take(tmp_path: Path) -> None:
         assert coverage.take() == set()
     finally:
         coverage.stop()
+
+
+def test_counting_anew_restarts_nobody_else(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.py")
+    names: dict[str, object] = {}
+    exec(compile("def f(a):\n    return a\n", path, "exec"), names)
+    f = names["f"]
+    assert isinstance(f, FunctionType)
+    events, seen = sys.monitoring.events, []
+    coverage = LineCoverage({path})
+    other = next(each for each in (2, 3, 4) if sys.monitoring.get_tool(each) is None)
+    sys.monitoring.use_tool_id(other, "another")
+    coverage.start()
+    try:
+
+        def once(code: CodeType, _line: int) -> object:
+            seen.append(code)
+            return sys.monitoring.DISABLE
+
+        sys.monitoring.register_callback(other, events.LINE, once)
+        sys.monitoring.set_local_events(other, f.__code__, events.LINE)
+        for _ in range(3):
+            f(1)
+            assert coverage.take() == {(path, 1), (path, 2)}
+        assert seen == [f.__code__]
+    finally:
+        coverage.stop()
+        sys.monitoring.set_local_events(other, f.__code__, 0)
+        sys.monitoring.register_callback(other, events.LINE, None)
+        sys.monitoring.free_tool_id(other)
 
 
 def test_lines_of_a_fork_stay_while_it_lives(tmp_path: Path) -> None:

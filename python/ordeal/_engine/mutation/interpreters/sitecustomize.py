@@ -47,13 +47,15 @@ def serve(path: str, text: bytes) -> None:
     loader.get_code = get_code  # type: ignore[method-assign]
 
 
-def watch(tool: int, paths: set[str], found: Callable[[str, int], None]) -> None:
+def watch(tool: int, paths: set[str], found: Callable[[str, int], None]) -> Callable[[], None]:
     """Call ``found`` with the file and the number of each line of these files that runs, once until a restart.
 
-    Only the code of these files pays for it: another function costs one event when it first runs.
+    Return what restarts it. Only the code of these files pays for it: another function costs one event, when it first
+    runs, and none of the code that ran since the last restart is looked at again but theirs.
     """
     events = sys.monitoring.events
     disable = sys.monitoring.DISABLE
+    ran: dict[int, CodeType] = {}  # by identity: equal code has events of its own
 
     def on_start(code: CodeType, _offset: int) -> Any:
         if real_path(code.co_filename) in paths:
@@ -62,13 +64,25 @@ def watch(tool: int, paths: set[str], found: Callable[[str, int], None]) -> None
         return disable
 
     def on_line(code: CodeType, line: int) -> Any:
-        found(real_path(code.co_filename), line)
+        path = real_path(code.co_filename)
+        if id(code) not in ran:
+            # After a restart there is no event of the start any more.
+            ran[id(code)] = code
+            found(path, code.co_firstlineno)
+        found(path, line)
         return disable
+
+    def restart() -> None:
+        for code in ran.values():
+            sys.monitoring.set_local_events(tool, code, 0)
+            sys.monitoring.set_local_events(tool, code, events.LINE)
+        ran.clear()
 
     sys.monitoring.use_tool_id(tool, "ordeal mutate")
     sys.monitoring.register_callback(tool, events.PY_START, on_start)
     sys.monitoring.register_callback(tool, events.LINE, on_line)
     sys.monitoring.set_events(tool, events.PY_START)
+    return restart
 
 
 def appending(path: str) -> Callable[[str, int], None]:

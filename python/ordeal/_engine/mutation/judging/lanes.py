@@ -21,6 +21,8 @@ from ordeal._engine.mutation.pytest_items import ASSERTED
 
 LANE = 50
 _PATIENCE = 4.0
+#: After these a process ends, and says nothing of the mutants that were to come.
+_LAST = frozenset(("dirty", "needs hooks", "loop"))
 Isolation = Literal["batch", "fork", "spawn"]
 
 
@@ -116,7 +118,7 @@ class Lanes:
         for trial, message in zip(tag.trials, said, strict=False):
             done += 1
             self._take_message(tag, trial, message)
-        if done < len(tag.trials) and not (said and ("dirty" in said[-1] or "needs hooks" in said[-1])):
+        if done < len(tag.trials) and not (said and _LAST.intersection(said[-1])):
             self._take_end(tag, tag.trials[done], ended)
             done += 1
         if tag.lane is not None:
@@ -130,6 +132,8 @@ class Lanes:
             self.at_import.append(mutant)
         elif "not run" in said:
             self._verdict(mutant, "not run", note=said["not run"])
+        elif "loop" in said and trial.is_short:
+            self._again(mutant, self._killer(tag, trial))
         elif "loop" in said:
             self._verdict(mutant, "timeout", tests=len(trial.numbers), note="loop limit")
         elif "needs hooks" in said:

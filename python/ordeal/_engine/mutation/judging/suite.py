@@ -170,13 +170,13 @@ class Suite:
         self._run_covered(numbers, said.append)
         return said
 
-    def _run_covered(self, numbers: list[int], say: Say) -> None:
+    def _run_covered(self, numbers: list[int], say: Say, *, plainly: bool = False) -> None:
         known = {*sys.modules}
         coverage = LineCoverage(set(self._paths.values()), self._place / "lines")
         coverage.start()
         self.turns.start(0, say)
         before = 0
-        for number, outcome, cpu, wall, why in self.items.each_outcome(numbers):
+        for number, outcome, cpu, wall, why in self.items.each_outcome(numbers, plainly=plainly):
             found = {"test": number, "outcome": outcome, "cpu": cpu, "wall": wall, "why": why}
             found |= {"lines": _by_path(coverage.take()), "beside": _by_path(coverage.take_beside())}
             say({**found, "turns": self.turns.count - before})
@@ -208,7 +208,7 @@ class Suite:
     def reverse_run(self) -> Job:
         """Return the job that runs the tests in the reverse order, for ``learn_reverse``."""
         numbers = sorted(self._passing, reverse=True)
-        return Job(lambda tell: self._run_covered(numbers, tell), 0, _BASELINE_SECONDS)
+        return Job(lambda tell: self._run_covered(numbers, tell, plainly=True), 0, _BASELINE_SECONDS)
 
     def learn_reverse(self, said: Sequence[Message]) -> None:
         """Learn from what the tests run in the reverse order which lines run in the first test alone."""

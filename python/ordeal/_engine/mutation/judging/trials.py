@@ -23,6 +23,8 @@ from ordeal._native import LoopCounter
 
 #: A test may turn so many times more than on the original, and so much more.
 TURNS_FREE, TURNS_FACTOR = 100_000, 100
+#: And this is how many before a mutant is judged alone, by all hooks: one that survives would turn as often once more.
+SHORT_FREE, SHORT_FACTOR = 30_000, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,11 @@ class Trial:
     served: Path | None = None
     plainly: bool = True
     whole: bool = False
+
+    @property
+    def is_short(self) -> bool:
+        """Whether this is only the first of two looks at a mutant that no test notices soon."""
+        return self.plainly and not self.whole
 
 
 class Turns:
@@ -131,8 +138,10 @@ def run_trials(trials: Sequence[Trial], bench: Bench, say: Say) -> None:
     killers: dict[tuple[str, tuple[int, int] | None], int] = {}
     confirmed = {*bench.confirmed}
 
+    free, factor = (SHORT_FREE, SHORT_FACTOR) if trials[0].is_short else (TURNS_FREE, TURNS_FACTOR)
+
     def before(number: int) -> None:
-        bench.turns.start(TURNS_FREE + TURNS_FACTOR * bench.turns_of(number), say)
+        bench.turns.start(free + factor * bench.turns_of(number), say)
 
     for trial in trials:
         signal.setitimer(signal.ITIMER_PROF, trial.cpu)
