@@ -353,6 +353,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Skip the tests marked ``chaos`` unless they were asked for, and prepare for those that draw from a seed."""
     if any("ordeal_rng" in getattr(item, "fixturenames", ()) for item in items):
         _session_seed(config)
+    if "ordeal.simulate.runtime.testing" in sys.modules:
+        fixtures = importlib.import_module("ordeal._pytest.fresh_fixtures")
+        for item in filter(fixtures.is_simulated, items):
+            fixtures.prepare(item)
     if config.getoption("chaos"):
         return
     skip = pytest.mark.skip(reason=SKIP_REASON)

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from ordeal._pytest import fresh_fixtures
+from ordeal.simulate.runtime.fresh_arguments import FreshArgument
 from ordeal.simulate.runtime.running import RunSettings
 from ordeal.simulate.runtime.testing import RUNS, SimulatedTest
 
@@ -26,8 +28,10 @@ class SimulatedItems:
         for item in items:
             if not isinstance(item, pytest.Function) or not _is_async_test(item):
                 continue
+            fresh_fixtures.prepare(item)
             fixtures = async_fixtures(item)
             if fixtures:
+                _give_back(item)
                 self._left.append(f"{item.nodeid} ({', '.join(fixtures)})")
             else:
                 item.runtest = functools.partial(_run, item)  # type: ignore[method-assign]
@@ -38,28 +42,51 @@ class SimulatedItems:
 
 
 def _is_async_test(item: pytest.Function) -> bool:
-    if not inspect.iscoroutinefunction(item.obj) or not any(map(item.get_closest_marker, _MARKERS)):
+    if not inspect.iscoroutinefunction(_function(item)) or not any(map(item.get_closest_marker, _MARKERS)):
         return False
     callspec: Any = getattr(item, "callspec", None)
     backend = callspec.params.get("anyio_backend", "asyncio") if callspec is not None else "asyncio"
     return (backend[0] if isinstance(backend, tuple) else backend) == "asyncio"
 
 
+def _function(item: pytest.Function) -> Any:
+    """Return the function of a test: behind ``@given``, which asks for it once for each example, or the test itself."""
+    handle: Any = getattr(item.obj, "hypothesis", None)
+    return item.obj if handle is None else handle.inner_test
+
+
 def async_fixtures(item: pytest.Function) -> list[str]:
-    """Return the names of the async fixtures of a test: they live on another loop."""
-    found = []
-    for name, definitions in item._fixtureinfo.name2fixturedefs.items():
-        function: Any = inspect.unwrap(definitions[-1].func)
-        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-            found.append(name)
-    return found
+    """Return the names of the async fixtures of a test that its runs do not make: they live on another loop."""
+    definitions = item._fixtureinfo.name2fixturedefs.items()
+    return [
+        name
+        for name, each in definitions
+        if fresh_fixtures.is_async(each[-1]) and not isinstance(item.funcargs.get(name), FreshArgument)
+    ]
+
+
+def _give_back(item: pytest.Function) -> None:
+    """Let pytest make all fixtures of a test."""
+    for name in [name for name, each in item.funcargs.items() if isinstance(each, FreshArgument)]:
+        del item.funcargs[name]
 
 
 def _run(item: pytest.Function) -> None:
     __tracebackhide__ = True
     arguments = {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
-    test = SimulatedTest(item.obj, RunSettings(), runs=RUNS, seed=0, cancel=None, is_decorated=False)
-    test.run(functools.partial(item.obj, **arguments), item._request)
+    function = _function(item)
+    test = SimulatedTest(function, RunSettings(), runs=RUNS, seed=0, cancel=None, is_decorated=False)
+    if function is item.obj:
+        test.run(function, arguments, item._request)
+        return
+
+    def run_example(*own: Any, **values: Any) -> None:
+        __tracebackhide__ = True
+        test.run(functools.partial(function, *own), values, item._request)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(item.obj.hypothesis, "inner_test", functools.wraps(function)(run_example))
+        item.obj(**arguments)
 
 
 def make_plugin() -> SimulatedItems:

@@ -49,8 +49,8 @@ class TestOrder:
         assert order == sorted(order)
 
 @pytest.fixture
-async def resource():
-    return 5
+async def resource(request):
+    return request.node
 
 @pytest.mark.asyncio
 async def test_real(resource):
@@ -111,3 +111,42 @@ def test_other_orders_are_searched_if_asked_for(project: pytest.Pytester) -> Non
     result = project.runpytest_inprocess("--simulate-order", "any", *options)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*Order-dependent:*"])
+
+
+GIVEN_TEST = """
+import asyncio
+import time
+import pytest
+from hypothesis import given, settings, strategies as st
+
+class TestGiven:
+    @pytest.mark.asyncio
+    @given(minutes=st.integers(1, 100))
+    @settings(max_examples=20)
+    async def test_minutes(self, minutes):
+        before = time.monotonic()
+        await asyncio.sleep(minutes * 60)
+        assert time.monotonic() >= before + minutes * 60
+        assert minutes < 50
+
+@pytest.mark.asyncio
+@given(number=st.integers(1, 100))
+@settings(max_examples=20)
+async def test_passes(number):
+    await asyncio.sleep(3600)
+"""
+
+
+def test_a_plain_test_that_leaves_nothing_open_is_no_warning(project: pytest.Pytester) -> None:
+    project.makepyfile(test_them="import pytest\n@pytest.mark.asyncio\nasync def test_nothing(): pass")
+    project.runpytest_inprocess("--simulate", "-Werror::ordeal.simulate.SimulationWarning", *QUIET).assert_outcomes(
+        passed=1, warnings=0
+    )
+
+
+def test_each_example_of_given_is_simulated(project: pytest.Pytester) -> None:
+    project.makepyfile(test_them=GIVEN_TEST)
+    result = project.runpytest_inprocess("--simulate", *QUIET)
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["*assert 50 < 50*", "*minutes=50*"])
+    assert result.stdout.str().count("Captured simulation call") == 1

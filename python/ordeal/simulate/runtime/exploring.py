@@ -30,6 +30,7 @@ from ordeal.simulate.runtime.decisions import (
     planner,
     run_seeds,
 )
+from ordeal.simulate.runtime.fresh_arguments import FreshMain
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S
 from ordeal.simulate.runtime.node_faults import NODE_FAULTS
 from ordeal.simulate.runtime.report import Report, ScheduleFailure
@@ -184,16 +185,19 @@ def noted(failure: ScheduleFailure, replay: str | None = None) -> BaseException:
 class ScheduleSearch:
     """The search of one function's schedules: runs, and the report that grows with them. Use it in ``entered()``."""
 
-    def __init__(self, main: Main, settings: RunSettings) -> None:
+    def __init__(self, main: Main | FreshMain, settings: RunSettings) -> None:
         self.report = Report()
-        self._main = in_world(main)
+        self._main = main if isinstance(main, FreshMain) else in_world(main)
         self._settings = settings
         self._surroundings = Surroundings()
         self._shrink_limit = ""
 
     @contextmanager
-    def entered(self) -> Iterator[None]:
-        """Put the process into the state in which simulations run, for the block; afterwards warn of vain runs."""
+    def entered(self, *, is_meant: bool = True) -> Iterator[None]:
+        """Put the process into the state in which simulations run, for the block; afterwards warn of vain runs.
+
+        ``is_meant`` is False for a program that was not written for it, and may well leave nothing open.
+        """
         with self._surroundings.entered(), steps_watched(self._surroundings.running):
             yield
         report = self.report
@@ -203,7 +207,7 @@ class ScheduleSearch:
             warnings.warn(SimulationWarning(f"order-dependent: {what}\n{text}"), stacklevel=3)
         if report.nondeterministic:
             warnings.warn(SimulationWarning(f"two runs with one seed differ: {report.nondeterministic}"), stacklevel=3)
-        elif report.failure is None and report.runs > 1 and not report.made:
+        elif is_meant and report.failure is None and report.runs > 1 and not report.made:
             warnings.warn(
                 SimulationWarning(
                     f"all {report.runs:,} runs were the same, as the program leaves nothing open: no timers, no "

@@ -25,6 +25,7 @@ from ordeal.simulate.nodes.node_files import node_files
 from ordeal.simulate.nodes.shared_globals import SharedGlobals
 from ordeal.simulate.nodes.world import World
 from ordeal.simulate.runtime.decisions import Decided, decided
+from ordeal.simulate.runtime.fresh_arguments import FreshMain
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S, SimulationLoop
 from ordeal.simulate.runtime.node_faults import NodeFault
 from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, checked_faults
@@ -148,7 +149,7 @@ def in_world(main: Any) -> Main:
 
 
 def run_once(
-    main: Main,
+    main: Main | FreshMain,
     schedule: _native.Schedule,
     settings: RunSettings,
     surroundings: Surroundings,
@@ -163,6 +164,18 @@ def run_once(
     ``chance`` seeds the generators of the program; with ``may_miss_chance`` the surroundings say afterwards whether
     that would have mattered. ``is_examined`` notes who uses which lock, for the report of a failure.
     """
+    if isinstance(main, FreshMain):
+        with main.made() as made:
+            return run_once(
+                in_world(made),
+                schedule,
+                settings,
+                surroundings,
+                chance=chance,
+                may_miss_chance=may_miss_chance,
+                is_examined=is_examined,
+                log=log,
+            )
     loop = SimulationLoop(  # type: ignore[abstract]
         schedule,
         faults=settings.faults,

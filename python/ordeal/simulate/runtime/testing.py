@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, overload
 
@@ -21,6 +21,7 @@ from ordeal.simulate.runtime.exploring import (
     check_policy,
     noted,
 )
+from ordeal.simulate.runtime.fresh_arguments import FreshArgument, FreshMain
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S
 from ordeal.simulate.runtime.report import ScheduleFailure
 from ordeal.simulate.runtime.running import Main, Outcome, RunSettings, run_settings
@@ -34,6 +35,8 @@ FOLDER = ".ordeal/schedules"
 #: The parameter that is no fixture.
 WORLD = "world"
 _MARK = "ordeal_simulated_test"
+#: What pytest shows with a test: of which of its phases, and under which name.
+_SECTION = ("call", "simulation")
 
 AsyncTest = Callable[..., Coroutine[Any, Any, object]]
 
@@ -70,16 +73,21 @@ class SimulatedTest:
         """The test as ``module:function``."""
         return f"{self._function.__module__}:{self._function.__qualname__}"
 
-    def run(self, main: Main, request: Any) -> None:
+    def run(self, function: AsyncTest, given: Mapping[str, Any], request: Any) -> None:
         """Replay the saved schedules, and search for a failure. ``request`` is pytest's, None outside pytest.
 
         Raises the error of the first failure, with a note.
+
+        Args:
+            function: the test, with what it takes beside ``given``, such as the object whose method it is.
+            given: its arguments, some of which may be such that each run makes them anew.
+            request: where pytest says what runs.
         """
         __tracebackhide__ = True
         folder = None if request is None else request.config.rootpath / FOLDER / _file_name(request.node.nodeid)
         is_short = request is not None and not request.config.getoption("chaos", default=False)
-        search = ScheduleSearch(main, self._settings)
-        with search.entered():
+        search = ScheduleSearch(_main(function, given, request), self._settings)
+        with search.entered(is_meant=self._is_decorated):
             failure = self._saved_failure(search, folder)
             if failure is None:
                 runs = min(self._runs, PLAIN_RUNS) if is_short else self._runs
@@ -92,7 +100,7 @@ class SimulatedTest:
                     search.try_seeds(self._seed, runs, None, self._policy)
                 failure = search.report.failure
         if request is not None and search.report.runs:
-            request.node.add_report_section("call", "simulation", reach_text(search.report))
+            _tell(request.node, reach_text(search.report))
         if failure is not None:
             raise self._told(failure, folder, request) from failure.error.__cause__
 
@@ -154,6 +162,22 @@ class SimulatedTest:
         return noted(failure, f"Replay: ordeal replay {path.relative_to(request.config.rootpath)}")
 
 
+def _tell(item: Any, text: str) -> None:
+    """Have pytest show a text with a test; with ``@given`` that of its last example."""
+    sections = item._report_sections
+    sections[:] = [section for section in sections if section[:2] != _SECTION]
+    item.add_report_section(*_SECTION, text)
+
+
+def _main(function: AsyncTest, given: Mapping[str, Any], request: Any) -> Main | FreshMain:
+    """Return what a run calls."""
+    arguments = {} if request is None else request.node.funcargs
+    fresh = {name: each for name, each in arguments.items() if isinstance(each, FreshArgument)}
+    if fresh:
+        return FreshMain(function, given, fresh, request.getfixturevalue)
+    return functools.partial(function, **given)
+
+
 def _file_name(node_id: str) -> str:
     name = node_id.replace("/", ".").replace("::", ".")
     return "".join(char if char.isalnum() or char in "._-[]" else "_" for char in name)[:150]
@@ -203,8 +227,9 @@ def simulated_test(
 ) -> Any:
     """Decorate an ``async def`` test to run in a simulation, under many schedules.
 
-    To pytest it is one test. Its arguments are fixtures, which all runs share, except ``world``: a world of nodes,
-    which is new in each run. Without ``--chaos`` it takes 10 runs.
+    To pytest it is one test. Its arguments are fixtures: each run makes those of function scope anew, which may be
+    asynchronous, unless they take ``request``; all runs share the others. ``world`` is a world of nodes. Without
+    ``--chaos`` it takes 10 runs.
     A failure is saved below ``.ordeal/schedules``; as long as it fails, the test replays it first.
 
     Args:
@@ -255,7 +280,7 @@ def _made(test: SimulatedTest, function: AsyncTest) -> Callable[..., None]:
         __tracebackhide__ = True
         given = shown.bind_partial(*arguments, **fixtures).arguments
         request = given.get("request") if wants_request else given.pop("request", None)
-        test.run(functools.partial(function, **given), request)
+        test.run(function, given, request)
 
     request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     own = [parameter for name, parameter in signature.parameters.items() if name != WORLD]
