@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from _pytest.fixtures import resolve_fixture_function
 
-from ordeal.simulate.runtime.fresh_arguments import FreshArgument
+from ordeal.simulate.fresh_arguments import FreshArgument
 from ordeal.simulate.runtime.sites import is_of_project
 from ordeal.simulate.runtime.testing import test_of
 

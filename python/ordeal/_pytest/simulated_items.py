@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ordeal._pytest import fresh_fixtures
-from ordeal.simulate.runtime.fresh_arguments import FreshArgument
+from ordeal.simulate.fresh_arguments import FreshArgument
 from ordeal.simulate.runtime.running import RunSettings
 from ordeal.simulate.runtime.testing import RUNS, SimulatedTest
 

@@ -54,6 +54,8 @@ class World(_native.WorldState):
         """Notices globals that several nodes write, in a run that is examined."""
         self.programs = Programs()
         """What child processes answer."""
+        self.calm_s: float | None = None
+        """When all faults were ended; None while they strike."""
 
     # Nodes
 
@@ -398,6 +400,8 @@ class World(_native.WorldState):
 
     def calm(self) -> None:
         """End all faults for the rest of the run: heal, restart, resume, and disturb nothing any more."""
+        if self.calm_s is None:
+            self.calm_s = self._loop.now
         self._nemesis.end()
         self._loop.be_quiet()
         self._links.heal_all()

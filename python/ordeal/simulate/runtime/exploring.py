@@ -16,6 +16,7 @@ from ordeal._engine import untrusted
 from ordeal._engine.formatting import counted
 from ordeal.simulate.arguments import checked_number, checked_seconds
 from ordeal.simulate.errors import SimulationError, SimulationFailure, SimulationWarning, StalledStep
+from ordeal.simulate.fresh_arguments import FreshMain
 from ordeal.simulate.runtime.decisions import (
     CANCEL,
     KINDS,
@@ -30,7 +31,6 @@ from ordeal.simulate.runtime.decisions import (
     planner,
     run_seeds,
 )
-from ordeal.simulate.runtime.fresh_arguments import FreshMain
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S
 from ordeal.simulate.runtime.node_faults import NODE_FAULTS
 from ordeal.simulate.runtime.report import Report, ScheduleFailure
@@ -40,6 +40,7 @@ from ordeal.simulate.runtime.sites import is_program
 from ordeal.simulate.runtime.stalled_step import steps_watched
 from ordeal.simulate.runtime.surroundings import Surroundings
 from ordeal.simulate.runtime.text import failure_text
+from ordeal.simulate.runtime.vain_faults import vain_faults
 
 RUNS = 1_000
 RUNS_MAX = 1_000_000_000
@@ -201,6 +202,9 @@ class ScheduleSearch:
         with self._surroundings.entered(), steps_watched(self._surroundings.running):
             yield
         report = self.report
+        report.vain = tuple(vain_faults(self._settings.faults, report)) if report.runs and not report.failure else ()
+        for text in report.vain:
+            warnings.warn(SimulationWarning(text), stacklevel=3)
         if report.order_dependent is not None:
             error, text = report.order_dependent.error, failure_text(report.order_dependent)
             what = f"{untrusted.type_name(type(error))}: {untrusted.error_message(error)}"
@@ -341,6 +345,8 @@ class ScheduleSearch:
         for (kind, node), number in outcome.strikes.items():
             report.disturbed[kind] += number
             report.strikes[kind, node] += number
+        report.nodes |= dict.fromkeys(outcome.nodes)
+        report.calm_at_once += outcome.is_calm_at_once
         if outcome.waited:
             report.waited.update(outcome.waited)
             report.struck.update(outcome.struck)

@@ -65,6 +65,12 @@ class Report:
     """For each such place, how many were cancelled there."""
     strikes: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often which fault struck which node."""
+    nodes: dict[str, None] = field(default_factory=dict)
+    """The names of all nodes that there were."""
+    calm_at_once: int = 0
+    """In how many runs all faults were ended before any time had passed."""
+    vain: tuple[str, ...] = ()
+    """A sentence for each fault that struck nothing though it was to."""
     failure: ScheduleFailure | None = None
     order_dependent: ScheduleFailure | None = None
     """What only an order of callbacks brings about that asyncio rules out; ``order="any"`` looks for it."""

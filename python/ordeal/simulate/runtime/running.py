@@ -21,11 +21,11 @@ from ordeal.simulate.errors import (
     StalledStep,
     UnhandledTaskError,
 )
+from ordeal.simulate.fresh_arguments import FreshMain
 from ordeal.simulate.nodes.node_files import node_files
 from ordeal.simulate.nodes.shared_globals import SharedGlobals
 from ordeal.simulate.nodes.world import World
 from ordeal.simulate.runtime.decisions import Decided, decided
-from ordeal.simulate.runtime.fresh_arguments import FreshMain
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S, SimulationLoop
 from ordeal.simulate.runtime.node_faults import NodeFault
 from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, checked_faults
@@ -75,6 +75,9 @@ class Outcome:
     strikes: dict[tuple[str, str], int] = field(default_factory=dict)
     shared: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Which nodes wrote the globals that several have written, in a run that was examined."""
+    nodes: tuple[str, ...] = ()
+    is_calm_at_once: bool = False
+    """Whether all faults were ended before any time had passed."""
 
     @property
     def decisions(self) -> list[Decided]:
@@ -204,6 +207,9 @@ def run_once(
     outcome.strikes = loop.strikes
     if isinstance(main, WorldMain) and main.shared is not None:
         outcome.shared = main.shared.found()
+    if loop.world is not None:
+        outcome.nodes = tuple(node.name for node in loop.world.nodes)
+        outcome.is_calm_at_once = loop.world.calm_s == 0.0
     outcome.waited, outcome.struck = loop.interruptions.waited, loop.interruptions.struck
     return outcome
 

@@ -12,6 +12,7 @@ from ordeal._engine.storage.trace_file import Trace
 from ordeal.errors import TraceError
 from ordeal.simulate.arguments import checked_number
 from ordeal.simulate.errors import SimulationError
+from ordeal.simulate.fresh_arguments import FreshArgument, FreshMain
 from ordeal.simulate.runtime.decisions import SEED_MAX
 from ordeal.simulate.runtime.exploring import (
     RUNS_MAX,
@@ -21,7 +22,6 @@ from ordeal.simulate.runtime.exploring import (
     check_policy,
     noted,
 )
-from ordeal.simulate.runtime.fresh_arguments import FreshArgument, FreshMain
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S
 from ordeal.simulate.runtime.report import ScheduleFailure
 from ordeal.simulate.runtime.running import Main, Outcome, RunSettings, run_settings

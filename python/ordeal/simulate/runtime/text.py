@@ -90,6 +90,7 @@ class _Report(Protocol):
     waited: Counter[str]
     struck: Counter[str]
     strikes: Counter[tuple[str, str]]
+    vain: tuple[str, ...]
     nondeterministic: str
 
     @property
@@ -268,6 +269,7 @@ def reach_text(report: _Report) -> str:
         nodes = sorted(node for found, node in report.strikes if found == kind)
         struck_nodes = ", ".join(f"{node} {report.strikes[kind, node]:,}" for node in nodes[:_SITES_MAX])
         lines.append(one_line(f"struck by {kind}: {struck_nodes}", limit=1_000))
+    lines += report.vain
     if report.nondeterministic:
         lines.append(f"NOT DETERMINISTIC: {report.nondeterministic}")
     return "\n".join(lines)
