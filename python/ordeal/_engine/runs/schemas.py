@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import cleandoc
 from typing import Any
 
 import msgspec
@@ -14,4 +15,12 @@ from ordeal.config.schema import config_schema
 def schemas() -> dict[str, dict[str, Any]]:
     """Return the schemas by their names in the reference."""
     kinds: dict[str, Any] = {"event": AnyEvent, "report": ReportDocument, "status": RunStatus}
-    return {"config": config_schema(), **{name: msgspec.json.schema(kind) for name, kind in kinds.items()}}
+    return {"config": config_schema(), **{name: _schema(kind) for name, kind in kinds.items()}}
+
+
+def _schema(kind: Any) -> dict[str, Any]:
+    schema = msgspec.json.schema(kind)
+    for each in schema["$defs"].values():
+        if "description" in each:
+            each["description"] = cleandoc(each["description"])  # Python 3.12 leaves docstrings indented
+    return schema

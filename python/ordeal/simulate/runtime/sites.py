@@ -10,6 +10,7 @@ import tokenize
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 from functools import cache
+from inspect import CO_OPTIMIZED
 from itertools import islice
 from pathlib import Path
 from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, GeneratorType, TracebackType
@@ -32,6 +33,8 @@ _LINE_CHARS_MAX = 100
 _DEPTH_MAX = 10_000
 #: How many places of a stack are told.
 _PLACES_MAX = 5
+#: Who refers to the table of a frame that the program has never asked for: the frame, who reads it, and the call.
+_REFERENCES_ALONE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,19 @@ def frame_of(holder: object) -> FrameType | None:
         return holder
     name = FRAMES.get(type(holder))
     return None if name is None else getattr(holder, name)
+
+
+def locals_of(frame: FrameType) -> dict[str, Any]:
+    """Return the variables of a frame by their names, in a table that the frame knows nothing of.
+
+    Python 3.12 keeps the table that ``f_locals`` is: what is in it would live as long as the frame, though the program
+    drops it, and the table would count as somebody who refers to it. So that one is emptied again.
+    """
+    kept = frame.f_locals
+    found = dict(kept)
+    if type(kept) is dict and frame.f_code.co_flags & CO_OPTIMIZED and sys.getrefcount(kept) == _REFERENCES_ALONE:
+        kept.clear()
+    return found
 
 
 def frames_of(waiting: Any) -> Iterator[FrameType]:

@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ordeal._engine.monitoring_tools import free_tool
-from ordeal.simulate.runtime.sites import frames_of
+from ordeal.simulate.runtime.sites import frames_of, locals_of
 from ordeal.simulate.runtime.tasks import TaskRecord
 
 _SLEEP = asyncio.sleep.__code__
@@ -143,7 +143,7 @@ def _arguments(frame: FrameType) -> list[Any]:
     code = frame.f_code
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & _CODE_VARARGS) + bool(code.co_flags & _CODE_VARKEYWORDS)
-    values = frame.f_locals
+    values = locals_of(frame)
     return [values.get(name, _MONITORING) for name in code.co_varnames[:count]]
 
 

@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any
 
 from ordeal._engine.formatting import one_line
-from ordeal.simulate.runtime.sites import FRAMES, frame_of, frames_of, is_asyncio, is_own, is_program
+from ordeal.simulate.runtime.sites import FRAMES, frame_of, frames_of, is_asyncio, is_own, is_program, locals_of
 from ordeal.simulate.runtime.tasks import TaskRecord
 from ordeal.simulate.waits.lock_history import last_uses
 
@@ -65,9 +65,9 @@ def _waited_for(task: asyncio.Task[Any], frames: Sequence[FrameType], names: dic
     if future is not None and id(future) in names:
         return f"the end of {names[id(future)]}", None
     for outer, frame in zip([None, *frames], frames, strict=False):
-        owner = frame.f_locals.get("self") if is_asyncio(frame.f_code) else None
+        owner = locals_of(frame).get("self") if is_asyncio(frame.f_code) else None
         if owner is not None:
-            methods = [each.f_code.co_name for each in frames if each.f_locals.get("self") is owner]
+            methods = [each.f_code.co_name for each in frames if locals_of(each).get("self") is owner]
             method = next((name for name in reversed(methods) if not name.startswith("_")), methods[0])
             what = f"{type(owner).__name__}.{method}"
             name = _name_of(owner, [outer] if outer is not None else [])
@@ -105,7 +105,7 @@ def _name_of(target: object, frames: Sequence[FrameType]) -> str:
 
 
 def _names(target: object, frame: FrameType) -> Iterator[str]:
-    local = dict(frame.f_locals)
+    local = locals_of(frame)
     yield from (name for name, value in local.items() if value is target)
     for name, value in local.items():
         yield from (f"{name}.{key}" for key in _keys_of(target, value))

@@ -1,5 +1,8 @@
 """Places are named so that edits which change nothing do not rename them."""
 
+import asyncio
+import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,6 +10,7 @@ from typing import Any
 import pytest
 
 from ordeal import simulate
+from ordeal.simulate.runtime.sites import locals_of
 
 PROGRAM = """
 import asyncio
@@ -50,3 +54,43 @@ def test_a_comment_leaves_a_recorded_failure_as_it_is(tmp_path: Path, old: str, 
     for decisions in failures.values():
         with pytest.raises(AssertionError):
             simulate.run(edited, faults=faults, decisions=decisions)
+
+
+class Thing:
+    pass
+
+
+def test_what_is_read_of_a_frame_is_not_held_by_it() -> None:
+    dropped = list[weakref.ref[Thing]]()
+
+    async def drops() -> None:
+        thing = Thing()
+        dropped.append(weakref.ref(thing))
+        await asyncio.sleep(0)
+        del thing
+        await asyncio.sleep(0)
+
+    coroutine = drops()
+    coroutine.send(None)
+    assert type(locals_of(coroutine.cr_frame)["thing"]) is Thing
+    coroutine.send(None)
+    assert dropped[0]() is None
+    assert "thing" not in locals_of(coroutine.cr_frame)
+    coroutine.close()
+
+
+def test_the_table_that_a_program_asked_for_stays_as_it_is() -> None:
+    async def asks(first: int) -> dict[str, Any]:
+        known = locals()
+        await asyncio.sleep(0)
+        return known
+
+    coroutine = asks(1)
+    coroutine.send(None)
+    assert locals_of(coroutine.cr_frame)["first"] == 1
+    with pytest.raises(StopIteration) as end:
+        coroutine.send(None)
+    assert end.value.value["first"] == 1
+    names: dict[str, Any] = {"sys": sys, "value": 1}
+    exec("frame = sys._getframe()", names)
+    assert locals_of(names["frame"])["value"] == names["value"] == 1
