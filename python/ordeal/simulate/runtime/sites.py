@@ -261,6 +261,8 @@ def _without_comment(line: str) -> str:
 def _short(path: str) -> str:
     for folder in (*_INSTALLED, *_STANDARD):
         path = path.removeprefix(folder)
+    for name in _INSTALL_FOLDERS:
+        path = path.rpartition(f"/{name}/")[2]
     try:
         return str(Path(path).relative_to(Path.cwd()))
     except (ValueError, OSError):

@@ -6,11 +6,22 @@ import asyncio
 import gc
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from types import FrameType
 from typing import Any
 
 from ordeal._engine.formatting import one_line
-from ordeal.simulate.runtime.sites import FRAMES, frame_of, frames_of, is_asyncio, is_own, is_program, locals_of
+from ordeal.simulate.runtime.sites import (
+    FRAMES,
+    frame_of,
+    frames_of,
+    is_asyncio,
+    is_installed,
+    is_own,
+    is_program,
+    locals_of,
+    site_in,
+)
 from ordeal.simulate.runtime.tasks import TaskRecord
 from ordeal.simulate.waits.lock_history import last_uses
 
@@ -50,7 +61,20 @@ def _wait(record: TaskRecord, names: dict[int, str]) -> tuple[str, str]:
     frames = [frame for frame in frames_of(record.task.get_coro()) if not is_own(frame.f_code)]
     what, target = _waited_for(record.task, frames, names)
     uses = [] if target is None else last_uses(target)
-    return f"waits for {what}", "; ".join(part for part in (record.site().where, *uses, _strike(record)) if part)
+    return f"waits for {what}", "; ".join(part for part in (_where(record, frames), *uses, _strike(record)) if part)
+
+
+def _where(record: TaskRecord, frames: Sequence[FrameType]) -> str:
+    """Return where a task waits: in the program itself, and in the library that it has called, if any."""
+    where = record.site().where
+    own = next((frame for frame in reversed(frames) if _is_of_user(frame)), None)
+    called = "" if own is None else site_in(own.f_code, own.f_lasti).where
+    return where if called in ("", where) else f"{called}, in {where}"
+
+
+def _is_of_user(frame: FrameType) -> bool:
+    """Return whether a frame is neither Python's, nor ordeal's, nor that of an installed library."""
+    return is_program(frame.f_code) and not is_installed(frame.f_code)
 
 
 def waits_for_tasks(task: asyncio.Task[Any]) -> bool:
@@ -67,21 +91,30 @@ def _waited_for(task: asyncio.Task[Any], frames: Sequence[FrameType], names: dic
     for outer, frame in zip([None, *frames], frames, strict=False):
         owner = locals_of(frame).get("self") if is_asyncio(frame.f_code) else None
         if owner is not None:
-            methods = [each.f_code.co_name for each in frames if locals_of(each).get("self") is owner]
-            method = next((name for name in reversed(methods) if not name.startswith("_")), methods[0])
-            what = f"{type(owner).__name__}.{method}"
-            name = _name_of(owner, [outer] if outer is not None else [])
-            one = "one " if name.startswith("in ") else ""
-            return f"{what} of {one}{name}" if name else what, owner
+            return _call_text(owner, frames, outer), owner
     children = [child for child in getattr(future, "_children", ()) if not child.done()]
     if children:
         return f"all of {', '.join(names.get(id(child), 'a future') for child in children[:5])}", None
     last = frames[-1] if frames else None
     if last is not None and not is_program(last.f_code):
         return f"asyncio.{last.f_code.co_name}", None
+    for outer, frame in pairwise(frames):
+        owner = locals_of(frame).get("self") if _is_of_user(outer) and is_installed(frame.f_code) else None
+        if owner is not None:
+            return _call_text(owner, frames, outer), None
     name = _name_of(future, frames[-1:]) if future is not None else ""
     what = f"the future {name}" if name and not name.startswith("in ") else f"a future {name}".rstrip()
     return f"{what}, which nothing else holds" if future is not None and _is_lost(future, frames) else what, None
+
+
+def _call_text(owner: Any, frames: Sequence[FrameType], outer: FrameType | None) -> str:
+    """Return which method of an object a task is in, and what ``outer``, which called it, calls that object."""
+    methods = [each.f_code.co_name for each in frames if locals_of(each).get("self") is owner]
+    method = next((name for name in reversed(methods) if not name.startswith("_")), methods[0])
+    what = f"{type(owner).__name__}.{method}"
+    name = _name_of(owner, [outer] if outer is not None else [])
+    one = "one " if name.startswith("in ") else ""
+    return f"{what} of {one}{name}" if name else what
 
 
 def _is_lost(future: object, frames: Sequence[FrameType]) -> bool:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -329,6 +332,56 @@ async def a_group_with_a_time_out() -> None:
             await asyncio.Event().wait()
     except TimeoutError:
         pass
+
+
+LIBRARY = """
+import asyncio
+
+class Gate:
+    def __init__(self):
+        self._lock = asyncio.Lock()
+        self._waiting = []
+
+    async def pass_through(self):
+        await self._wait()
+
+    async def _wait(self):
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        await future
+
+    async def lock(self):
+        await self._lock.acquire()
+"""
+
+
+def test_what_a_library_waits_for_is_told_by_the_place_in_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "gates_of_table.py").write_text(LIBRARY, "utf-8")
+    monkeypatch.syspath_prepend(str(folder))
+    gates: Any = importlib.import_module("gates_of_table")
+
+    async def main() -> None:
+        gate = gates.Gate()
+        passing = asyncio.create_task(gate.pass_through(), name="library's own")
+
+        async def passes() -> None:
+            await gate.pass_through()
+
+        async def locks() -> None:
+            await gate.lock()
+            await gate.lock()
+
+        await asyncio.gather(passing, passes(), locks())
+
+    text = table(main)
+    here = r"tests/unit/simulate/waits/test_table\.py:\d+"
+    assert re.search(rf"passes#0 +waits for Gate\.pass_through of gate +\S*{here}, in gates_of_table\.py:15", text)
+    assert re.search(rf"locks#0 +waits for Lock\.acquire of self\._lock +\S*{here}, in gates_of_table\.py:18", text)
+    assert re.search(r"library's own#0 +waits for the future future +gates_of_table\.py:15", text)
 
 
 TWINS: list[Main] = [
