@@ -18,6 +18,7 @@ from ordeal.simulate.nodes.identity import epoch_s
 from ordeal.simulate.nodes.life import LIFE
 from ordeal.simulate.nodes.node_files import is_real
 from ordeal.simulate.outside.declared import event_hint
+from ordeal.simulate.outside.worker_threads import worker_threads
 from ordeal.simulate.replacement import Places, Replacement
 from ordeal.simulate.runtime.loop import SimulationLoop
 from ordeal.simulate.runtime.system_functions import system_functions
@@ -120,7 +121,7 @@ class Surroundings:
 
     @contextmanager
     def _fenced(self) -> Iterator[None]:
-        with _blocking_calls_fenced(self._blocks), system_functions(self.running):
+        with _blocking_calls_fenced(self._blocks), system_functions(self.running), worker_threads(self.running):
             _native.ask_about_audit_events(self._audit)
             try:
                 yield

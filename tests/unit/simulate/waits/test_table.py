@@ -366,7 +366,7 @@ def test_what_a_library_waits_for_is_told_by_the_place_in_the_program(
 
     async def main() -> None:
         gate = gates.Gate()
-        passing = asyncio.create_task(gate.pass_through(), name="library's own")
+        passing = asyncio.create_task(gate.pass_through(), name="own")
 
         async def passes() -> None:
             await gate.pass_through()
@@ -381,7 +381,7 @@ def test_what_a_library_waits_for_is_told_by_the_place_in_the_program(
     here = r"tests/unit/simulate/waits/test_table\.py:\d+"
     assert re.search(rf"passes#0 +waits for Gate\.pass_through of gate +\S*{here}, in gates_of_table\.py:15", text)
     assert re.search(rf"locks#0 +waits for Lock\.acquire of self\._lock +\S*{here}, in gates_of_table\.py:18", text)
-    assert re.search(r"library's own#0 +waits for the future future +gates_of_table\.py:15", text)
+    assert re.search(r"own +waits for the future future +gates_of_table\.py:15", text)
 
 
 TWINS: list[Main] = [
