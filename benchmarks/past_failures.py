@@ -1,9 +1,10 @@
 """How long it takes to find a deep bug behind three shallow ones, against the same machine with those repaired.
 
-usage: python benchmarks/past_failures.py [--seeds N ...] [--give-up SECONDS]
+usage: python benchmarks/past_failures.py [--seeds N ...] [--give-up SECONDS] [--busy MICROSECONDS]
 
 The ten machines of `behind/` are made for this. A search ends when it meets the deep bug, or after so many CPU seconds.
 Beside the seconds stand the runs, which say how much of the difference is search, and how much the price of failures.
+Their steps take about a microsecond; with ``--busy``, each takes so many more, as those of programs do.
 """
 
 import argparse
@@ -13,6 +14,7 @@ from typing import Any
 
 from behind.machines import MACHINES, Behind, DeepError
 from harness.report import command, host, table
+from hypothesis.stateful import invariant
 
 from ordeal.explore import Explorer
 from ordeal.result import ProgressSnapshot
@@ -22,7 +24,7 @@ GIVE_UP_S = 30.0
 UNLIMITED_S = 3600.0
 
 
-def way_to_deep(machine: type[Behind], rng_seed: int, give_up_s: float) -> tuple[float, int] | None:
+def way_to_deep(machine: type[Behind], rng_seed: int, give_up_s: float, busy_us: float = 0) -> tuple[float, int] | None:
     """The CPU seconds and the runs until the deep bug is met; None if it was not."""
     met: list[float] = []
     runs = 0
@@ -34,28 +36,36 @@ def way_to_deep(machine: type[Behind], rng_seed: int, give_up_s: float) -> tuple
                 met.append(time.process_time() - started)
             super().deep(condition)
 
+    class Busy(Watched):
+        @invariant()
+        def works(self) -> None:
+            until = time.perf_counter_ns() + int(busy_us * 1000)
+            while time.perf_counter_ns() < until:
+                pass
+
     def stop(now: ProgressSnapshot) -> None:
         nonlocal runs
         runs = now.total_runs
         if met or time.process_time() - started > give_up_s:
             raise KeyboardInterrupt  # What a user would do.
 
-    Watched.__name__ = Watched.__qualname__ = machine.__name__
+    explored = Busy if busy_us else Watched
+    explored.__name__ = explored.__qualname__ = machine.__name__
     modules = [machine.__module__]
-    result = Explorer(Watched, target_modules=modules, seed=rng_seed, workers=1).run(
+    result = Explorer(explored, target_modules=modules, seed=rng_seed, workers=1).run(
         max_time=UNLIMITED_S, shrink=False, progress=stop
     )
     is_reported = any(type(failure.error) is DeepError for failure in result.failures)
     return (met[0], runs) if met and is_reported else None
 
 
-def row(machine: type[Behind], seeds: list[int], give_up_s: float) -> tuple[list[str], list[float]]:
+def row(machine: type[Behind], seeds: list[int], give_up_s: float, busy_us: float) -> tuple[list[str], list[float]]:
     """The table row of a machine, and the ratios of its medians: of seconds and of runs. Empty where one is missing."""
     repaired: Any = type(machine.__name__, (machine,), {"shallow": False, "__module__": machine.__module__})
     behind, free = [], []
     for rng_seed in seeds:
-        behind.append(way_to_deep(machine, rng_seed, give_up_s))
-        free.append(way_to_deep(repaired, rng_seed, give_up_s))
+        behind.append(way_to_deep(machine, rng_seed, give_up_s, busy_us))
+        free.append(way_to_deep(repaired, rng_seed, give_up_s, busy_us))
     cells, medians = [machine.__name__], list[tuple[float, float]]()
     for ways in (behind, free):
         found = sorted(each for each in ways if each is not None)
@@ -73,12 +83,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), help="1 to 10")
     parser.add_argument("--give-up", type=float, default=GIVE_UP_S, help="30")
+    parser.add_argument("--busy", type=float, default=0, help="0")
     asked = parser.parse_args()
     # The first exploration of a process also loads what all need.
     way_to_deep(MACHINES[0], 0, 0.1)
     print(f"{host()}\n`{command()}`")
     print("CPU seconds to the deep bug: lowest, median and highest of those that found it; ratios of the medians\n")
-    rows = [row(machine, asked.seeds, asked.give_up) for machine in MACHINES]
+    rows = [row(machine, asked.seeds, asked.give_up, asked.busy) for machine in MACHINES]
     header = [
         "machine",
         "found behind three",

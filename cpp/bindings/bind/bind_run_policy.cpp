@@ -45,6 +45,12 @@ void bind_run_policy(py::module_& m) {
           },
           py::kw_only(), py::arg("returns"), py::arg("steps"), py::arg("seconds"), py::arg("runs"), py::arg("by_steps"))
       .def_static(
+          "copying_pays",
+          [](std::uint64_t steps, double seconds, double copy_seconds, bool by_steps) {
+            return RunPolicy::copying_pays({.returns = 1, .steps = steps, .seconds = seconds}, copy_seconds, by_steps);
+          },
+          py::kw_only(), py::arg("steps"), py::arg("seconds"), py::arg("copy_seconds"), py::arg("by_steps"))
+      .def_static(
           "holding_pays",
           [](std::uint64_t steps, double seconds, double hold_seconds, bool by_steps) {
             return RunPolicy::holding_pays({.returns = 1, .steps = steps, .seconds = seconds}, hold_seconds, by_steps);

@@ -160,7 +160,7 @@ void bind_session(py::module_& m) {
            py::arg("value_reuse_prob"), py::arg("features_off") = std::vector<std::string>{},
            py::arg("by_clock") = false)
       .def("begin_run", &Session::begin_run)
-      .def("restored", &Session::restored)
+      .def("restored", &Session::restored, py::arg("steps") = std::nullopt)
       .def("next", [](Session& self) { return self.next().packed(); })
       .def("reject", &Session::reject)
       .def("draws_again", &Session::draws_again)
@@ -196,6 +196,11 @@ void bind_session(py::module_& m) {
       .def("failure_took", &Session::failure_took, py::arg("seconds"))
       .def("search_took", &Session::search_took, py::arg("seconds"))
       .def("step_back", &Session::step_back, py::arg("failure"), py::arg("slow") = false)
+      // Whether the tape of the run is without a step of one of these codes.
+      .def(
+          "lacks",
+          [](const Session& self, const std::vector<std::uint32_t>& codes) { return self.tape().lacks(codes); },
+          py::arg("codes"))
       .def_property_readonly("wants_times", &Session::wants_times)
       .def("took", &Session::took, py::arg("seconds"))
       .def("end_run", &Session::end_run, py::arg("seconds") = 0.0)

@@ -40,11 +40,11 @@ void bind_step_loop(py::module_& m) {
       .def(py::init<const py::object&, py::list, py::list, const py::function&, bool, std::int64_t>(),
            py::arg("definition"), py::arg("faults"), py::arg("switches"), py::arg("bundle_of"), py::kw_only(),
            py::arg("hashes_state"), py::arg("length_max"))
-      // Whether it ended in a state where no rule can run.
+      // Whether it ended in a state where no rule can run; or what a rule or an invariant raised, not raised here.
       .def(
           "run",
           [](StepLoop& self, py::object step_source, py::object context, py::object machine, py::object driver,
-             py::object listener, bool fresh, double deadline) {
+             py::object listener, bool fresh, double deadline) -> py::object {
             const StepLoop::Run run{std::move(step_source),
                                     std::move(context),
                                     std::move(machine),
@@ -52,7 +52,8 @@ void bind_step_loop(py::module_& m) {
                                     std::move(listener),
                                     fresh,
                                     deadline};
-            return self.run(run) == StepLoop::End::kStuck;
+            const StepLoop::End end = self.run(run);
+            return end == StepLoop::End::kFailed ? self.take_error() : py::bool_(end == StepLoop::End::kStuck);
           },
           py::arg("step_source"), py::arg("context"), py::arg("machine"), py::arg("driver"), py::arg("listener"),
           py::arg("fresh"), py::arg("deadline"))

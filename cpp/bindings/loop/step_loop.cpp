@@ -87,9 +87,10 @@ class StepLoop::Call {
     }
   }
 
-  [[nodiscard]] py::object operator()(PyObject* function, PyObject* keywords) {
-    return owned(PyObject_Vectorcall(function, slots_ + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                     count_ == 0 ? nullptr : keywords));
+  // Null where the function raised: Python has the error.
+  [[nodiscard]] PyObject* operator()(PyObject* function, PyObject* keywords) {
+    return PyObject_Vectorcall(function, slots_ + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                               count_ == 0 ? nullptr : keywords);
   }
 
  private:
@@ -141,8 +142,8 @@ StepLoop::End StepLoop::run(const Run& run) {
   const Scope scope{*this};
   run_ = &run;
   look_up();
-  if (run.fresh) {
-    check_invariants();
+  if (run.fresh && !check_invariants()) {
+    return End::kFailed;
   }
   while (!is_full()) {
     const NextStep step = next();
@@ -155,8 +156,11 @@ StepLoop::End StepLoop::run(const Run& run) {
     }
     const bool is_timed = session_ != nullptr && session_->wants_times();
     const double began = is_timed ? monotonic_seconds() : 0;
-    if (take_step(step)) {
-      check_invariants_after(step);
+    const StepEnd end = take_step(step);
+    if (end == StepEnd::kFailed || (end == StepEnd::kTaken && !check_invariants_after(step))) {
+      return End::kFailed;
+    }
+    if (end == StepEnd::kTaken) {
       end_step();
       if (is_timed) {
         session_->took(monotonic_seconds() - began);
@@ -247,26 +251,35 @@ py::dict StepLoop::slowest() const {
   return result;
 }
 
+// Owns what a function returned; false where it raised instead. No exception of C++ is thrown for what runs do all the
+// time: it would take as long as some steps.
+bool StepLoop::has_ended(PyObject* returned, py::object& result) {
+  result = py::reinterpret_steal<py::object>(returned);
+  if (returned == nullptr) [[unlikely]] {
+    error_ = py::reinterpret_steal<py::object>(PyErr_GetRaisedException());
+  }
+  return returned != nullptr;
+}
+
 void StepLoop::reject() { session_ != nullptr ? session_->reject() : replay_->reject(); }
 
-// Returns whether the step was taken; a rule that cannot run is rejected.
-bool StepLoop::take_step(const NextStep& step) {
+// A rule that cannot run is rejected.
+StepLoop::StepEnd StepLoop::take_step(const NextStep& step) {
   const bool initialize = step.kind == NextKind::kInitialize;
   if (step.kind != NextKind::kRule && !initialize) {
     ++begun;
     in_step = true;
     toggle(step);
-    return true;
+    return StepEnd::kTaken;
   }
   StepRule& rule = initialize ? initializers_[step.target] : rules_[step.target];
   if (initialize ? !may_initialize(rule) : !may_run(rule)) {
     reject();
-    return false;
+    return StepEnd::kRejected;
   }
   ++begun;
   in_step = true;
-  run_rule(rule, initialize);
-  return true;
+  return run_rule(rule, initialize) ? StepEnd::kTaken : StepEnd::kFailed;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -311,7 +324,9 @@ void StepLoop::initialized(const StepRule& rule) {
 // ---------------------------------------------------------------------------------------------------------------------
 // Steps
 
-void StepLoop::run_rule(StepRule& rule, bool initialize) {
+// False if the rule raised.
+bool StepLoop::run_rule(StepRule& rule, bool initialize) {
+  static PyObject* const kAwaitResult = interned("await_result");
   constexpr std::uint32_t kBody = 0;
   current_ = rule.name.ptr();
   step_slowest_ = &rule.slowest;
@@ -329,14 +344,18 @@ void StepLoop::run_rule(StepRule& rule, bool initialize) {
   if (initialize) {
     initialized(rule);
   }
-  py::object result = call(rule.function.ptr(), rule.keywords.ptr());
-  if (rule.is_coroutine) {
-    result = run_->driver.attr("await_result")(result, run_->machine);
+  py::object result;
+  if (!has_ended(call(rule.function.ptr(), rule.keywords.ptr()), result) ||
+      (rule.is_coroutine && !has_ended(PyObject_CallMethodObjArgs(run_->driver.ptr(), kAwaitResult, result.ptr(),
+                                                                  run_->machine.ptr(), nullptr),
+                                       result))) {
+    return false;
   }
   if (rule.draws_in_body) {
     draw_context_->take_length();
   }
   take_result(rule, std::move(result));
+  return true;
 }
 
 void StepLoop::draw_arguments(const StepRule& rule, Call& call) {
@@ -392,13 +411,14 @@ void StepLoop::take_result(StepRule& rule, py::object result) {
   }
 }
 
-void StepLoop::check_invariants() {
+// False if one raised.
+bool StepLoop::check_invariants() {
   if (invariants_.empty()) {
-    return;
+    return true;
   }
   if (unchecked > 0) {
     --unchecked;
-    return;
+    return true;
   }
   const bool initializing = is_initializing();
   for (const StepInvariant& invariant : std::span(invariants_).last(only_last ? 1 : invariants_.size())) {
@@ -406,16 +426,24 @@ void StepLoop::check_invariants() {
       continue;
     }
     current_ = invariant.name.ptr();
-    const py::object result = owned(PyObject_CallOneArg(invariant.function.ptr(), machine_));
+    py::object result;
+    if (!has_ended(PyObject_CallOneArg(invariant.function.ptr(), machine_), result)) {
+      return false;
+    }
     if (!result.is_none()) {
       tell(run_->driver, "refuse_check", invariant.name, result);
     }
   }
+  return true;
 }
 
-void StepLoop::check_invariants_after(const NextStep& step) {
+bool StepLoop::check_invariants_after(const NextStep& step) {
   try {
-    check_invariants();
+    if (!check_invariants()) {
+      broken_by = step.packed();
+      return false;
+    }
+    return true;
   } catch (...) {
     broken_by = step.packed();
     throw;

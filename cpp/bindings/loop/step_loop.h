@@ -24,8 +24,8 @@ namespace ordeal::bindings {
 // Guarded by the GIL. One run at a time.
 class StepLoop {
  public:
-  // How a run ended without an exception.
-  enum class End : std::uint8_t { kDone, kStuck };
+  // How a run ended without an exception of C++. Where it failed, a rule or an invariant raised an error of Python.
+  enum class End : std::uint8_t { kDone, kStuck, kFailed };
 
   // What the loop needs for one run besides the machine.
   struct Run {
@@ -43,6 +43,8 @@ class StepLoop {
            bool hashes_state, std::int64_t length_max);
 
   End run(const Run& run);
+  // What a run that failed raised, once.
+  [[nodiscard]] py::object take_error() { return std::exchange(error_, py::object()); }
 
   // Read from outside while a run is under way.
   bool in_step = false;         // decisions of buggify belong to a step
@@ -67,25 +69,26 @@ class StepLoop {
 
  private:
   class Call;
+  enum class StepEnd : std::uint8_t { kTaken, kRejected, kFailed };
 
   NextStep next();
   void reject();
   void time_step(double now) noexcept;
-  bool is_over(const NextStep& step);
-  bool take_step(const NextStep& step);
+  bool has_ended(PyObject* returned, py::object& result);
+  StepEnd take_step(const NextStep& step);
   [[nodiscard]] bool is_full() const;
   [[nodiscard]] bool is_initializing() const;
   [[nodiscard]] bool may_run(const StepRule& rule) const;
   [[nodiscard]] bool may_initialize(const StepRule& rule) const;
   void initialized(const StepRule& rule);
-  void run_rule(StepRule& rule, bool initialize);
+  bool run_rule(StepRule& rule, bool initialize);
   void draw_arguments(const StepRule& rule, Call& call);
   py::object draw(const StepArgument& argument);
   py::object draw_from_bundle(const StepArgument& argument);
   void toggle(const NextStep& step);
   void take_result(StepRule& rule, py::object result);
-  void check_invariants();
-  void check_invariants_after(const NextStep& step);
+  bool check_invariants();
+  bool check_invariants_after(const NextStep& step);
   void end_step();
   [[nodiscard]] std::uint64_t state_hash();
   void learn(const NextStep& step);
@@ -123,6 +126,7 @@ class StepLoop {
   Interleaving* interleaving_ = nullptr;  // of the tasks of the machine, if it has any
   DrawContext* draw_context_ = nullptr;   // how much of Hypothesis' buffer is used
   PyObject* current_ = nullptr;           // the name of the rule that runs; borrowed from the machine class
+  py::object error_;                      // what a rule or an invariant raised
   std::uint32_t since_signals_ = 0;
   double step_began_ = 0;
   double* step_slowest_ = nullptr;  // of the rule that runs, in a run with a deadline

@@ -123,10 +123,11 @@ void ChoiceSource::begin_run() noexcept {
   }
 }
 
-void ChoiceSource::take_prefix(const Tape& prefix) {
+void ChoiceSource::take_prefix(const Tape& prefix, std::size_t steps) {
   *out_ = prefix;
+  out_->truncate(steps);
   if (journal_ != nullptr) {
-    journal_->append(prefix);
+    journal_->append(*out_);
   }
 }
 

@@ -59,9 +59,10 @@ class ChoiceSource {
   void set_journal(std::shared_ptr<Journal> journal, bool in_run) noexcept;
   [[nodiscard]] const std::shared_ptr<Journal>& journal() const noexcept { return journal_; }
 
-  // For the owner. The tape is empty when a run begins; `prefix` is what the run continues from.
+  // For the owner. The tape is empty when a run begins; the first `steps` of `prefix` are what the run
+  // continues from.
   void begin_run() noexcept;
-  void take_prefix(const Tape& prefix);
+  void take_prefix(const Tape& prefix, std::size_t steps);
   void begin_step(StepKind kind, std::uint32_t target, std::uint32_t origin) {
     out_->begin_step(kind, target, origin);
     if (journal_ != nullptr) [[unlikely]] {

@@ -42,6 +42,9 @@ constexpr std::uint64_t kReturnStepsMax = 200;
 constexpr double kHeldSecondsMin = 0.005;
 constexpr double kForksOfHeldRun = 2;
 constexpr std::uint64_t kHeldStepsMin = 50;
+// A state is copied on the way back if going there takes as long as so many copies: about half of them are needed.
+constexpr double kCopiesOfReturn = 2;
+constexpr std::uint64_t kCopiedStepsMin = 8;
 
 }  // namespace
 
@@ -82,6 +85,14 @@ bool RunPolicy::returning_is_expensive(const ReturnCounts& counts, std::uint64_t
     return counts.steps > kReturnStepsMax * counts.returns;
   }
   return counts.seconds > kReturnSecondsMax * static_cast<double>(counts.returns);
+}
+
+bool RunPolicy::copying_pays(const ReturnCounts& returned, double copy_seconds, bool by_steps) noexcept {
+  ORDEAL_DCHECK(copy_seconds >= 0, "a clock that ran backward: " << copy_seconds << " s");
+  if (by_steps) {
+    return returned.steps > kCopiedStepsMin * returned.returns;
+  }
+  return returned.seconds > kCopiesOfReturn * copy_seconds * static_cast<double>(returned.returns);
 }
 
 bool RunPolicy::holding_pays(const ReturnCounts& returned, double hold_seconds, bool by_steps) noexcept {

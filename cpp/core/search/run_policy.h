@@ -66,6 +66,10 @@ class RunPolicy {
   [[nodiscard]] static bool returning_is_expensive(const ReturnCounts& counts, std::uint64_t runs,
                                                    bool by_steps) noexcept;
 
+  // Whether to copy a state to which a run has `returned` after a step back, for when it steps back again: most copies
+  // are never needed. `copy_seconds` is what others took on average; 0 if unknown.
+  [[nodiscard]] static bool copying_pays(const ReturnCounts& returned, double copy_seconds, bool by_steps) noexcept;
+
   // Whether to hold the state of one checkpoint in a process, where states are held at all: `returned` is what
   // returning to it takes by its steps, and `hold_seconds` what it took to begin to hold others, on average; 0 if
   // unknown.

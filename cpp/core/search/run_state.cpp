@@ -77,14 +77,15 @@ void RunState::apply_configuration() {
 }
 
 // Notes each step as if it had run, to restore faults and initialize rules.
-void RunState::restored() {
+void RunState::restored(std::size_t steps) {
   const RunSpec& spec = planned_.spec;
-  ORDEAL_CHECK(spec.checkpoint != 0 && prefix_position_ == 0, "nothing to restore in run " << spec.run_id);
-  source_.take_prefix(planned_.prefix);
+  const bool is_kept = steps >= planned_.prefix.size() && steps <= prefix().size();
+  ORDEAL_CHECK(steps > 0 && is_kept && prefix_position_ == 0, "no " << steps << " steps in run " << spec.run_id);
+  source_.take_prefix(prefix(), steps);
   for (const TapeStep& step : tape_.steps()) {
     note_step(step);
   }
-  prefix_position_ = planned_.prefix.size();
+  prefix_position_ = steps;
 }
 
 // The prefix, the sequence, random steps: in this order.

@@ -48,8 +48,10 @@ class RunState {
 
   // Starts the planned run. Random steps draw their arguments from `values`.
   void begin(const Rng& values);
-  // Adopts the prefix of the checkpoint as it is; none of its steps is proposed.
-  void restored();
+  // Adopts the prefix of the checkpoint as it is; none of its steps is proposed. After a step back, so many of the
+  // steps that are left may be adopted, at least those of the prefix.
+  void restored() { restored(planned_.prefix.size()); }
+  void restored(std::size_t steps);
   // Begins the step on the tape, unless the run is over.
   NextStep next();
   // Drops the step. The next proposal replaces it.

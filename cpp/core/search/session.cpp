@@ -42,9 +42,9 @@ RunSpec Session::begin_run() {
 }
 
 // The order matters in one place: a smaller corpus draws from the restored schedule which checkpoints make room.
-void Session::restored() {
+void Session::restored(std::optional<std::size_t> steps) {
   ORDEAL_CHECK(stage_ == Stage::kReady, "run " << spec().run_id << " waits for no step");
-  run_.restored();
+  run_.restored(steps.value_or(run_.planned().prefix.size()));
 }
 
 // The step is on the tape before it is announced, so that a journal has it in a crash.

@@ -52,8 +52,9 @@ class Session {
   // One run.
   RunSpec begin_run();
   // Notes that the checkpoint's machine was restored from a snapshot: its prefix need not run again. The draws of new
-  // steps are the same either way.
-  void restored();
+  // steps are the same either way. After a step back, the state after so many of the `steps` that are left may have
+  // been restored.
+  void restored(std::optional<std::size_t> steps = std::nullopt);
   NextStep next();
   // Notes that the rule from next() cannot run now. The next proposal replaces it.
   void reject();

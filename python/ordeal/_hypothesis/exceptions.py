@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import sys
+
 import hypothesis.core
 from hypothesis.errors import StopTest, UnsatisfiedAssumption
 
@@ -11,9 +14,21 @@ REJECTED = (StopTest, UnsatisfiedAssumption)
 
 def failure_types() -> tuple[type[BaseException], ...]:
     """Return the exceptions that mean that the code under test failed."""
-    return tuple(hypothesis.core.failure_exceptions_to_catch())
+    return _types(_loaded())[0]
 
 
 def skip_types() -> tuple[type[BaseException], ...]:
     """Return the exceptions by which a test asks to be skipped: they end the exploration."""
-    return tuple(hypothesis.core.skip_exceptions_to_reraise())  # type: ignore[no-untyped-call]
+    return _types(_loaded())[1]
+
+
+def _loaded() -> tuple[bool | int, ...]:
+    """Return what changes when a module is loaded by which tests fail or skip."""
+    return ("unittest" in sys.modules, "_pytest.outcomes" in sys.modules, len(sys.modules))
+
+
+@functools.lru_cache(maxsize=4)
+def _types(_loaded: tuple[bool | int, ...]) -> tuple[tuple[type[BaseException], ...], ...]:
+    """Return the types of failures, and those of skips. Each run that fails asks for both, and modules seldom load."""
+    skips: tuple[type[BaseException], ...] = hypothesis.core.skip_exceptions_to_reraise()  # type: ignore[no-untyped-call]
+    return tuple(hypothesis.core.failure_exceptions_to_catch()), tuple(skips)

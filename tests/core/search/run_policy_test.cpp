@@ -99,6 +99,16 @@ TEST(RunPolicy, LooksAtStepsWhereTheClockMustNotDecide) {
   EXPECT_TRUE(RunPolicy::returning_is_expensive(deep, 50, true));
 }
 
+TEST(RunPolicy, CopiesAStateOnTheWayBackWhereGoingThereTakesLonger) {
+  const ReturnCounts near{.returns = 1, .steps = 8, .seconds = 0.001};
+  const ReturnCounts far{.returns = 1, .steps = 9, .seconds = 0.1};
+  EXPECT_TRUE(RunPolicy::copying_pays(near, 0, false)) << "what a copy takes is not known yet";
+  EXPECT_FALSE(RunPolicy::copying_pays(near, 0.0005, false));
+  EXPECT_TRUE(RunPolicy::copying_pays(far, 0.049, false));
+  EXPECT_FALSE(RunPolicy::copying_pays(near, 0, true));
+  EXPECT_TRUE(RunPolicy::copying_pays(far, 9, true)) << "the clock decides nothing";
+}
+
 TEST(RunPolicy, HoldsTheStatesThatTakeLongerThanHoldingThem) {
   const ReturnCounts near{.returns = 1, .steps = 50, .seconds = 0.005};
   const ReturnCounts far{.returns = 1, .steps = 51, .seconds = 0.03};

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -222,6 +224,33 @@ TEST(RunState, AStepBackContinuesTheDrawsAndKeepsTheStartOfTheCheckpoint) {
     return std::pair(run.state.tape(), second);
   };
   EXPECT_EQ(draws_after(true), draws_after(false));
+}
+
+// A copy of the state on the way back stands for the steps that lead there.
+TEST(RunState, AStepBackMayAdoptSomeOfTheStepsThatAreLeft) {
+  const auto run_by = [](std::optional<std::size_t> adopted) {
+    Failing run(0.5);
+    run.state.planned().spec.steps = 20;
+    run.state.begin(Rng(1));
+    for (int i = 0; i < 5; ++i) {
+      run.step();
+    }
+    EXPECT_TRUE(run.fail());
+    if (adopted) {
+      run.state.restored(*adopted);
+      EXPECT_EQ(run.state.tape().size(), *adopted);
+      EXPECT_EQ(run.state.prefix_left(), 5 - *adopted);
+    }
+    run.go_again();
+    while (run.step().kind != NextKind::kEnd) {
+    }
+    return run.state.tape();
+  };
+  const Tape gone_over = run_by(std::nullopt);
+  EXPECT_EQ(run_by(3), gone_over);
+  EXPECT_EQ(run_by(5), gone_over);
+  EXPECT_THROW(run_by(0), CheckFailure);
+  EXPECT_THROW(run_by(6), CheckFailure) << "it was taken back";
 }
 
 TEST(RunState, TheRuleThatFailedIsProposedLast) {

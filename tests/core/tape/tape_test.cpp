@@ -200,6 +200,14 @@ TEST(Tape, TheCodesOfItsStepsAreListedOnce) {
   EXPECT_TRUE(Tape{}.codes().empty());
 }
 
+TEST(Tape, LacksWhatNoStepDoes) {
+  const Tape tape = three_steps();
+  EXPECT_FALSE(tape.lacks({}));
+  EXPECT_FALSE(tape.lacks(tape.codes()));
+  EXPECT_TRUE(tape.lacks(std::vector<std::uint32_t>{4U << 3U, 6U << 3U}));
+  EXPECT_TRUE(Tape{}.lacks(std::vector<std::uint32_t>{4U << 3U}));
+}
+
 TEST(Tape, HashesAreTheSameInEveryVersion) { EXPECT_EQ(three_steps().hash(), 12672415752357544829ULL); }
 
 }  // namespace

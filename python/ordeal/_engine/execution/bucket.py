@@ -7,8 +7,8 @@ import importlib.util
 import os
 import signal
 from collections.abc import Iterator, Sequence
-from functools import cache
-from types import CodeType, FrameType, TracebackType
+from functools import cache, lru_cache
+from types import CodeType, TracebackType
 
 from ordeal._engine import untrusted
 from ordeal._engine.coverage.real_path import real_path
@@ -37,6 +37,8 @@ CRASHES = {kind.__name__: kind for kind in (ProcessExitError, ProcessKilledError
 HUNG = ", not interruptible"
 #: The instruction of `raise` and `assert`.
 _RAISE = dis.opmap["RAISE_VARARGS"]
+#: How many places are remembered.
+_PLACES_MAX = 4096
 #: What separates the place of a failed invariant from the step after which it failed, and what follows the step.
 _AFTER, _END = " [after ", "]"
 #: What begins the part of a bucket that tells apart two failures with one place and one breaking step.
@@ -52,7 +54,8 @@ class Bucketer:
         self._files = frozenset(real_path(root) for root in target_roots)
         self._folders = tuple(f"{root}/" for root in self._files)
         self._is_target: dict[str, bool] = {}
-        self._at: dict[tuple[type, CodeType, int], str] = {}  # runs that meet a known failure are many
+        # Runs that meet a known failure are many. By the id of the code: to hash code takes long.
+        self._at: dict[tuple[type, int, int], tuple[CodeType, str]] = {}
 
     def bucket(self, error: BaseException, broken_by: str = "") -> str:
         """Return a text that is equal for failures with one cause, without message, line number or address.
@@ -71,25 +74,28 @@ class Bucketer:
     def _bucket_at(self, error: BaseException, place: tuple[CodeType, int] | None) -> str:
         if place is None:
             return _bucket_at(error, None)
-        key = (type(error), *place)
+        code, line = place
+        key = (type(error), id(code), line)
         known = self._at.get(key)
         if known is None:
-            known = self._at[key] = _bucket_at(error, place)
-        return known
+            if len(self._at) >= _PLACES_MAX:
+                self._at.clear()  # a program that makes its functions anew in each run
+            known = self._at[key] = (code, _bucket_at(error, place))
+        return known[1]
 
     def _place(self, tb: TracebackType | None) -> tuple[CodeType, int] | None:
         """Return the innermost frame in a target; else the innermost one outside the machinery and libraries."""
-        in_target: tuple[CodeType, int] | None = None
-        in_test: tuple[CodeType, int] | None = None
+        in_target: TracebackType | None = None
+        in_test: TracebackType | None = None
         while tb is not None:
-            frame: FrameType = tb.tb_frame
-            path = frame.f_code.co_filename
+            path = tb.tb_frame.f_code.co_filename
             if self._target(path):
-                in_target = (frame.f_code, tb.tb_lineno)
+                in_target = tb
             elif not _is_machinery(path):
-                in_test = (frame.f_code, tb.tb_lineno)
+                in_test = tb
             tb = tb.tb_next
-        return in_target or in_test
+        innermost = in_target or in_test
+        return None if innermost is None else (innermost.tb_frame.f_code, innermost.tb_lineno)
 
     def is_below_rule(self, error: BaseException) -> bool:
         """Return whether what a rule called raised ``error``, and no frame of a target says where."""
@@ -110,6 +116,7 @@ class Bucketer:
         return known
 
 
+@lru_cache(maxsize=_PLACES_MAX)
 def _is_machinery(path: str) -> bool:
     """Return whether frames of this file are never the place where a test or its target failed."""
     return path.startswith(_machinery_places())

@@ -366,8 +366,11 @@ class Driver:
         if not fresh and run.length > LENGTH_MAX:
             return
         try:
-            if loop.run(replay, run, run.machine, self, listener, fresh, deadline):
+            ended = loop.run(replay, run, run.machine, self, listener, fresh, deadline)
+            if ended is True:
                 outcome.stuck = self._stuck_message(run.machine)
+            elif ended is not False:
+                raise ended
         except BaseException:
             if loop.broken_by is not None:
                 outcome.broken_by = self._rule_name(loop.broken_by)

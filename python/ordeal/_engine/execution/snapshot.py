@@ -56,6 +56,7 @@ class Snapshots:
         self._factory = factory
         self._faults = faults
         self._randoms = randoms
+        self._slots: dict[type, str | None] = {}  # by type of machine
         is_chaos = issubclass(cls, ChaosTest)
         self._clones_itself = is_chaos and all(
             overrides(cls, f"{verb}_checkpoint_state") for verb in ("clone", "restore")
@@ -71,7 +72,10 @@ class Snapshots:
             SnapshotError: some object in it cannot be copied.
         """
         machine = run.machine
-        slots = _slot_owner(type(machine))
+        kind = type(machine)
+        if kind not in self._slots:
+            self._slots[kind] = _slot_owner(kind)
+        slots = self._slots[kind]
         if slots is not None:
             raise SnapshotError(f"{slots} has __slots__")
         state: dict[str, Any] = {"shared": {key: value for key, (value, _) in run.shared.items()}}

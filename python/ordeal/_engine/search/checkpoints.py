@@ -6,7 +6,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from hypothesis.errors import InvalidDefinition
@@ -43,6 +43,13 @@ COPIES_SHARE_MAX = 1 / 4
 LOOK_PERIOD = 16
 
 
+class KeptState(NamedTuple):
+    """A copy of the state after so many ``steps`` of a run."""
+
+    snapshot: Snapshot
+    steps: int
+
+
 class Checkpoints:
     """The kept states, by checkpoint, in the way that suits the class. Used by one exploration.
 
@@ -76,6 +83,8 @@ class Checkpoints:
         self._seconds_returned = 0.0
         self._held = 0  # fork servers that were started
         self._seconds_held = 0.0  # what that took
+        self._copied_states = 0
+        self._seconds_copied = 0.0  # what that took
         self._policy = _native.RunPolicy()
         self._may_fork = wanted in ("auto", "fork")
         self._complaint = ""
@@ -111,7 +120,7 @@ class Checkpoints:
         def hook(unraisable: Any) -> None:
             # A warning turned into an error says nothing about copies: an unclosed file, a running process.
             is_warning = isinstance(unraisable.exc_type, type) and issubclass(unraisable.exc_type, Warning)
-            if self._copies and not is_warning and getattr(unraisable.object, "__name__", "") == "__del__":
+            if self._copied_states and not is_warning and getattr(unraisable.object, "__name__", "") == "__del__":
                 self._complaint = self._complaint or type_name(unraisable.exc_type)
             found(unraisable)
 
@@ -173,19 +182,41 @@ class Checkpoints:
 
     def take(self, checkpoint: int, run: RunContext) -> None:
         """Copy the state of ``run`` for a new checkpoint, if states are copied."""
+        copied = self._copied(run)
+        if copied is not None:
+            self._copies[checkpoint] = copied
+            self._make_room()
+
+    def take_on_the_way(self, run: RunContext, steps: int, seconds: float) -> Snapshot | None:
+        """Copy the state to which ``run`` went back by its ``steps`` in some ``seconds``, if that pays.
+
+        A run that stepped back may do so again, and then needs not go there once more.
+        """
+        copy_seconds = self._seconds_copied / self._copied_states if self._copied_states else 0.0
+        pays = self._policy.copying_pays(
+            steps=steps, seconds=seconds, copy_seconds=copy_seconds, by_steps=self._decides_by_steps
+        )
+        return self._copied(run) if pays else None
+
+    def _copied(self, run: RunContext) -> Snapshot | None:
+        """Return a copy of the state of ``run``, if states are copied."""
         if self._progress.kind != "copy":
-            return
+            return None
         if self._complaint:
             self.stop_copying(f"an object in it raises {self._complaint} when a copy is let go of")
-            return
+            return None
+        began = monotonic()
         self.mark_copying(True)
         try:
-            self._copies[checkpoint] = self._snapshots.take(run)
-            self._make_room()
+            copied = self._snapshots.take(run)
         except SnapshotError as error:
             self.stop_copying(f"its state cannot be copied ({error})")
+            return None
         finally:
             self.mark_copying(False)
+        self._copied_states += 1
+        self._seconds_copied += max(0.0, monotonic() - began)
+        return copied
 
     def _make_room(self) -> None:
         """Drop the older half of the copies if the process has grown too much: the size of a copy is unknown.

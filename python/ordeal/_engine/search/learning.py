@@ -9,7 +9,7 @@ from ordeal._engine.execution.driver import INITIALIZE, RULE, Driver
 from ordeal._engine.execution.fork_messages import Seen
 from ordeal._engine.properties.observations import Observations
 from ordeal._engine.properties.watch import PropertyWatch
-from ordeal._engine.search.checkpoints import Checkpoints
+from ordeal._engine.search.checkpoints import Checkpoints, KeptState
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.state import SearchProgress
 from ordeal._hypothesis import RunContext
@@ -21,6 +21,7 @@ class Learning:
 
     Attributes:
         has_new_features: whether the current run has brought something new.
+        on_the_way: the state to which the current run went back last, if it was copied.
     """
 
     def __init__(
@@ -40,13 +41,17 @@ class Learning:
         self._checkpoints = checkpoints
         self._progress = progress
         self._returning = False  # by steps that ran before
+        self._steps_again = 0  # how many, after a step back
         self._keeps_return = False  # the state that it leads to, of a checkpoint without a snapshot in this process
+        self._goes_again = False  # over the steps that a step back left
         self._return_began = 0.0  # by monotonic()
+        self.on_the_way: KeptState | None = None
         self.has_new_features = False
 
     def begin_run(self) -> None:
         """Begin a run that has made no progress yet."""
-        self.has_new_features = False
+        self.has_new_features = self._goes_again = False
+        self.on_the_way = None
         if self._watch.nearer:
             self._watch.begin_run()
         self._observations.begin_run()
@@ -60,10 +65,13 @@ class Learning:
     def begin_again(self) -> None:
         """Begin going over the steps of the run that a step back left, hidden if there are any."""
         self._keeps_return = False
+        self._goes_again = True
+        self._return_began = monotonic()
         if self._watch.nearer:
             self._watch.begin_run()
         self._observations.begin_run()
-        self._set_returning(self._session.prefix_left > 0)
+        self._steps_again = self._session.prefix_left
+        self._set_returning(self._steps_again > 0)
 
     def end_return(self) -> None:
         """End the run, whether it reached its checkpoint or not."""
@@ -145,10 +153,15 @@ class Learning:
 
     def _arrive(self, run: RunContext | None) -> None:
         """Show what follows, and keep the state if a checkpoint lacks it; ``run`` is None in another process."""
+        seconds = monotonic() - self._return_began
+        if run is not None and self._goes_again:
+            # Still hidden, like the steps that lead here.
+            copied = self._checkpoints.take_on_the_way(run, self._steps_again, seconds)
+            if copied is not None:
+                self.on_the_way = KeptState(copied, len(self._session.tape))
         self._set_returning(False)
         if self._keeps_return and run is not None:
             spec = self._session.spec
-            seconds = monotonic() - self._return_began
             with self._monitoring.hidden():
                 self._checkpoints.returned(spec.checkpoint, run, spec.prefix_steps, seconds)
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
-from typing import Protocol
 from zlib import crc32
 
 from hypothesis.stateful import RuleBasedStateMachine
@@ -29,7 +28,7 @@ from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.crash_replayer import Crash, CrashReader, CrashReplayer
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.trace_builder import Provenance
-from ordeal._engine.search.checkpoints import Checkpoints
+from ordeal._engine.search.checkpoints import Checkpoints, KeptState
 from ordeal._engine.search.dictionary import Dictionary
 from ordeal._engine.search.failure_time import FailureTime
 from ordeal._engine.search.fault_uses import FaultUses
@@ -39,6 +38,8 @@ from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals
 from ordeal._engine.search.rule_uses import RuleUses
 from ordeal._engine.search.sample import Sample
+from ordeal._engine.search.search_listener import SearchListener
+from ordeal._engine.search.session import make_session
 from ordeal._engine.search.state import SearchProgress, SessionState
 from ordeal._engine.triage.findings import Finding, Verdict
 from ordeal._engine.triage.known import KnownFailures
@@ -47,37 +48,10 @@ from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._engine.untrusted import remote_error, stand_in
 from ordeal._hypothesis import GlobalRandoms, RunContext, given_up, unprinted_notes
 from ordeal._native import monotonic
-from ordeal.config.options import core_options_of
 from ordeal.errors import MachineError, OrdealError
 from ordeal.result import Discovery, StoppedReason
-from ordeal.swarm.weights import swarm_options_of
 
 TRACES_MAX = 10_000
-
-
-class SearchListener(Protocol):
-    """The owner of a search: a process that explores alone, or a worker among others."""
-
-    def begin(self) -> None:
-        """Called before the first run, to pass on what others know. What it replays is hidden."""
-
-    def between_runs(self) -> StoppedReason | None:
-        """Called before each run; returns why the search must end now, if it must."""
-
-    def run_made(self) -> None:
-        """Called after each run."""
-
-    def failing(self, finding: Finding) -> None:
-        """Called when a run failed in an unknown bucket, before its confirmation, which may take long."""
-
-    def checked(self, finding: Finding, verdict: Verdict) -> None:
-        """Called when the finding was confirmed, or not."""
-
-    def looks_alike(self, finding: Finding) -> None:
-        """Called when the failure of a run is kept because it may be another one than that of its bucket."""
-
-    def cut_off(self) -> None:
-        """Called when time is up in the middle of a run."""
 
 
 class Search:
@@ -271,8 +245,9 @@ class Search:
         took = monotonic() - began if outcome.status is Status.DONE else 0.0
         if limits.expects_hangs and took:
             limits.learn_run(took)
+        start = KeptState(snapshot, spec.prefix_steps) if snapshot is not None else None
         if outcome.status is Status.FAILED:
-            outcome, snapshot = self._step_back(outcome, snapshot)
+            outcome, start = self._step_back(outcome, start)
         # Where the number of runs ends the search, nothing that is explored may depend on the clock.
         session.end_run(took if self.settings.max_runs is None else 0.0)
         if self.monitoring.monitor is not None and self._values.are_due:
@@ -284,17 +259,18 @@ class Search:
             tally.stuck += 1
             if not had_step and not checkpoint:
                 raise MachineError(outcome.stuck, hint="a rule must be able to run from a fresh machine")
-        self._check_kept_state(snapshot, outcome)
+        self._check_kept_state(start, outcome)
         if edges or outcome.status is not Status.DONE or self._sample is not None:
             self._record_run(spec, outcome, edges)
             self.driver.let_go(outcome)
 
-    def _check_kept_state(self, snapshot: Snapshot | None, outcome: Outcome) -> None:
+    def _check_kept_state(self, start: KeptState | None, outcome: Outcome) -> None:
         """Compare the run that has just ended with one from a fresh machine, now and then, if it began otherwise."""
         bucket = None if self._ending is None else self._ending.bucket
-        if (snapshot is not None or bucket is not None) and self.checkpoints.is_check_due():
+        if (start is not None or bucket is not None) and self.checkpoints.is_check_due():
+            snapshot, steps = start if start is not None else (None, self.session.spec.prefix_steps)
             with self.monitoring.hidden():
-                self.checkpoints.check(snapshot, self.session.tape, self.session.spec.prefix_steps, outcome, bucket)
+                self.checkpoints.check(snapshot, self.session.tape, steps, outcome, bucket)
 
     def _learn_values(self, monitor: _native.Monitor) -> None:
         """Replay runs to observe what the targets compare."""
@@ -319,40 +295,56 @@ class Search:
 
     # -- past failures ------------------------------------------------------------------------------------------------
 
-    def _step_back(self, outcome: Outcome, snapshot: Snapshot | None) -> tuple[Outcome, Snapshot | None]:
+    def _step_back(self, outcome: Outcome, start: KeptState | None) -> tuple[Outcome, KeptState | None]:
         """Record the failure of a run, and have the run continue without the step that failed, as often as that helps.
 
         Returns:
             The outcome in the end, and the copy of a state that the last part of the run began with.
         """
-        session, spec = self.session, self.session.spec
+        session = self.session
         met: set[str] = set()  # each bucket counts once in a run
         self._edges_told = 0
         while outcome.status is Status.FAILED:
             session.failed()
-            is_apart = self._ending is not None or self._crash is not None
-            origin = self._origin(spec, session.edges_in_run)
-            finding = self._finding(outcome, origin)
-            known = self._failed(finding, outcome, met, from_copy=snapshot is not None or is_apart)
-            if not known or self._crash is not None:
+            bucket = self._bucket_of(outcome)
+            known = None if self.known else self.findings.known(bucket)  # what users declare is told by its message
+            if known is not None:
+                self._failed_again(known, bucket, outcome, met)
+                is_known, is_slow = True, self.findings.takes_long(known) and known.is_timeout
+            else:
+                finding = self._finding(bucket, outcome)
+                is_apart = self._ending is not None or self._crash is not None
+                is_known = self._failed(finding, outcome, met, from_copy=start is not None or is_apart)
+                bucket, is_slow = finding.bucket, finding.is_timeout
+            if not is_known or self._crash is not None:
                 break
-            if not session.step_back(_same_failure(finding.bucket), slow=finding.is_timeout):
+            if not session.step_back(_same_failure(bucket), slow=is_slow):
                 break
             self.driver.let_go(outcome)
-            snapshot = self.checkpoints.copy_of(spec.checkpoint)
-            outcome = self._execute_again(snapshot)
+            start = self._start_again()
+            outcome = self._execute_again(start)
         self.faults.count_once()
-        return outcome, snapshot
+        return outcome, start
 
-    def _execute_again(self, snapshot: Snapshot | None) -> Outcome:
+    def _start_again(self) -> KeptState | None:
+        """Return the latest state from which the run, which has stepped back, can go on; None if it must begin anew."""
+        on_the_way = self._learning.on_the_way
+        if on_the_way is not None and on_the_way.steps <= self.session.prefix_left:
+            return on_the_way
+        self._learning.on_the_way = None  # steps that led there are taken back as well
+        spec = self.session.spec
+        snapshot = self.checkpoints.copy_of(spec.checkpoint)
+        return KeptState(snapshot, spec.prefix_steps) if snapshot is not None else None
+
+    def _execute_again(self, start: KeptState | None) -> Outcome:
         """Go over the steps that are left of the run, or those after a kept state, and continue from there."""
         spec, tally = self.session.spec, self.tally
         self._ending = self._crash = None
         self._part_began = monotonic()
         self.randoms.reseed()
-        is_held = snapshot is None and self.checkpoints.has_fork_server(spec.checkpoint)
-        if snapshot is not None or is_held:
-            self.session.restored()
+        is_held = start is None and self.checkpoints.has_fork_server(spec.checkpoint)
+        if start is not None or is_held:
+            self.session.restored(start.steps if start is not None else None)
         replayed_steps = self.session.prefix_left
         self._learning.begin_again()
         try:
@@ -360,12 +352,15 @@ class Search:
                 outcome = self._run_in_fork()
             else:
                 outcome = self.driver.execute(
-                    self.session, listener=self._learning, restore=self._restoring(snapshot, replayed_steps)
+                    self.session,
+                    listener=self._learning,
+                    restore=self._restoring(start.snapshot if start is not None else None, replayed_steps),
                 )
         finally:
             self._learning.end_return()
         tally.steps += max(0, outcome.steps - replayed_steps)
-        outcome.steps = len(self.session.tape) - spec.prefix_steps  # as if it had begun with the run
+        # As if it had begun with the run.
+        outcome.steps = len(self.session.tape) - (spec.prefix_steps if start is None else start.steps)
         return outcome
 
     # -- from where a run starts --------------------------------------------------------------------------------------
@@ -436,12 +431,7 @@ class Search:
         is_declared = bool(self.known) and self.known.claim(finding)
         known = self.findings.known(finding.bucket)
         if known is not None:
-            known.count += known.bucket not in met
-            if self.findings.takes_long(known):
-                self.failure_time.failed(monotonic() - self._part_began)
-            if not is_declared:
-                self._keep_lookalike(finding, is_first=known.bucket not in met)
-            met.add(known.bucket)
+            self._failed_again(known, finding.bucket, outcome, met, is_declared=is_declared)
             return True
         assert self._listener is not None
         if self.driver.isolated and not finding.error_traceback:
@@ -493,7 +483,19 @@ class Search:
             self.driver.adapt_limits()
         return is_known
 
-    def _keep_lookalike(self, finding: Finding, *, is_first: bool) -> None:
+    def _failed_again(
+        self, known: Finding, bucket: str, outcome: Outcome, met: set[str], *, is_declared: bool = False
+    ) -> None:
+        """Count a failure in a known bucket, unless the run has met it."""
+        is_first = known.bucket not in met
+        known.count += is_first
+        if self.findings.takes_long(known):
+            self.failure_time.failed(monotonic() - self._part_began)
+        if not is_declared:
+            self._keep_lookalike(bucket, outcome, is_first=is_first)
+        met.add(known.bucket)
+
+    def _keep_lookalike(self, bucket: str, outcome: Outcome, *, is_first: bool) -> None:
         """Keep the failure of a run in a known bucket, if it may be another. Without targets, nothing could tell.
 
         ``is_first`` says that the run has not failed in this bucket before.
@@ -501,7 +503,14 @@ class Search:
         if self.monitoring.monitor is None or self._crash is not None:
             return
         edges, self._edges_told = self._edges_told, self.session.edges_in_run
-        if self.findings.offer_lookalike(finding, is_first=is_first, new=self._edges_told > edges):
+        finding = self.findings.offer_lookalike(
+            bucket,
+            is_first=is_first,
+            new=self._edges_told > edges,
+            lacks=self.session.lacks,
+            made=lambda: self._finding(bucket, outcome),
+        )
+        if finding is not None:
             assert self._listener is not None
             finding.error = stand_in(finding.error)  # its traceback is that of the replay that tells it apart
             self._listener.looks_alike(finding)
@@ -526,16 +535,24 @@ class Search:
         # The limits of this process come from the one that forked it, and its forks inherit them.
         return CrashReplayer(self.driver, self._bucketer, self.randoms, Limits(0))
 
-    def _finding(self, outcome: Outcome, origin: Provenance) -> Finding:
-        ending, crash = self._ending, self._crash
+    def _bucket_of(self, outcome: Outcome) -> str:
+        if self._crash is not None:
+            return self._crash.bucket
+        if self._ending is not None:
+            return self._ending.bucket
+        assert outcome.error is not None
+        return self._bucketer.bucket(outcome.error, outcome.broken_by)
+
+    def _finding(self, bucket: str, outcome: Outcome) -> Finding:
+        session, ending, crash = self.session, self._ending, self._crash
+        origin = self._origin(session.spec, session.edges_in_run)
         if crash is not None:
-            return Finding(crash.bucket, self.session.tape, origin, crash.error, error_traceback=str(crash.error))
+            return Finding(bucket, session.tape, origin, crash.error, error_traceback=str(crash.error))
         if ending is not None:
             error = remote_error(ending.error_type, ending.error_text)
-            return Finding(ending.bucket, self.session.tape, origin, error, error_traceback=ending.traceback)
+            return Finding(bucket, session.tape, origin, error, error_traceback=ending.traceback)
         assert outcome.error is not None
-        bucket = self._bucketer.bucket(outcome.error, outcome.broken_by)
-        return Finding(bucket, self.session.tape, origin, outcome.error)
+        return Finding(bucket, session.tape, origin, outcome.error)
 
     # -- what it came to ----------------------------------------------------------------------------------------------
 
@@ -576,18 +593,3 @@ class Search:
 def _same_failure(bucket: str) -> int:
     """Return a number that is equal for failures at one place, whichever step broke an invariant there."""
     return crc32(place_of(bucket).encode("utf-8", "backslashreplace"))
-
-
-def make_session(
-    settings: Settings, driver: Driver, coverage: _native.CoverageMap, *, has_targets: bool
-) -> _native.Session:
-    """Return the core's session, which decides what the runs do."""
-    definition = driver.definition
-    return _native.Session(
-        (len(definition.rules), len(definition.initializers), len(driver.faults)),
-        coverage,
-        operations=swarm_options_of(definition.cls).operations(rule.name for rule in definition.rules),
-        pair_features=not has_targets,
-        by_clock=settings.max_runs is None,
-        **core_options_of(settings),
-    )

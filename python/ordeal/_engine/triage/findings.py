@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from contextlib import nullcontext
 from enum import Enum
 from pathlib import Path
@@ -191,15 +191,25 @@ class Findings:
         self._keep(finding)
         return Verdict.CONFIRMED
 
-    def offer_lookalike(self, finding: Finding, *, is_first: bool, new: bool) -> bool:
-        """Keep the failure of a run in a known bucket if it may be another; return whether it is kept.
+    def offer_lookalike(
+        self,
+        bucket: str,
+        *,
+        is_first: bool,
+        new: bool,
+        lacks: Callable[[Collection[int]], bool],
+        made: Callable[[], Finding],
+    ) -> Finding | None:
+        """Keep the failure of a run in a known bucket if it may be another; return it if it is kept.
 
-        ``is_first`` says that it is the first one of its run in the bucket, ``new`` that it came with new code.
+        ``is_first`` says that it is the first one of its run in the bucket, ``new`` that it came with new code; for the
+        rest see ``Lookalikes.offer``.
         """
-        known = self._by_bucket.get(finding.bucket)
+        known = self._by_bucket.get(bucket)
         if known is None or known.flaky or self.takes_long(known):
-            return False
-        return self.lookalikes.offer(finding, known.tape, known.count if is_first else None, new=new)
+            return None
+        number = known.count if is_first else None
+        return self.lookalikes.offer(bucket, known.tape, number, new=new, lacks=lacks, made=made)
 
     def takes_long(self, known: Finding) -> bool:
         """Return whether what fails like ``known`` takes as long as many other runs: it hangs, or ends its process.

@@ -7,7 +7,7 @@ once the search is over and the first failure of the bucket is minimal; see ``te
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -51,27 +51,41 @@ class Lookalikes[Run: FailingRun](msgspec.Struct):
     kept: dict[tuple[str, int], Run] = msgspec.field(default_factory=dict)
     _seen: dict[str, _Seen] = msgspec.field(default_factory=dict)
 
-    def offer(self, run: Run, first: _native.Tape, number: int | None, *, new: bool) -> bool:
-        """Keep ``run``, the failing run ``number`` in its bucket, if it may be another failure; return whether it is.
+    def offer(
+        self,
+        bucket: str,
+        first: _native.Tape,
+        number: int | None,
+        *,
+        new: bool,
+        lacks: Callable[[Collection[int]], bool],
+        made: Callable[[], Run],
+    ) -> Run | None:
+        """Keep the failing run ``number`` in its bucket if it may be another failure; return it if it is kept.
 
         It has no number if it failed there before. ``first`` is the tape that stands for the bucket. ``new`` says that
-        the run reached new code.
+        the run reached new code. ``lacks`` says whether its tape is without a step of one of some codes. It is ``made``
+        only where it is kept: runs that meet a known failure are many.
         """
-        seen = self._seen.get(run.bucket)
+        seen = self._seen.get(bucket)
         if seen is None:
-            seen = self._seen[run.bucket] = self._resumed(run.bucket, first)
-        if seen.lacking < LACKING_MAX and not seen.common.issubset(codes := run.tape.codes()):
-            seen.common &= frozenset(codes)
-            seen.lacking += 1
-            run.lookalike = "lacking"
+            seen = self._seen[bucket] = self._resumed(bucket, first)
+        reason: Reason = ""
+        if seen.lacking < LACKING_MAX and lacks(seen.common):
+            reason = "lacking"
         elif new:
-            run.lookalike = "new"
+            reason = "new"
         elif number is not None and number & (number - 1) == 0:
-            run.lookalike = "numbered"
-        else:
-            return False
+            reason = "numbered"
+        if not reason:
+            return None
+        run = made()
+        run.lookalike = reason
+        if reason == "lacking":
+            seen.common &= frozenset(run.tape.codes())
+            seen.lacking += 1
         self.add(run)
-        return True
+        return run
 
     def add(self, run: Run) -> None:
         """Keep a run that was chosen, here or elsewhere."""

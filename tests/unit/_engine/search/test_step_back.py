@@ -17,6 +17,7 @@ from ordeal import ChaosTest
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation import rule_limits
 from ordeal._engine.search import search
+from ordeal._engine.search.checkpoints import KeptState
 from ordeal._engine.search.search import Search
 from ordeal.assertions import sometimes
 from ordeal.explore import Explorer
@@ -139,13 +140,48 @@ class Bad(RuleBasedStateMachine):
 
 def test_a_bucket_counts_once_in_a_run_and_its_steps_are_not_on_the_tape() -> None:
     Bad.made = 0
-    result = explore(Bad, 50, shrink=False)
+    result = explore(Bad, 50, shrink=False, checkpoint_kind="replay")
     assert [failure.count <= 50 for failure in result.failures] == [True]
     assert Bad.made > 100, "runs went over their steps again"
     tapes = runs_of(Bad, 30)
     passed = [step for tape in tapes for step in tape[:-1]]
     assert len(passed) > 100
     assert not any(choices == [True] for _, _, _, arguments in passed for _, choices in arguments)
+
+
+def test_a_second_failure_in_a_run_begins_at_a_copy_of_where_the_run_had_gone_back() -> None:
+    kept: list[tuple[int, int]] = []
+
+    class Watched(Search):
+        def _start_again(self) -> KeptState | None:
+            start = super()._start_again()
+            if start is not None and start.steps > self.session.spec.prefix_steps:
+                kept.append((start.steps, self.session.prefix_left))
+            return start
+
+    search = Watched(settings_for(Store, max_runs=60, steps_per_run=50), make_driver(Store), [])
+    with search.prepared():
+        search.run(Log())
+    assert len(kept) > 20
+    assert all(steps <= left for steps, left in kept)
+    assert any(steps < left for steps, left in kept)
+
+
+def test_no_copy_is_used_of_a_state_whose_steps_are_taken_back() -> None:
+    class Breaking(RuleBasedStateMachine):
+        """Its state is broken by a step, and all steps after that fail."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.steps, self.broken = 0, False
+
+        @rule(bad=st.integers(0, 30))
+        def act(self, bad: int) -> None:
+            assert not self.broken
+            self.steps, self.broken = self.steps + 1, bad == 30
+
+    copied = runs_of(Breaking, 60, steps_per_run=60, checkpoint_kind="copy")
+    assert copied == runs_of(Breaking, 60, steps_per_run=60, checkpoint_kind="replay")
 
 
 def test_the_rule_that_failed_becomes_rarer() -> None:
