@@ -45,7 +45,8 @@ def explored(python: str, example: Path, folder: Path, seed: int, runs: int) -> 
         raise SystemExit(f"error: {python} did not explore {example.name}\n\n{done.stderr[-2000:]}")
     found: dict[str, object] = {"report": without_clock(json.loads(done.stdout))}
     for path in sorted((folder / ".ordeal").rglob("*.json")):
-        found[str(path.relative_to(folder))] = path.read_bytes()
+        if "runs" not in path.parts:  # which say when a search ran
+            found[str(path.relative_to(folder))] = path.read_bytes()
     shutil.rmtree(folder)
     return found
 
