@@ -6,6 +6,7 @@ import ast
 import dis
 import hashlib
 import re
+import sys
 import types
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +23,10 @@ CHIMP = "chimp"
 _ARID_CALL = re.compile(r"(logging|logger|log|warnings)\.\w+\(")
 _ARID_NAMES = {"__all__", "__slots__"}
 _ARID_GUARD = re.compile(r"if\s+((typing\.)?TYPE_CHECKING|__name__\s*==)")
+#: That a function has a docstring, from Python 3.14 on.
+_HAS_DOCSTRING = 0x4000000
+#: What loads the first constant, as bytes of the code.
+_FIRST_LOADED = [bytes((opcode, 0)) for opcode in dis.hasconst if opcode < 256]
 _NO_COVER = re.compile(rb"#\s*pragma:\s*no cover")
 
 
@@ -312,8 +317,20 @@ def shape(code: types.CodeType) -> tuple[object, ...]:
     return (
         *(code.co_code, code.co_exceptiontable, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars),
         *(code.co_flags, code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount, code.co_name),
-        tuple(shape(each) if isinstance(each, types.CodeType) else _exact(each) for each in code.co_consts),
+        tuple(shape(each) if isinstance(each, types.CodeType) else _exact(each) for each in _constants(code)),
     )
+
+
+def _constants(code: types.CodeType) -> tuple[object, ...]:
+    """Return the constants of a piece of code, without one that is there by chance.
+
+    The first stays though nothing loads it. It was the docstring, or None, until Python 3.14, where it may be the
+    condition of a loop without end.
+    """
+    is_any = sys.version_info >= (3, 14) and not code.co_flags & _HAS_DOCSTRING
+    if is_any and not any(first in code.co_code for first in _FIRST_LOADED):
+        return code.co_consts[1:]
+    return code.co_consts
 
 
 def _exact(value: object) -> tuple[object, ...]:
