@@ -81,6 +81,31 @@ def hunt_table(results: Sequence[Hunted], engines: Sequence[str]) -> str:
     return table(["library", "mutants", *engines, "times sooner than the best other"], rows)
 
 
+def hard(results: Sequence[Hunted], long: Sequence[Hunted], short_s: float, long_s: float) -> str:
+    """Of the mutants that no other engine kills in its time and some longer search does, how many ours kills in its.
+
+    ``long`` are the longer searches for what none has killed: what ours kills in its time, it kills in a longer one.
+    """
+    mutants = by_mutant(results)
+    left = {
+        key: cells
+        for key, cells in mutants.items()
+        if not any(cell.killed for engine, cell in cells.items() if engine != OWN)
+    }
+    ours = sum(OWN in cells and cells[OWN].killed for cells in left.values())
+    later = [cell for cell in long if cell.killed]
+    killed = ours + len({(cell.library, cell.mutant) for cell in later})
+    share = f" ({ours / killed:.0%}, goal 50 %)".replace("%,", " %,") if killed else ""
+    lines = [
+        f"No other engine kills {len(left)} of {len(mutants)} mutants in {short_s:g} s. Some search of {long_s:g} s kills "
+        f"{killed} of these, ordeal {ours} in its {short_s:g} s{share}."
+    ]
+    if later:
+        lines.append("")
+    lines += [f"- {cell.library}: {cell.change}: {cell.engine} {cell.cpu_s:.2g} s" for cell in later]
+    return "\n".join(lines)
+
+
 def summary(results: Sequence[Hunted], engines: Sequence[str]) -> str:
     """The numbers over all libraries, and each mutant that another engine killed and ours did not."""
     mutants = by_mutant(results)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from mutants.draw import OPERATORS, Mutant, drawn, mutants_of
-from mutants.results import Hunted, by_mutant, hunt_table, sooner, summary
+from mutants.results import Hunted, by_mutant, hard, hunt_table, sooner, summary
 
 SOURCE = '''"""Text."""
 LIMIT = 3
@@ -99,3 +99,23 @@ def test_what_is_lost_is_named() -> None:
     assert "- Hypothesis: 2 of 2, 1 that no other kills" in said
     assert "- lib 1: b changed: Hypothesis 3 s" in said
     assert "| lib 1 | 3 | 1 | 2 | 1.1 |" in hunt_table(results, ["ordeal", "Hypothesis"])
+
+
+def test_hard_are_those_that_no_other_kills_and_some_longer_search_does() -> None:
+    results = [
+        *(cell("ordeal", 0.5, "easy"), cell("Hypothesis", 2.0, "easy")),
+        *(cell("ordeal", 0.5, "ours"), cell("Hypothesis", None, "ours")),
+        *(cell("ordeal", None, "theirs"), cell("Hypothesis", 2.0, "theirs")),
+        *(cell("ordeal", None, "deep"), cell("Hypothesis", None, "deep")),
+        *(cell("ordeal", None, "equivalent"), cell("Hypothesis", None, "equivalent")),
+    ]
+    long = [
+        *(cell("ordeal", None, "deep"), cell("Hypothesis", 70.0, "deep")),
+        *(cell("ordeal", None, "equivalent"), cell("Hypothesis", None, "equivalent")),
+    ]
+    said = hard(results, long, 10, 300)
+    assert said.startswith(
+        "No other engine kills 3 of 5 mutants in 10 s. Some search of 300 s kills 2 of these, ordeal 1"
+    )
+    assert said.endswith("(50 %, goal 50 %).\n\n- lib 1: deep changed: Hypothesis 70 s")
+    assert hard(results[:2], [], 10, 300).endswith("Some search of 300 s kills 0 of these, ordeal 0 in its 10 s.")
