@@ -1,9 +1,9 @@
 """What a rule that hangs for 40 s costs a search of 20 s, under the usual limit of 30 s.
 
-usage: python benchmarks/hangs.py [--max-time S] [--hang S]
+usage: python benchmarks/hangs.py [--max-time S] [--hang S] [--workers N]
 
 Three machines: one hangs where a signal ends it, two where nothing can; one of these in each call of a rule, the others
-once some steps came before. Each is explored by one worker in a process of its own. Nearly all of it is waiting.
+once some steps came before. Each is explored by workers in processes of their own. Nearly all of it is waiting.
 """
 
 import argparse
@@ -61,13 +61,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--max-time", type=float, default=MAX_TIME_S, help="20")
     parser.add_argument("--hang", type=float, default=HANG_S, help="40")
+    parser.add_argument("--workers", type=int, default=1, help="1")
     asked = parser.parse_args()
     Hanging.seconds = asked.hang
     print(f"{host()}\n`{command()}`\n")
     rows = []
     for machine in (Hanging, Blocked, BlockedAtOnce):
         began = time.monotonic()
-        result = Explorer(machine, seed=1, workers=1, isolate=True).run(max_time=asked.max_time)
+        result = Explorer(machine, seed=1, workers=asked.workers, isolate=True).run(max_time=asked.max_time)
         took = time.monotonic() - began
         (failure,) = result.failures
         what = (machine.__doc__ or "").rstrip(".").lower()

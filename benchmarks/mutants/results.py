@@ -96,12 +96,9 @@ def hard(results: Sequence[Hunted], long: Sequence[Hunted], short_s: float, long
     later = [cell for cell in long if cell.killed]
     killed = ours + len({(cell.library, cell.mutant) for cell in later})
     share = f" ({ours / killed:.0%}, goal 50 %)".replace("%,", " %,") if killed else ""
-    lines = [
-        f"No other engine kills {len(left)} of {len(mutants)} mutants in {short_s:g} s. Some search of {long_s:g} s kills "
-        f"{killed} of these, ordeal {ours} in its {short_s:g} s{share}."
-    ]
-    if later:
-        lines.append("")
+    by_none = f"No other engine kills {len(left)} of {len(mutants)} mutants in {short_s:g} s."
+    by_long = f"Some search of {long_s:g} s kills {killed} of these, ordeal {ours} in its {short_s:g} s{share}."
+    lines = [f"{by_none} {by_long}", *([""] if later else [])]
     lines += [f"- {cell.library}: {cell.change}: {cell.engine} {cell.cpu_s:.2g} s" for cell in later]
     return "\n".join(lines)
 

@@ -94,27 +94,38 @@ class OwnProcesses:
         self._folder = folder
         self._workers = workers
         self._crashes = CrashReader(setup.driver)
+        self._waiting: list[Task] = []
         self._running: list[_Running] = []
 
     def run(self, tasks: Sequence[Task]) -> None:
         """See ``Executor``."""
-        waiting = list(tasks)
+        self._waiting += tasks
         try:
-            while waiting or self._running:
-                while waiting and len(self._running) < self._workers:
-                    self._begin(waiting.pop(0))
-                for running in list(self._running):
-                    self._poll(running)
-                if self._running:
-                    wait_for([running.child for running in self._running], TICK_SECONDS)
+            while self._waiting or self._running:
+                self.poll(TICK_SECONDS)
         finally:
             self.close()
+
+    def begin(self, task: Task) -> None:
+        """Begin ``task`` if not too many run, or else later, beside what the caller does. It goes on by itself."""
+        self._waiting.append(task)
+        self.poll(0.0)
+
+    def poll(self, seconds: float) -> None:
+        """Handle what has come of the tasks, and wait for more for up to ``seconds`` while one runs."""
+        while self._waiting and len(self._running) < self._workers:
+            self._begin(self._waiting.pop(0))
+        for running in list(self._running):
+            self._poll(running)
+        if self._running and seconds > 0:
+            wait_for([running.child for running in self._running], seconds)
 
     def finish(self, tasks: Sequence[Task]) -> None:
         """See ``Executor``. After Ctrl-C, no more processes are started."""
 
     def close(self) -> None:
         """See ``Executor``. Messages that arrived are still handled."""
+        self._waiting.clear()
         for running in self._running:
             running.child.kill()
         try:

@@ -16,15 +16,17 @@ from ordeal._engine.execution.bucket import bucket_through, place_of
 from ordeal._engine.formatting import describe_error
 from ordeal._engine.isolation.watchdog import ends_within
 from ordeal._engine.isolation.working_folder import WorkingFolder
-from ordeal._engine.replay.crash_replayer import Crash, bare_steps
+from ordeal._engine.replay.crash_replayer import Crash
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.path_shrinking import SECONDS as PATH_SECONDS
 from ordeal._engine.replay.trace_builder import Provenance
-from ordeal._engine.storage.trace_file import Trace, TraceFailure
+from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.triage.aftereffects import suspicions
+from ordeal._engine.triage.bare_failure import bare_failure
 from ordeal._engine.triage.executors import Executor, JobEnd, Task
 from ordeal._engine.triage.findings import OF_SEED, Finding
 from ordeal._engine.triage.fresh_interpreter import confirm_fresh, fresh_interpreter_of
+from ordeal._engine.triage.head_start import HeadStart
 from ordeal._engine.triage.jobs import (
     Job,
     fill_database,
@@ -118,8 +120,16 @@ class Triage:
         known: the failures that were left out, because the user knows them and only their minimal forms say so.
     """
 
-    def __init__(self, setup: ReplaySetup, executor: Executor, listener: Listener, folder: WorkingFolder) -> None:
+    def __init__(
+        self,
+        setup: ReplaySetup,
+        executor: Executor,
+        listener: Listener,
+        folder: WorkingFolder,
+        head_start: HeadStart | None = None,
+    ) -> None:
         self._setup = setup
+        self._head_start = head_start
         self._executor = executor
         self._listener = listener
         self._folder = folder
@@ -136,6 +146,8 @@ class Triage:
     def close(self) -> None:
         """End what still runs."""
         self._executor.close()
+        if self._head_start is not None:
+            self._head_start.close()
 
     # -- seeds --------------------------------------------------------------------------------------------------------
 
@@ -198,9 +210,12 @@ class Triage:
             # What the first finding at a place needs, its siblings may need as well.
             for is_first in (True, False):
                 chosen = [each for each in waiting if (each.family is None) is is_first]
-                self._executor.run(
-                    [self._task(each, len(waiting), shrink=each.shrink, lookalikes=lookalikes) for each in chosen]
-                )
+                tasks = [self._task(each, len(waiting), shrink=each.shrink, lookalikes=lookalikes) for each in chosen]
+                if is_first and self._head_start is not None:
+                    tasks = self._taken_over(chosen, tasks)
+                self._executor.run(tasks)
+            if self._head_start is not None:
+                self._head_start.finish()
         left = [each for each in waiting if each.failure is None and not each.is_refuted]
         self._executor.finish([self._task(each, len(waiting), shrink=False) for each in left])
         judged = [each for each in waiting if not self._was_lost(each)]
@@ -217,6 +232,28 @@ class Triage:
         if self._setup.targets and ((lookalikes is not None and lookalikes.kept) or known):
             pairs = self._told_apart(pairs, minimal, lookalikes or Lookalikes(), known or KnownFailures(()))
         return self._kept([finding for finding, _ in pairs], [failure for _, failure in pairs])
+
+    # -- beside the search --------------------------------------------------------------------------------------------
+
+    def begin(self, finding: Finding) -> None:
+        """Begin to shrink ``finding``, which hangs, beside the search, unless that was begun with its present tape."""
+        settings = self._setup.settings
+        if self._head_start is not None and settings.shrink and not self._head_start.has(finding):
+            each = _FindingInTriage(0, finding, shrink=True, seconds=settings.max_shrink_time)
+            self._head_start.begin(finding, self._task(each, 1, shrink=True))
+
+    def go_on(self) -> None:
+        """Handle what has come of the failures that were begun."""
+        if self._head_start is not None:
+            self._head_start.go_on()
+
+    def _taken_over(self, chosen: Sequence[_FindingInTriage], tasks: Sequence[Task]) -> list[Task]:
+        """Have the failures that were begun tell their tasks; return the tasks that are left."""
+        assert self._head_start is not None
+        is_new = [not each.shrink or each.shorter is not None or each.is_shrunk for each in chosen]
+        left = [task for task, new in zip(tasks, is_new, strict=True) if new]
+        alike = [(each.finding, task) for each, task, new in zip(chosen, tasks, is_new, strict=True) if not new]
+        return self._head_start.take_over(alike) + left
 
     def _with_causes(
         self, pairs: list[Judged], minimal: Container[int], lookalikes: Lookalikes[Finding]
@@ -544,29 +581,3 @@ def _renamed(failure: Failure, bucket: str, count: int) -> Failure:
     if failure.trace is not None and failure.trace.failure is not None:
         failure.trace.failure = dataclasses.replace(failure.trace.failure, bucket=bucket)
     return dataclasses.replace(failure, bucket=bucket, count=count)
-
-
-def bare_failure(setup: ReplaySetup, finding: Finding) -> Failure:
-    """Return a failure of which only the tape is known, because its process died before recording it."""
-    steps = bare_steps(setup.driver, finding.tape)
-    trace = Trace(
-        run_id=finding.origin.run_id,
-        seed=setup.settings.seed,
-        test_class=setup.settings.test_class,
-        steps=steps,
-        failure=TraceFailure.of(finding.error, len(steps), finding.bucket),
-        rule_timeout=setup.settings.rule_timeout,
-        max_memory=setup.settings.max_memory,
-    )
-    return Failure(
-        error=finding.error,
-        step=len(steps),
-        run_id=finding.origin.run_id,
-        active_faults=steps[-1].active_faults if steps else [],
-        rule_log=[step.name for step in steps],
-        trace=trace,
-        error_traceback=finding.error_traceback,
-        bucket=finding.bucket,
-        broken_by=finding.broken_by,
-        flaky=finding.flaky,
-    )

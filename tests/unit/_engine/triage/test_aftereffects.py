@@ -9,9 +9,9 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.triage.aftereffects import Aftereffects, Suspicion, suspicions
+from ordeal._engine.triage.bare_failure import bare_failure
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.lookalikes import Lookalikes
-from ordeal._engine.triage.triage import bare_failure
 from ordeal._hypothesis import GlobalRandoms
 from ordeal.explore import Explorer
 from ordeal.result import Failure

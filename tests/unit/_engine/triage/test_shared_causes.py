@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine
 
+from ordeal._engine.triage.bare_failure import bare_failure
 from ordeal._engine.triage.shared_causes import possibly_shared
-from ordeal._engine.triage.triage import bare_failure
 from ordeal.explore import Explorer
 from ordeal.result import Failure
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._engine.replay.rerun import ReplayStatus, rerun
+from ordeal._engine.triage.bare_failure import bare_failure
 from ordeal._engine.triage.siblings import MANY, families, joined
-from ordeal._engine.triage.triage import bare_failure
 from ordeal._report.exploration import json_report
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, Failure, SeedStatus, ShrinkSnapshot

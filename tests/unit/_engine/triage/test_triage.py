@@ -17,11 +17,12 @@ from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.crash_replayer import Crash
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
+from ordeal._engine.triage.bare_failure import bare_failure
 from ordeal._engine.triage.executors import Executor, Here, JobEnd, OwnProcesses, Task
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import FailureWritten, Message, NotInDatabase, SeedBegun, Shrinking, TraceWritten
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
-from ordeal._engine.triage.triage import Triage, bare_failure
+from ordeal._engine.triage.triage import Triage
 from ordeal._hypothesis import GlobalRandoms
 from ordeal.result import Failure, NoteKind, SeedStatus
 from ordeal.trace import Trace
