@@ -13,6 +13,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine
 from hypothesis.strategies import SearchStrategy
 
 from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
+from ordeal._hypothesis.character_tables import make_character_tables
 from ordeal._hypothesis.definition_checks import check_definition
 from ordeal._hypothesis.draws import Draw, compile_argument
 from ordeal._hypothesis.markers import untimed
@@ -98,18 +99,23 @@ def define_machine(cls: type[RuleBasedStateMachine]) -> MachineDefinition:
     every = (*ordered, *state.initializers)
     # Where a class decides by itself, each of its rules may fill any bundle.
     routed = tuple(bundle.name for rule in every for bundle in rule.bundles) if routes_results(cls) else ()
+    rules = tuple(
+        _read_rule(rule, index, rule.arguments_strategies, names, bundles, routed)
+        for index, rule in enumerate(ordered)
+        if not _is_automatic(rule.function)
+    )
+    initializers = tuple(
+        _read_rule(rule, index, rule.arguments, names, bundles, routed)
+        for index, rule in enumerate(state.initializers)
+        if not _is_automatic(rule.function)
+    )
+    make_character_tables(
+        argument.strategy for rule in (*rules, *initializers) if rule.draws_in_body for argument in rule.arguments
+    )
     return MachineDefinition(
         cls=cls,
-        rules=tuple(
-            _read_rule(rule, index, rule.arguments_strategies, names, bundles, routed)
-            for index, rule in enumerate(ordered)
-            if not _is_automatic(rule.function)
-        ),
-        initializers=tuple(
-            _read_rule(rule, index, rule.arguments, names, bundles, routed)
-            for index, rule in enumerate(state.initializers)
-            if not _is_automatic(rule.function)
-        ),
+        rules=rules,
+        initializers=initializers,
         invariants=tuple(
             Invariant(i.function.__name__, i.function, tuple(i.preconditions), i.check_during_init)
             for i in state.invariants

@@ -12,4 +12,4 @@ NAME = "ordeal"
 
 def register_backend() -> None:
     """Let ``settings(backend="ordeal")`` find the backend, which is imported when a test first asks for it."""
-    AVAILABLE_PROVIDERS.setdefault(NAME, "ordeal._hypothesis.backend.TapeBackend")
+    AVAILABLE_PROVIDERS.setdefault(NAME, "ordeal._hypothesis.provider.TapeBackend")

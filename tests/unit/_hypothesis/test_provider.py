@@ -1,16 +1,23 @@
-"""Hypothesis takes its choices from the tape, and says which strategies are no longer drawn compiled."""
+"""Hypothesis takes its choices from the tape, also with ``settings(backend="ordeal")``, which draws as the Explorer."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
+from hypothesis import given, seed, settings
 from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
 from hypothesis.internal.conjecture.data import ConjectureData
-from hypothesis.internal.conjecture.providers import PrimitiveProvider
+from hypothesis.internal.conjecture.provider_conformance import run_conformance_test
+from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, PrimitiveProvider
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, rule, run_state_machine_as_test
 
 from ordeal import _hypothesis
 from ordeal._hypothesis import provider
-from ordeal._hypothesis.provider import TapeProvider
+from ordeal._hypothesis.provider import TapeBackend, TapeProvider
+from ordeal._hypothesis.register import NAME, register_backend
 from ordeal._native import Redraw
 
 ANYTHING: st.SearchStrategy[Any] = st.lists(st.integers() | st.text() | st.floats() | st.booleans() | st.binary())
@@ -31,3 +38,123 @@ def test_it_is_a_provider_for_one_test_case() -> None:
     assert isinstance(made, PrimitiveProvider)
     assert made.lifetime == "test_case"
     assert _hypothesis.given_up is provider.given_up, "all who report read one list"
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    """The backend is there, whether ordeal is installed or runs from its sources."""
+    before = dict(AVAILABLE_PROVIDERS)
+    register_backend()
+    yield
+    AVAILABLE_PROVIDERS.clear()
+    AVAILABLE_PROVIDERS.update(before)
+
+
+def test_it_is_a_provider_as_hypothesis_wants_it() -> None:
+    run_conformance_test(TapeBackend, settings=settings(max_examples=30, database=None, deadline=None))
+
+
+def drawn(strategy: st.SearchStrategy[Any], backend: str = NAME, seeded: int = 1, count: int = 300) -> list[Any]:
+    """What a test function was called with."""
+    values: list[Any] = []
+
+    @seed(seeded)
+    @settings(backend=backend, max_examples=count, database=None, deadline=None)
+    @given(strategy)
+    def test(value: Any) -> None:
+        values.append(value)
+
+    test()
+    return values
+
+
+ANYTHING = st.one_of(st.integers(), st.text(), st.floats(allow_nan=False), st.binary(), st.lists(st.booleans()))
+
+
+def test_a_seed_decides_all_that_is_drawn() -> None:
+    assert drawn(ANYTHING, seeded=1) == drawn(ANYTHING, seeded=1)
+    assert drawn(ANYTHING, seeded=1) != drawn(ANYTHING, seeded=2)
+
+
+def test_a_derandomized_test_draws_the_same_every_time() -> None:
+    values: list[int] = []
+
+    @settings(backend=NAME, derandomize=True, max_examples=50, database=None)
+    @given(st.integers())
+    def test(value: int) -> None:
+        values.append(value)
+
+    test()
+    first = list(values)
+    values.clear()
+    test()
+    assert values == first
+
+
+def test_the_values_are_of_the_distributions_of_the_core() -> None:
+    values = drawn(st.integers(0, 2**40))
+    ends = sum(value in (0, 2**40) for value in values)
+    assert values != drawn(st.integers(0, 2**40), backend="hypothesis")
+    assert ends > len(values) / 50, "end points are drawn often"
+    assert len(set(values)) > len(values) / 3
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        st.integers(-(2**100), 2**100),
+        st.integers(min_value=2**64),
+        st.text(alphabet="abc", min_size=2, max_size=4),
+        st.text(max_size=10**30),
+        st.binary(max_size=10**30),
+        st.floats(1.5, 1.75),
+        st.dates(),
+        st.recursive(st.none() | st.booleans(), st.lists),
+    ],
+    ids=repr,
+)
+def test_strategies_of_all_kinds_draw_from_it(strategy: st.SearchStrategy[Any]) -> None:
+    assert len(drawn(strategy, count=50)) > 1
+
+
+def test_hypothesis_shrinks_what_it_found() -> None:
+    seen: list[list[int]] = []
+
+    @settings(backend=NAME, database=None, deadline=None, max_examples=2000)
+    @given(st.lists(st.integers(0, 10_000)))
+    def test(numbers: list[int]) -> None:
+        seen.append(numbers)
+        assert sum(numbers) < 1000
+
+    with pytest.raises(AssertionError):
+        test()
+    assert sum(seen[-1]) == 1000
+
+
+class Shelf(RuleBasedStateMachine):
+    """Loses what is taken after three were put."""
+
+    jars: Bundle[int] = Bundle("jars")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.put = 0
+
+    @rule(target=jars, size=st.integers(0, 9))
+    def fill(self, size: int) -> int:
+        self.put += 1
+        return size
+
+    @rule(jar=consumes(jars))
+    def take(self, jar: int) -> None:
+        assert self.put < 3
+
+
+def test_rule_machines_draw_from_it_under_hypothesis() -> None:
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(Shelf, settings=settings(backend=NAME, database=None, deadline=None))
+
+
+def test_another_name_gets_the_message_of_hypothesis() -> None:
+    with pytest.raises(InvalidArgument, match=r"backend='ordeel' is not available .*\n.*ordeal"):
+        settings(backend="ordeel")

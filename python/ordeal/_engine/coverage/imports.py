@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 _MACHINERY = frozenset({"", "__main__", "_pytest", "_typeshed", "hypothesis", "ordeal", "pytest", "typing_extensions"})
+_INSTALL_FOLDERS = frozenset({"site-packages", "dist-packages"})
 #: Reads ``__module__`` of a class without running code of its metaclass.
 _module_of_class = type.__dict__["__module__"].__get__
 
 
 def imported_modules(cls: type) -> tuple[str, ...]:
-    """Return the modules from which ``cls``'s module has names, sorted, without the standard library and test tools."""
+    """Return the modules from which ``cls``'s module has names, sorted, without the standard library and test tools.
+
+    Those of installed packages are returned only where there are no others.
+    """
     home = sys.modules.get(cls.__module__)
     if home is None:
         return ()
     names = {name for value in list(vars(home).values()) for name in _home_of(value)}
-    return tuple(sorted(name for name in names if name != cls.__module__ and _is_of_program(name)))
+    found = sorted(name for name in names if name != cls.__module__ and _is_of_program(name))
+    return tuple(name for name in found if not _is_installed(name)) or tuple(found)
 
 
 def _home_of(value: Any) -> Iterator[str]:
@@ -38,3 +44,9 @@ def _home_of(value: Any) -> Iterator[str]:
 def _is_of_program(name: str) -> bool:
     top = name.partition(".")[0]
     return top not in sys.stdlib_module_names and top not in _MACHINERY
+
+
+def _is_installed(name: str) -> bool:
+    module = sys.modules.get(name)
+    file = None if module is None else module.__dict__.get("__file__")
+    return isinstance(file, str) and not _INSTALL_FOLDERS.isdisjoint(Path(file).parts)

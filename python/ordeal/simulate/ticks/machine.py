@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
 from ordeal._hypothesis import INITIALIZE_MARKER, RULE_MARKER, invariants_of, rewrap_rules
+from ordeal._hypothesis.character_tables import load_character_tables
 from ordeal.errors import MachineError
 from ordeal.simulate.arguments import checked_number, checked_seconds
 from ordeal.simulate.errors import SimulationError
@@ -63,6 +64,8 @@ class Ticking:
         """
         types = command_types(cls.__name__, getattr(cls, "commands", ()))
         _check(cls, types)
+        if types:
+            load_character_tables()
         rewrap_rules(cls, _inside)
         made: dict[str, Any] = {"begin_run": initialize(data=st.data())(_at_once(_begin_run))}
         for name, hook in (("tick", _tick_rule), ("restore", _restore_rule)):

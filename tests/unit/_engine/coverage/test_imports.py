@@ -33,5 +33,13 @@ def test_modules_classes_and_functions_count(make_module: MakeModule) -> None:
     assert imported_modules(module.Machine) == ("bank", "bank.account", "bank.made")
 
 
+def test_installed_packages_count_where_nothing_else_is_imported(make_module: MakeModule) -> None:
+    make_module("class Account: pass\n", "bank")
+    both: Any = make_module("from bank import Account\nfrom attrs import Attribute\nclass Machine: ...\n", "test_both")
+    assert imported_modules(both.Machine) == ("bank",)
+    one: Any = make_module("from attrs import Attribute\nclass Machine: ...\n", "test_one")
+    assert imported_modules(one.Machine) == ("attr._make",)
+
+
 def test_a_class_of_no_module() -> None:
     assert imported_modules(type("Machine", (), {"__module__": "nowhere"})) == ()

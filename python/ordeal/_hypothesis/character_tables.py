@@ -1,0 +1,54 @@
+"""The tables of characters that Hypothesis makes once for each project, in a second or two, for ``st.text()``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.internal import charmap
+from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies._internal.lazy import unwrap_strategies
+
+_CODEC = "utf-8"
+#: Strategies that draw from others which nobody sees before: ``st.data()``, ``@st.composite`` and ``flatmap``.
+_OPEN = frozenset({"DataStrategy", "CompositeStrategy", "FlatMapStrategy"})
+
+
+def make_character_tables(strategies: Iterable[SearchStrategy[Any]]) -> None:
+    """Make the tables, unless the project has them, or nothing in these strategies may ask for them later.
+
+    A text inside of ``@st.composite`` or ``st.data()`` is asked for in the middle of a step, which would take the time
+    for a hang and be ended; and so would the next one, as the tables would never be finished.
+    """
+    if any(map(_is_open, strategies)) and not any(charmap.charmap_file().parent.glob(f"codec-*{_CODEC}.json.gz")):
+        load_character_tables()
+
+
+def load_character_tables() -> None:
+    """Make the tables, or read them, before a program cannot see the real files any more."""
+    st.text().validate()
+
+
+def _is_open(strategy: SearchStrategy[Any]) -> bool:
+    seen = dict[int, SearchStrategy[Any]]()
+    left = [strategy]
+    while left:
+        plain: Any = unwrap_strategies(left.pop())  # type: ignore[no-untyped-call]
+        if type(plain).__name__ in _OPEN:
+            return True
+        if id(plain) not in seen:
+            seen[id(plain)] = plain
+            left += _parts(list(vars(plain).values()))
+    return False
+
+
+def _parts(values: Iterable[Any]) -> Iterator[SearchStrategy[Any]]:
+    """Yield the strategies among the attributes of one, and in its tuples, lists and tables."""
+    for value in values:
+        if isinstance(value, SearchStrategy):
+            yield value
+        elif type(value) in (tuple, list):
+            yield from (each for each in value if isinstance(each, SearchStrategy))
+        elif type(value) is dict:
+            yield from (each for each in value.values() if isinstance(each, SearchStrategy))
