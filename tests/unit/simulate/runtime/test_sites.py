@@ -70,7 +70,7 @@ def test_what_is_read_of_a_frame_is_not_held_by_it() -> None:
         del thing
         await asyncio.sleep(0)
 
-    coroutine = drops()
+    coroutine: Any = drops()
     coroutine.send(None)
     assert type(locals_of(coroutine.cr_frame)["thing"]) is Thing
     coroutine.send(None)
@@ -85,7 +85,7 @@ def test_the_table_that_a_program_asked_for_stays_as_it_is() -> None:
         await asyncio.sleep(0)
         return known
 
-    coroutine = asks(1)
+    coroutine: Any = asks(1)
     coroutine.send(None)
     assert locals_of(coroutine.cr_frame)["first"] == 1
     with pytest.raises(StopIteration) as end:
