@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ordeal.simulate.network.conduct import Conduct
+from ordeal.simulate.network.numbers import NumberLoop, number_of
 from ordeal.simulate.nodes.life import LIFE, NOWHERE, Life
 from ordeal.simulate.nodes.links import Links
 from ordeal.simulate.runtime.decisions import DATAGRAM, name_key
@@ -33,6 +34,8 @@ def host_name(life: Life | None) -> str:
 
 class DatagramEndpoint(asyncio.DatagramTransport):
     """One end of what datagrams are sent between."""
+
+    __hash__ = number_of
 
     def __init__(
         self, loop: DatagramLoop, protocol: Any, own: SocketAddress, remote: SocketAddress | None, is_bound: bool
@@ -131,7 +134,7 @@ class DatagramEndpoint(asyncio.DatagramTransport):
         return 0
 
 
-class DatagramLoop(LoopSettings):
+class DatagramLoop(NumberLoop, LoopSettings):
     """The methods of a loop that send datagrams."""
 
     packet_latencies: tuple[float, ...]

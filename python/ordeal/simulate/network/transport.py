@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ordeal.simulate.network.numbers import number_of
 from ordeal.simulate.network.sockets import SimulatedSocket
 from ordeal.simulate.nodes.life import LIFE, NOWHERE
 from ordeal.simulate.runtime.decisions import CUT, PACKET, name_key
@@ -34,6 +35,7 @@ class StreamTransport(asyncio.Transport):
     peer: StreamTransport
     #: What asyncio asks a transport before TLS begins on it.
     _start_tls_compatible = True
+    __hash__ = number_of
 
     def __init__(
         self,
