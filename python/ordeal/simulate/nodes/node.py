@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import tempfile
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -40,6 +41,7 @@ class Node:
         self.clock = NodeClock()
         self.disk = FileSystem()
         """Its disk: what its tasks open is here, and it survives crashes as far as it was synced."""
+        self.disk.make_root(tempfile.gettempdir())
         self.life = Life(loop, name, self.clock, self.disk)
         self.lives = 0
         """How often it was started."""

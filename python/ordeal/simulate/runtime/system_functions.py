@@ -227,7 +227,7 @@ _REFUSED: list[tuple[Any, str, str, tuple[str, str]]] = [
     (signal, "setitimer", "signal", _ALARM),
     (signal, "pause", "signal", _WAIT),
     (signal, "sigwait", "signal", _WAIT),
-    (select, "select", "socket", _WAIT),
+    *((select, name, "socket", _WAIT) for name in ("select", "poll", "epoll", "kqueue", "devpoll")),
     (os, "mkfifo", "os", _PIPE),
     (os, "mknod", "os", _PIPE),
 ]

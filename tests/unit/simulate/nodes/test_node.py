@@ -13,6 +13,7 @@ import logging
 import os
 import sqlite3
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -349,3 +350,22 @@ def test_what_a_node_logs_when_its_run_is_over_is_not_seen(caplog: pytest.LogCap
     assert [record.message for record in caplog.records] == ["seen"]
     logging.getLogger("test").warning("seen again")
     assert len(caplog.records) == 2
+
+
+def test_a_node_has_a_folder_for_temporary_files() -> None:
+    async def serve() -> None:
+        with tempfile.NamedTemporaryFile("w+") as file, tempfile.TemporaryDirectory() as folder:
+            file.write("text")
+            Path(folder, "name").write_text("text")
+            assert file.seek(0) == 0
+            assert file.read() == "text"
+            names.append(file.name)
+
+    async def main(world: simulate.World) -> None:
+        node = world.node("a", serve)
+        await asyncio.sleep(1)
+        assert node.disk.list_dir() == names
+
+    names: list[str] = []
+    simulate.run(main)
+    assert not Path(names[0]).exists()
