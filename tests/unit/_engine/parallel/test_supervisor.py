@@ -202,11 +202,12 @@ def test_one_worker_in_a_process_of_its_own_does_what_it_does_in_this_one() -> N
     assert [p.hits for p in apart.properties] == [p.hits for p in inside.properties]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tower")
 def test_workers_that_share_come_further_in_as_many_runs() -> None:
     def edges(*, share: bool) -> int:
         results = [
-            explored(4, 1600, seed=seed, share_edges=share, share_checkpoints=share, swarm_policy="classic")
+            explored(4, 4800, seed=seed, share_edges=share, share_checkpoints=share, swarm_policy="classic")
             for seed in range(2)
         ]
         return sum(result.unique_edges for result in results)
