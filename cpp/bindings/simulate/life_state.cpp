@@ -4,11 +4,13 @@
 #include <cstddef>
 
 #include "bindings/cpython/c_api.h"
+#include "bindings/cpython/held_objects.h"
 
 namespace ordeal::bindings {
 namespace {
 
 constexpr std::array kLifeObjects{&LifeState::clock, &LifeState::held, &LifeState::freed};
+using HeldByLife = HeldObjects<LifeState, kLifeObjects>;
 
 LifeState& as_life(PyObject* self) noexcept { return *reinterpret_cast<LifeState*>(self); }
 
@@ -21,33 +23,6 @@ bool is_empty(PyObject* queue) {
   check(size < 0 ? -1 : 0);
   return size == 0;
 }
-
-extern "C" {
-
-int ordeal_life_traverse(PyObject* self, visitproc visit, void* arg) noexcept {
-  Py_VISIT(Py_TYPE(self));
-  for (const auto member : kLifeObjects) {
-    Py_VISIT(as_life(self).*member);
-  }
-  return 0;
-}
-
-int ordeal_life_clear(PyObject* self) noexcept {
-  for (const auto member : kLifeObjects) {
-    Py_CLEAR(as_life(self).*member);
-  }
-  return 0;
-}
-
-void ordeal_life_dealloc(PyObject* self) noexcept {
-  PyTypeObject* const type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  ordeal_life_clear(self);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-
-}  // extern "C"
 
 }  // namespace
 
@@ -64,9 +39,9 @@ py::object life_state_type() {
          {"is_dead", Py_T_BOOL, offsetof(LifeState, is_dead), 0, nullptr},
          {"is_silent", Py_T_BOOL, offsetof(LifeState, is_silent), 0, nullptr},
          {nullptr, 0, 0, 0, nullptr}}};
-    std::array<PyType_Slot, 5> slots{{slot(Py_tp_dealloc, ordeal_life_dealloc),
-                                      slot(Py_tp_traverse, ordeal_life_traverse),
-                                      slot(Py_tp_clear, ordeal_life_clear),
+    std::array<PyType_Slot, 5> slots{{slot(Py_tp_dealloc, HeldByLife::dealloc),
+                                      slot(Py_tp_traverse, HeldByLife::traverse),
+                                      slot(Py_tp_clear, HeldByLife::clear),
                                       {Py_tp_members, members.data()},
                                       {0, nullptr}}};
     PyType_Spec spec{"ordeal._native.LifeState", sizeof(LifeState), 0,

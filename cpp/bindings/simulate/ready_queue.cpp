@@ -9,6 +9,7 @@
 
 #include "bindings/cpython/c_api.h"
 #include "bindings/cpython/guarded.h"
+#include "bindings/cpython/held_objects.h"
 #include "bindings/simulate/handles.h"
 #include "bindings/simulate/life_state.h"
 #include "bindings/simulate/loop_decisions.h"
@@ -462,10 +463,7 @@ int ordeal_queue_traverse(PyObject* self, visitproc visit, void* arg) noexcept {
   for (std::size_t i = queue.head; i < queue.handles.size(); ++i) {
     Py_VISIT(queue.handles[i]);
   }
-  for (const auto member : kQueueObjects) {
-    Py_VISIT(queue.*member);
-  }
-  return 0;
+  return HeldObjects<ReadyQueue, kQueueObjects>::visit_all(queue, visit, arg);
 }
 
 int ordeal_queue_clear(PyObject* self) noexcept {
@@ -473,9 +471,7 @@ int ordeal_queue_clear(PyObject* self) noexcept {
   drop_handles(queue);
   queue.decides = nullptr;
   queue.orders = nullptr;
-  for (const auto member : kQueueObjects) {
-    Py_CLEAR(queue.*member);
-  }
+  HeldObjects<ReadyQueue, kQueueObjects>::clear_all(queue);
   return 0;
 }
 

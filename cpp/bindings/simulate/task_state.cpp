@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bindings/cpython/c_api.h"
+#include "bindings/cpython/held_objects.h"
 
 namespace ordeal::bindings {
 namespace {
@@ -24,6 +25,7 @@ TaskTypes& types() {
 }
 
 constexpr std::array kStateObjects{&TaskState::task, &TaskState::name, &TaskState::life, &TaskState::struck_at};
+using HeldByTask = HeldObjects<TaskState, kStateObjects>;
 
 PyTypeObject* as_type(const py::object& type) noexcept { return reinterpret_cast<PyTypeObject*>(type.ptr()); }
 
@@ -42,29 +44,6 @@ Py_ssize_t offset_of_slot(const py::object& type, const char* name) {
 }
 
 extern "C" {
-
-int ordeal_state_traverse(PyObject* self, visitproc visit, void* arg) noexcept {
-  Py_VISIT(Py_TYPE(self));
-  for (const auto member : kStateObjects) {
-    Py_VISIT(state_of(self).*member);
-  }
-  return 0;
-}
-
-int ordeal_state_clear(PyObject* self) noexcept {
-  for (const auto member : kStateObjects) {
-    Py_CLEAR(state_of(self).*member);
-  }
-  return 0;
-}
-
-void ordeal_state_dealloc(PyObject* self) noexcept {
-  PyTypeObject* const type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  ordeal_state_clear(self);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
 
 Py_hash_t ordeal_numbered_hash(PyObject* self) noexcept {
   PyObject* const number = is_ours(self) ? slot_at(self, types().number) : nullptr;
@@ -137,9 +116,9 @@ py::object task_state_type() {
          {"is_client", Py_T_BOOL, offsetof(TaskState, is_client), 0, nullptr},
          {"struck_in_window", Py_T_BOOL, offsetof(TaskState, struck_in_window), 0, nullptr},
          {nullptr, 0, 0, 0, nullptr}}};
-    std::array<PyType_Slot, 5> slots{{slot(Py_tp_dealloc, ordeal_state_dealloc),
-                                      slot(Py_tp_traverse, ordeal_state_traverse),
-                                      slot(Py_tp_clear, ordeal_state_clear),
+    std::array<PyType_Slot, 5> slots{{slot(Py_tp_dealloc, HeldByTask::dealloc),
+                                      slot(Py_tp_traverse, HeldByTask::traverse),
+                                      slot(Py_tp_clear, HeldByTask::clear),
                                       {Py_tp_members, members.data()},
                                       {0, nullptr}}};
     PyType_Spec spec{"ordeal._native.TaskState", sizeof(TaskState), 0,

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "bindings/cpython/c_api.h"
+#include "bindings/cpython/held_objects.h"
 #include "bindings/simulate/handles.h"
 #include "bindings/simulate/life_state.h"
 
@@ -12,6 +13,7 @@ namespace ordeal::bindings {
 namespace {
 
 constexpr std::array kWorldObjects{&WorldState::always, &WorldState::waits, &WorldState::shared};
+using HeldByWorld = HeldObjects<WorldState, kWorldObjects>;
 
 // Interned once.
 struct WorldNames {
@@ -100,33 +102,6 @@ void ask(PyObject* world, WorldState& state) {
   });
 }
 
-extern "C" {
-
-int ordeal_world_traverse(PyObject* self, visitproc visit, void* arg) noexcept {
-  Py_VISIT(Py_TYPE(self));
-  for (const auto member : kWorldObjects) {
-    Py_VISIT(as_world(self).*member);
-  }
-  return 0;
-}
-
-int ordeal_world_clear(PyObject* self) noexcept {
-  for (const auto member : kWorldObjects) {
-    Py_CLEAR(as_world(self).*member);
-  }
-  return 0;
-}
-
-void ordeal_world_dealloc(PyObject* self) noexcept {
-  PyTypeObject* const type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  ordeal_world_clear(self);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-
-}  // extern "C"
-
 }  // namespace
 
 py::object world_state_type() {
@@ -136,9 +111,9 @@ py::object world_state_type() {
                                                {"shared", _Py_T_OBJECT, offsetof(WorldState, shared), 0, nullptr},
                                                {"_has_own", Py_T_BOOL, offsetof(WorldState, has_own), 0, nullptr},
                                                {nullptr, 0, 0, 0, nullptr}}};
-    std::array<PyType_Slot, 5> slots{{slot(Py_tp_dealloc, ordeal_world_dealloc),
-                                      slot(Py_tp_traverse, ordeal_world_traverse),
-                                      slot(Py_tp_clear, ordeal_world_clear),
+    std::array<PyType_Slot, 5> slots{{slot(Py_tp_dealloc, HeldByWorld::dealloc),
+                                      slot(Py_tp_traverse, HeldByWorld::traverse),
+                                      slot(Py_tp_clear, HeldByWorld::clear),
                                       {Py_tp_members, members.data()},
                                       {0, nullptr}}};
     PyType_Spec spec{"ordeal._native.WorldState", sizeof(WorldState), 0,
