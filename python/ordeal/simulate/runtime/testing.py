@@ -156,7 +156,7 @@ class SimulatedTest:
         path = folder / f"schedule-{trace.content_hash()}.json"
         if not path.exists():
             trace.save(path)
-        if self._fixtures() or not self._is_decorated:
+        if self._fixtures() or not self._is_decorated or "<locals>" in self.name:
             command = "pytest" if self._is_decorated else "pytest --simulate"
             return noted(failure, f"Replay: {command} {request.node.nodeid!r}, which begins with what it saved")
         return noted(failure, f"Replay: ordeal replay {path.relative_to(request.config.rootpath)}")

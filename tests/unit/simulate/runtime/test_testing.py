@@ -76,6 +76,22 @@ def test_a_failure_is_saved_and_replayed(project: pytest.Pytester, capsys: pytes
     assert "of timers with one deadline" in shown
 
 
+def test_a_test_that_no_name_leads_to_is_replayed_by_pytest(project: pytest.Pytester) -> None:
+    made = """
+def make(last):
+    @simulate.test
+    async def test():
+        await asyncio.sleep(1)
+        assert last == 3
+    return test
+
+test_made = make(4)
+"""
+    project.makepyfile(test_orders=f"FIRST = [1, 2, 3]\n{PROGRAM}{made}")
+    result = project.runpytest_inprocess("--chaos", *QUIET, "test_orders.py::test_made")
+    result.stdout.fnmatch_lines(["*Replay: pytest 'test_orders.py::test_made', which begins with what it saved"])
+
+
 def test_a_replay_tells_what_it_cannot_do(project: pytest.Pytester, capsys: pytest.CaptureFixture[str]) -> None:
     project.runpytest_inprocess("--chaos", "-q", "-p", "no:cacheprovider", "test_orders.py::test_order")
     (path,) = saved(project)
