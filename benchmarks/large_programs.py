@@ -4,10 +4,10 @@ usage: python benchmarks/large_programs.py [--seconds S] [--rounds N] [--project
 
 Beside the rates stands how many lines of the library ran: steps of one engine are not those of the other, as each draws
 what it likes. So there is the ratio that ordeal would have if it called the rules as often as Hypothesis did, each for
-what its calls took, and the share of its time that the rules took. ``--rules`` prints the calls of each rule. The
-machines are those of xarray's and zarr's own test suites, as in `real_machines.py`. The engines take turns in one
-process, with another seed in each round. A stall is the CPU time between two rules: what the engine takes, with the
-machine's constructor, draws and invariants. The environments are made once, in `build/peers`.
+what its calls took, and what a step takes besides the machine's own rules and invariants. ``--rules`` prints the calls
+of each rule. The machines are those of xarray's and zarr's own test suites, as in `real_machines.py`. The engines take
+turns in one process, with another seed in each round. A stall is the CPU time between two rules: what the engine takes,
+with the machine's constructor, draws and invariants. The environments are made once, in `build/peers`.
 """
 
 import argparse
@@ -23,6 +23,8 @@ from upstream_machines.catalog import PROJECTS
 from upstream_machines.sources import SourceError
 
 TARGETS = {"xarray": ("xarray",), "zarr": ("zarr",)}
+#: What stands for all invariants among the calls.
+INVARIANTS = "(invariants)"
 RATIO_GOAL = 1.5
 STALL_GOAL_S = 0.1
 
@@ -34,13 +36,21 @@ def rate(engine: dict[str, Any]) -> float:
 
 def rules_seconds(engine: dict[str, Any]) -> float:
     """CPU seconds in the rules of a machine, with the draws in their bodies."""
-    return sum((float(seconds) for _, seconds in engine["calls"].values()), 0.0)
+    return sum((float(seconds) for name, (_, seconds) in engine["calls"].items() if name != INVARIANTS), 0.0)
+
+
+def own_share(engine: dict[str, Any]) -> str:
+    """The share of the CPU time in the rules and invariants, and the milliseconds of a step in them and in all else."""
+    own = rules_seconds(engine) + engine["calls"].get(INVARIANTS, (0, 0.0))[1]
+    rest, steps = engine["seconds"] - own, engine["steps"] / 1000
+    return f"{own / engine['seconds']:.0%}: {own / steps:.2f} + {rest / steps:.2f}"
 
 
 def ratio_at_their_mix(found: dict[str, Any]) -> float | None:
     """The ratio of both rates, had ordeal called its rules in the proportions of Hypothesis' calls."""
     ours, theirs = found["ordeal"], found["Hypothesis"]
-    calls = {name: count for name, (count, _) in theirs["calls"].items() if name in ours["calls"]}
+    both = ours["calls"].keys() - {INVARIANTS}
+    calls = {name: count for name, (count, _) in theirs["calls"].items() if name in both}
     total = sum(calls.values())
     if not total or not ours["steps"] or not rate(theirs):
         return None
@@ -67,9 +77,7 @@ def row(name: str, rounds: list[dict[str, Any]]) -> list[str]:
     theirs = [rate(found["Hypothesis"]) for found in rounds]
     ratios = [one / other for one, other in zip(ours, theirs, strict=True) if other]
     alike = [ratio for found in rounds if (ratio := ratio_at_their_mix(found)) is not None]
-    shares = [
-        rules_seconds(found["ordeal"]) / found["ordeal"]["seconds"] for found in rounds if found["ordeal"]["steps"]
-    ]
+    last = rounds[-1]
     stalls = [found["ordeal"]["stall"] for found in rounds]
     refused = next((found["ordeal"]["refused"] for found in rounds if found["ordeal"]["refused"]), "")
     return [
@@ -79,7 +87,7 @@ def row(name: str, rounds: list[dict[str, Any]]) -> list[str]:
         spread(theirs, ",.0f"),
         f"{spread(ratios, '.2f')}{_verdict(statistics.median(ratios) >= RATIO_GOAL)}" if ratios else "-",
         spread(alike, ".2f") if alike else "-",
-        spread(shares, ".0%") if shares else "-",
+        *(own_share(last[engine]) if last[engine]["steps"] else "-" for engine in ("ordeal", "Hypothesis")),
         spread([found["ordeal"]["lines"] for found in rounds], ",.0f"),
         spread([found["Hypothesis"]["lines"] for found in rounds], ",.0f"),
         f"{spread(stalls, '.3f')}{_verdict(max(stalls) <= STALL_GOAL_S)}",
@@ -121,7 +129,7 @@ def main() -> None:
             tables += [calls_table(name, rounds[-1]) for name, rounds in machines.items()]
     header = ["machine", "states", "ordeal steps/CPU s", "Hypothesis steps/CPU s"]
     lines = ["lines run, ordeal", "Hypothesis"]
-    mix = ["at Hypothesis' mix of rules", "time in rules"]
+    mix = ["at Hypothesis' mix of rules", "rules and invariants: share, ms a step in them + besides", "Hypothesis"]
     print(table([*header, "ratio (goal 1.5)", *mix, *lines, "longest stall, s (goal 0.1)", "s after the search"], rows))
     print("\n".join(["", *left_out, *tables]))
 

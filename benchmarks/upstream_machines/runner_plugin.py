@@ -73,7 +73,7 @@ class _Rules:
     """The rules of a machine under watch.
 
     ``longest`` is the longest time between two of them: what an engine takes, without the program's own. ``calls`` are
-    the number of calls of each rule, and the CPU seconds that they took.
+    the number of calls of each rule, and the CPU seconds that they took; those of all invariants are one.
     """
 
     def __init__(self, machine: type) -> None:
@@ -83,6 +83,8 @@ class _Rules:
         for rule in (*machine.setup_state().rules, *machine.setup_state().initializers):  # type: ignore[attr-defined]
             if not getattr(rule.function, "ordeal_timed", False):
                 object.__setattr__(rule, "function", self._watched(rule.function))
+        for invariant in machine.setup_state().invariants:  # type: ignore[attr-defined]
+            object.__setattr__(invariant, "function", self._checked(invariant.function))
 
     def begin(self) -> None:
         """Start from nothing."""
@@ -97,12 +99,26 @@ class _Rules:
             try:
                 return function(*arguments, **keywords)
             finally:
-                tally = self.calls[function.__name__]
-                tally[0] += 1
-                tally[1] += time.process_time() - began
+                self._count(function.__name__, began)
                 self._ended = time.thread_time()
 
         return call
+
+    def _checked(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def check(*arguments: Any, **keywords: Any) -> Any:
+            began = time.process_time()
+            try:
+                return function(*arguments, **keywords)
+            finally:
+                self._count("(invariants)", began)
+
+        return check
+
+    def _count(self, name: str, began: float) -> None:
+        tally = self.calls[name]
+        tally[0] += 1
+        tally[1] += time.process_time() - began
 
 
 class _Lines:

@@ -13,7 +13,7 @@ namespace {
 constexpr double kMutateProb = 0.5;
 // How many of the choices of a simple run are the simplest, and of one of the simplest.
 constexpr double kSimpleProb = 0.5;
-constexpr double kSimplestProb = 0.8;
+constexpr double kSimplestProb = 0.9;
 // Runs of the simplest kinds come first under either policy: they find what is easy.
 constexpr std::uint64_t kPlainRuns = 16;
 // A run that should turn a comparison continues for a few steps: the effect comes soon.
