@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import resource
 import select
 import signal
@@ -34,11 +35,23 @@ _LOOK_SECONDS = 0.1
 
 class _Limits:
     memory_mib = MEMORY_MIB
+    original = 0
 
 
 def limit_memory(mib: int) -> None:
-    """Let forks take so many MiB beyond what there is when they begin."""
+    """Let forks take so many MiB beyond what there is when they begin, or what the original takes in all."""
     _Limits.memory_mib = mib
+
+
+def original_takes(size: int) -> None:
+    """Note the most bytes that the original takes: those of its threads count as well, and nothing has limited it."""
+    _Limits.original = size
+
+
+def memory_peak() -> int:
+    """Return how many bytes this process has had at most. Those that were set aside count: they are limited."""
+    found = re.search(rb"^VmPeak:\s*(\d+) kB", Path("/proc/self/status").read_bytes(), re.MULTILINE)
+    return int(found[1]) << 10 if found else 0
 
 
 @dataclass(slots=True)
@@ -46,7 +59,7 @@ class Job:
     """What a fork does, with ``say`` to report, and its limits: seconds of CPU (0 for none) and of wall time.
 
     The wall time counts anew from each report. After ``asleep`` seconds in which none of its threads has run at all,
-    it is late as well.
+    it is late as well. What ``is_original`` runs without a mutant, and may take any memory.
     """
 
     run: Callable[[Say], None]
@@ -54,6 +67,7 @@ class Job:
     wall: float
     tag: Any = None
     asleep: float = math.inf
+    is_original: bool = False
 
 
 @dataclass(slots=True)
@@ -169,7 +183,7 @@ def _be(job: Job, pipe: int, parent: int) -> NoReturn:
         with suppress(OSError):
             os.setpgid(0, 0)
         die_with(parent, group=True)
-        _limit(job.cpu)
+        _limit(job)
 
         def say(message: Message) -> None:
             data = json.dumps(message).encode() + b"\n"
@@ -184,16 +198,21 @@ def _be(job: Job, pipe: int, parent: int) -> NoReturn:
         os._exit(0)
 
 
-def _limit(cpu: float) -> None:
+def _limit(job: Job) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if not job.is_original:
+        _limit_memory()
+    if job.cpu:
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, job.cpu)
+
+
+def _limit_memory() -> None:
     # As bytes: the codec for ASCII is a module, which each fork would import.
     pages = int(Path("/proc/self/statm").read_bytes().split()[0])
-    size = pages * resource.getpagesize() + (_Limits.memory_mib << 20)
+    size = max(pages * resource.getpagesize(), _Limits.original) + (_Limits.memory_mib << 20)
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (size if hard < 0 else min(size, hard), hard))
-    if cpu:
-        signal.signal(signal.SIGPROF, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_PROF, cpu)
 
 
 def _is_blocked(group: int) -> bool:

@@ -105,7 +105,7 @@ class JudgePlugin:
         found["plugins"] = [plugin.__name__ for plugin, _ in plugins if isinstance(plugin, ModuleType)]
         found |= {"parts": suite.parts(), "first": {each.id: suite.first_part(each) for each in left}}
         found |= {"by hooks": [name for number, name in enumerate(suite.names) if number not in suite.items.plain]}
-        self._say({**found, "cpu": cpu, "wall": wall})
+        self._say({**found, "cpu": cpu, "wall": wall, "peak": suite.peak})
         # What pytest and its plugins do at the end of a session takes longer than many suites, and nobody reads it.
         os._exit(0)
 

@@ -9,10 +9,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from mmap import mmap
 
 import pytest
 
-from ordeal._engine.mutation.forks import MEMORY_MIB, Ended, Job, Say, limit_memory, run_jobs
+from ordeal._engine.mutation.forks import MEMORY_MIB, Ended, Job, Say, limit_memory, memory_peak, original_takes, run_jobs
 
 pytestmark = pytest.mark.forks
 
@@ -37,6 +38,25 @@ def test_the_limit_of_memory_is_that_which_was_asked_for() -> None:
     finally:
         limit_memory(MEMORY_MIB)
     assert ended(run).said == [{"bytes": 64 << 20}]
+
+
+def test_what_the_original_takes_is_not_limited_and_is_left_to_mutants() -> None:
+    """Space that is set aside counts: each thread sets aside several MiB, and many tests start a hundred."""
+
+    def run(say: Say) -> None:
+        with mmap(-1, 2 * MEMORY_MIB << 20):
+            say({"peak": memory_peak()})
+
+    raised = ended(run).said[0]["raised"]
+    assert "Cannot allocate memory" in raised
+    (original,) = run_jobs([Job(run, 0.0, 10.0, is_original=True)], 1)
+    peak = original.said[0]["peak"]
+    assert peak > 2 * MEMORY_MIB << 20
+    original_takes(peak)
+    try:
+        assert ended(run).said == original.said
+    finally:
+        original_takes(0)
 
 
 def test_an_exception_is_told() -> None:

@@ -194,6 +194,12 @@ def test_a_time_of_its_own_ends_each_mutant_in_memory_alone(tmp_path: Path) -> N
     assert found == {" arithmetic": ("not run", "none"), "f arithmetic": ("timeout", "swap")}
 
 
+def test_tests_may_take_more_memory_than_a_mutant_beyond_them(tmp_path: Path) -> None:
+    program = "def f(a):\n    return a + 1\n"
+    tests = "from mmap import mmap\nfrom shop import f\ndef test_it():\n    with mmap(-1, 2 << 30): assert f(1) == 2\n"
+    assert judged(tmp_path, program, tests, "arithmetic")[0] == {"f arithmetic": ("killed", "swap")}
+
+
 @pytest.mark.slow
 def test_a_matrix_asks_each_test_and_names_those_that_notice(tmp_path: Path) -> None:
     program = "def f(a):\n    return a + 1\n"
@@ -205,6 +211,21 @@ def test_a_matrix_asks_each_test_and_names_those_that_notice(tmp_path: Path) -> 
     text = mutation_text([Source.of(tmp_path / "shop.py", "shop.py")], judgement, matrix=True)
     assert "     1        1        0  test_shop.py::test_b\n" in text
     assert "notices none of the 1 mutant that it runs: test_shop.py::test_a\n" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("os._exit(0)", "test_shop.py::test_ends ends the process"),
+        ("os.kill(os.getpid(), 11)", "test_shop.py::test_ends ends by SIGSEGV"),
+    ],
+)
+def test_a_test_that_ends_the_process_is_named(line: str, why: str, tmp_path: Path) -> None:
+    tests = f"import os\nfrom shop import f\ndef test_a(): f(1)\ndef test_ends(): {line}\n"
+    with pytest.raises(NoVerdictError, match=f"do not come to their end without any mutant: {why}") as raised:
+        judged(tmp_path, "def f(a):\n    return a + 1\n", tests, "arithmetic")
+    assert raised.value.hint == "`python -m pytest test_shop.py::test_ends` may show it"
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from ordeal._engine.mutation.forks import Ended, Job, Refilled, Say, run_jobs
+from ordeal._engine.mutation.forks import Ended, Job, Refilled, Say, original_takes, run_jobs
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path, serve
 from ordeal._engine.mutation.judging.quiet_hypothesis import quieten
 from ordeal._engine.mutation.judging.suite import import_all
@@ -162,6 +162,7 @@ class ImportRoute:
         self._tests: int = answer["tests"]
         fixed = order["seconds"]
         self._limits = (15 + 10 * answer["cpu"], 30 + 20 * answer["wall"]) if fixed is None else (fixed, fixed)
+        original_takes(answer["peak"])
         fields = {each["id"]: each for each in mutants_in(order)}
         self._left = {each: mutant_of(fields[each]) for each in answer["left"]}
         parts = {path: Part(path, tuple(names)) for path, names in answer["parts"].items()}
@@ -213,7 +214,7 @@ class ImportRoute:
         """Return what is asked first of each mutant, where all of it passes on the original by itself as well."""
         asked = dict.fromkeys(self._parts[each.id] for each in mutants if each.id in self._parts)
         jobs = [
-            Job(partial(self._unchanged, partial(collect, part=part)), 0, _BASELINE_SECONDS, part) for part in asked
+            self._original(partial(collect, part=part), part) for part in asked
         ]
         green = {
             ended.job.tag
@@ -264,8 +265,11 @@ class ImportRoute:
 
     def _is_green(self, collect: Any) -> bool:
         """Return whether all tests pass on the original; pytest may keep what it compiles for this."""
-        ended = next(run_jobs([Job(partial(self._unchanged, collect), 0, _BASELINE_SECONDS)], 1))
+        ended = next(run_jobs([self._original(collect)], 1))
         return bool(ended.said) and ended.said[-1].get("survived") == self._tests
+
+    def _original(self, collect: Any, part: Part | None = None) -> Job:
+        return Job(partial(self._unchanged, collect), 0, _BASELINE_SECONDS, part, is_original=True)
 
     def _unchanged(self, collect: Any, say: Say) -> None:
         sys.dont_write_bytecode = False

@@ -6,14 +6,16 @@ import ast
 import dataclasses
 import gc
 import importlib
+import shlex
+import signal
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from ordeal._engine.mutation.forks import Ended, Job, Message, Say, run_jobs
+from ordeal._engine.mutation.forks import Ended, Job, Message, Say, memory_peak, original_takes, run_jobs
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.judging.own_lines import OwnLines
 from ordeal._engine.mutation.judging.trials import Bench, Trial, Turns, killer_first, run_trials, run_unchanged
@@ -80,6 +82,7 @@ class Suite:
         #: Lines that run in another test where the tests run in the reverse order; None until they have.
         self._run_once: Lines | None = None
         self._null: Message = {}
+        self._why_ended = "ends the process"
         self._files: dict[str, dict[int, Counter[str]]] = {}
 
     # The baseline
@@ -115,7 +118,9 @@ class Suite:
             raise _failing(failed)
         self.flaky += [name for name, _ in failed]
         if not first or "done" not in first[-1]:
-            raise Refused("the tests do not come to their end without any mutant")
+            raise self._endless(sum("test" in message for message in first))
+        self.peak: int = first[-1]["peak"]
+        original_takes(self.peak)
         if not self._in_place:
             self._null_gate()
         if not self._passing:
@@ -126,6 +131,15 @@ class Suite:
         reached = [shown for shown, path in self._paths.items() if path in ran]
         found = {"baseline": len(self._passing), "flaky": self.flaky, "names": self.names, "reached": reached}
         say({**found, "seconds": self.seconds()[1]})
+
+    def _endless(self, count: int) -> Refused:
+        """Return that the tests do not come to their end, and which one after these is why."""
+        what = "the tests do not come to their end without any mutant"
+        if count == len(self.names):
+            return Refused(what)
+        name = self.names[count]
+        hint = f"`{shlex.join(['python', '-m', 'pytest', name])}` may show it"
+        return Refused(f"{what}: {name} {self._why_ended}", hint)
 
     def _import_what_tests_do(self, said: Sequence[Message]) -> None:
         """Import the modules of Python that the tests import when they run: else each fork does it anew."""
@@ -159,12 +173,13 @@ class Suite:
     def _said_covered(self, numbers: list[int]) -> list[Message]:
         """Return what tests say on the original, and which lines they run."""
         if not self._in_place:
-            covered = Job(lambda tell: self._run_covered(numbers, tell), 0, _BASELINE_SECONDS)
+            covered = _original(lambda tell: self._run_covered(numbers, tell))
             # Beside it, the same tests the way that mutants run.
-            null = Job(lambda tell: run_unchanged(self.items, numbers, tell, plainly=True), 0, _BASELINE_SECONDS)
-            ended = {id(each.job): each.said for each in run_jobs([covered, null], min(2, self.workers))}
-            self._null = (ended[id(null)] or [{}])[-1]
-            return ended[id(covered)]
+            null = _original(lambda tell: run_unchanged(self.items, numbers, tell, plainly=True))
+            ended = {id(each.job): each for each in run_jobs([covered, null], min(2, self.workers))}
+            self._null = (ended[id(null)].said or [{}])[-1]
+            self._why_ended = _why(ended[id(covered)])
+            return ended[id(covered)].said
         # No mutant runs in a fork of this process, so that it may run tests itself, with the threads that it has.
         said: list[Message] = []
         self._run_covered(numbers, said.append)
@@ -181,7 +196,7 @@ class Suite:
             found |= {"lines": _by_path(coverage.take()), "beside": _by_path(coverage.take_beside())}
             say({**found, "turns": self.turns.count - before})
             before = self.turns.count
-        say({"done": True, "modules": sorted(name for name in {*sys.modules} - known if is_of_python(name))})
+        say({"done": True, "peak": memory_peak(), "modules": sorted(name for name in {*sys.modules} - known if is_of_python(name))})
 
     def _null_gate(self) -> None:
         """Run the unchanged program the way that mutants run. A test that fails there is left out, by name.
@@ -208,7 +223,7 @@ class Suite:
     def reverse_run(self) -> Job:
         """Return the job that runs the tests in the reverse order, for ``learn_reverse``."""
         numbers = sorted(self._passing, reverse=True)
-        return Job(lambda tell: self._run_covered(numbers, tell, plainly=True), 0, _BASELINE_SECONDS)
+        return _original(lambda tell: self._run_covered(numbers, tell, plainly=True))
 
     def learn_reverse(self, said: Sequence[Message]) -> None:
         """Learn from what the tests run in the reverse order which lines run in the first test alone."""
@@ -405,6 +420,18 @@ class Suite:
                 return False
             unnoticed = unnoticed or came == "unnoticed"
         return unnoticed
+
+
+def _why(ended: Ended) -> str:
+    """Return how a test has kept all that come after it from running."""
+    if ended.is_late:
+        return f"takes longer than {_BASELINE_SECONDS:.0f} s"
+    return ended.raised or (f"ends by {signal.Signals(ended.signal).name}" if ended.signal else "ends the process")
+
+
+def _original(run: Callable[[Say], None]) -> Job:
+    """Return a job of the baseline."""
+    return Job(run, 0, _BASELINE_SECONDS, is_original=True)
 
 
 def is_of_python(name: str) -> bool:
