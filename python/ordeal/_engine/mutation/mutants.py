@@ -8,16 +8,19 @@ import hashlib
 import re
 import sys
 import types
+import warnings
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from operator import itemgetter
 from typing import Any
 
 from ordeal._engine.coverage.statements import statements_in
 from ordeal._engine.mutation.chimp_sites import sites
 from ordeal._engine.mutation.operators import BODY_OPERATORS, OPERATORS, Change
-from ordeal._engine.mutation.source import Function, Source
+from ordeal._engine.mutation.source import Function, Source, Span
 
 CHIMP = "chimp"
 _ARID_CALL = re.compile(r"(logging|logger|log|warnings)\.\w+\(")
@@ -27,6 +30,8 @@ _ARID_GUARD = re.compile(r"if\s+((typing\.)?TYPE_CHECKING|__name__\s*==)")
 _HAS_DOCSTRING = 0x4000000
 #: What loads the first constant, as bytes of the code.
 _FIRST_LOADED = [bytes((opcode, 0)) for opcode in dis.hasconst if opcode < 256]
+#: A statement of so many bytes, with no others in it, is a table.
+TABLE_BYTES = 4096
 _NO_COVER = re.compile(rb"#\s*pragma:\s*no cover")
 
 
@@ -197,21 +202,89 @@ def _assigned(node: ast.Assign | ast.AnnAssign) -> set[str]:
 
 def _sorted_out(source: Source, mutants: Iterable[Mutant]) -> Iterator[tuple[Mutant, str]]:
     """Yield those that compile, with whether the original has their code, or an earlier mutant of the place."""
-    original = cache(lambda function: shape(compiled_unit(source, source.text, function)))
+    units = _Units(source)
     earlier: dict[tuple[int, int], set[tuple[object, ...]]] = {}
     for mutant in mutants:
         try:
-            found = shape(compiled_unit(source, mutant.applied(source.text), mutant.function))
+            found, before = units.shapes(mutant)
         except (SyntaxError, ValueError):
             continue
         known = earlier.setdefault(mutant.lines, set())
-        if mutant.operator != CHIMP and found == original(mutant.function):
+        if mutant.operator != CHIMP and found == before:
             yield mutant, "equivalent"
         elif mutant.operator != CHIMP and found in known:
             yield mutant, "duplicate"
         else:
             known.add(found)
             yield mutant, "mutants"
+
+
+class _Units:
+    """What is compiled to see whether a mutant does what the original does: its function, or statement of the module.
+
+    The elements of a long table are compared alone, as to compile all of it for each of them takes too long.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._statements = [source.span(each) for each in source.tree.body]
+        self._elements: list[Span] = []
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.stmt) and not statements_in(node):
+                first, last = source.span(node)
+                if last - first >= TABLE_BYTES:
+                    self._elements += (source.span(each) for each in _elements_of(node))
+        self._elements.sort()
+        self._of_function = cache(lambda function: shape(compiled_unit(source, source.text, function)))
+        self._of_element = cache(lambda span: self._element(source.text[slice(*span)]))
+        self._of_statement = cache(lambda span: self._statement(source.text[slice(*span)]))
+
+    def shapes(self, mutant: Mutant) -> tuple[tuple[object, ...], tuple[object, ...]]:
+        """Return what the code of a mutant does, and what that of the original does in its place.
+
+        Raises:
+            SyntaxError, ValueError: the mutant does not compile.
+        """
+        source = self._source
+        text = mutant.applied(source.text)
+        longer = len(text) - len(source.text)
+        if span := _around(self._elements, mutant):
+            found = self._element(text[span[0] : span[1] + longer])
+            # What two elements do may be alike, and they are others all the same.
+            return (span, found), (span, self._of_element(span))
+        if mutant.function is not None:
+            return shape(compiled_unit(source, text, mutant.function)), self._of_function(mutant.function)
+        span = _around(self._statements, mutant) or (0, len(source.text))
+        return self._statement(text[span[0] : span[1] + longer]), self._of_statement(span)
+
+    def _element(self, text: bytes) -> tuple[object, ...]:
+        return self._statement(b"_ = (" + text + b")")
+
+    def _statement(self, text: bytes) -> tuple[object, ...]:
+        return shape(_compiled(text, self._source, _future_flags(self._source)))
+
+
+def _around(spans: Sequence[Span], mutant: Mutant) -> Span | None:
+    """Return which of these holds a mutant."""
+    at = bisect_right(spans, mutant.start, key=itemgetter(0)) - 1
+    return spans[at] if at >= 0 and mutant.end <= spans[at][1] else None
+
+
+def _elements_of(statement: ast.stmt) -> Iterator[ast.expr]:
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        for each in ast.iter_child_nodes(node):
+            if isinstance(node, ast.Tuple | ast.List | ast.Dict) and isinstance(each, ast.expr) and _is_reckoned(each):
+                yield each
+            else:
+                waiting.append(each)
+
+
+def _is_reckoned(node: ast.expr) -> bool:
+    return all(
+        isinstance(each, ast.Constant | ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop) for each in ast.walk(node)
+    )
 
 
 def equals_original(source: Source, mutant: Mutant) -> bool:
@@ -249,7 +322,10 @@ def compiled_unit(source: Source, text: bytes, function: tuple[int, int] | None)
 
 
 def _compiled(text: bytes, source: Source, flags: int) -> types.CodeType:
-    code: types.CodeType = compile(text, str(source.path), "exec", flags, dont_inherit=True)
+    with warnings.catch_warnings():
+        # A mutant may well call a tuple, or take an item of None: that is no mistake of whoever asks.
+        warnings.simplefilter("ignore", SyntaxWarning)
+        code: types.CodeType = compile(text, str(source.path), "exec", flags, dont_inherit=True)
     return code
 
 

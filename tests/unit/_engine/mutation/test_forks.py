@@ -13,7 +13,16 @@ from mmap import mmap
 
 import pytest
 
-from ordeal._engine.mutation.forks import MEMORY_MIB, Ended, Job, Say, limit_memory, memory_peak, original_takes, run_jobs
+from ordeal._engine.mutation.forks import (
+    MEMORY_MIB,
+    Ended,
+    Job,
+    Say,
+    limit_memory,
+    memory_peak,
+    original_takes,
+    run_jobs,
+)
 
 pytestmark = pytest.mark.forks
 

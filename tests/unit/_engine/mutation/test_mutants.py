@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from pathlib import Path
 from textwrap import dedent
 from types import CodeType
+from typing import Literal
 
 import pytest
 
+from ordeal._engine.mutation import mutants
 from ordeal._engine.mutation.mutants import (
     CHIMP,
     Mutant,
@@ -62,6 +65,38 @@ def test_a_function_has_mutants_in_each_branch_of_a_statement(branches: str) -> 
     before = f"if a:\n    pass\n{branches}" if branches else "if a:"
     text = f"{before}\n    class A:\n        def f(self):\n            return 1\n"
     assert made("return_none", text) == ["return None"]
+
+
+@pytest.mark.parametrize("action", ["error", "always"])
+def test_what_python_warns_of_in_a_mutant_is_neither_told_nor_an_error(action: Literal["error", "always"]) -> None:
+    source = source_of("def f(a):\n    return (a + (1,))[0]\n")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter(action)
+        assert len(mutants_of(source, [CHIMP])) == 2
+    assert told == []
+
+
+@pytest.mark.parametrize("table", ["({})", "[1, f(({}))]", "{{'a': [{}], **b}}", "f(lambda: ({}))"])
+def test_a_long_table_has_the_mutants_that_its_parts_have(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    elements = ["1", "(2, 0x10 + 3)", "-1", "'a'", "x + 1", "{3, 4, 3}", "(1)", "1 if x else 2", "b'' b'c'"]
+    parts = table.format(", ".join(elements)), table.format("5")
+    source = source_of(f"x = {parts[0]}\nasync def f(y): return [2, await y, {parts[1]}]\n")
+    found = made_of(source, [*OPERATORS])
+    assert len(found.mutants) > 30
+    monkeypatch.setattr(mutants, "TABLE_BYTES", 1)
+    assert made_of(source, [*OPERATORS]) == found
+
+
+def test_the_elements_of_a_long_table_are_compared_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[int] = []
+
+    def counting(source: Source, text: bytes, function: tuple[int, int] | None) -> CodeType:
+        compiled.append(len(text))
+        return compiled_unit(source, text, function)
+
+    monkeypatch.setattr(mutants, "compiled_unit", counting)
+    assert len(mutants_of(source_of(f"TABLE = {[(each, each + 1) for each in range(1000)]}\n"), ["boundary"])) > 1000
+    assert len(compiled) <= 2
 
 
 def test_what_never_runs_equals_the_original() -> None:

@@ -213,9 +213,7 @@ class ImportRoute:
     def _green_parts(self, collect: Any, mutants: Sequence[Mutant]) -> dict[str, Part]:
         """Return what is asked first of each mutant, where all of it passes on the original by itself as well."""
         asked = dict.fromkeys(self._parts[each.id] for each in mutants if each.id in self._parts)
-        jobs = [
-            self._original(partial(collect, part=part), part) for part in asked
-        ]
+        jobs = [self._original(partial(collect, part=part), part) for part in asked]
         green = {
             ended.job.tag
             for ended in run_jobs(jobs, self._order["workers"])

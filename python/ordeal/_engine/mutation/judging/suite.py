@@ -196,7 +196,13 @@ class Suite:
             found |= {"lines": _by_path(coverage.take()), "beside": _by_path(coverage.take_beside())}
             say({**found, "turns": self.turns.count - before})
             before = self.turns.count
-        say({"done": True, "peak": memory_peak(), "modules": sorted(name for name in {*sys.modules} - known if is_of_python(name))})
+        say(
+            {
+                "done": True,
+                "peak": memory_peak(),
+                "modules": sorted(name for name in {*sys.modules} - known if is_of_python(name)),
+            }
+        )
 
     def _null_gate(self) -> None:
         """Run the unchanged program the way that mutants run. A test that fails there is left out, by name.
