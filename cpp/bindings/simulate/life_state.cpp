@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "bindings/cpython/c_api.h"
-#include "bindings/cpython/held_objects.h"
+#include "bindings/simulate/held_objects.h"
 
 namespace ordeal::bindings {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "bindings/cpython/c_api.h"
 #include "bindings/cpython/guarded.h"
-#include "bindings/cpython/held_objects.h"
 #include "bindings/simulate/handles.h"
+#include "bindings/simulate/held_objects.h"
 #include "bindings/simulate/life_state.h"
 #include "bindings/simulate/loop_decisions.h"
 #include "bindings/simulate/loop_tasks.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "bindings/cpython/c_api.h"
-#include "bindings/cpython/held_objects.h"
+#include "bindings/simulate/held_objects.h"
 
 namespace ordeal::bindings {
 namespace {

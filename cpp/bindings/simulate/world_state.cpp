@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "bindings/cpython/c_api.h"
-#include "bindings/cpython/held_objects.h"
 #include "bindings/simulate/handles.h"
+#include "bindings/simulate/held_objects.h"
 #include "bindings/simulate/life_state.h"
 
 namespace ordeal::bindings {

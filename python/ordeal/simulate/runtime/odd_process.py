@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ordeal._engine.formatting import counted
 from ordeal._engine.isolation.interpreter import start_code
 from ordeal.simulate.arguments import checked_number
 from ordeal.simulate.errors import NotDeterministic, SimulationError
@@ -38,6 +39,9 @@ _CAUSES = (
 
 type Logs = list[list[str]]
 
+#: What this process runs for another one that checks it, if it does.
+_checked: list[str] = []
+
 
 def check(main: Main, *, runs: int = RUNS, seed: int = 0, faults: Any = ()) -> None:
     """Run the same seeds in several fresh processes, and raise an error where one first does something else.
@@ -55,6 +59,10 @@ def check(main: Main, *, runs: int = RUNS, seed: int = 0, faults: Any = ()) -> N
         NotDeterministic: two processes differ. The error names the first step that does, and what it may depend on.
         SimulationError: an argument cannot be used, or a fresh process cannot import the function.
     """
+    if _checked:  # or each process would start another one, without end
+        raise SystemExit(
+            "its file calls simulate.check when it is imported; call it below `if __name__ == '__main__':`"
+        )
     settings = run_settings(faults, (), 1.0)
     checked_number("runs", runs, 1, RUNS_MAX)
     checked_number("seed", seed, 0, SEED_MAX)
@@ -97,16 +105,22 @@ def _logs(job: dict[str, Any], environment: dict[str, str]) -> Logs:
         result = Path(folder, "result.json")
         code = start_code("ordeal.simulate.runtime.odd_process", "run_job()")
         path = os.pathsep.join(job["path"])
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", code],
-            env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **environment},
-            cwd=folder,
-            input=json.dumps({**job, "result": str(result)}),
-            capture_output=True,
-            text=True,
-            timeout=_PROCESS_S_MAX,
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                [sys.executable, "-W", "ignore", "-c", code],
+                env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **environment},
+                cwd=folder,
+                input=json.dumps({**job, "result": str(result)}),
+                capture_output=True,
+                text=True,
+                timeout=_PROCESS_S_MAX,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise SimulationError(
+                f"{counted(job['runs'], 'run')} of {job['name']} took more than {_PROCESS_S_MAX:g} s in a new process",
+                hint="let it make fewer: `runs=3`",
+            ) from None
         if done.returncode == 0 and result.exists():
             logs: Logs = json.loads(result.read_text("utf-8"))
             return logs
@@ -117,6 +131,7 @@ def _logs(job: dict[str, Any], environment: dict[str, str]) -> Logs:
 def run_job() -> None:
     """Run what stands on the standard input, in a process of its own, and write what each run did into a file."""
     job = json.load(sys.stdin)
+    _checked.append(job["name"])
     main = in_world(checked_main(_imported(job)))
     settings = RunSettings(faults=tuple(fault_of_text(text) for text in job["faults"]))
     surroundings = Surroundings()

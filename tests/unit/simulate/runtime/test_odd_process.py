@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -97,3 +100,31 @@ def test_what_cannot_be_imported_is_refused() -> None:
         simulate.check(inner)
     with pytest.raises(simulate.SimulationError, match="runs"):
         simulate.check(orderly, runs=0)
+
+
+UNGUARDED = """
+import asyncio
+from ordeal import simulate
+
+async def main():
+    await asyncio.sleep(1)
+
+simulate.check(main, runs=1)
+"""
+
+
+def test_a_file_that_checks_when_it_is_imported_starts_one_process(tmp_path: Path) -> None:
+    path = tmp_path / "unguarded.py"
+    path.write_text(UNGUARDED, "utf-8")
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False, timeout=100)
+    last = done.stderr.splitlines()[-2:]
+    assert last[0].endswith(
+        "its file calls simulate.check when it is imported; call it below `if __name__ == '__main__':`"
+    )
+    assert last[0].startswith("ordeal.simulate.errors.SimulationError: a fresh process cannot run main: ")
+
+
+def test_runs_that_take_too_long_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(odd_process, "_PROCESS_S_MAX", 0.01)
+    with pytest.raises(simulate.SimulationError, match=r"3 runs of orderly took more than 0.01 s in a new process"):
+        simulate.check(orderly, runs=3)
