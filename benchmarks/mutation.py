@@ -1,13 +1,14 @@
 """How fast and how true `ordeal mutate` judges released packages by their own tests.
 
 usage: python benchmarks/mutation.py [PACKAGE]... [--preset P] [--workers N] [--sample N] [--rates]
-                                     [--truth N [--repeats N]] [--same N] [--again] [--first N] [--seed S]
+                                     [--truth N [--repeats N] [--kept FILE]] [--same N] [--again] [--first N] [--seed S]
 
 Without options: a whole run of each package; `--sample N` judges N mutants of it, drawn by the seed. `--rates` judges
 what ends without a hang in memory once more, a fork for each mutant with two workers, and in batches with one.
 `--truth N` writes N mutants, drawn by the seed, to a copy of the package, one at a time, runs its tests by plain pytest
 in a new process, and compares; where the two say different things, both are asked four times more. With `--repeats N`
-plain pytest is asked so many times of each, and all must say the same. `--same N` judges N
+plain pytest is asked so many times of each, and all must say the same. With `--kept FILE` each of its answers is
+appended there, and counts when the same command runs again: so it can be ended at any time. `--same N` judges N
 by one, two and four workers, in batches and in forks, twice, and beside four busy loops: all must say the same, word
 for word. `--again` runs the command twice in a copy of the package, and says how long the second run takes, in which
 nothing has changed. `--first N` waits N times for the first verdict, in turns with plain pytest, which collects and
@@ -123,7 +124,32 @@ def rates(run: Run, judgement: Judgement) -> list[list[str]]:
     return rows
 
 
-def truth(run: Run, judgement: Judgement, count: int, seed: int, repeats: int) -> list[list[str]]:
+class Answers:
+    """What plain pytest has said of mutants, by package and id: lines of a file that outlives the process, if given."""
+
+    def __init__(self, suite: Suite, path: Path | None) -> None:
+        self._package, self._path = f"{suite.name} {suite.version}", path
+        self._said: dict[str, list[str]] = {}
+        for line in path.read_text("utf-8").splitlines() if path is not None and path.exists() else ():
+            package, _, answer = line.partition("\t")
+            mutant, _, said = answer.partition("\t")
+            if package == self._package and said:
+                self._said.setdefault(mutant, []).append(said)
+
+    def of(self, mutant: Mutant, count: int, ask: Callable[[], str]) -> list[str]:
+        """Return so many answers, and ask for those that are not there yet."""
+        known = self._said.setdefault(mutant.id, [])
+        while len(known) < count:
+            known.append(ask())
+            if self._path is not None:
+                with self._path.open("a", encoding="utf-8") as file:
+                    file.write(f"{self._package}\t{mutant.id}\t{known[-1]}\n")
+        return known[:count]
+
+
+def truth(
+    run: Run, judgement: Judgement, count: int, seed: int, repeats: int, kept: Path | None = None
+) -> list[list[str]]:
     """Judge some mutants again by plain pytest, and return those of which it says something else."""
     asked = [each for each in judgement.verdicts if each.word != "not run"]
     # Half of them survivors, for a wrong verdict on one of these misleads most.
@@ -133,6 +159,7 @@ def truth(run: Run, judgement: Judgement, count: int, seed: int, repeats: int) -
     detected = [each for each in asked if each.word in DETECTED]
     sample += chance.sample(detected, min(count - len(sample), len(detected)))
     rows = []
+    answers = Answers(run.suite, kept)
     with tempfile.TemporaryDirectory(prefix="ordeal-truth-") as place:
         copy = Path(place, "copy")
         shutil.copytree(run.folder, copy, ignore=shutil.ignore_patterns("__pycache__"))
@@ -143,7 +170,7 @@ def truth(run: Run, judgement: Judgement, count: int, seed: int, repeats: int) -
             source = next(each for each in run.sources if each.shown == verdict.mutant.shown)
             target = copy / verdict.mutant.shown
             target.write_bytes(verdict.mutant.applied(source.text))
-            said = [says() for _ in range(repeats)]
+            said = answers.of(verdict.mutant, repeats, says)
             target.write_bytes(source.text)
             if any((each == "passes") == (verdict.word in DETECTED) for each in said):
                 target.write_bytes(verdict.mutant.applied(source.text))
@@ -256,6 +283,7 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--truth", type=int, default=0)
     parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--kept", type=Path)
     parser.add_argument("--same", type=int, default=0)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--again", action="store_true")
@@ -282,7 +310,7 @@ def main() -> int:
             continue
         wholes.append(whole(run, judgement))
         more += rates(run, judgement) if given.rates else []
-        contradicted += truth(run, judgement, given.truth, given.seed, given.repeats) if given.truth else []
+        contradicted += truth(run, judgement, given.truth, given.seed, given.repeats, given.kept) if given.truth else []
         print(wholes[-1], file=sys.stderr)
     if given.first:
         print(table(["package", "first verdict", "plain pytest, whole", "ratio"], firsts))
