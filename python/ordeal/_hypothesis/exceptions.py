@@ -22,9 +22,13 @@ def skip_types() -> tuple[type[BaseException], ...]:
     return _types(_loaded())[1]
 
 
+#: The program may have replaced that of the builtins when its run ends.
+_count = len
+
+
 def _loaded() -> tuple[bool | int, ...]:
     """Return what changes when a module is loaded by which tests fail or skip."""
-    return ("unittest" in sys.modules, "_pytest.outcomes" in sys.modules, len(sys.modules))
+    return ("unittest" in sys.modules, "_pytest.outcomes" in sys.modules, _count(sys.modules))
 
 
 @functools.lru_cache(maxsize=4)

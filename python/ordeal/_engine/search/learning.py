@@ -15,6 +15,9 @@ from ordeal._engine.search.state import SearchProgress
 from ordeal._hypothesis import RunContext
 from ordeal._native import monotonic
 
+#: The program may have replaced that of the builtins in a step.
+_count = len
+
 
 class Learning:
     """Receives each step of the runs of one search, from this process or forked ones, and reports to the session.
@@ -158,7 +161,7 @@ class Learning:
             # Still hidden, like the steps that lead here.
             copied = self._checkpoints.take_on_the_way(run, self._steps_again, seconds)
             if copied is not None:
-                self.on_the_way = KeptState(copied, len(self._session.tape))
+                self.on_the_way = KeptState(copied, _count(self._session.tape))
         self._set_returning(False)
         if self._keeps_return and run is not None:
             spec = self._session.spec
