@@ -221,13 +221,13 @@ def _refusing(module: Any, name: str, fence: str, what: str, hint: str) -> Calla
 _ALARM = "sets an alarm of the system", "use asyncio.timeout, or loop.call_later"
 _WAIT = "waits for the system", "use asyncio.sleep, and the streams and locks of asyncio"
 _PIPE = "makes a pipe or a device among the files", "let tasks share an asyncio.Queue, or give the program a stand-in"
-#: No audit event tells of these.
+#: No audit event tells of these. Not ``select.poll``: a pool of connections asks the sockets of a run by it.
 _REFUSED: list[tuple[Any, str, str, tuple[str, str]]] = [
     (signal, "alarm", "signal", _ALARM),
     (signal, "setitimer", "signal", _ALARM),
     (signal, "pause", "signal", _WAIT),
     (signal, "sigwait", "signal", _WAIT),
-    *((select, name, "socket", _WAIT) for name in ("select", "poll", "epoll", "kqueue", "devpoll")),
+    *((select, name, "socket", _WAIT) for name in ("select", "epoll", "kqueue", "devpoll")),
     (os, "mkfifo", "os", _PIPE),
     (os, "mknod", "os", _PIPE),
 ]

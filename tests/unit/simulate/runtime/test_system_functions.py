@@ -35,7 +35,6 @@ def test_names_of_nodes_are_found_by_a_function_in_an_executor() -> None:
         (lambda: signal.setitimer(signal.ITIMER_REAL, 1), r"sets an alarm of the system \(signal.setitimer\)"),
         (lambda: signal.sigwait([signal.SIGUSR1]), r"waits for the system \(signal.sigwait\)"),
         (lambda: select.select([], [], [], 1), r"waits for the system \(select.select\)"),
-        (lambda: select.poll().poll(1), r"waits for the system \(select.poll\)"),
         (lambda: select.epoll().poll(1), r"waits for the system \(select.epoll\)"),
         (lambda: os.mkfifo("pipe"), r"makes a pipe .* \(os.mkfifo\)"),
     ],
