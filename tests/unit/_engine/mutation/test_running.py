@@ -194,6 +194,12 @@ def test_a_time_of_its_own_ends_each_mutant_in_memory_alone(tmp_path: Path) -> N
     assert found == {" arithmetic": ("not run", "none"), "f arithmetic": ("timeout", "swap")}
 
 
+def test_what_pytest_rewrites_is_imported_with_the_mutant(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("import pytest\npytest.register_assert_rewrite('shop')\n", "utf-8")
+    tests = "from shop import LIMIT\ndef test_it(): assert LIMIT == 7\n"
+    assert judged(tmp_path, "LIMIT = 3 + 4\n", tests, "arithmetic")[0] == {" arithmetic": ("killed", "import")}
+
+
 def test_tests_may_take_more_memory_than_a_mutant_beyond_them(tmp_path: Path) -> None:
     program = "def f(a):\n    return a + 1\n"
     tests = "from mmap import mmap\nfrom shop import f\ndef test_it():\n    with mmap(-1, 2 << 30): assert f(1) == 2\n"

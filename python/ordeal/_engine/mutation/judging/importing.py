@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from _pytest.assertion.rewrite import AssertionRewritingHook
 
 from ordeal._engine.mutation.forks import Ended, Job, Refilled, Say, original_takes, run_jobs
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path, serve
@@ -272,7 +273,7 @@ class ImportRoute:
     def _unchanged(self, collect: Any, say: Say) -> None:
         sys.dont_write_bytecode = False
         first = next(iter(self._sources.values()))
-        serve(real_path(str(first.path)), first.text)
+        _serve(real_path(str(first.path)), first.text)
         collect(say)
 
     def _job(self, mutant: Mutant, collect: Any, part: Part | None = None) -> Job:
@@ -287,7 +288,7 @@ class ImportRoute:
             say({"not run": reason})
             return
         offer(self._place / f"mutant-{mutant.id}", source, mutant)
-        serve(path, text)
+        _serve(path, text)
         collect(say)
 
     def _take(self, ended: Ended) -> None:
@@ -308,6 +309,18 @@ class ImportRoute:
         else:
             more |= {"verdict": "killed", "note": said.get("raised", "it ends the process")}
         self._say(more)
+
+
+def _serve(path: str, text: bytes) -> None:
+    """Let imports of a file meet another text, also where pytest would read and rewrite the file itself."""
+    serve(path, text)
+    original = AssertionRewritingHook.find_spec
+
+    def find_spec(self: Any, *given: Any, **named: Any) -> Any:
+        found = original(self, *given, **named)
+        return None if found is not None and real_path(str(found.origin)) == path else found
+
+    AssertionRewritingHook.find_spec = find_spec  # type: ignore[method-assign]
 
 
 def is_imported(path: str) -> bool:
