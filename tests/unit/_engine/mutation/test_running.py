@@ -200,6 +200,15 @@ def test_what_pytest_rewrites_is_imported_with_the_mutant(tmp_path: Path) -> Non
     assert judged(tmp_path, "LIMIT = 3 + 4\n", tests, "arithmetic")[0] == {" arithmetic": ("killed", "import")}
 
 
+@pytest.mark.slow
+def test_a_plugin_that_another_pytest_rewrites_is_the_mutant_there(tmp_path: Path) -> None:
+    program = "LIMIT = 3 + 4\ndef pytest_configure(config):\n    config.limit = LIMIT\n"
+    (tmp_path / "inner.py").write_text("def test_limit(pytestconfig): assert pytestconfig.limit == 7\n", "utf-8")
+    line = "[sys.executable, '-m', 'pytest', '-p', 'shop', 'inner.py']"
+    tests = f"import subprocess, sys\ndef test_it(): assert subprocess.run({line}).returncode == 0\n"
+    assert judged(tmp_path, program, tests, "arithmetic")[0] == {" arithmetic": ("killed", "import")}
+
+
 def test_tests_may_take_more_memory_than_a_mutant_beyond_them(tmp_path: Path) -> None:
     program = "def f(a):\n    return a + 1\n"
     tests = "from mmap import mmap\nfrom shop import f\ndef test_it():\n    with mmap(-1, 2 << 30): assert f(1) == 2\n"

@@ -47,6 +47,29 @@ def serve(path: str, text: bytes) -> None:
     loader.get_code = get_code  # type: ignore[method-assign]
 
 
+def keep_from_rewriting(path: str) -> None:
+    """Keep a pytest that is imported later from reading and rewriting a file: it does so by the type of the loader."""
+    finder = importlib.machinery.PathFinder
+    original = finder.find_spec
+
+    class Loader:
+        """The loader of the file, of another type."""
+
+        def __init__(self, loader: Any) -> None:
+            self._loader = loader
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._loader, name)
+
+    def find_spec(fullname: str, path_of: Any = None, target: Any = None) -> Any:
+        found = original(fullname, path_of, target)
+        if found is not None and found.loader is not None and real_path(str(found.origin)) == path:
+            found.loader = Loader(found.loader)  # type: ignore[assignment]
+        return found
+
+    finder.find_spec = staticmethod(find_spec)  # type: ignore[assignment, method-assign]
+
+
 def watch(tool: int, paths: set[str], found: Callable[[str, int], None]) -> Callable[[], None]:
     """Call ``found`` with the file and the number of each line of these files that runs, once until a restart.
 
@@ -101,6 +124,7 @@ def _begin() -> None:
             with open(path, "rb") as file:  # noqa: PTH123 - pathlib takes as long to import as all else here
                 name, _, text = file.read().partition(b"\n")
             serve(os.fsdecode(name), text)
+            keep_from_rewriting(os.fsdecode(name))
         if (path := os.environ.get(LINES)) and hasattr(sys, "monitoring"):
             tool = next(each for each in TOOLS if sys.monitoring.get_tool(each) is None)
             watch(tool, set(os.environ[WATCHED].split("\n")), appending(path))
