@@ -36,6 +36,7 @@ _REAL_GETHOSTNAME, _REAL_GETNODE, _REAL_UUID1 = socket.gethostname, uuid.getnode
 _REAL_GETFQDN = socket.getfqdn
 _REAL_SIGNAL, _REAL_GETSIGNAL, _REAL_RAISE = signal.signal, signal.getsignal, signal.raise_signal
 _REAL_KILL = os.kill
+_REAL_SELECT, _REAL_POLL = select.select, select.poll
 _REAL_NEW_EVENT_LOOP = asyncio.new_event_loop
 
 #: The loops of the runs that are in progress, each with its thread, the innermost last.
@@ -221,13 +222,49 @@ def _refusing(module: Any, name: str, fence: str, what: str, hint: str) -> Calla
 _ALARM = "sets an alarm of the system", "use asyncio.timeout, or loop.call_later"
 _WAIT = "waits for the system", "use asyncio.sleep, and the streams and locks of asyncio"
 _PIPE = "makes a pipe or a device among the files", "let tasks share an asyncio.Queue, or give the program a stand-in"
-#: No audit event tells of these. Not ``select.poll``: a pool of connections asks the sockets of a run by it.
+
+
+def _select(*arguments: Any) -> Any:
+    """Say which descriptors are ready; no program in a run may wait for it."""
+    __tracebackhide__ = True
+    loop = _loop("socket")
+    timeout = arguments[3] if len(arguments) > 3 else None
+    if loop is None or _waits_for_nothing(timeout):
+        return _REAL_SELECT(*arguments)
+    return loop.escape(f"the program {_WAIT[0]} (select.select)", _WAIT[1])
+
+
+def _poll() -> Any:
+    return _REAL_POLL() if _loop("socket") is None else _Poll(_REAL_POLL())
+
+
+class _Poll:
+    """What ``select.poll()`` is in a run, where a pool of connections may ask its sockets, but none may wait so."""
+
+    def __init__(self, real: Any) -> None:
+        self.register, self.modify, self.unregister = real.register, real.modify, real.unregister
+        self._real = real
+
+    def poll(self, timeout: float | None = None, /) -> Any:
+        """Return the descriptors that are ready."""
+        __tracebackhide__ = True
+        loop = _loop("socket")
+        if loop is None or _waits_for_nothing(timeout):
+            return self._real.poll(timeout)
+        return loop.escape(f"the program {_WAIT[0]} (select.poll)", _WAIT[1])
+
+
+def _waits_for_nothing(timeout: Any) -> bool:
+    return isinstance(timeout, int | float) and timeout == 0
+
+
+#: No audit event tells of these.
 _REFUSED: list[tuple[Any, str, str, tuple[str, str]]] = [
     (signal, "alarm", "signal", _ALARM),
     (signal, "setitimer", "signal", _ALARM),
     (signal, "pause", "signal", _WAIT),
     (signal, "sigwait", "signal", _WAIT),
-    *((select, name, "socket", _WAIT) for name in ("select", "epoll", "kqueue", "devpoll")),
+    *((select, name, "socket", _WAIT) for name in ("epoll", "kqueue", "devpoll")),
     (os, "mkfifo", "os", _PIPE),
     (os, "mknod", "os", _PIPE),
 ]
@@ -239,6 +276,8 @@ _PLACES = Places(
         if hasattr(module, name)
     }
     | {
+        (select, "select"): _select,
+        (select, "poll"): _poll,
         (socket, "socket"): _SocketType(),
         (socket, "getaddrinfo"): _getaddrinfo,
         (socket, "gethostname"): _gethostname,

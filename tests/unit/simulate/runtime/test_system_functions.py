@@ -35,6 +35,9 @@ def test_names_of_nodes_are_found_by_a_function_in_an_executor() -> None:
         (lambda: signal.setitimer(signal.ITIMER_REAL, 1), r"sets an alarm of the system \(signal.setitimer\)"),
         (lambda: signal.sigwait([signal.SIGUSR1]), r"waits for the system \(signal.sigwait\)"),
         (lambda: select.select([], [], [], 1), r"waits for the system \(select.select\)"),
+        (lambda: select.select([], [], []), r"waits for the system \(select.select\)"),
+        (lambda: select.poll().poll(), r"waits for the system \(select.poll\)"),
+        (lambda: select.poll().poll(1), r"waits for the system \(select.poll\)"),
         (lambda: select.epoll().poll(1), r"waits for the system \(select.epoll\)"),
         (lambda: os.mkfifo("pipe"), r"makes a pipe .* \(os.mkfifo\)"),
     ],
@@ -45,7 +48,23 @@ def test_what_no_audit_event_tells_of_is_refused(call: Callable[[], object], tex
 
     with pytest.raises(simulate.EscapedSimulation, match=f"{text} inside of a simulation, at .*py:\\d+"):
         simulate.run(main)
-    assert select.select([], [], [], 0) == ([], [], [])
+    assert select.select([], [], [], 0.001) == ([], [], [])
+    assert select.poll().poll(1) == []
+
+
+def test_what_is_ready_may_be_asked_for() -> None:
+    async def main() -> None:
+        reading, writing = os.pipe()
+        poll = select.poll()
+        poll.register(reading, select.POLLIN)
+        assert poll.poll(0) == []
+        os.write(writing, b"x")
+        assert poll.poll(0.0) == [(reading, select.POLLIN)]
+        assert select.select([reading], [], [], 0) == ([reading], [], [])
+        os.close(reading)
+        os.close(writing)
+
+    simulate.run(main)
 
 
 def test_the_type_of_a_socket_stays_a_type_for_whoever_uses_it_as_one() -> None:
