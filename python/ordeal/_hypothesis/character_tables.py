@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from hypothesis import strategies as st
+from hypothesis.errors import HypothesisWarning
 from hypothesis.internal import charmap
 from hypothesis.strategies import SearchStrategy
 from hypothesis.strategies._internal.lazy import unwrap_strategies
@@ -21,13 +24,27 @@ def make_character_tables(strategies: Iterable[SearchStrategy[Any]]) -> None:
     A text inside of ``@st.composite`` or ``st.data()`` is asked for in the middle of a step, which would take the time
     for a hang and be ended; and so would the next one, as the tables would never be finished.
     """
-    if any(map(_is_open, strategies)) and not any(charmap.charmap_file().parent.glob(f"codec-*{_CODEC}.json.gz")):
+    if any(map(_is_open, strategies)) and not _are_there():
         load_character_tables()
 
 
 def load_character_tables() -> None:
     """Make the tables, or read them, before a program cannot see the real files any more."""
-    st.text().validate()
+    with _early():
+        st.text().validate()
+
+
+def _are_there() -> bool:
+    with _early():
+        return any(charmap.charmap_file().parent.glob(f"codec-*{_CODEC}.json.gz"))
+
+
+@contextmanager
+def _early() -> Iterator[None]:
+    """Let Hypothesis use its folder though no test has begun: it warns of that, as pytest is slower to start then."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HypothesisWarning)
+        yield
 
 
 def _is_open(strategy: SearchStrategy[Any]) -> bool:

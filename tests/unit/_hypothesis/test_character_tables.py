@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 PROGRAM = """
+import warnings
+import _hypothesis_globals
 from hypothesis import strategies as st
 from hypothesis.internal import charmap
 from ordeal import ChaosTest, rule
@@ -25,10 +27,16 @@ class Words(ChaosTest):
     @rule(words=st.one_of(st.none(), st.dictionaries(st.integers(), word())))
     def put(self, words): ...
 
+# As it is until pytest has read conftest.py: Hypothesis warns of who evaluates strategies, or uses its folder.
+_hypothesis_globals.in_initialization = 1
+warnings.simplefilter("ignore")
 define_machine(Plain)
 assert charmap.intervals_from_codec.cache_info().currsize == 0
 define_machine(Words)
 assert charmap.intervals_from_codec.cache_info().currsize == 1
+# Where the strategies are known already, nothing is left to warn of.
+warnings.simplefilter("error")
+define_machine(Words)
 """
 
 COMMANDS = """
