@@ -65,6 +65,18 @@ def test_the_key_is_of_each_file_the_options_and_the_environment(
     assert len(keys) == 4
 
 
+def test_the_key_is_of_how_mutants_are_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = tmp_path / "judge"
+    Path(judge, "judging").mkdir(parents=True)
+    Path(judge, "judging", "lanes.py").write_text("FACTOR = 1", "utf-8")
+    monkeypatch.setattr("ordeal._engine.mutation.saved._JUDGE", judge)
+    project = tmp_path / "project"
+    project.mkdir()
+    first = key_of(project, [MUTANT], {})
+    Path(judge, "judging", "lanes.py").write_text("FACTOR = 2", "utf-8")
+    assert key_of(project, [MUTANT], {}) != first
+
+
 def test_what_is_found_so_far_is_kept_and_never_counts_as_the_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
