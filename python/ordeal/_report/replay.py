@@ -80,8 +80,11 @@ def _replay_verdict(trace: Trace, result: Rerun) -> list[str]:
     where = indented(place_lines(result.place), 2)
     if result.status.value == "reproduced":
         return [f"Failure reproduced: {describe_error(result.error)}", *where]
-    now = f"  now: {describe_error(result.error)}"
-    return ["The trace fails differently now:", f"  recorded: {recorded}", now, *where]
+    now = describe_error(result.error)
+    lines = ["The trace fails differently now:", f"  recorded: {recorded}", f"  now: {now}", *where]
+    if now == recorded:
+        lines.append("Note: both read alike. Another line raises it now, or one that reads in another way")
+    return lines
 
 
 def recorded_error(failure: TraceFailure) -> str:

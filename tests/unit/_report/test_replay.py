@@ -72,6 +72,12 @@ def test_steps_are_numbered_in_a_column() -> None:
             make_rerun(ReplayStatus.FAILS_DIFFERENTLY, OSError("gone")),
             "The trace fails differently now:\n  recorded: no failure\n  now: OSError: gone",
         ),
+        (
+            make_trace(EMPTY),
+            make_rerun(ReplayStatus.FAILS_DIFFERENTLY, KeyError("till")),
+            "The trace fails differently now:\n  recorded: KeyError: 'till'\n  now: KeyError: 'till'\n"
+            "Note: both read alike. Another line raises it now, or one that reads in another way",
+        ),
     ],
 )
 def test_the_verdict(trace: Trace, result: Rerun, text: str) -> None:
