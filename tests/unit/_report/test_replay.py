@@ -75,8 +75,10 @@ def test_steps_are_numbered_in_a_column() -> None:
         (
             make_trace(EMPTY),
             make_rerun(ReplayStatus.FAILS_DIFFERENTLY, KeyError("till")),
-            "The trace fails differently now:\n  recorded: KeyError: 'till'\n  now: KeyError: 'till'\nNote: both read alike. "
-            + "Another line raises it now, or one that reads in another way",
+            (
+                "The trace fails differently now:\n  recorded: KeyError: 'till'\n  now: KeyError: 'till'\n"
+                "Note: both read alike. Another line raises it now, or one that reads in another way"
+            ),
         ),
     ],
 )
