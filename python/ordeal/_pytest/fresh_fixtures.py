@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from _pytest.fixtures import resolve_fixture_function
 
-from ordeal.simulate.fresh_arguments import FreshArgument
+from ordeal.simulate.fresh_arguments import FreshArgument, is_async
 from ordeal.simulate.runtime.sites import is_of_project
 from ordeal.simulate.runtime.testing import test_of
 
@@ -40,15 +40,18 @@ def prepare(item: pytest.Item) -> None:
 
 def is_simulated(item: pytest.Item) -> bool:
     """Return whether a test is one of ``@simulate.test``."""
+    return test_of(function_of(item)) is not None
+
+
+def function_of(item: pytest.Item) -> Any:
+    """Return the function of a test: behind ``@given``, which asks for it once for each example, or the test itself."""
     function: Any = getattr(item, "obj", None)
-    handle: Any = getattr(function, "hypothesis", None)
-    return test_of(getattr(handle, "inner_test", function)) is not None
+    return getattr(getattr(function, "hypothesis", None), "inner_test", function)
 
 
-def is_async(definition: pytest.FixtureDef[Any]) -> bool:
+def is_async_fixture(definition: pytest.FixtureDef[Any]) -> bool:
     """Return whether a fixture is a coroutine function, or a generator of that kind."""
-    function: Any = inspect.unwrap(definition.func)
-    return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+    return is_async(inspect.unwrap(definition.func))
 
 
 def _can_be_fresh(name: str, definitions: _Definitions) -> bool:
@@ -59,7 +62,7 @@ def _can_be_fresh(name: str, definitions: _Definitions) -> bool:
     if "request" in definition.argnames or name in definition.argnames:
         return False
     code: Any = getattr(inspect.unwrap(definition.func), "__code__", None)
-    return code is not None and (is_async(definition) or is_of_project(code.co_filename))
+    return code is not None and (is_async_fixture(definition) or is_of_project(code.co_filename))
 
 
 def _asked_for_by_shared(fresh: set[str], definitions: dict[str, _Definitions]) -> set[str]:
@@ -71,7 +74,7 @@ def _function(item: pytest.Function, definition: pytest.FixtureDef[Any]) -> Call
     """Return what makes a fixture, as it was before a plugin wrapped it to run on a loop of its own."""
     function: Any = resolve_fixture_function(definition, item._request)
     inner: Any = inspect.unwrap(definition.func)
-    if not is_async(definition) or inner is definition.func:
+    if not is_async_fixture(definition) or inner is definition.func:
         return function  # type: ignore[no-any-return]
     owner = getattr(function, "__self__", None)
     return inner if owner is None else inner.__get__(owner)  # type: ignore[no-any-return]

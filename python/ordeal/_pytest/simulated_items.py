@@ -42,17 +42,13 @@ class SimulatedItems:
 
 
 def _is_async_test(item: pytest.Function) -> bool:
-    if not inspect.iscoroutinefunction(_function(item)) or not any(map(item.get_closest_marker, _MARKERS)):
+    if not inspect.iscoroutinefunction(fresh_fixtures.function_of(item)) or not any(
+        map(item.get_closest_marker, _MARKERS)
+    ):
         return False
     callspec: Any = getattr(item, "callspec", None)
     backend = callspec.params.get("anyio_backend", "asyncio") if callspec is not None else "asyncio"
     return (backend[0] if isinstance(backend, tuple) else backend) == "asyncio"
-
-
-def _function(item: pytest.Function) -> Any:
-    """Return the function of a test: behind ``@given``, which asks for it once for each example, or the test itself."""
-    handle: Any = getattr(item.obj, "hypothesis", None)
-    return item.obj if handle is None else handle.inner_test
 
 
 def async_fixtures(item: pytest.Function) -> list[str]:
@@ -61,7 +57,7 @@ def async_fixtures(item: pytest.Function) -> list[str]:
     return [
         name
         for name, each in definitions
-        if fresh_fixtures.is_async(each[-1]) and not isinstance(item.funcargs.get(name), FreshArgument)
+        if fresh_fixtures.is_async_fixture(each[-1]) and not isinstance(item.funcargs.get(name), FreshArgument)
     ]
 
 
@@ -74,7 +70,7 @@ def _give_back(item: pytest.Function) -> None:
 def _run(item: pytest.Function) -> None:
     __tracebackhide__ = True
     arguments = {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
-    function = _function(item)
+    function = fresh_fixtures.function_of(item)
     test = SimulatedTest(function, RunSettings(), runs=RUNS, seed=0, cancel=None, is_decorated=False)
     if function is item.obj:
         test.run(function, arguments, item._request)

@@ -78,9 +78,9 @@ def _replay_verdict(trace: Trace, result: Rerun) -> list[str]:
         why = " An assume() in it rejects the run now." if result.rejected else ""
         return [f"Failure did not reproduce.{why}", f"  recorded: {recorded}"]
     where = indented(place_lines(result.place), 2)
-    if result.status.value == "reproduced":
-        return [f"Failure reproduced: {describe_error(result.error)}", *where]
     now = describe_error(result.error)
+    if result.status.value == "reproduced":
+        return [f"Failure reproduced: {now}", *where]
     lines = ["The trace fails differently now:", f"  recorded: {recorded}", f"  now: {now}", *where]
     if now == recorded:
         lines.append("Note: both read alike. Another line raises it now, or one that reads in another way")

@@ -42,7 +42,7 @@ class FreshMain:
         self._shared = shared
         self._functions = {name: each.function() for name, each in fresh.items()}
         self._needs = {name: each.needs for name, each in fresh.items()}
-        inside = {name for name, each in self._functions.items() if _is_async(each)}
+        inside = {name for name, each in self._functions.items() if is_async(each)}
         order = self._in_order()
         for name in order:
             if not inside.isdisjoint(self._needs[name]):
@@ -70,11 +70,7 @@ class FreshMain:
         with ExitStack() as stack:
             values: dict[str, Any] = {}
             for name in self._before:
-                function, arguments = self._functions[name], self._arguments(name, values)
-                if inspect.isgeneratorfunction(function):
-                    values[name] = stack.enter_context(_entered(name, function(**arguments)))
-                else:
-                    values[name] = function(**arguments)
+                self._make(name, values, stack)
 
             @functools.wraps(self._function)
             def run(**world: Any) -> Coroutine[Any, Any, Any]:
@@ -87,23 +83,29 @@ class FreshMain:
     async def _run(self, values: dict[str, Any], world: dict[str, Any]) -> Any:
         async with AsyncExitStack() as stack:
             for name in self._inside:
-                function, arguments = self._functions[name], self._arguments(name, values)
-                if inspect.isasyncgenfunction(function):
-                    values[name] = await stack.enter_async_context(_entered_async(name, function(**arguments)))
-                elif inspect.iscoroutinefunction(function):
-                    values[name] = await function(**arguments)
-                elif inspect.isgeneratorfunction(function):
-                    values[name] = stack.enter_context(_entered(name, function(**arguments)))
-                else:
-                    values[name] = function(**arguments)
+                function = self._functions[name]
+                if not is_async(function):
+                    self._make(name, values, stack)
+                    continue
+                made = function(**self._arguments(name, values))
+                is_generator = inspect.isasyncgenfunction(function)
+                values[name] = await (stack.enter_async_context(_entered_async(name, made)) if is_generator else made)
             given = {name: values.get(name, value) for name, value in self._given.items()}
             return await self._function(**given, **world)
+
+    def _make(self, name: str, values: dict[str, Any], stack: ExitStack | AsyncExitStack) -> None:
+        """Make what is not asynchronous."""
+        function = self._functions[name]
+        made = function(**self._arguments(name, values))
+        is_generator = inspect.isgeneratorfunction(function)
+        values[name] = stack.enter_context(_entered(name, made)) if is_generator else made
 
     def _arguments(self, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
         return {need: values[need] if need in self._needs else self._shared(need) for need in self._needs[name]}
 
 
-def _is_async(function: Callable[..., Any]) -> bool:
+def is_async(function: Callable[..., Any]) -> bool:
+    """Return whether a function is a coroutine function, or a generator of that kind."""
     return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
 
 

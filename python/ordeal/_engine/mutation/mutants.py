@@ -373,6 +373,7 @@ def _heads(source: Source) -> dict[tuple[int, int], list[bytes]]:
     return found
 
 
+@lru_cache(maxsize=64)
 def _future_flags(source: Source) -> int:
     flags = 0
     for node in source.tree.body:

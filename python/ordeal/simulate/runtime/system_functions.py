@@ -36,7 +36,7 @@ _REAL_GETHOSTNAME, _REAL_GETNODE, _REAL_UUID1 = socket.gethostname, uuid.getnode
 _REAL_GETFQDN = socket.getfqdn
 _REAL_SIGNAL, _REAL_GETSIGNAL, _REAL_RAISE = signal.signal, signal.getsignal, signal.raise_signal
 _REAL_KILL = os.kill
-_REAL_SELECT, _REAL_POLL = select.select, select.poll
+_REAL_POLL = select.poll
 _REAL_NEW_EVENT_LOOP = asyncio.new_event_loop
 
 #: The loops of the runs that are in progress, each with its thread, the innermost last.
@@ -204,17 +204,25 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     )
 
 
-def _refusing(module: Any, name: str, fence: str, what: str, hint: str) -> Callable[..., Any]:
-    """Return a function of the system that no simulated program may call; others call the real one."""
-    real = getattr(module, name)
+def _never(*_arguments: Any) -> bool:
+    return False
+
+
+def _refusing(
+    real: Callable[..., Any], name: str, fence: str, what: str, hint: str, *, may: Callable[..., bool] = _never
+) -> Callable[..., Any]:
+    """Return a function of the system that no simulated program may call; others call the real one.
+
+    ``may`` says of its arguments whether a simulated program may call it with them.
+    """
 
     @functools.wraps(real)
     def refusing(*arguments: Any, **named: Any) -> Any:
         __tracebackhide__ = True
         loop = _loop(fence)
-        if loop is None:
+        if loop is None or may(*arguments):
             return real(*arguments, **named)
-        return loop.escape(f"the program {what} ({module.__name__}.{name})", hint)
+        return loop.escape(f"the program {what} ({name})", hint)
 
     return refusing
 
@@ -222,16 +230,6 @@ def _refusing(module: Any, name: str, fence: str, what: str, hint: str) -> Calla
 _ALARM = "sets an alarm of the system", "use asyncio.timeout, or loop.call_later"
 _WAIT = "waits for the system", "use asyncio.sleep, and the streams and locks of asyncio"
 _PIPE = "makes a pipe or a device among the files", "let tasks share an asyncio.Queue, or give the program a stand-in"
-
-
-def _select(*arguments: Any) -> Any:
-    """Say which descriptors are ready; no program in a run may wait for it."""
-    __tracebackhide__ = True
-    loop = _loop("socket")
-    timeout = arguments[3] if len(arguments) > 3 else None
-    if loop is None or _waits_for_nothing(timeout):
-        return _REAL_SELECT(*arguments)
-    return loop.escape(f"the program {_WAIT[0]} (select.select)", _WAIT[1])
 
 
 def _poll() -> Any:
@@ -243,19 +241,12 @@ class _Poll:
 
     def __init__(self, real: Any) -> None:
         self.register, self.modify, self.unregister = real.register, real.modify, real.unregister
-        self._real = real
-
-    def poll(self, timeout: float | None = None, /) -> Any:
-        """Return the descriptors that are ready."""
-        __tracebackhide__ = True
-        loop = _loop("socket")
-        if loop is None or _waits_for_nothing(timeout):
-            return self._real.poll(timeout)
-        return loop.escape(f"the program {_WAIT[0]} (select.poll)", _WAIT[1])
+        self.poll = _refusing(real.poll, "select.poll", "socket", *_WAIT, may=lambda *given: _is_zero(given, 0))
 
 
-def _waits_for_nothing(timeout: Any) -> bool:
-    return isinstance(timeout, int | float) and timeout == 0
+def _is_zero(arguments: tuple[Any, ...], place: int) -> bool:
+    """Return whether a time-out is given, and is 0: then nothing is waited for."""
+    return len(arguments) > place and isinstance(arguments[place], int | float) and arguments[place] == 0
 
 
 #: No audit event tells of these.
@@ -271,12 +262,14 @@ _REFUSED: list[tuple[Any, str, str, tuple[str, str]]] = [
 
 _PLACES = Places(
     {
-        (module, name): _refusing(module, name, fence, *why)
+        (module, name): _refusing(getattr(module, name), f"{module.__name__}.{name}", fence, *why)
         for module, name, fence, why in _REFUSED
         if hasattr(module, name)
     }
     | {
-        (select, "select"): _select,
+        (select, "select"): _refusing(
+            select.select, "select.select", "socket", *_WAIT, may=lambda *given: _is_zero(given, 3)
+        ),
         (select, "poll"): _poll,
         (socket, "socket"): _SocketType(),
         (socket, "getaddrinfo"): _getaddrinfo,

@@ -89,7 +89,7 @@ def _waited_for(task: asyncio.Task[Any], frames: Sequence[FrameType], names: dic
     if future is not None and id(future) in names:
         return f"the end of {names[id(future)]}", None
     for outer, frame in zip([None, *frames], frames, strict=False):
-        owner = locals_of(frame).get("self") if is_asyncio(frame.f_code) else None
+        owner = _self_of(frame) if is_asyncio(frame.f_code) else None
         if owner is not None:
             return _call_text(owner, frames, outer), owner
     children = [child for child in getattr(future, "_children", ()) if not child.done()]
@@ -99,7 +99,7 @@ def _waited_for(task: asyncio.Task[Any], frames: Sequence[FrameType], names: dic
     if last is not None and not is_program(last.f_code):
         return f"asyncio.{last.f_code.co_name}", None
     for outer, frame in pairwise(frames):
-        owner = locals_of(frame).get("self") if _is_of_user(outer) and is_installed(frame.f_code) else None
+        owner = _self_of(frame) if _is_of_user(outer) and is_installed(frame.f_code) else None
         if owner is not None:
             return _call_text(owner, frames, outer), None
     name = _name_of(future, frames[-1:]) if future is not None else ""
@@ -107,9 +107,14 @@ def _waited_for(task: asyncio.Task[Any], frames: Sequence[FrameType], names: dic
     return f"{what}, which nothing else holds" if future is not None and _is_lost(future, frames) else what, None
 
 
+def _self_of(frame: FrameType) -> Any:
+    """Return the object whose method a frame is of, None if it is of none."""
+    return locals_of(frame).get("self")
+
+
 def _call_text(owner: Any, frames: Sequence[FrameType], outer: FrameType | None) -> str:
     """Return which method of an object a task is in, and what ``outer``, which called it, calls that object."""
-    methods = [each.f_code.co_name for each in frames if locals_of(each).get("self") is owner]
+    methods = [each.f_code.co_name for each in frames if _self_of(each) is owner]
     method = next((name for name in reversed(methods) if not name.startswith("_")), methods[0])
     what = f"{type(owner).__name__}.{method}"
     name = _name_of(owner, [outer] if outer is not None else [])
