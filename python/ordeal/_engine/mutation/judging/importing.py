@@ -27,13 +27,13 @@ from _pytest.assertion.rewrite import AssertionRewritingHook
 from ordeal._engine.mutation.forks import Ended, Job, Refilled, Say, original_takes, run_jobs
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path, serve
 from ordeal._engine.mutation.judging.quiet_hypothesis import quieten
-from ordeal._engine.mutation.judging.suite import import_all
+from ordeal._engine.mutation.judging.suite import import_all, original_job
 from ordeal._engine.mutation.judging.trials import offer
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.pytest_items import ASSERTED, FailureWatch, Items, same_chance
 from ordeal._engine.mutation.source import Source
 
-_BASELINE_SECONDS, _PLUGIN_SECONDS = 600.0, 60.0
+_PLUGIN_SECONDS = 60.0
 _WAIT_SECONDS = 0.002
 #: Why there is no verdict on a file that is not imported anew.
 IMPORTED = "pytest or one of its plugins has imported the file before the tests do"
@@ -268,7 +268,7 @@ class ImportRoute:
         return bool(ended.said) and ended.said[-1].get("survived") == self._tests
 
     def _original(self, collect: Any, part: Part | None = None) -> Job:
-        return Job(partial(self._unchanged, collect), 0, _BASELINE_SECONDS, part, is_original=True)
+        return original_job(partial(self._unchanged, collect), part)
 
     def _unchanged(self, collect: Any, say: Say) -> None:
         sys.dont_write_bytecode = False

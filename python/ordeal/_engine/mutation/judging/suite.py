@@ -173,9 +173,9 @@ class Suite:
     def _said_covered(self, numbers: list[int]) -> list[Message]:
         """Return what tests say on the original, and which lines they run."""
         if not self._in_place:
-            covered = _original(lambda tell: self._run_covered(numbers, tell))
+            covered = original_job(lambda tell: self._run_covered(numbers, tell))
             # Beside it, the same tests the way that mutants run.
-            null = _original(lambda tell: run_unchanged(self.items, numbers, tell, plainly=True))
+            null = original_job(lambda tell: run_unchanged(self.items, numbers, tell, plainly=True))
             ended = {id(each.job): each for each in run_jobs([covered, null], min(2, self.workers))}
             self._null = (ended[id(null)].said or [{}])[-1]
             self._why_ended = _why(ended[id(covered)])
@@ -229,7 +229,7 @@ class Suite:
     def reverse_run(self) -> Job:
         """Return the job that runs the tests in the reverse order, for ``learn_reverse``."""
         numbers = sorted(self._passing, reverse=True)
-        return _original(lambda tell: self._run_covered(numbers, tell, plainly=True))
+        return original_job(lambda tell: self._run_covered(numbers, tell, plainly=True))
 
     def learn_reverse(self, said: Sequence[Message]) -> None:
         """Learn from what the tests run in the reverse order which lines run in the first test alone."""
@@ -435,9 +435,9 @@ def _why(ended: Ended) -> str:
     return ended.raised or (f"ends by {signal.Signals(ended.signal).name}" if ended.signal else "ends the process")
 
 
-def _original(run: Callable[[Say], None]) -> Job:
-    """Return a job of the baseline."""
-    return Job(run, 0, _BASELINE_SECONDS, is_original=True)
+def original_job(run: Callable[[Say], None], tag: Any = None) -> Job:
+    """Return a job that runs the program as it is, for as long as that takes within reason."""
+    return Job(run, 0, _BASELINE_SECONDS, tag, is_original=True)
 
 
 def is_of_python(name: str) -> bool:
