@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import io
+import tokenize
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -27,11 +30,11 @@ class Source:
         """Read a file. One that is not Python in UTF-8 is the caller's mistake."""
         try:
             source = cls(path, shown, path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
-            source.text.decode()
+            _refuse_other_text(source.text)
             source.tree  # noqa: B018 - it is parsed once, and kept
-        except (OSError, ValueError, SyntaxError, RecursionError) as error:
-            line = f":{error.lineno}" if isinstance(error, SyntaxError) else ""
-            what = error.msg if isinstance(error, SyntaxError) else error
+        except (OSError, ValueError, SyntaxError, RecursionError, MemoryError) as error:
+            line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+            what = _what(error)
             raise ConfigError(
                 f"{shown}{line} cannot be read as Python in UTF-8: {what}", hint="mend the file, or leave it out"
             ) from None
@@ -40,7 +43,10 @@ class Source:
     @cached_property
     def tree(self) -> ast.Module:
         """The syntax tree."""
-        return ast.parse(self.text)
+        with warnings.catch_warnings():
+            # Whoever imports the file is warned of it, and here nobody asks.
+            warnings.simplefilter("ignore")
+            return ast.parse(self.text)
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
@@ -123,3 +129,28 @@ class Source:
             if isinstance(node, Function | ast.ClassDef) and self.name_of(node) == name:
                 return node
         return None
+
+
+def _refuse_other_text(text: bytes) -> None:
+    """Refuse what Python would read otherwise than by its bytes: places in it would be others than those of its tree.
+
+    Raises:
+        ValueError: it is not in UTF-8, says that it is not, or has a line that ends as no other does.
+        SyntaxError: it names an encoding that there is not.
+    """
+    text.decode()
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(text).readline)
+    if encoding != "utf-8" and not text.isascii():
+        raise ValueError(f"its first lines say that it is in {encoding}")
+    before, alone, _ = text.replace(b"\r\n", b"\n").partition(b"\r")
+    if alone:
+        raise ValueError(f"line {before.count(b'\n') + 1} ends with a carriage return alone")
+
+
+def _what(error: Exception) -> str:
+    """Return what is wrong with a file, in a line."""
+    if isinstance(error, SyntaxError):
+        return error.msg
+    if isinstance(error, RecursionError | MemoryError):
+        return "it nests too deeply"
+    return (isinstance(error, OSError) and error.strerror) or str(error)

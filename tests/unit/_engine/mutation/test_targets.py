@@ -73,6 +73,8 @@ diff --git a/shop/a.py b/shop/a.py
 def test_lines_that_a_diff_adds(tmp_path: Path) -> None:
     path = tmp_path / "change.diff"
     path.write_text(DIFF)
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/a.py").write_text("")
     found = lines_of_diff(path, tmp_path)
     assert found == {tmp_path / "shop/a.py": {2, 3}, tmp_path / "shop/new.py": {1, 2}}
     path.write_text("nothing\n")
@@ -130,3 +132,66 @@ def test_a_part_that_is_not_there_is_refused(tmp_path: Path, word: str, said: st
     with pytest.raises(ConfigError) as caught:
         targets_of([word], tmp_path)
     assert said in f"{caught.value} {caught.value.hint}"
+
+
+def _repository(folder: Path, **settings: str) -> None:
+    (folder / "a.py").write_text("x = 1\ny = 2\n")
+    for each in (["init"], *(["config", f"diff.{name}", value] for name, value in settings.items()), ["add", "."]):
+        subprocess.run(["git", *each], cwd=folder, check=True, capture_output=True)
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    subprocess.run(["git", *who, "commit", "-m", "a"], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("settings", [{"mnemonicPrefix": "true"}, {"noprefix": "true"}])
+def test_the_settings_of_git_hide_no_line(tmp_path: Path, settings: dict[str, str]) -> None:
+    _repository(tmp_path, **settings)
+    (tmp_path / "a.py").write_text("x = 1\ny = 3\n")
+    assert changed_lines("HEAD", tmp_path) == {tmp_path / "a.py": {2}}
+    diff = subprocess.run(["git", "diff"], cwd=tmp_path, check=True, capture_output=True)
+    (tmp_path / "it.diff").write_bytes(diff.stdout)
+    assert lines_of_diff(tmp_path / "it.diff", tmp_path) == {tmp_path / "a.py": {2}}
+
+
+def test_new_files_may_have_any_name_and_lead_nowhere(tmp_path: Path) -> None:
+    _repository(tmp_path)
+    (tmp_path / 'caf\u00e9 "s".py').write_text("x = 1\n")
+    (tmp_path / "nowhere.py").symlink_to("gone.py")
+    assert changed_lines("HEAD", tmp_path) == {tmp_path / 'caf\u00e9 "s".py': {1, 2}}
+    subprocess.run(["git", "add", "."], cwd=tmp_path, check=True, capture_output=True)
+    assert changed_lines("HEAD", tmp_path)[tmp_path / 'caf\u00e9 "s".py'] == {1}
+    # What ends a line for some readers ends none of a diff, and another file may be in any encoding.
+    (tmp_path / "a.py").write_bytes(b"x = 1\n# \x0c \xe9 \xe2\x80\xa8 \r z\nz = 3\n")
+    assert changed_lines("HEAD", tmp_path)[tmp_path / "a.py"] == {2, 3}
+
+
+def test_an_option_is_no_commit(tmp_path: Path) -> None:
+    _repository(tmp_path)
+    with pytest.raises(ConfigError, match="is no commit"):
+        changed_lines(f"--output={tmp_path / 'written'}", tmp_path)
+    assert not (tmp_path / "written").exists()
+
+
+def test_a_diff_may_be_empty_or_add_no_line(tmp_path: Path) -> None:
+    path = tmp_path / "it.diff"
+    for text in ("", "\n", "diff --git a/a.py b/b.py\nsimilarity index 100%\nrename from a.py\nrename to b.py\n"):
+        path.write_text(text)
+        assert lines_of_diff(path, tmp_path) == {}
+
+
+def test_the_paths_of_a_diff_lead_from_the_top_of_the_repository(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "service").mkdir()
+    (tmp_path / "service/a.py").write_text("x = 1\n")
+    path = tmp_path / "it.diff"
+    path.write_text("--- a/service/a.py\n+++ b/service/a.py\n@@ -1 +1 @@\n-x = 2\n+x = 1\n")
+    assert lines_of_diff(path, tmp_path / "service") == {tmp_path / "service/a.py": {1}}
+    path.write_text("--- a/other/a.py\n+++ b/other/a.py\n@@ -1 +1 @@\n-x = 2\n+x = 1\n")
+    with pytest.raises(ConfigError, match="only files that are not here"):
+        lines_of_diff(path, tmp_path / "service")
+
+
+def test_what_only_ends_like_a_file_is_none(tmp_path: Path) -> None:
+    (tmp_path / "shop/folder.py").mkdir(parents=True)
+    (tmp_path / "shop/__init__.py").write_text("")
+    (tmp_path / "shop/nowhere.py").symlink_to("gone.py")
+    assert files_of(["shop"], tmp_path) == [tmp_path / "shop/__init__.py"]
