@@ -367,7 +367,8 @@ def init(**given: Any) -> int:
     "--mutant-timeout",
     metavar="SECONDS",
     type=Number(min=0, min_open=True),
-    help="What tests may take of a mutant [default: ten to twenty times what they take on the original]",
+    help="What tests may take of a mutant, at least twice what they take on the original [default: ten to twenty "
+    "times that]",
 )
 @click.option(
     "--deselect-failing", is_flag=True, help="Go on without tests that fail on the original; they judge nothing"

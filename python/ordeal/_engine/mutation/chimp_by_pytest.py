@@ -88,7 +88,7 @@ class InPlace:
 
     def run(self, mutant: Mutant | None, is_broken: bool, more: Mapping[str, str]) -> Outcome:
         """Run the tests that execute a mutant, or all."""
-        found, command = {**begins_with_ours(), **more}, [*self._command, "-p", "no:cacheprovider"]
+        found, command = {**begins_with_ours(), **more}, [*self._command, "-o", f"cache_dir={self._place / 'cache'}"]
         covering = self._verdicts[mutant.id].covering if mutant is not None else ()
         if covering:
             names = self._place / "names"

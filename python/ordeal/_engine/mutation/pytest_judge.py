@@ -24,15 +24,10 @@ from ordeal._engine.formatting import one_line
 from ordeal._engine.mutation.forks import Message, Say, limit_memory
 from ordeal._engine.mutation.interpreters import sitecustomize
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
-from ordeal._engine.mutation.judging.importing import (
-    ImportRoute,
-    mutant_of,
-    mutants_in,
-    pytest_arguments,
-    switched_off,
-)
+from ordeal._engine.mutation.judging.importing import ImportRoute, mutant_of, mutants_in
 from ordeal._engine.mutation.judging.lanes import Lanes
 from ordeal._engine.mutation.judging.machine_tests import chosen
+from ordeal._engine.mutation.judging.pytest_options import OwnOptions, pytest_arguments, switched_off
 from ordeal._engine.mutation.judging.quiet_hypothesis import quieten
 from ordeal._engine.mutation.judging.suite import Refused, Suite
 from ordeal._engine.mutation.line_coverage import LineCoverage
@@ -169,40 +164,45 @@ def _judge(order: dict[str, Any], say: Say, sources: list[Source]) -> None:
     coverage = LineCoverage({real_path(str(source.path)) for source in sources})
     coverage.start()
     plugin = JudgePlugin(order, say, sources, coverage)
-    plugins = [_AtCollection(order, sources, say, coverage), plugin, plugin.watch]
+    place = Path(order["left"]).parent
+    plugins = [_AtCollection(order, sources, say, coverage), plugin, plugin.watch, OwnOptions(place), _Refusing(say)]
     try:
-        _silent_pytest(pytest_arguments(order["tests"]), plugins, order["tests"])
+        _silent_pytest(pytest_arguments(order["tests"], place), plugins, order["tests"])
     except Refused as refused:
-        say({"refused": [str(each) for each in refused.args]})
+        _refuse(say, refused)
 
 
-def _silent_pytest(arguments: list[str], plugins: list[Any], tests: Sequence[str] = ()) -> Any:
-    class Through:
-        """Lets what the plugins raise reach us: pytest would print it, and end with a code."""
+class _Refusing:
+    """Says why no verdict is possible, and ends the process: whatever plugins do at the end might hide it."""
 
-        raised: BaseException | None = None
+    def __init__(self, say: Say) -> None:
+        self._say = say
 
-        @pytest.hookimpl(wrapper=True)
-        def pytest_runtestloop(self) -> Any:
-            send_output_to(os.devnull)
-            try:
-                return (yield)
-            except Refused as error:
-                Through.raised = error
-                return True
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self) -> Any:
+        """Judge in silence."""
+        send_output_to(os.devnull)
+        try:
+            return (yield)
+        except Refused as refused:
+            _refuse(self._say, refused)
+            os._exit(0)
 
+
+def _refuse(say: Say, refused: Refused) -> None:
+    say({"refused": [str(each) for each in refused.args]})
+
+
+def _silent_pytest(arguments: list[str], plugins: list[Any], tests: Sequence[str] = ()) -> None:
     same_chance()
     with NamedTemporaryFile() as said:
         send_output_to(said.name)
-        code = pytest.main(arguments, plugins=[*plugins, Through()])
-        if Through.raised is not None:
-            raise Through.raised
+        code = pytest.main(arguments, plugins=plugins)
         if code not in (0, 5):
             sys.stdout.flush()
             sys.stderr.flush()
             reason = _reason_in(Path(said.name).read_text("utf-8", "replace"))
             raise Refused(f"pytest ends before any test: {reason}", _without_options(reason, tests) or _shown_by(tests))
-    return code
 
 
 def _reason_in(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shlex
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -77,12 +78,14 @@ class Begun:
     Attributes:
         messages: what it says.
         mutants: the file in which it waits for them.
+        tests: what pytest is given.
         since: when it began, and ``cpu`` what ended processes had taken until then.
         until: when its time is over.
     """
 
     messages: Iterator[dict[str, Any]]
     mutants: Path
+    tests: Sequence[str]
     since: float
     cpu: float
     until: float | None
@@ -133,7 +136,7 @@ def begun_judge(
         path.write_text(json.dumps(order), "utf-8")
         until = None if budget is None else since + budget
         with judging(_JUDGE, path, folder, until) as messages:
-            yield Begun(messages, waited_for, since, cpu, until)
+            yield Begun(messages, waited_for, tests, since, cpu, until)
 
 
 def judge_with_pytest(
@@ -199,7 +202,8 @@ def _judged(
     if not judgement.tests and note:
         raise NoVerdictError("the budget is over before the first mutant", hint="give a longer `--budget`")
     if not judgement.tests and not judgement.was_interrupted:
-        raise NoVerdictError("the process that judges ended without an answer", hint="`python -m pytest` shows why")
+        shown = shlex.join(["python", "-m", "pytest", *judge.tests])
+        raise NoVerdictError("the process that judges ended without an answer", hint=f"`{shown}` shows why")
     return judgement
 
 

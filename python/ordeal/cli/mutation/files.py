@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,27 @@ def refuse_existing(given: Mapping[str, Any]) -> None:
     """
     if given["generate_stubs"] and Path(given["generate_stubs"]).exists():
         raise ConfigError(f"`{given['generate_stubs']}` is there already", hint="name a new file")
+
+
+def refuse_unwritable(given: Mapping[str, Any]) -> None:
+    """Refuse files that cannot be written, before anything is judged: that may take hours.
+
+    Raises:
+        ConfigError: there is no folder to write one to, or it may not be written.
+    """
+    for name in filter(None, (given["report_json"], given["generate_stubs"])):
+        path = Path(name)
+        place = path if path.exists() else path.parent
+        if place is path and path.is_dir():
+            raise _unwritable(name, "it is a folder")
+        if place is not path and not place.is_dir():
+            raise _unwritable(name, f"there is no folder {place}")
+        if not os.access(place, os.W_OK):
+            raise _unwritable(name, "Permission denied")
+
+
+def _unwritable(name: str, why: str) -> ConfigError:
+    return ConfigError(f"`{name}` cannot be written: {why}", hint="name another file")
 
 
 def write_files(
@@ -47,4 +69,4 @@ def _save(path: str, text: str) -> None:
     try:
         Path(path).write_text(text, "utf-8")
     except OSError as error:
-        raise ConfigError(f"`{path}` cannot be written: {error.strerror}", hint="name another file") from None
+        raise _unwritable(path, str(error.strerror)) from None

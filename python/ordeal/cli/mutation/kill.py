@@ -25,13 +25,14 @@ from ordeal.cli import terminal
 from ordeal.cli.mutation import last
 from ordeal.cli.mutation.machines import GUARDS, machine_options
 from ordeal.cli.mutation.mutate import operators_of, sources_of
-from ordeal.cli.mutation.settings import with_settings
+from ordeal.cli.mutation.settings import refuse_options_of_others, with_settings
 from ordeal.errors import ConfigError, OrdealError
 
 
 def run(given: Mapping[str, Any]) -> int:
     """Close survivors. Return the exit code: 0 when there is a test of each, 1 when there is one without."""
     _, *words = given["paths"]
+    refuse_options_of_others("kill")
     given = with_settings(given)
     output = Path(given["output"]) if given["output"] else None
     if output is not None and output.exists():

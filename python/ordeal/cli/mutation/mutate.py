@@ -28,10 +28,15 @@ from ordeal._engine.mutation.verdicts import Score, Verdict
 from ordeal._report.mutation import mutation_json, mutation_text
 from ordeal.cli import terminal
 from ordeal.cli.mutation import doctor, last
-from ordeal.cli.mutation.files import refuse_existing, write_files
+from ordeal.cli.mutation.files import refuse_existing, refuse_unwritable, write_files
 from ordeal.cli.mutation.machines import by_both, by_machines, machine_options
 from ordeal.cli.mutation.progress import MutationProgress
-from ordeal.cli.mutation.settings import judging_options, test_arguments, with_settings
+from ordeal.cli.mutation.settings import (
+    judging_options,
+    refuse_options_of_others,
+    test_arguments,
+    with_settings,
+)
 from ordeal.errors import ConfigError
 
 _INTERRUPTED = 130
@@ -39,12 +44,15 @@ _INTERRUPTED = 130
 
 def run(given: Mapping[str, Any]) -> int:
     """Judge the mutants. Return the exit code: 0, 1 when the score is below the threshold, 130 when interrupted."""
-    if last.verb_of(given["paths"]):
+    verb = last.verb_of(given["paths"])
+    refuse_options_of_others(verb)
+    if verb:
         return last.run(given)
     if given["paths"][:1] == ("doctor",) and not Path("doctor").exists():
         return doctor.run(given, sources_of(given["paths"][1:]))
     given = last.as_rerun(with_settings(given))
     refuse_existing(given)
+    refuse_unwritable(given)
     sources = sources_of(given["paths"])
     operators = operators_of(given)
     if given["store"] and (not given["shard"] or given["with"] != "tests"):
@@ -232,6 +240,8 @@ def operators_of(given: Mapping[str, Any]) -> tuple[str, ...]:
         return (CHIMP,) if given["preset"] == CHIMP else PRESETS[given["preset"]]
     names = tuple(given["operators"].split(","))
     for name in names:
+        if not name:
+            raise ConfigError(f"`--operators` is `{given['operators']}`", hint="write names with a comma between them")
         if name not in OPERATORS:
             near = difflib.get_close_matches(name, OPERATORS, 1)
             raise ConfigError(

@@ -14,6 +14,8 @@ from ordeal.config import load_config
 from ordeal.config.mutation_options import ACCEPTED_FILE
 from ordeal.errors import ConfigError
 
+_OF_VERBS = {"pin": "kill", "kill_budget": "kill", "output": "kill", "view": "show", "reason": "accept"}
+
 
 def with_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was given, with the section ``[mutations]`` in the place of defaults, and its ``targets``.
@@ -42,6 +44,19 @@ def with_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     }
     told = {name: value for name, value in settings.items() if value and not is_given(name)}
     return {**given, **told, "targets": found.targets, "accept_file": found.accept_file}
+
+
+def refuse_options_of_others(verb: str) -> None:
+    """Refuse the options that go with another verb than this one, which is empty where mutants are judged.
+
+    Raises:
+        ConfigError: there is one.
+    """
+    context = click.get_current_context()
+    for name, of in _OF_VERBS.items():
+        if of != verb and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            flag = f"--{name.replace('_', '-')}"
+            raise ConfigError(f"`{flag}` goes with `{of}`", hint=f"write `ordeal mutate {of} ...`, or leave it out")
 
 
 def judging_options(given: Mapping[str, Any]) -> dict[str, Any]:

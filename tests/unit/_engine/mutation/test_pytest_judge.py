@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from ordeal._engine.mutation.mutants import mutants_of
+from ordeal._engine.mutation.operators import PRESETS
 from ordeal._engine.mutation.running import NoVerdictError, judge_with_pytest
+from ordeal._engine.mutation.source import Source
 
 
 @pytest.mark.parametrize(
@@ -42,3 +45,45 @@ def test_two_files_of_one_name_are_told_as_such(tmp_path: Path) -> None:
         (tmp_path / folder / "test_it.py").write_text("def test_it(): pass\n", "utf-8")
     with pytest.raises(NoVerdictError, match=r"b/test_it\.py: import file mismatch: .*a/test_it\.py which is not"):
         judge_with_pytest([], [], tests=[], folder=tmp_path, workers=1)
+
+
+_LATE = """
+import pathlib
+
+def pytest_sessionfinish():
+    pathlib.Path("written").touch()
+    raise ValueError("this hides all")
+"""
+
+
+def test_what_a_plugin_does_at_the_end_hides_no_reason(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(_LATE, "utf-8")
+    (tmp_path / "test_it.py").write_text("def test_it(): assert False\n", "utf-8")
+    with pytest.raises(NoVerdictError, match=r"the tests fail without any mutant: test_it.py::test_it"):
+        judge_with_pytest([], [], tests=[], folder=tmp_path, workers=1)
+    assert not (tmp_path / "written").exists()
+
+
+_KEPT = """
+from shop import price
+
+def test_price(cache):
+    kept = cache.get("price", 3)
+    cache.set("price", price(2))
+    assert kept == price(2) == 3
+"""
+
+
+@pytest.mark.parametrize("options", ["--strict-config", "--ff", "--cache-clear", "--randomly-seed=4", "--random-order"])
+@pytest.mark.parametrize("route", ["auto", "import"])
+def test_each_mutant_has_a_cache_of_its_own_and_options_of_others_pass(
+    tmp_path: Path, options: str, route: str
+) -> None:
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\naddopts = {options}\ncache_dir = kept\npythonpath = .\n", "utf-8")
+    (tmp_path / "shop.py").write_text("def price(n):\n    return n + 1\n", "utf-8")
+    (tmp_path / "test_it.py").write_text(_KEPT, "utf-8")
+    source = Source.of(tmp_path / "shop.py", "shop.py")
+    mutants = mutants_of(source, PRESETS["standard"])
+    found = judge_with_pytest([source], mutants, tests=[], folder=tmp_path, workers=1, route=route)
+    assert {each.word for each in found.verdicts} == {"killed"}
+    assert {each.name for each in tmp_path.iterdir()} <= {"pytest.ini", "shop.py", "test_it.py", ".ordeal"}

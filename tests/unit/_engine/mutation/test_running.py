@@ -194,6 +194,14 @@ def test_a_time_of_its_own_ends_each_mutant_in_memory_alone(tmp_path: Path) -> N
     assert found == {" arithmetic": ("not run", "none"), "f arithmetic": ("timeout", "swap")}
 
 
+@pytest.mark.parametrize("route", ["swap", "import"])
+def test_nothing_is_late_that_takes_as_long_as_the_original(tmp_path: Path, route: str) -> None:
+    program = "import time\ndef f(a):\n    time.sleep(0.3)\n    return a + 1\n"
+    tests = "from shop import f\ndef test_it(): f(1)\n"
+    found, _ = judged(tmp_path, program, tests, "arithmetic", route=route, seconds=1e-6)
+    assert found == {"f arithmetic": ("survived", route)}
+
+
 def test_what_pytest_rewrites_is_imported_with_the_mutant(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text("import pytest\npytest.register_assert_rewrite('shop')\n", "utf-8")
     tests = "from shop import LIMIT\ndef test_it(): assert LIMIT == 7\n"

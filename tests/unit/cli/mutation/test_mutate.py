@@ -93,7 +93,11 @@ def test_the_list_is_dealt_to_shards_and_judges_nothing(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "option", [("--tests", "'a"), ("--operators", "comparisn"), ("--shard", "4/3"), ("--shard", "x")]
+    "option",
+    [
+        *(("--tests", "'a"), ("--operators", "comparisn"), ("--operators", ","), ("--shard", "4/3"), ("--shard", "x")),
+        *(("--report-json", "gone/a.json"), ("--report-json", "."), ("--generate-stubs", "gone/a.py")),
+    ],
 )
 def test_a_wrong_option_is_named(run: Run, option: tuple[str, str]) -> None:
     code, _, err = run("mutate", "shop.py", *option)
@@ -203,3 +207,21 @@ def test_an_id_that_no_mutant_has_is_named(run: Run) -> None:
     code, _, err = run("mutate", "shop.py", "--mutant", "zz")
     assert code == 3
     assert "the id of no mutant here begins with `zz`" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--pin"], "`--pin` goes with `kill`"),
+        (["-o", "report.txt"], "`--output` goes with `kill`"),
+        (["--view"], "`--view` goes with `show`"),
+        (["--reason", "none"], "`--reason` goes with `accept`"),
+    ],
+)
+def test_an_option_of_a_verb_is_refused_where_mutants_are_judged(run: Run, words: list[str], said: str) -> None:
+    code, _, err = run("mutate", "shop.py", *words)
+    assert code == 2
+    assert said in err
+    code, _, err = run("mutate", "kill", "--view")
+    assert code == 2
+    assert "`--view` goes with `show`" in err

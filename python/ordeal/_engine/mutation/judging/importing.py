@@ -5,8 +5,6 @@ Where no plugin and no conftest imports the file, the fork is one of a pytest th
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import json
 import os
 import signal
@@ -26,12 +24,14 @@ from _pytest.assertion.rewrite import AssertionRewritingHook
 
 from ordeal._engine.mutation.forks import Ended, Job, Refilled, Say, original_takes, run_jobs
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path, serve
+from ordeal._engine.mutation.judging.pytest_options import OwnOptions, pytest_arguments
 from ordeal._engine.mutation.judging.quiet_hypothesis import quieten
-from ordeal._engine.mutation.judging.suite import import_all, original_job
+from ordeal._engine.mutation.judging.suite import TAKEN_FACTOR, import_all, original_job
 from ordeal._engine.mutation.judging.trials import offer
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.pytest_items import ASSERTED, FailureWatch, Items, same_chance
 from ordeal._engine.mutation.source import Source
+from ordeal._native import monotonic
 
 _PLUGIN_SECONDS = 60.0
 _WAIT_SECONDS = 0.002
@@ -53,29 +53,6 @@ def mutants_in(order: Mapping[str, Any]) -> list[dict[str, Any]]:
         time.sleep(_WAIT_SECONDS)
     found: list[dict[str, Any]] = json.loads(path.read_bytes())
     return found
-
-
-def pytest_arguments(tests: Sequence[str]) -> list[str]:
-    """Return what pytest is given to collect tests, in their order, in this process."""
-    found = ["-p", "no:cacheprovider", "-p", "no:randomly", "-q"]
-    # This process has imported ordeal, which pytest would rather have rewritten, as it has a plugin; and a project may
-    # take that warning for an error.
-    found += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    # What comes last counts: a command may ask for workers or coverage.
-    last = ["-n0"] if importlib.util.find_spec("xdist") else []
-    last += ["--no-cov"] if importlib.util.find_spec("pytest_cov") else []
-    return [*found, *tests, *last]
-
-
-def switched_off(words: Sequence[str]) -> list[str]:
-    """Return the plugins that these arguments ask for, or that need none, and that are switched off here."""
-    asked = [*words, *os.environ.get("PYTEST_ADDOPTS", "").split()]
-    found = {
-        "pytest-xdist": ("-n", "--numprocesses"),
-        "pytest-cov": ("--cov",),
-    }
-    off = [name for name, begins in found.items() if any(each.startswith(begins) for each in asked)]
-    return off + (["pytest-randomly"] if importlib.util.find_spec("pytest_randomly") else [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +138,8 @@ class ImportRoute:
         self._place = Path(order["left"]).parent
         self._excepted: tuple[list[str], list[str]] = answer["left out"], answer["by hooks"]
         self._tests: int = answer["tests"]
-        fixed = order["seconds"]
-        self._limits = (15 + 10 * answer["cpu"], 30 + 20 * answer["wall"]) if fixed is None else (fixed, fixed)
+        self._fixed: float | None = order["seconds"]
+        self._limits = (15 + 10 * answer["cpu"], 30 + 20 * answer["wall"])
         original_takes(answer["peak"])
         fields = {each["id"]: each for each in mutants_in(order)}
         self._left = {each: mutant_of(fields[each]) for each in answer["left"]}
@@ -258,13 +235,18 @@ class ImportRoute:
     def _from_the_start(self, say: Say) -> None:
         same_chance()
         plugin = ImportPlugin(*self._excepted, say)
-        pytest.main(pytest_arguments(self._order["tests"]), plugins=[plugin, plugin.watch])
+        plugins = [plugin, plugin.watch, OwnOptions(self._place)]
+        pytest.main(pytest_arguments(self._order["tests"], self._place), plugins=plugins)
         # Had the tests been collected, the plugin had ended the process.
         say({"failed": "", "kind": "collection"})
 
     def _is_green(self, collect: Any) -> bool:
         """Return whether all tests pass on the original; pytest may keep what it compiles for this."""
+        began = monotonic()
         ended = next(run_jobs([self._original(collect)], 1))
+        if self._fixed is not None:
+            limit = max(self._fixed, TAKEN_FACTOR * (monotonic() - began))
+            self._limits = limit, limit
         return bool(ended.said) and ended.said[-1].get("survived") == self._tests
 
     def _original(self, collect: Any, part: Part | None = None) -> Job:

@@ -32,6 +32,8 @@ _FORCED_MAX = 5
 # Enough for the limit of turns to be met first by whatever loops in Python: it is the same on a busy machine.
 _CPU_FREE = 0.5
 _ASLEEP_FREE = 1.0
+#: Whatever limit is given, a mutant may take so many times what the original takes.
+TAKEN_FACTOR = 2.0
 #: Tests of fewer turns than this power of two are asked in the order of the suite.
 _CHEAP_BITS = 10
 #: Without a mutant nothing hangs: what does not end in time gets much longer before its tests are called unstable.
@@ -270,7 +272,12 @@ class Suite:
         return factor * cpu, factor * (wall + cpu)
 
     def _mutant_limits(self, numbers: list[int], factor: float = 1.0) -> tuple[float, float]:
-        return self._limits(numbers, factor) if self._fixed is None else (self._fixed, self._fixed)
+        if self._fixed is None:
+            return self._limits(numbers, factor)
+        # Nothing may be called late that takes no longer than the original.
+        taken = sum(max(self._cpu[number], self._wall[number]) for number in numbers)
+        limit = max(self._fixed, TAKEN_FACTOR * taken)
+        return limit, limit
 
     def seconds(self) -> tuple[float, float]:
         """Return what the whole suite takes: CPU and wall time."""

@@ -1,0 +1,71 @@
+"""What pytest is given where it collects tests to judge by, whatever a project asks it for."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+#: The options of plugins that are not loaded, and whether they take a word.
+_OF_OTHERS = (
+    *(("--randomly-seed", True), ("--randomly-dont-reset-seed", False), ("--randomly-dont-reorganize", False)),
+    *(("--randomly-dont-shuffle-modules", False), ("--random-order", False), ("--random-order-bucket", True)),
+    *(("--random-order-seed", True),),
+)
+
+
+def pytest_arguments(tests: Sequence[str], place: Path) -> list[str]:
+    """Return what pytest is given to collect tests, in their order, in this process. What it keeps lies in ``place``."""
+    # Without its plugin, pytest would not know the options and settings of the cache, and tests would have none.
+    found = ["-o", f"cache_dir={place / 'cache'}", "-p", "no:randomly", "-p", "no:random_order", "-q"]
+    # This process has imported ordeal, which pytest would rather have rewritten, as it has a plugin; and a project may
+    # take that warning for an error.
+    found += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    # What comes last counts: a command may ask for workers or coverage.
+    last = ["-n0"] if importlib.util.find_spec("xdist") else []
+    last += ["--no-cov"] if importlib.util.find_spec("pytest_cov") else []
+    return [*found, *tests, *last]
+
+
+def switched_off(words: Sequence[str]) -> list[str]:
+    """Return the plugins that these arguments ask for, or that need none, and that are switched off here."""
+    asked = [*words, *os.environ.get("PYTEST_ADDOPTS", "").split()]
+    found = {
+        "pytest-xdist": ("-n", "--numprocesses"),
+        "pytest-cov": ("--cov",),
+        "pytest-random-order": ("--random-order",),
+    }
+    off = [name for name, begins in found.items() if any(each.startswith(begins) for each in asked)]
+    return off + (["pytest-randomly"] if importlib.util.find_spec("pytest_randomly") else [])
+
+
+class OwnOptions:
+    """Lets options of plugins that are not loaded pass, and gives each process a cache of its own.
+
+    A test may keep something there, and what it kept with one mutant is not for the next one.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self._place, self._cache = place, None
+        os.register_at_fork(after_in_child=self._move)
+
+    def pytest_addoption(self, parser: pytest.Parser) -> None:
+        """Know the options of plugins that are not loaded: a project may give them to each run of its tests."""
+        for name, takes_word in _OF_OTHERS:
+            with suppress(ValueError):  # another plugin has it
+                parser.addoption(name, action="store" if takes_word else "store_true", help="not used")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: Any) -> None:
+        """Keep the cache, to move it."""
+        self._cache = getattr(config, "cache", None)
+        self._move()
+
+    def _move(self) -> None:
+        if self._cache is not None:
+            self._cache._cachedir = self._place / f"cache-{os.getpid()}"
