@@ -83,14 +83,17 @@ class JudgePlugin:
             seconds=self._order["seconds"],
             leave_out_failing=self._order["leave_out_failing"],
             in_place=in_place,
+            may_import=self._order["route"] == "auto",
             matrix=self._order["matrix"],
         )
         off = switched_off([*session.config.getini("addopts"), *self._order["tests"]])
 
         def say(message: Message) -> None:
-            self._say({**message, "switched off": off})
+            self._say({**message, "switched off": off, "imports": suite.in_place and not in_place})
 
         suite.begin(say)
+        if suite.in_place:
+            self._order["route"] = "import"
         self._say({"apart": apart})
         left = self._judge(suite)
         cpu, wall = suite.seconds()

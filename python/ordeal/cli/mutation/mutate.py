@@ -207,6 +207,10 @@ def _say_begun(judgement: Judgement) -> None:
     terminal.say(
         f"{tests} pass{'es' if judgement.tests == 1 else ''} without a mutant in {judgement.suite_seconds:.1f} s"
     )
+    if judgement.imports_anew:
+        terminal.say(
+            "tests fail in a fork of the imported program, so it is imported anew for each mutant, which is slow"
+        )
     if judgement.switched_off:
         terminal.say(f"switched off where mutants are judged: {', '.join(judgement.switched_off)}")
 

@@ -194,6 +194,21 @@ def test_a_time_of_its_own_ends_each_mutant_in_memory_alone(tmp_path: Path) -> N
     assert found == {" arithmetic": ("not run", "none"), "f arithmetic": ("timeout", "swap")}
 
 
+_OF_ONE_PROCESS = {
+    "thread": "import threading\nthread = threading.Thread(target=print)\ndef start(): thread.start()\n",
+    "number": "import os\nPID = os.getpid()\ndef start(): assert os.getpid() == PID\n",
+}
+
+
+@pytest.mark.parametrize("made", _OF_ONE_PROCESS)
+def test_what_is_of_no_use_in_a_fork_is_imported_anew(tmp_path: Path, made: str) -> None:
+    program = f"{_OF_ONE_PROCESS[made]}def f(a):\n    return a + 1\ndef g(a):\n    return a - 1\n"
+    tests = "from shop import f, g, start\ndef test_it():\n    start()\n    assert f(1) == 2\ndef test_g(): g(1)\n"
+    found, judgement = judged(tmp_path, program, tests, "arithmetic")
+    assert found == {"f arithmetic": ("killed", "import"), "g arithmetic": ("survived", "import")}
+    assert judgement.imports_anew
+
+
 @pytest.mark.parametrize("route", ["swap", "import"])
 def test_nothing_is_late_that_takes_as_long_as_the_original(tmp_path: Path, route: str) -> None:
     program = "import time\ndef f(a):\n    time.sleep(0.3)\n    return a + 1\n"

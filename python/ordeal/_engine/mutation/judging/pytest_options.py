@@ -20,7 +20,7 @@ _OF_OTHERS = (
 
 
 def pytest_arguments(tests: Sequence[str], place: Path) -> list[str]:
-    """Return what pytest is given to collect tests, in their order, in this process. What it keeps lies in ``place``."""
+    """Return what pytest is given to collect tests, in their order, in this process; what it keeps is in ``place``."""
     # Without its plugin, pytest would not know the options and settings of the cache, and tests would have none.
     found = ["-o", f"cache_dir={place / 'cache'}", "-p", "no:randomly", "-p", "no:random_order", "-q"]
     # This process has imported ordeal, which pytest would rather have rewritten, as it has a plugin; and a project may
@@ -51,7 +51,8 @@ class OwnOptions:
     """
 
     def __init__(self, place: Path) -> None:
-        self._place, self._cache = place, None
+        self._place = place
+        self._cache: Any = None
         os.register_at_fork(after_in_child=self._move)
 
     def pytest_addoption(self, parser: pytest.Parser) -> None:

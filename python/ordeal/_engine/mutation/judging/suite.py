@@ -60,10 +60,12 @@ class Suite:
         seconds: float | None = None,
         leave_out_failing: bool = False,
         in_place: bool = False,
+        may_import: bool = False,
         matrix: bool = False,
     ) -> None:
         self.items, self.workers = items, workers
-        self._fixed, self._is_lenient, self._in_place = seconds, leave_out_failing, in_place
+        self._fixed, self._is_lenient, self.in_place = seconds, leave_out_failing, in_place
+        self._may_import = may_import and not leave_out_failing
         self.is_matrix = matrix
         self.sources = {source.shown: source for source in sources}
         self._paths = {source.shown: real_path(str(source.path)) for source in sources}
@@ -123,7 +125,7 @@ class Suite:
             raise self._endless(sum("test" in message for message in first))
         self.peak: int = first[-1]["peak"]
         original_takes(self.peak)
-        if not self._in_place:
+        if not self.in_place:
             self._null_gate()
         if not self._passing:
             raise Refused("no test passes")
@@ -145,7 +147,7 @@ class Suite:
 
     def _import_what_tests_do(self, said: Sequence[Message]) -> None:
         """Import the modules of Python that the tests import when they run: else each fork does it anew."""
-        if not self._in_place:
+        if not self.in_place:
             import_all([name for message in said for name in message.get("modules", ())])
             gc.freeze()
 
@@ -174,17 +176,38 @@ class Suite:
 
     def _said_covered(self, numbers: list[int]) -> list[Message]:
         """Return what tests say on the original, and which lines they run."""
-        if not self._in_place:
+        if not self.in_place:
             covered = original_job(lambda tell: self._run_covered(numbers, tell))
             # Beside it, the same tests the way that mutants run.
             null = original_job(lambda tell: run_unchanged(self.items, numbers, tell, plainly=True))
             ended = {id(each.job): each for each in run_jobs([covered, null], min(2, self.workers))}
             self._null = (ended[id(null)].said or [{}])[-1]
             self._why_ended = _why(ended[id(covered)])
-            return ended[id(covered)].said
-        # No mutant runs in a fork of this process, so that it may run tests itself, with the threads that it has.
+            said = ended[id(covered)].said
+            if not (self._may_import and said and "done" in said[-1] and any(map(_has_failed, said))):
+                return said
+            # What a program has made when it was imported may be of no use in a fork, such as a thread to be started.
+            here = self._said_here(numbers)
+            self.in_place = here is not None
+            return here or said
+        return self._said_here(numbers, until_failure=False) or []
+
+    def _said_here(self, numbers: list[int], *, until_failure: bool = True) -> list[Message] | None:
+        """Run the tests in this process, with the threads that it has: no mutant may run in a fork of it any more.
+
+        None where one fails, if that is to end it.
+        """
         said: list[Message] = []
-        self._run_covered(numbers, said.append)
+
+        def tell(message: Message) -> None:
+            if until_failure and _has_failed(message):
+                raise _HereTooError
+            said.append(message)
+
+        try:
+            self._run_covered(numbers, tell)
+        except _HereTooError:
+            return None
         return said
 
     def _run_covered(self, numbers: list[int], say: Say, *, plainly: bool = False) -> None:
@@ -433,6 +456,14 @@ class Suite:
                 return False
             unnoticed = unnoticed or came == "unnoticed"
         return unnoticed
+
+
+class _HereTooError(Exception):
+    """A test fails in this process as well."""
+
+
+def _has_failed(message: Message) -> bool:
+    return message.get("outcome") == "failed"
 
 
 def _why(ended: Ended) -> str:

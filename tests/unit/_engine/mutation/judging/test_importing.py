@@ -9,7 +9,7 @@ from pathlib import Path
 import pluggy
 import pytest
 
-from ordeal._engine.mutation.judging.importing import never_imported_anew, switched_off
+from ordeal._engine.mutation.judging.importing import never_imported_anew
 from ordeal._engine.mutation.judging.suite import import_all
 from ordeal._engine.mutation.mutants import mutants_of
 from ordeal._engine.mutation.running import judge_with_pytest
@@ -33,13 +33,6 @@ def test_no_verdict_on_text_that_no_test_imports(path: str, text: bytes, reason:
 def test_a_plugin_that_cannot_be_imported_is_left_alone() -> None:
     import_all(["no_such_plugin_of_pytest", "colorsys"])
     assert "colorsys" in sys.modules
-
-
-def test_plugins_that_are_switched_off_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTEST_ADDOPTS", "--cov-fail-under=90")
-    assert switched_off(["-n", "2"])[:2] == ["pytest-xdist", "pytest-cov"]
-    monkeypatch.delenv("PYTEST_ADDOPTS")
-    assert "pytest-cov" not in switched_off(["tests"])
 
 
 @pytest.mark.slow
