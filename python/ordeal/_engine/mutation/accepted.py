@@ -25,7 +25,10 @@ from ordeal._engine.storage.trace_file import write_atomically
 from ordeal.errors import ConfigError
 
 _BYTES_MAX = 1 << 24
-_COMMENT = re.compile(r"#\s*ordeal:\s*no[- ]mutate\s*(?:\[([^\]]*)\])?\s*(?:--|:)?\s*(.*)")
+_COMMENT = re.compile(r"#\s*ordeal:\s*no[- ]mutate\b\s*(?:\[([^\]]*)\])?\s*(?:--|:)?\s*(.*)")
+#: What somebody writes who means it, and writes it wrong.
+_NEARLY = re.compile(r"#\s*ordeal:\s*(no[-_ ]?mut\w*)", re.IGNORECASE)
+_EXAMPLE = "`# ordeal: no-mutate only a faster way`"
 
 
 def accepted(sources: Sequence[Source], mutants: Sequence[Mutant], path: Path) -> dict[str, str]:
@@ -108,9 +111,20 @@ def _silenced(source: Source) -> list[tuple[int, int, set[str], str]]:
         if isinstance(node, ast.stmt) and (getattr(node, "body", None) or getattr(node, "cases", None))
     }
     for token in tokenize.tokenize(io.BytesIO(source.text).readline):
-        match = _COMMENT.match(token.string) if token.type == tokenize.COMMENT else None
+        # Others, such as `# noqa`, may stand before it.
+        match = _COMMENT.search(token.string) if token.type == tokenize.COMMENT else None
+        nearly = _NEARLY.search(token.string) if token.type == tokenize.COMMENT and match is None else None
+        line = token.start[0]
+        if nearly:
+            raise ConfigError(
+                f"{source.shown}:{line} has the comment `{nearly[1]}`, which says nothing", hint=f"write {_EXAMPLE}"
+            )
         if match:
-            line = token.start[0]
+            if match[2].startswith("[") or (match[1] is not None and not match[1].strip(" ,")):
+                raise ConfigError(
+                    f"{source.shown}:{line} names no operator between brackets",
+                    hint="write `# ordeal: no-mutate[comparison] reason`, or leave the brackets out",
+                )
             names = {each.strip() for each in (match[1] or "").split(",") if each.strip()}
             unknown = sorted(names - OPERATORS.keys())
             if unknown:
@@ -121,7 +135,7 @@ def _silenced(source: Source) -> list[tuple[int, int, set[str], str]]:
             if not match[2].strip():
                 raise ConfigError(
                     f"{source.shown}:{line} gives no reason",
-                    hint="write why no test needs to notice, such as `# ordeal: no-mutate only a faster way`",
+                    hint=f"write why no test needs to notice, such as {_EXAMPLE}",
                 )
             found.append((line, blocks.get(line, line), names, match[2].strip()))
     return found

@@ -104,13 +104,16 @@ def encoded(key: str, judgement: Judgement, begun: str = "") -> Saved:
     return Saved(key, judgement.tests, judgement.names, judgement.flaky, kept, judgement.left_out, begun)
 
 
-def save(folder: Path, key: str, judgement: Judgement, begun: str = "") -> None:
-    """Keep a judgement. A folder that cannot be written keeps none."""
-    with suppress(OSError):
+def save(folder: Path, key: str, judgement: Judgement, begun: str = "") -> str:
+    """Keep a judgement. A folder that cannot be written keeps none: return why, else nothing."""
+    try:
         path = folder / _FILE
         path.parent.mkdir(parents=True, exist_ok=True)
         path.with_name(".gitignore").write_text("*\n", "utf-8")
         write_atomically(path, msgspec.json.encode(encoded(key, judgement, begun)))
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 class Keeper:

@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ordeal._engine.formatting import one_line
 from ordeal._engine.mutation.machines.running import MachineJudgement
 from ordeal._engine.mutation.running import Judgement
 from ordeal._engine.mutation.source import Source
+from ordeal._engine.storage.trace_file import write_atomically
 from ordeal._report.mutation_stubs import mutation_stubs
 from ordeal._report.stryker import stryker_json
+from ordeal.cli import terminal
 from ordeal.errors import ConfigError
 
 
@@ -65,8 +68,16 @@ def write_files(
         _save(given["generate_stubs"], mutation_stubs(sources, judgement))
 
 
+def say_if_lost(why: str) -> None:
+    """Say that a run could not be kept, and why, if it could not."""
+    if why:
+        terminal.say(f"this run cannot be kept in .ordeal/mutate, for `show`, `report` and `--resume`: {one_line(why)}")
+
+
 def _save(path: str, text: str) -> None:
     try:
-        Path(path).write_text(text, "utf-8")
+        target = Path(path)
+        # A link stays one.
+        write_atomically(target.resolve() if target.is_symlink() and target.is_file() else target, text.encode())
     except OSError as error:
         raise _unwritable(path, str(error.strerror)) from None

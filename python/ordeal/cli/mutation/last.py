@@ -13,9 +13,11 @@ from ordeal._engine.mutation.accepted import accept
 from ordeal._engine.mutation.machines import kept_judgement
 from ordeal._engine.mutation.machines.running import view_with_machines
 from ordeal._engine.mutation.mutants import CHIMP, Mutant
+from ordeal._engine.mutation.running import Judgement
 from ordeal._engine.mutation.saved import Saved, load
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import Verdict
+from ordeal._engine.storage.trace_file import write_atomically
 from ordeal._report.html.mutant_page import mutant_page
 from ordeal._report.mutation import difference, survivor_text
 from ordeal._report.mutation_files import FORMATS, mutation_page
@@ -69,7 +71,7 @@ def _view(source: Source, mutant: Mutant, given: Mapping[str, Any]) -> None:
     page = mutant_page(source, mutant, view_with_machines(source, mutant, machine_options(given, 1), folder=Path.cwd()))
     path = Path(".ordeal", "mutate", f"mutant-{mutant.id}.html")
     try:
-        path.write_text(page, "utf-8")
+        write_atomically(path, page.encode())
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}", hint="check who may write it") from None
     terminal.write(f"{path}\n")
@@ -130,13 +132,13 @@ def _report(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
     files = [by_name[each] for each in shown]
     machines = kept_judgement.of_last(Path.cwd(), judgement.verdicts) if word in ("html", "json") else None
     if machines is None:
-        text = make(files, judgement)
+        text = _made(word, make, files, judgement)
     elif word == "html":
         text = mutation_page(files, judgement, *machines)
     else:
         text = stryker_json(files, judgement, machines[0])
     try:
-        path.write_text(text if isinstance(text, str) else json.dumps(text, indent=2) + "\n", "utf-8")
+        write_atomically(path, (text if isinstance(text, str) else json.dumps(text, indent=2) + "\n").encode())
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}", hint="check who may write it") from None
     if word == "github":
@@ -144,6 +146,17 @@ def _report(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
     else:
         terminal.write(f"{path}\n")
     return 0
+
+
+def _made(
+    name: str, make: Callable[[Sequence[Source], Judgement], Any], files: Sequence[Source], judgement: Judgement
+) -> Any:
+    try:
+        return make(files, judgement)
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"the report format `{name}` needs the package `{error.name}`", hint=f"`pip install {error.name}`"
+        ) from None
 
 
 def source_of(mutant: Mutant) -> Source:

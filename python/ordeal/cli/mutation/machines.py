@@ -22,7 +22,7 @@ from ordeal._engine.mutation.verdicts import Verdict
 from ordeal._report.both_judges import both_json, both_text
 from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text
 from ordeal.cli import terminal
-from ordeal.cli.mutation.files import write_files
+from ordeal.cli.mutation.files import say_if_lost, write_files
 from ordeal.cli.mutation.progress import MutationProgress
 from ordeal.cli.mutation.settings import judging_options
 from ordeal.config import load_config_for
@@ -52,7 +52,7 @@ def by_machines(
         text = machine_mutation_text(sources, found, every=given["every"], with_rates=given["rates"])
         terminal.write(text)
         _say_what_next(given, found.verdicts)
-    saved.save(Path.cwd(), "", judgement)
+    say_if_lost(saved.save(Path.cwd(), "", judgement))
     kept_judgement.keep(Path.cwd(), found, {})
     return judgement
 
@@ -80,7 +80,7 @@ def by_both(
         shown = {"every": given["every"], "with_rates": given["rates"]}
         terminal.write(both_text(sources, verdicts, tests, found, examples, **shown))
         _say_what_next(given, verdicts)
-    saved.save(Path.cwd(), "", judgement)
+    say_if_lost(saved.save(Path.cwd(), "", judgement))
     kept_judgement.keep(Path.cwd(), found, {each.mutant.id: each.word for each in tests.verdicts})
     return judgement
 

@@ -28,7 +28,7 @@ from ordeal._engine.mutation.verdicts import Score, Verdict
 from ordeal._report.mutation import mutation_json, mutation_text
 from ordeal.cli import terminal
 from ordeal.cli.mutation import doctor, last
-from ordeal.cli.mutation.files import refuse_existing, refuse_unwritable, write_files
+from ordeal.cli.mutation.files import refuse_existing, refuse_unwritable, say_if_lost, write_files
 from ordeal.cli.mutation.machines import by_both, by_machines, machine_options
 from ordeal.cli.mutation.progress import MutationProgress
 from ordeal.cli.mutation.settings import (
@@ -141,7 +141,7 @@ def _joined(
     namespace = parts_of.namespace_of(sources, whole, test_arguments(given), parts)
     found, missing = parts_of.joined(given["store"], namespace, whole, judgement, part, parts)
     found.was_interrupted = judgement.was_interrupted
-    saved.save(Path.cwd(), "", found)
+    say_if_lost(saved.save(Path.cwd(), "", found))
     return found, missing
 
 
@@ -196,7 +196,7 @@ def _by_tests(
     found = {each.mutant.id: each for each in [*earlier, *new]}
     judgement.verdicts, judgement.left_out = [found[each.id] for each in mutants], left_out
     # What was not judged for want of time may be judged the next time.
-    saved.save(folder, key if is_whole else "", judgement, key)
+    say_if_lost(saved.save(folder, key if is_whole else "", judgement, key))
     kept_judgement.forget(folder)
     return judgement
 

@@ -36,10 +36,22 @@ def test_a_comment_is_for_its_line_its_block_or_an_operator(tmp_path: Path) -> N
     assert found(text, tmp_path) == set()
 
 
-@pytest.mark.parametrize("comment", ["no-mutate", "no-mutate[arithmetic]", "no-mutate[plus] a reason"])
+@pytest.mark.parametrize(
+    "comment",
+    [
+        *("no-mutate", "no-mutate[arithmetic]", "no-mutate[plus] a reason"),
+        *("no-mutate[] a reason", "no-mutate[arithmetic a reason", "nomutate a reason", "No-Mutation a reason"),
+    ],
+)
 def test_no_reason_and_an_unknown_operator_are_refused(tmp_path: Path, comment: str) -> None:
     with pytest.raises(ConfigError, match=r"shop\.py:2"):
         found(f"def f(x):\n    return x + 1  # ordeal: {comment}\n", tmp_path)
+
+
+def test_other_comments_of_the_line_may_stand_before_it(tmp_path: Path) -> None:
+    text = "def f(x):\n    return x + 1  # type: ignore  # ordeal: no-mutate a count\n"
+    assert (2, "arithmetic", "a count") in found(text, tmp_path)
+    assert not found("def f(x):\n    return x + 1  # ordeal: none of this mutates\n", tmp_path)
 
 
 def test_an_accepted_mutant_is_found_again_after_its_line_has_moved(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -102,3 +103,12 @@ def test_a_word_says_of_what_there_is_a_rerun(run: Run, ids: list[str]) -> None:
     assert listed("uncovered", "shop.py") == ids[2:]
     Path("shop.py").write_text("def allowed(age):\n    return True\n")
     assert run("mutate", "rerun", "survived", "--list")[0] == 3
+
+
+@pytest.mark.usefixtures("ids")
+def test_a_report_names_the_package_that_it_needs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "junitparser", None)
+    code, _, err = run("mutate", "report", "junit")
+    assert code == 2
+    assert "the report format `junit` needs the package `junitparser`" in err
+    assert "hint: `pip install junitparser`" in err

@@ -225,3 +225,14 @@ def test_an_option_of_a_verb_is_refused_where_mutants_are_judged(run: Run, words
     code, _, err = run("mutate", "kill", "--view")
     assert code == 2
     assert "`--view` goes with `show`" in err
+
+
+def test_a_run_that_cannot_be_kept_says_so(run: Run) -> None:
+    Path(".ordeal").write_text("in the way")
+    code, out, err = run("mutate", "shop.py", "--operators", "comparison", "--report-json", "report.json")
+    assert code == 0
+    assert "score" in out
+    assert "cannot be kept in .ordeal/mutate" in err
+    assert sorted(each.name for each in Path.cwd().iterdir() if each.name.startswith((".report", "report"))) == [
+        "report.json"
+    ]
