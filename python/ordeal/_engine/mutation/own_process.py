@@ -24,6 +24,8 @@ _PART_BYTES = 1 << 16
 def judging(module: str, order: Path, folder: Path, until: float | None = None) -> Iterator[Iterator[Message]]:
     """Run a module as a judge in ``folder``, and yield its answers. It ends with the block, or with this process.
 
+    Whoever leaves the block without having heard them all, as when a person interrupts, waits for nothing.
+
     At the time ``until`` of the monotonic clock its answers end.
     """
     here, there = os.pipe()
@@ -49,7 +51,6 @@ def judging(module: str, order: Path, folder: Path, until: float | None = None) 
 
     try:
         yield answers()
-        wait()
     finally:
         _end_with_descendants(process)
         os.close(here)

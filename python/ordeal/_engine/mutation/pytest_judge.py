@@ -29,13 +29,13 @@ from ordeal._engine.mutation.judging.lanes import Lanes
 from ordeal._engine.mutation.judging.machine_tests import chosen
 from ordeal._engine.mutation.judging.pytest_options import OwnOptions, pytest_arguments, switched_off
 from ordeal._engine.mutation.judging.quiet_hypothesis import quieten
-from ordeal._engine.mutation.judging.suite import Refused, Suite
+from ordeal._engine.mutation.judging.suite import TOLD_SECONDS, Refused, Suite
 from ordeal._engine.mutation.line_coverage import LineCoverage
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.own_process import begun, send_output_to
 from ordeal._engine.mutation.pytest_items import FailureWatch, Items, same_chance
 from ordeal._engine.mutation.source import Source
-from ordeal._native import die_with
+from ordeal._native import die_with, monotonic
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 #: How a line begins that says why pytest ends: its own, and that of the parser of its options.
@@ -53,6 +53,14 @@ class JudgePlugin:
         self._order, self._say, self._sources, self._coverage = order, say, sources, coverage
         self.watch = FailureWatch()
         self._uncollected = ""
+        self._collected, self._due = 0, monotonic() + TOLD_SECONDS
+
+    def pytest_itemcollected(self) -> None:
+        """Tell whoever waits how many tests there are so far."""
+        self._collected += 1
+        if monotonic() >= self._due:
+            self._due = monotonic() + TOLD_SECONDS
+            self._say({"beginning": f"{self._collected} tests are collected"})
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep why the first file cannot be collected."""

@@ -148,11 +148,13 @@ def judge_with_pytest(
     early: Begun | None = None,
     begun: Callable[[Judgement], None] = lambda _: None,
     progress: Callable[[Verdict], None] = lambda _: None,
+    beginning: Callable[[str], None] = lambda _: None,
     **options: Any,
 ) -> Judgement:
     """Judge mutants by a pytest suite. ``tests`` are arguments of pytest; ``progress`` is told each verdict.
 
-    ``begun`` is told, before the first of them, what the tests are without a mutant. A judge that has begun ``early``
+    ``begun`` is told, before the first of them, what the tests are without a mutant, and ``beginning``, once a second
+    until then, how far they are. A judge that has begun ``early``
     has its options already.
 
     The ``route`` is how a mutant comes into the program: ``swap`` in memory alone, ``import`` by importing it, each
@@ -173,8 +175,8 @@ def judge_with_pytest(
     """
     if early is None:
         with begun_judge(sources, **options) as judge:
-            return _judged(judge, mutants, begun, progress)
-    return _judged(early, mutants, begun, progress)
+            return _judged(judge, mutants, begun, progress, beginning)
+    return _judged(early, mutants, begun, progress, beginning)
 
 
 def _judged(
@@ -182,6 +184,7 @@ def _judged(
     mutants: Sequence[Mutant],
     begun: Callable[[Judgement], None],
     progress: Callable[[Verdict], None],
+    beginning: Callable[[str], None],
 ) -> Judgement:
     """Give a judge its mutants, and take what it says of them."""
     judgement, by_id, found = Judgement(), {mutant.id: mutant for mutant in mutants}, dict[str, Verdict]()
@@ -189,6 +192,8 @@ def _judged(
         judge.give(mutants)
         for message in judge.messages:
             verdict = _take(message, judgement, by_id)
+            if "beginning" in message:
+                beginning(str(message["beginning"]))
             if "baseline" in message:
                 judgement.baseline_seconds = monotonic() - judge.since
                 begun(judgement)

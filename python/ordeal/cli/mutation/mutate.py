@@ -177,6 +177,10 @@ def _by_tests(
         keeper.take(verdict)
         progress.take(verdict)
 
+    def begun(judgement: Judgement) -> None:
+        progress.close()
+        _say_begun(judgement)
+
     with closing(progress):
         judgement = judge_with_pytest(
             sources,
@@ -186,8 +190,9 @@ def _by_tests(
             machines=machines,
             matrix=given["matrix"],
             early=early,
-            begun=_say_begun,
+            begun=begun,
             progress=take,
+            beginning=progress.begin,
             **options,
         )
     # Where machines judge as well, it is asked of what both say whether it is dead.

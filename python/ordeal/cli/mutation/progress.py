@@ -11,6 +11,8 @@ from ordeal._native import monotonic
 from ordeal.cli import terminal
 
 _INTERVAL_SECONDS = 0.1
+#: How long it is silent where lines follow one another, while the tests run without a mutant.
+_QUIET_SECONDS = 3.0
 _BAR = 20
 
 
@@ -23,6 +25,17 @@ class MutationProgress:
         self._is_live = terminal.is_terminal() and os.environ.get("TERM") not in (None, "", "dumb")
         self._first = self._due = 0.0
         self._width = 0
+        if not self._is_live:
+            self._due = monotonic() + _QUIET_SECONDS
+
+    def begin(self, text: str) -> None:
+        """Show how far the tests are that run without a mutant, before the first verdict."""
+        now = monotonic()
+        if self._is_live:
+            self._draw(f"{text}..."[: get_terminal_size().columns - 1])
+        elif now >= self._due:
+            self._due = now + _QUIET_SECONDS
+            terminal.say(f"  {text}")
 
     def take(self, verdict: Verdict) -> None:
         """Count one more."""

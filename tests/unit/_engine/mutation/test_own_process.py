@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
@@ -77,3 +78,19 @@ def test_the_judge_and_its_forks_end_when_who_asked_is_killed(folder: Path) -> N
     asker.wait()
     asker.stdout.close()
     assert all(map(ends, pids))
+
+
+def test_whoever_leaves_early_waits_for_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setattr(subprocess.Popen, "wait", _refusing_to_wait(subprocess.Popen.wait))
+    with judging("slow_judge", folder / "order", folder) as answers:
+        judge = next(answers)["judge"]
+    assert ends(judge)
+
+
+def _refusing_to_wait(wait: Callable[..., int]) -> Callable[..., int]:
+    def refusing(process: subprocess.Popen[bytes], timeout: float | None = None) -> int:
+        assert timeout is None, "it is waited for until it ends by itself"
+        return wait(process, timeout)
+
+    return refusing

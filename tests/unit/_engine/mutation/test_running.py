@@ -299,3 +299,12 @@ def test_a_judge_may_begin_before_its_mutants_are_made(tmp_path: Path) -> None:
         pytest.raises(NoVerdictError),
     ):
         judge_with_pytest([source], mutants, early=late)
+
+
+def test_how_far_the_tests_are_is_told_while_they_run_without_a_mutant(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "test_it.py").write_text("import time\ndef test_a(): time.sleep(1.1)\ndef test_b(): time.sleep(1.1)\n")
+    told: list[str] = []
+    judge_with_pytest([], [], tests=[], folder=tmp_path, workers=1, beginning=told.append)
+    assert "1/2 tests have run without a mutant" in told

@@ -22,3 +22,14 @@ def test_the_line_has_the_words_the_speed_and_the_time_left(capsys: pytest.Captu
     assert progress.line(2.0, 26) == "[##########----------]  2/"
     progress.close()
     assert capsys.readouterr().err == "  1/4  survived 0\n  2/4  survived 1\n"
+
+
+def test_how_far_the_tests_are_is_told_from_time_to_time(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 10.0
+    monkeypatch.setattr("ordeal.cli.mutation.progress.monotonic", lambda: now)
+    progress = MutationProgress(4)
+    for now in (11.0, 13.5, 14.0, 17.0):
+        progress.begin(f"{now:.0f} tests are collected")
+    assert capsys.readouterr().err == "  14 tests are collected\n  17 tests are collected\n"

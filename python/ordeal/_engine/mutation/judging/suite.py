@@ -25,6 +25,7 @@ from ordeal._engine.mutation.operators import padded
 from ordeal._engine.mutation.pytest_items import Items
 from ordeal._engine.mutation.source import Function, Source
 from ordeal._engine.mutation.swap import LiveFunctions
+from ordeal._native import monotonic
 
 _BASELINE_SECONDS = 600.0
 _FLAKY_MAX = 20
@@ -32,6 +33,8 @@ _FORCED_MAX = 5
 # Enough for the limit of turns to be met first by whatever loops in Python: it is the same on a busy machine.
 _CPU_FREE = 0.5
 _ASLEEP_FREE = 1.0
+#: How often whoever waits is told how far the tests are, before any mutant.
+TOLD_SECONDS = 1.0
 #: Whatever limit is given, a mutant may take so many times what the original takes.
 TAKEN_FACTOR = 2.0
 #: Tests of fewer turns than this power of two are asked in the order of the suite.
@@ -99,6 +102,7 @@ class Suite:
         """
         if not len(self.items):
             raise Refused("no tests were collected")
+        self._tell = say
         self.live = LiveFunctions(set(self._paths.values()))
         # A collection in a fork would write to all pages of what is there now, and so copy them.
         gc.collect()
@@ -177,7 +181,7 @@ class Suite:
     def _said_covered(self, numbers: list[int]) -> list[Message]:
         """Return what tests say on the original, and which lines they run."""
         if not self.in_place:
-            covered = original_job(lambda tell: self._run_covered(numbers, tell))
+            covered = original_job(lambda tell: self._run_covered(numbers, self._counting(tell, len(numbers))))
             # Beside it, the same tests the way that mutants run.
             null = original_job(lambda tell: run_unchanged(self.items, numbers, tell, plainly=True))
             ended = {id(each.job): each for each in run_jobs([covered, null], min(2, self.workers))}
@@ -192,6 +196,20 @@ class Suite:
             return here or said
         return self._said_here(numbers, until_failure=False) or []
 
+    def _counting(self, say: Say, total: int) -> Say:
+        """Return what also tells whoever waits, once a second, how many tests have run."""
+        count, due = 0, monotonic() + TOLD_SECONDS
+
+        def tell(message: Message) -> None:
+            nonlocal count, due
+            say(message)
+            count += "test" in message
+            if monotonic() >= due:
+                due = monotonic() + TOLD_SECONDS
+                self._tell({"beginning": f"{count}/{total} tests have run without a mutant"})
+
+        return tell
+
     def _said_here(self, numbers: list[int], *, until_failure: bool = True) -> list[Message] | None:
         """Run the tests in this process, with the threads that it has: no mutant may run in a fork of it any more.
 
@@ -205,7 +223,7 @@ class Suite:
             said.append(message)
 
         try:
-            self._run_covered(numbers, tell)
+            self._run_covered(numbers, self._counting(tell, len(numbers)))
         except _HereTooError:
             return None
         return said
