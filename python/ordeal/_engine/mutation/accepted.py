@@ -17,6 +17,7 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
+from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.regular_file import read_regular
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.operators import OPERATORS
@@ -72,7 +73,10 @@ def _of_file(path: Path) -> tuple[dict[str, str], list[tuple[re.Pattern[str], st
     """Return the reasons by id, and those by pattern."""
     hint = "each [[accepted]] needs an id or a pattern, and a reason"
     try:
-        entries = tomllib.loads(read_regular(path, _BYTES_MAX).decode("utf-8-sig")).get("accepted", [])
+        document = tomllib.loads(read_regular(path, _BYTES_MAX).decode("utf-8-sig"))
+        entries = document.get("accepted", [])
+        if not isinstance(entries, list):
+            raise TypeError("`accepted` is no table in two pairs of brackets")
         found = [(each.get("id"), each.get("pattern"), str(each.get("reason", "")).strip()) for each in entries]
     except FileNotFoundError:
         return {}, []
@@ -81,6 +85,8 @@ def _of_file(path: Path) -> tuple[dict[str, str], list[tuple[re.Pattern[str], st
         raise ConfigError(f"{path.name} cannot be read: {reason}", hint=hint) from None
     except RecursionError:
         raise ConfigError(f"{path.name} nests brackets too deeply", hint=hint) from None
+    for key in document.keys() - {"accepted"}:
+        raise ConfigError(f"{path.name} has the unknown key `{one_line(key)}`", hint="write `[[accepted]]`")
     for name, pattern, reason in found:
         named = [each for each in (name, pattern) if isinstance(each, str) and each]
         if len(named) != 1 or (name is None) == (pattern is None):
@@ -111,7 +117,7 @@ def _silenced(source: Source) -> list[tuple[int, int, set[str], str]]:
         if isinstance(node, ast.stmt) and (getattr(node, "body", None) or getattr(node, "cases", None))
     }
     for token in tokenize.tokenize(io.BytesIO(source.text).readline):
-        # Others, such as `# noqa`, may stand before it.
+        # Other comments, such as those for linters, may stand before it.
         match = _COMMENT.search(token.string) if token.type == tokenize.COMMENT else None
         nearly = _NEARLY.search(token.string) if token.type == tokenize.COMMENT and match is None else None
         line = token.start[0]

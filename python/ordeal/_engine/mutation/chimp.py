@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Literal, Protocol
 
+from ordeal._engine.formatting import counted, one_line
 from ordeal._engine.mutation import chimp_by_pytest
 from ordeal._engine.mutation.chimp_by_pytest import PATIENCE, Outcome, run_tests
 from ordeal._engine.mutation.chimp_reasons import Reasons
@@ -52,8 +53,20 @@ def chimp_sources(code: str, exclude: Sequence[str], folder: Path) -> list[Sourc
     return found
 
 
-def broken_nodes(sources: Sequence[Source], command: Sequence[str], seconds: float, folder: Path) -> Iterator[Broken]:
+def _say_nothing(_text: str) -> None:
+    """Tell nobody."""
+
+
+def broken_nodes(
+    sources: Sequence[Source],
+    command: Sequence[str],
+    seconds: float,
+    folder: Path,
+    progress: Callable[[str], None] = _say_nothing,
+) -> Iterator[Broken]:
     """Break each node, and run the command on it. The program is not written: that happens in memory, or in a copy.
+
+    ``progress`` is told, often, how far this is.
 
     Raises:
         NoVerdictError: the command fails on the unchanged program, or does not use it.
@@ -61,8 +74,9 @@ def broken_nodes(sources: Sequence[Source], command: Sequence[str], seconds: flo
     with tempfile.TemporaryDirectory(prefix="ordeal-chimp-") as place:
         mutants = {source.shown: mutants_of(source, [CHIMP]) for source in sources}
         dead = {each.id for source in sources for each in mutants[source.shown] if equals_original(source, each)}
-        judged = chimp_by_pytest.judged(sources, mutants, dead, command, folder)
+        judged = chimp_by_pytest.judged(sources, mutants, dead, command, folder, progress)
         if judged is None:
+            progress("the command runs on the unchanged program")
             tests: Tests = _Copy(sources, command, seconds, folder, Path(place))
             texts = sorted(tests.folder.rglob("*"))
         else:
@@ -70,8 +84,11 @@ def broken_nodes(sources: Sequence[Source], command: Sequence[str], seconds: flo
             texts = list(project_files([folder]))
         paths = {source.shown: tests.folder / source.path.relative_to(folder) for source in sources}
         reasons: Reasons | None = None
+        done, total = 0, sum(map(len, mutants.values()))
         for source in sources:
             for mutant in mutants[source.shown]:
+                progress(f"{done}/{counted(total, 'node')}")
+                done += 1
                 if mutant.id in dead:
                     yield Broken(source, mutant, "DEAD", "compiles to the same program")
                     continue
@@ -81,6 +98,13 @@ def broken_nodes(sources: Sequence[Source], command: Sequence[str], seconds: flo
                     yield Broken(source, mutant, *reasons.of(source, mutant))
                 else:
                     yield Broken(source, mutant, "killed" if said == "failed" else "timeout")
+
+
+def _not_copied(folder: str, names: list[str]) -> set[str]:
+    """Return what is left out of a copy: caches, and what is neither a file nor a folder, such as a socket."""
+    paths = {name: Path(folder, name) for name in names}
+    special = {name for name, path in paths.items() if not (path.is_symlink() or path.is_file() or path.is_dir())}
+    return _NOT_COPIED(folder, names) | special
 
 
 class Tests(Protocol):
@@ -103,7 +127,14 @@ class _Copy:
     ) -> None:
         self.folder = place / "copy"
         self._command, self._seconds = command, seconds
-        shutil.copytree(folder, self.folder, ignore=_NOT_COPIED, symlinks=True)
+        try:
+            shutil.copytree(folder, self.folder, ignore=_not_copied, symlinks=True)
+        except OSError as error:  # one error of `copytree` stands for several
+            first = error.args[0][0] if isinstance(error, shutil.Error) and error.args[0] else None
+            what = f"{first[0]}: {first[2]}" if first else error.strerror or str(error)
+            raise NoVerdictError(
+                f"the current folder cannot be copied: {one_line(what)}", hint="run it from the folder of the program"
+            ) from None
         _refuse_links_out(sources, folder, self.folder)
         if run_tests(command, self.folder, seconds) == "failed":
             raise NoVerdictError("the tests fail on the unchanged program", hint="mend them first")

@@ -7,12 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
+from ordeal._engine.formatting import counted
 from ordeal._engine.mutation.interpreters import sitecustomize
 from ordeal._engine.mutation.interpreters.sitecustomize import MUTANT, real_path
 from ordeal._engine.mutation.judging import only_these
@@ -34,15 +35,28 @@ def judged(
     dead: Collection[str],
     command: Sequence[str],
     folder: Path,
+    progress: Callable[[str], None],
 ) -> dict[str, Verdict] | None:
-    """Return the verdicts of pytest, by the ids of mutants; None where it cannot judge this way."""
+    """Return the verdicts of pytest, by the ids of mutants; None where it cannot judge this way.
+
+    ``progress`` is told how far they are.
+    """
     arguments = _arguments(command)
     if arguments is None:
         return None
     asked = [each for source in sources for each in mutants[source.shown] if each.id not in dead]
     workers = os.cpu_count() or 1
+    done = 0
+
+    def take(_: Verdict) -> None:
+        nonlocal done
+        done += 1
+        progress(f"{done}/{counted(len(asked), 'node')} broken in memory")
+
     try:
-        found = judge_with_pytest(sources, asked, tests=arguments, folder=folder, workers=workers)
+        found = judge_with_pytest(
+            *(sources, asked), tests=arguments, folder=folder, workers=workers, progress=take, beginning=progress
+        )
     except NoVerdictError:
         return None  # the slow way says why, or can do without
     if found.was_interrupted:

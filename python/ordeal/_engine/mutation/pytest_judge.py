@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from ordeal._engine.formatting import one_line
+from ordeal._engine.formatting import counted, one_line
 from ordeal._engine.mutation.forks import Message, Say, limit_memory
 from ordeal._engine.mutation.interpreters import sitecustomize
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
@@ -60,7 +60,7 @@ class JudgePlugin:
         self._collected += 1
         if monotonic() >= self._due:
             self._due = monotonic() + TOLD_SECONDS
-            self._say({"beginning": f"{self._collected} tests are collected"})
+            self._say({"beginning": f"{counted(self._collected, 'test')} collected so far"})
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep why the first file cannot be collected."""

@@ -11,6 +11,7 @@ from typing import Any
 from ordeal._engine.formatting import one_line
 from ordeal._engine.mutation.chimp import LABELS, Broken, broken_nodes, chimp_sources
 from ordeal.cli import terminal
+from ordeal.cli.mutation.progress import progress_lines
 from ordeal.errors import ConfigError
 
 _KINDS = {"dead": ("DEAD", "DEAD?"), "uncovered": ("UNCOVERED",)}
@@ -23,7 +24,8 @@ def run(given: Mapping[str, Any]) -> int:
     tests, exclude = _split(words)
     folder = Path.cwd()
     counts: Counter[str] = Counter()
-    for broken in broken_nodes(chimp_sources(given["code"], exclude, folder), tests, given["timeout"], folder):
+    sources = chimp_sources(given["code"], exclude, folder)
+    for broken in broken_nodes(sources, tests, given["timeout"], folder, progress_lines()):
         counts[broken.label] += 1
         if broken.why:
             mutant = broken.mutant
@@ -72,4 +74,9 @@ def _split(words: tuple[str, ...]) -> tuple[list[str], list[str]]:
             into.append(word)
     if not tests:
         raise ConfigError("no command of tests is given", hint="write `--tests COMMAND`, for example `--tests pytest`")
-    return (shlex.split(tests[0]) if len(tests) == 1 else tests), exclude
+    try:
+        return (shlex.split(tests[0]) if len(tests) == 1 else tests), exclude
+    except ValueError:
+        raise ConfigError(
+            f"`--tests` is `{tests[0]}`, where a quotation mark is missing", hint="write both, or none"
+        ) from None

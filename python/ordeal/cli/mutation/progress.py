@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable
 from shutil import get_terminal_size
 
 from ordeal._engine.mutation.verdicts import WORDS, Verdict
@@ -16,6 +17,19 @@ _QUIET_SECONDS = 3.0
 _BAR = 20
 
 
+def progress_lines() -> Callable[[str], None]:
+    """Return what says how far something is, in a line, when it has been silent for three seconds."""
+    due = monotonic() + _QUIET_SECONDS
+
+    def say(text: str) -> None:
+        nonlocal due
+        if monotonic() >= due:
+            due = monotonic() + _QUIET_SECONDS
+            terminal.say(f"  {text}")
+
+    return say
+
+
 class MutationProgress:
     """Counts verdicts, and shows them when it is time."""
 
@@ -25,17 +39,14 @@ class MutationProgress:
         self._is_live = terminal.is_terminal() and os.environ.get("TERM") not in (None, "", "dumb")
         self._first = self._due = 0.0
         self._width = 0
-        if not self._is_live:
-            self._due = monotonic() + _QUIET_SECONDS
+        self._say = progress_lines()
 
     def begin(self, text: str) -> None:
         """Show how far the tests are that run without a mutant, before the first verdict."""
-        now = monotonic()
         if self._is_live:
             self._draw(f"{text}..."[: get_terminal_size().columns - 1])
-        elif now >= self._due:
-            self._due = now + _QUIET_SECONDS
-            terminal.say(f"  {text}")
+        else:
+            self._say(text)
 
     def take(self, verdict: Verdict) -> None:
         """Count one more."""

@@ -73,7 +73,16 @@ WRONG = (
 
 
 @pytest.mark.parametrize(
-    "text", ["accepted = 3", "[[accepted]]\nid = 'a'", "[[accepted]]\nid='a'\nreason=' '", "[[", *WRONG]
+    "text",
+    [
+        "accepted = 3",
+        "accepted = 'a'",
+        "[[acepted]]\nid='a'\nreason='b'",
+        "[[accepted]]\nid = 'a'",
+        "[[accepted]]\nid='a'\nreason=' '",
+        "[[",
+        *WRONG,
+    ],
 )
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, text: str) -> None:
     Path(tmp_path, ACCEPTED_FILE).write_text(text, "utf-8")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -83,7 +85,7 @@ def test_pytest_says_the_same_in_memory_and_in_a_copy(run: Run, monkeypatch: pyt
         "killed 2  timeout 0  DEAD 0  DEAD? 1  UNCOVERED 1\n"
     )
     monkeypatch.setattr(chimp_by_pytest, "_arguments", lambda _: None)
-    assert run(*words[:5], "--logs", "--fail-on", "dead", *words[5:]) == (1, *found[1:])
+    assert run(*words[:5], "--logs", "--fail-on", "dead", *words[5:])[:2] == (1, found[1])
     log = Path("validator/shop.py.log").read_text()
     assert log.startswith("Failure: DEAD?, nothing else names `os`\nLine 1:0\nCode:\nimport os\n\n")
 
@@ -105,3 +107,28 @@ def test_what_a_link_leads_to_is_never_written(run: Run, tmp_path_factory: pytes
         assert result == 2
         assert f"`{shown}` is, or lies behind, a link that leads out of the folder" in error
     assert (outside / "shop.py").read_text() == "x = 1 + 1\n"
+
+
+def test_a_quotation_mark_without_another_is_wrong_use(run: Run) -> None:
+    code, _, err = run("chimp", "--code", "validator", "--tests", 'fab "')
+    assert code == 2
+    assert "a quotation mark is missing" in err
+
+
+@pytest.mark.slow
+def test_what_is_no_file_is_not_copied_and_how_far_it_is_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ordeal.cli.mutation.progress._QUIET_SECONDS", 0.0)
+    os.mkfifo("pipe")
+    code, out, err = run("chimp", "--code", "validator", "--tests", "fab")
+    assert (code, out) == (0, EXPECTED)
+    assert err.startswith("  the command runs on the unchanged program\n  0/4 nodes\n")
+
+
+def test_a_folder_that_cannot_be_copied_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_given: object, **_named: object) -> None:
+        raise shutil.Error([("a.bin", "b.bin", "No space left on device")])
+
+    monkeypatch.setattr(shutil, "copytree", fail)
+    code, _, err = run("chimp", "--code", "validator", "--tests", "fab")
+    assert code == 3
+    assert "the current folder cannot be copied: a.bin: No space left on device" in err

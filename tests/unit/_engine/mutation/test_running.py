@@ -232,6 +232,15 @@ def test_a_plugin_that_another_pytest_rewrites_is_the_mutant_there(tmp_path: Pat
     assert judged(tmp_path, program, tests, "arithmetic")[0] == {" arithmetic": ("killed", "import")}
 
 
+@pytest.mark.parametrize("arithmetic", ["LIMIT = 3 + 4\ndef f():\n    return 1\n", "def f():\n    return 3 + 4\n"])
+def test_a_pytest_that_a_test_starts_passes_where_it_notices_nothing(tmp_path: Path, arithmetic: str) -> None:
+    (tmp_path / "inner.py").write_text("import shop\ndef test_it(): shop.f()\n", "utf-8")
+    line = "[sys.executable, '-m', 'pytest', 'inner.py']"
+    tests = f"import shop, subprocess, sys\ndef test_it(): assert subprocess.run({line}).returncode == 0\n"
+    found, _ = judged(tmp_path, arithmetic, tests, "arithmetic")
+    assert [word for word, _ in found.values()] == ["survived"]
+
+
 def test_tests_may_take_more_memory_than_a_mutant_beyond_them(tmp_path: Path) -> None:
     program = "def f(a):\n    return a + 1\n"
     tests = "from mmap import mmap\nfrom shop import f\ndef test_it():\n    with mmap(-1, 2 << 30): assert f(1) == 2\n"

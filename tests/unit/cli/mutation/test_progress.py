@@ -31,5 +31,5 @@ def test_how_far_the_tests_are_is_told_from_time_to_time(
     monkeypatch.setattr("ordeal.cli.mutation.progress.monotonic", lambda: now)
     progress = MutationProgress(4)
     for now in (11.0, 13.5, 14.0, 17.0):
-        progress.begin(f"{now:.0f} tests are collected")
-    assert capsys.readouterr().err == "  14 tests are collected\n  17 tests are collected\n"
+        progress.begin(f"{now:.0f} tests collected so far")
+    assert capsys.readouterr().err == "  14 tests collected so far\n  17 tests collected so far\n"

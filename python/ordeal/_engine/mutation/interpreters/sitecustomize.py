@@ -61,13 +61,14 @@ def keep_from_rewriting(path: str) -> None:
         def __getattr__(self, name: str) -> Any:
             return getattr(self._loader, name)
 
-    def find_spec(fullname: str, path_of: Any = None, target: Any = None) -> Any:
+    # Of a class, as before: pytest keeps it in a class of its own, where a function would become a method.
+    def find_spec(_cls: type, fullname: str, path_of: Any = None, target: Any = None) -> Any:
         found = original(fullname, path_of, target)
         if found is not None and found.loader is not None and real_path(str(found.origin)) == path:
             found.loader = Loader(found.loader)  # type: ignore[assignment]
         return found
 
-    finder.find_spec = staticmethod(find_spec)  # type: ignore[assignment, method-assign]
+    finder.find_spec = classmethod(find_spec)  # type: ignore[assignment, method-assign]
 
 
 def watch(tool: int, paths: set[str], found: Callable[[str, int], None]) -> Callable[[], None]:

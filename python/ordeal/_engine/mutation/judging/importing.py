@@ -242,6 +242,8 @@ class ImportRoute:
 
     def _is_green(self, collect: Any) -> bool:
         """Return whether all tests pass on the original; pytest may keep what it compiles for this."""
+        # This takes as long as the tests do, once more.
+        self._say({"beginning": "the program is imported anew, and the tests run, without a mutant"})
         began = monotonic()
         ended = next(run_jobs([self._original(collect)], 1))
         if self._fixed is not None:
