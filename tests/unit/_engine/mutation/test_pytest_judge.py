@@ -74,7 +74,9 @@ def test_price(cache):
 """
 
 
-@pytest.mark.parametrize("options", ["--strict-config", "--ff", "--cache-clear", "--randomly-seed=4", "--random-order"])
+@pytest.mark.parametrize(
+    "options", ["--strict-config", "--ff", "--cache-clear", "--randomly-seed=4", "--random-order", "--forked"]
+)
 @pytest.mark.parametrize("route", ["auto", "import"])
 def test_each_mutant_has_a_cache_of_its_own_and_options_of_others_pass(
     tmp_path: Path, options: str, route: str

@@ -15,14 +15,16 @@ import pytest
 _OF_OTHERS = (
     *(("--randomly-seed", True), ("--randomly-dont-reset-seed", False), ("--randomly-dont-reorganize", False)),
     *(("--randomly-dont-shuffle-modules", False), ("--random-order", False), ("--random-order-bucket", True)),
-    *(("--random-order-seed", True),),
+    *(("--random-order-seed", True), ("--forked", False)),
 )
 
 
 def pytest_arguments(tests: Sequence[str], place: Path) -> list[str]:
     """Return what pytest is given to collect tests, in their order, in this process; what it keeps is in ``place``."""
     # Without its plugin, pytest would not know the options and settings of the cache, and tests would have none.
-    found = ["-o", f"cache_dir={place / 'cache'}", "-p", "no:randomly", "-p", "no:random_order", "-q"]
+    found = ["-o", f"cache_dir={place / 'cache'}", "-p", "no:randomly", "-p", "no:random_order"]
+    # One that runs each test in a fork sees what it notices in there, and we do not.
+    found += ["-p", "no:pytest_forked", "-q"]
     # This process has imported ordeal, which pytest would rather have rewritten, as it has a plugin; and a project may
     # take that warning for an error.
     found += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
@@ -39,6 +41,7 @@ def switched_off(words: Sequence[str]) -> list[str]:
         "pytest-xdist": ("-n", "--numprocesses"),
         "pytest-cov": ("--cov",),
         "pytest-random-order": ("--random-order",),
+        "pytest-forked": ("--forked",),
     }
     off = [name for name, begins in found.items() if any(each.startswith(begins) for each in asked)]
     return off + (["pytest-randomly"] if importlib.util.find_spec("pytest_randomly") else [])
@@ -63,7 +66,8 @@ class OwnOptions:
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: Any) -> None:
-        """Keep the cache, to move it."""
+        """Keep the cache, to move it, and know a mark of a plugin that is not loaded."""
+        config.addinivalue_line("markers", "forked: run in a fork, by a plugin that is not loaded")
         self._cache = getattr(config, "cache", None)
         self._move()
 
