@@ -116,6 +116,10 @@ def _dotted(word: str, folder: Path) -> Iterator[Target]:
             if not name and (place / "__init__.py").is_file():
                 yield from map(Target, _inside(place))
                 return
+            if not name and not place.with_name(f"{place.name}.py").is_file() and place.is_dir() and _inside(place):
+                # A package without `__init__.py`, which may be in several folders.
+                yield from map(Target, _inside(place))
+                return
             for path in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
                 if path.is_file():
                     yield _defined(word, Target(path, None, name), folder)
@@ -137,6 +141,12 @@ def _packages(folder: Path) -> list[Path]:
     home = folder / "src" if (folder / "src").is_dir() else folder
     packages = [each for each in sorted(home.iterdir()) if (each / "__init__.py").is_file()]
     packages = [each for each in packages if each.name not in _SKIPPED]
+    if not packages and home != folder:
+        # What is in `src` is the program, also a package without `__init__.py`, and a file alone.
+        packages = [
+            each for each in sorted(home.iterdir()) if each.suffix == ".py" or (each.is_dir() and _inside(each))
+        ]
+        packages = [each for each in packages if each.name not in _SKIPPED and not _is_test(each.relative_to(home))]
     if not packages:
         raise ConfigError(
             "no package here to mutate", hint="name files or folders, for example `ordeal mutate shop.py`"

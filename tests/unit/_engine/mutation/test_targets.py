@@ -22,6 +22,21 @@ def test_a_folder_means_its_program_without_tests(tmp_path: Path) -> None:
         assert [each.relative_to(tmp_path).as_posix() for each in files_of(paths, tmp_path)] == expected
 
 
+@pytest.mark.parametrize("paths", [[], ["acme"], ["acme.core"]])
+def test_a_package_may_have_no_file_that_makes_it_one(tmp_path: Path, paths: list[str]) -> None:
+    for name in ("src/acme/core/shop.py", "src/acme/core/test_a.py", "src/acme.egg-info/a.txt", "docs/conf.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    assert files_of(paths, tmp_path) == [tmp_path / "src/acme/core/shop.py"]
+
+
+def test_a_file_alone_in_src_is_the_program(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    for name in ("shop.py", "conftest.py"):
+        (tmp_path / "src" / name).write_text("")
+    assert files_of([], tmp_path) == [tmp_path / "src/shop.py"]
+
+
 @pytest.mark.parametrize("paths", [["gone.py"], []])
 def test_what_is_not_there_is_refused(tmp_path: Path, paths: list[str]) -> None:
     with pytest.raises(ConfigError):
