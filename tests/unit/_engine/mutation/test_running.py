@@ -232,6 +232,19 @@ def test_a_plugin_that_another_pytest_rewrites_is_the_mutant_there(tmp_path: Pat
     assert judged(tmp_path, program, tests, "arithmetic")[0] == {" arithmetic": ("killed", "import")}
 
 
+@pytest.mark.parametrize(
+    "environment", ["{'PYTHONPATH': os.getcwd()}", "{**os.environ, 'PYTHONPATH': os.getcwd()}", "dict(os.environ)"]
+)
+def test_an_interpreter_with_an_environment_of_its_own_meets_the_mutant(tmp_path: Path, environment: str) -> None:
+    program = "def f():\n    return 3 + 4\n"
+    call = f"subprocess.run([sys.executable, '-c', 'import shop; print(shop.f())'], env={environment}, **more)"
+    tests = (
+        "import os, subprocess, sys\nmore = {'capture_output': True, 'text': True}\n"
+        f"def test_it(): assert {call}.stdout == '7\\n'\n"
+    )
+    assert judged(tmp_path, program, tests, "arithmetic")[0] == {"f arithmetic": ("killed", "import")}
+
+
 @pytest.mark.parametrize("arithmetic", ["LIMIT = 3 + 4\ndef f():\n    return 1\n", "def f():\n    return 3 + 4\n"])
 def test_a_pytest_that_a_test_starts_passes_where_it_notices_nothing(tmp_path: Path, arithmetic: str) -> None:
     (tmp_path / "inner.py").write_text("import shop\ndef test_it(): shop.f()\n", "utf-8")

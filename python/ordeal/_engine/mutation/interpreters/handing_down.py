@@ -1,0 +1,45 @@
+"""Lets the interpreters that tests start meet a mutant also where a test gives them an environment of its own."""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ordeal._engine.mutation.interpreters import sitecustomize
+from ordeal._engine.mutation.interpreters.sitecustomize import LINES, MUTANT, WATCHED
+
+_PATH = "PYTHONPATH"
+
+
+def hand_down() -> None:
+    """Have each ``subprocess.Popen`` of this process and its forks begin with our ``sitecustomize``."""
+    original = subprocess.Popen.__init__
+
+    @functools.wraps(original)
+    def begin(self: Any, args: Any, *given: Any, **named: Any) -> None:
+        if len(given) < _BEFORE_ENVIRONMENT:
+            named["env"] = environment_of(named.get("env"))
+        original(self, args, *given, **named)
+
+    subprocess.Popen.__init__ = begin  # type: ignore[method-assign]
+
+
+#: How many arguments stand between the command and its environment; nobody gives that by its place.
+_BEFORE_ENVIRONMENT = 10
+
+
+def environment_of(given: Mapping[Any, Any] | None) -> Mapping[Any, Any] | None:
+    """Return an environment with what our ``sitecustomize`` needs; the given one if it has that, or needs none."""
+    found = os.environ if given is None else given
+    told = {name: os.environ[name] for name in (LINES, WATCHED, MUTANT) if name in os.environ}
+    if not told or not all(isinstance(each, str) for pair in found.items() for each in pair):
+        return given
+    ours = str(Path(sitecustomize.__file__).parent)
+    path = str(found.get(_PATH, ""))
+    if ours in path.split(os.pathsep) and all(found.get(name) == text for name, text in told.items()):
+        return given
+    return {**found, **told, _PATH: os.pathsep.join(filter(None, (ours, path)))}

@@ -1,0 +1,39 @@
+"""What the environment of an interpreter needs so that it meets a mutant."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ordeal._engine.mutation.interpreters import sitecustomize
+from ordeal._engine.mutation.interpreters.handing_down import environment_of
+from ordeal._engine.mutation.interpreters.sitecustomize import MUTANT
+
+OURS = str(Path(sitecustomize.__file__).parent)
+
+
+def test_an_environment_of_its_own_gets_what_is_needed_and_keeps_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(MUTANT, "file")
+    assert environment_of({"A": "b", "PYTHONPATH": "src"}) == {
+        "A": "b",
+        MUTANT: "file",
+        "PYTHONPATH": os.pathsep.join((OURS, "src")),
+    }
+    assert environment_of({}) == {MUTANT: "file", "PYTHONPATH": OURS}
+    monkeypatch.setenv("PYTHONPATH", "src")
+    found = environment_of(None)
+    assert found is not None
+    assert found["PYTHONPATH"] == os.pathsep.join((OURS, "src"))
+    assert environment_of(found) is found
+    bytes_of = {b"A": b"b"}
+    assert environment_of(bytes_of) is bytes_of
+
+
+def test_nothing_is_added_where_there_is_no_mutant(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (sitecustomize.MUTANT, sitecustomize.LINES, sitecustomize.WATCHED):
+        monkeypatch.delenv(name, raising=False)
+    assert environment_of(None) is None
+    given = {"A": "b"}
+    assert environment_of(given) is given
