@@ -46,7 +46,8 @@ from ordeal._engine.mutation.targets import files_of
 from ordeal._engine.mutation.verdicts import DETECTED, WORDS, Score, Verdict
 from ordeal._native import monotonic
 
-_TRUTH_SECONDS = 60.0
+#: How long plain pytest may take for the program as it is; with a mutant at least so long, and so many times as long.
+_TRUTH_SECONDS, _MUTANT_SECONDS, _TIMES = 60.0, 15.0, 10.0
 _AGAIN = 4
 _FIRST = 12
 #: What plain pytest may take: some mutants make lists that never end.
@@ -163,9 +164,10 @@ def truth(
     with tempfile.TemporaryDirectory(prefix="ordeal-truth-") as place:
         copy = Path(place, "copy")
         shutil.copytree(run.folder, copy, ignore=shutil.ignore_patterns("__pycache__"))
-        says = _plain_pytest(run, copy)
-        if says() != "passes":
+        began = monotonic()
+        if _plain_pytest(run, copy)() != "passes":
             return [[run.suite.name, "-", "-", "the tests fail in the copy"]]
+        says = _plain_pytest(run, copy, max(_MUTANT_SECONDS, _TIMES * (monotonic() - began)))
         for verdict in sample:
             source = next(each for each in run.sources if each.shown == verdict.mutant.shown)
             target = copy / verdict.mutant.shown
@@ -249,7 +251,7 @@ def _told(verdict: Verdict, said: str) -> str:
     )
 
 
-def _plain_pytest(run: Run, copy: Path) -> Callable[[], str]:
+def _plain_pytest(run: Run, copy: Path, limit_s: float = _TRUTH_SECONDS) -> Callable[[], str]:
     path = [each.replace(str(run.folder), str(copy)) for each in run.suite.path()]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "PYTHONDONTWRITEBYTECODE": "1"}
     line = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *run.suite.arguments]
@@ -263,7 +265,7 @@ def _plain_pytest(run: Run, copy: Path) -> Callable[[], str]:
                 cwd=copy,
                 env=environment,
                 capture_output=True,
-                timeout=_TRUTH_SECONDS,
+                timeout=limit_s,
                 check=False,
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (_TRUTH_BYTES, _TRUTH_BYTES)),
             )
