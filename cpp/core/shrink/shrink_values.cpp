@@ -310,24 +310,39 @@ SearchCoroutine<Tape> lower_sizes(const FailingTape& current, SizePair pair) {
 // Groups are formed once. An accepted candidate that makes the values of a group differ ends its search.
 SearchCoroutine<Tape> LowerTogether::candidates(const FailingTape& current) {
   const std::vector<std::vector<std::size_t>> groups = equal_choices(current);
+  Patience patience;
+  bool goes_on = true;
   for (const std::vector<std::size_t>& group : groups) {
+    if (!goes_on) {
+      co_return;
+    }
     if (!are_equal(current, group)) {
+      continue;
+    }
+    const auto key = [&] { return mix64(hash_of(current.choice(group.front())) ^ group.size()); };
+    if (searched_.contains(key())) {
       continue;
     }
     Choice now = current.choice(group.front());
     const Constraint constraint = current.constraints[group.front()];
-    auto search = simpler_choices(now, constraint, Effort::kLight);
+    auto search = simpler_choices(now, constraint, effort_);
+    bool are_alike = true;
     while (const auto choice = search.next()) {
       Tape candidate = current.tape;
       for (const std::size_t index : group) {
         candidate.replace_choice(index, *choice);
       }
       const bool accepted = co_yield std::move(candidate);
-      if (accepted && !(are_equal(current, group) && goes_on_with(now, current.choice(group.front())))) {
+      goes_on = effort_ == Effort::kLight || patience.goes_on(accepted);
+      are_alike = !accepted || (are_equal(current, group) && goes_on_with(now, current.choice(group.front())));
+      if (!are_alike || !goes_on) {
         break;
       }
       now = current.choice(group.front());
       search.accept(accepted);
+    }
+    if (effort_ == Effort::kThorough && are_alike) {
+      searched_.insert(key());
     }
   }
 }

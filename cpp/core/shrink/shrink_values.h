@@ -14,14 +14,23 @@
 #include <string_view>
 
 #include "core/shrink/shrink_pass.h"
+#include "core/shrink/value_search.h"
 
 namespace ordeal {
 
-// Lowers equal values together, wherever they are, because a failure may need them to be equal.
+// Lowers equal values together, wherever they are, because a failure may need them to be equal. Lightly, or thoroughly,
+// which is for what is left after single values were lowered: a key that is put and removed, say. A group is searched
+// thoroughly once.
 class LowerTogether final : public ShrinkPass {
  public:
+  explicit LowerTogether(Effort effort = Effort::kLight) noexcept : effort_(effort) {}
+
   [[nodiscard]] std::string_view name() const noexcept override { return "equals"; }
   SearchCoroutine<Tape> candidates(const FailingTape& current) override;
+
+ private:
+  Effort effort_;
+  tsl::robin_set<std::uint64_t> searched_;  // thoroughly: values, with how many there are
 };
 
 // Lowers single values. A value is searched thoroughly once, and lightly after that; so is one of many equal ones,

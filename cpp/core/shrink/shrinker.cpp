@@ -31,6 +31,7 @@ std::vector<std::unique_ptr<ShrinkPass>> all_passes(bool thorough) {
   passes.push_back(std::make_unique<LowerValues>());
   passes.push_back(std::make_unique<NarrowFaults>());
   passes.push_back(std::make_unique<MergeReferences>());
+  passes.push_back(std::make_unique<LowerTogether>(Effort::kThorough));
   passes.push_back(std::make_unique<LowerPairs>());
   passes.push_back(std::make_unique<LowerSizes>());
   passes.push_back(std::make_unique<SortValues>());

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from hypothesis.stateful import precondition, rule
 
 from ordeal.errors import DivergenceError, MachineError
-from ordeal.model.call_result import Sides, shown
+from ordeal.model.call_result import Sides, is_shown_whole, shown
 from ordeal.model.comparing_machine import ComparingMachine
 from ordeal.model.definition import Hook
 from ordeal.model.operation import PASSED_ON
@@ -59,7 +59,10 @@ class RoundTrip(ComparingMachine, Oracle):
             )
         loaded = self._seen(self._loaded(dumped))
         if not self.equal(before, loaded):
-            raise self._differ(f"after {self._current_op}, dumped as {shown(dumped)}", before, loaded)
+            failure = self._differ(f"after {self._current_op}, dumped as {shown(dumped)}", before, loaded)
+            # What is loaded depends on the dumped form alone. A text that was cut may hide a difference.
+            failure.depends_on = str(failure) if all(map(is_shown_whole, (before, dumped, loaded))) else ""
+            raise failure
 
     def _dumped(self) -> Any:
         dumped = self._called("dump", self.impl)

@@ -37,6 +37,39 @@ TEST(LowerTogether, EqualValuesInSeveralStepsGoDownAtOnce) {
   EXPECT_TRUE(candidates(pass, FailingTape(tape_of_integers({1, 2, 3, 0, 0})), never).asked.empty());
 }
 
+Tape tape_of(const std::vector<Choice>& choices) {
+  std::vector<std::vector<Choice>> steps;
+  for (const Choice& choice : choices) {
+    steps.push_back({choice});
+  }
+  return steps_with(steps);
+}
+
+// What is left of two equal values that must stay equal and be what the verdict asks for.
+template <typename Wanted>
+Choice left_of_two(const Choice& choice, const Wanted& wanted) {
+  LowerTogether pass(Effort::kThorough);
+  const Tape left = left_by(pass, tape_of({choice, choice}), [&](const Tape& tape) {
+    return tape.choices()[0] == tape.choices()[1] && wanted(tape.choices()[0]);
+  });
+  return left.choices()[0];
+}
+
+TEST(LowerTogether, ThoroughlyEqualTextsAndFloatsGoDownAsFarAsSingleOnes) {
+  const auto has_two = [](const Choice& choice) { return choice.blob().size() >= 2; };
+  EXPECT_EQ(left_of_two(Choice::text("xyzzy"), has_two), Choice::text("00"));
+  EXPECT_EQ(left_of_two(Choice::bytes("abcd"), has_two), Choice::bytes(std::string(2, '\0')));
+  const auto is_above_two = [](const Choice& choice) { return choice.as_real() > 2; };
+  EXPECT_EQ(left_of_two(Choice::real(17.125), is_above_two), Choice::real(3));
+}
+
+TEST(LowerTogether, AGroupIsSearchedThoroughlyOnce) {
+  LowerTogether pass(Effort::kThorough);
+  const FailingTape failing(tape_of({Choice::text("xyz"), Choice::text("xyz")}));
+  EXPECT_GT(candidates(pass, failing, never).asked.size(), 8U);
+  EXPECT_TRUE(candidates(pass, failing, never).asked.empty());
+}
+
 TEST(LowerValues, EachValueGoesDownInItsConstraint) {
   LowerValues pass;
   const FailingTape failing(tape_of_integers({187, 9, 0}), {{100, 200, 100}, {}, {}});

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping, Sequence
 
 
 class Stock:
@@ -379,3 +380,56 @@ class Settled(Recent):
             self.entries[key + 100] = self.entries.pop(key)
             return 0
         return self.entries[key]
+
+
+class Row:
+    """One mistake: what is found is one place too far."""
+
+    def __init__(self, items: Sequence[int] = ()) -> None:
+        self.items: list[int] = []
+        if items:
+            self.items += items
+
+    def append(self, items: list[int]) -> None:
+        self.items += items
+
+    def prepend(self, items: list[int]) -> None:
+        self.items[:0] = items
+
+    def assign(self, at: int, items: list[int]) -> None:
+        self.items[at:at] = items
+
+    def find(self, item: int) -> int:
+        for at, each in enumerate(self.items):
+            if each == item:
+                return at + 1
+        return -1
+
+    def insert(self, at: object, row: Row) -> None:
+        """Another one: it has never worked."""
+        if not isinstance(at, str):
+            raise TypeError(f"{at} and {row.items}")
+
+
+class Page:
+    """One mistake: with no entry at all it is written as if there were no page."""
+
+    def __init__(self, entries: dict[str, object] | None = None) -> None:
+        self.entries = entries
+
+    def put(self, name: str, value: object) -> None:
+        self.entries = {**(self.entries or {}), name: value}
+
+    def remove(self, name: str) -> None:
+        if self.entries is not None:
+            self.entries.pop(name, None)
+
+    def text(self) -> str:
+        if not self.entries:
+            return "null"
+        return f"{{{', '.join(f'{json.dumps(name)}: {self._written(value)}' for name, value in self.entries.items())}}}"
+
+    def _written(self, value: object) -> str:
+        if isinstance(value, list):
+            return f"[{', '.join(map(str, value))}]"
+        return str(value)

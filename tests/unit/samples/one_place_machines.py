@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from ordeal.chaos import ChaosTest
 from ordeal.faults import Fault, io
+from ordeal.model import Pair, RoundTrip, op
 from ordeal.result import Failure
 
 from . import one_place
 
 SMALL = st.integers(0, 40)
+BITS = st.lists(st.integers(0, 1), max_size=10)
 
 
 class Shop(RuleBasedStateMachine):
@@ -315,9 +318,76 @@ class Sorting(RuleBasedStateMachine):
         self.barrel.sort()
 
 
+class Locating(Pair):
+    """Several rules before a step that is wrong itself."""
+
+    impl: Any = one_place.Row
+    model: Any = list
+
+    @op(items=BITS)
+    def append(self, items: list[int]) -> None:
+        self.impl.append(items)
+        self.model.extend(items)
+
+    @op(items=BITS)
+    def prepend(self, items: list[int]) -> None:
+        self.impl.prepend(items)
+        self.model[:0] = items
+
+    @op(at=st.integers(0, 3), items=BITS)
+    def assign(self, at: int, items: list[int]) -> None:
+        self.impl.assign(at, items)
+        self.model[at:at] = items
+
+    @op(item=st.integers(0, 1))
+    def find(self, item: int) -> None:
+        self.match(lambda: self.impl.find(item), lambda: self.model.index(item) if item in self.model else -1)
+
+    def view(self) -> tuple[list[int], list[int]]:
+        return self.impl.items, self.model
+
+
+class Inserting(RuleBasedStateMachine):
+    """Branches by an argument that has nothing to do with it, beside one that has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.row = one_place.Row()
+
+    @rule(at=st.integers(-12, 12), items=BITS)
+    def insert(self, at: int, items: list[int]) -> None:
+        if abs(at) <= len(self.row.items):
+            self.row.insert(at, one_place.Row(items))
+
+
+class Writing(RoundTrip):
+    """Several rules before a text that is wrong."""
+
+    impl: Any = one_place.Page
+    dump = one_place.Page.text
+
+    def load(self, dumped: str) -> one_place.Page:
+        return one_place.Page(json.loads(dumped))
+
+    def view(self, impl: one_place.Page) -> tuple[dict[str, object] | None]:
+        return (impl.entries,)
+
+    @op(name=st.sampled_from("ab"), value=SMALL)
+    def put(self, name: str, value: int) -> None:
+        self.impl.put(name, value)
+
+    @op(name=st.sampled_from("ab"), values=st.lists(SMALL, min_size=2))
+    def put_many(self, name: str, values: list[int]) -> None:
+        self.impl.put(name, list(values))
+
+    @op(name=st.sampled_from("ab"))
+    def remove(self, name: str) -> None:
+        self.impl.remove(name)
+
+
 ONE: tuple[type[RuleBasedStateMachine], ...] = (
     *(Adding, Ringing, Asking, Hashing, Paying, Walking),
-    *(Piping, Sorting),
+    *(Piping, Sorting, Locating, Inserting, Writing),
 )
 
 

@@ -97,11 +97,15 @@ class Bucketer:
         innermost = in_target or in_test
         return None if innermost is None else (innermost.tb_frame.f_code, innermost.tb_lineno)
 
+    def is_in_target(self, error: BaseException) -> bool:
+        """Return whether ``error`` passed through a target on its way."""
+        return any(self._target(code.co_filename) for code, _ in _frames(error))
+
     def is_below_rule(self, error: BaseException) -> bool:
         """Return whether what a rule called raised ``error``, and no frame of a target says where."""
         frames = list(_frames(error))
         own = [at for at, (code, _) in enumerate(frames) if not _is_machinery(code.co_filename)]
-        if not own or any(self._target(code.co_filename) for code, _ in frames):
+        if not own or self.is_in_target(error):
             return False
         code, instruction = frames[own[-1]]
         if frames[own[-1] + 1 :]:

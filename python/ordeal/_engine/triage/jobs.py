@@ -189,7 +189,9 @@ def tell_apart(first: Finding, lookalikes: Sequence[Finding], *, seconds: float)
         context.isolate()
         setup, began = context.setup, monotonic()
         with context.running(), context.replayer.counted(lambda replays: send(Comparing(replays))):
-            telling = TellingApart(context.replayer, setup.driver, setup.targets, first.bucket, seconds=seconds)
+            telling = TellingApart(
+                context.replayer, setup.driver, setup.bucketer(), setup.targets, first.bucket, seconds=seconds
+            )
             try:
                 told = telling.run(first.tape, [each.tape for each in lookalikes])
             except _native.CoreError:

@@ -18,16 +18,16 @@ import msgspec
 from ordeal import _native
 from ordeal._engine import untrusted
 from ordeal._engine.coverage.targets import Target
-from ordeal._engine.execution.bucket import falls_into
+from ordeal._engine.execution.bucket import Bucketer, falls_into
 from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, RULE, Driver, Status
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.triage.executed import EdgesByStep, Watch
 from ordeal._engine.triage.lookalikes import optional
-from ordeal._engine.triage.variations import changed_tapes, codes_of
+from ordeal._engine.triage.variations import changed_arguments, changed_tapes, codes_of
 from ordeal._hypothesis import skip_types
 from ordeal._native import monotonic
-from ordeal.errors import OrdealError
+from ordeal.errors import DivergenceError, OrdealError
 
 #: Limits for one bucket: replays in all, candidates of one shrink, and runs near one failure.
 REPLAYS_MAX = 4_000
@@ -45,12 +45,18 @@ PASSING_MAX = 24
 
 
 class Sight(msgspec.Struct, frozen=True):
-    """What a failing run executed: the edges of the targets while its machine was made, and in each step."""
+    """What a failing run executed: the edges of the targets while its machine was made, and in each step.
+
+    ``is_compared`` says that a comparison after each step shows the failure, outside the targets, and ``depends_on`` is
+    all that decides it, where an oracle knows that.
+    """
 
     tape: _native.Tape
     codes: frozenset[int]
     edges: frozenset[int]
     steps: tuple[frozenset[int], ...]
+    is_compared: bool = False
+    depends_on: str = ""
 
     @property
     def before(self) -> frozenset[int]:
@@ -98,11 +104,20 @@ class TellingApart:
     """Compares the failures of one ``bucket``, in ``seconds``. Used once; no other monitor may run meanwhile."""
 
     def __init__(
-        self, replayer: Replayer, driver: Driver, targets: Sequence[Target], bucket: str, *, seconds: float
+        self,
+        replayer: Replayer,
+        driver: Driver,
+        bucketer: Bucketer,
+        targets: Sequence[Target],
+        bucket: str,
+        *,
+        seconds: float,
     ) -> None:
         self._replayer = replayer
         self._driver = driver
+        self._bucketer = bucketer
         self._targets = targets
+        self._compares_all = getattr(driver.definition.cls, "every", 1) == 1
         self._bucket = bucket
         self._deadline = monotonic() + seconds
         self._replays_left = REPLAYS_MAX
@@ -206,7 +221,13 @@ class TellingApart:
         made, *steps = observer.parts
         if len(steps) != len(replayed.tape) or not steps:
             return None
-        return Sight(replayed.tape, optional(replayed.tape.codes()), made.union(*steps), tuple(steps))
+        error = replayed.outcome.error
+        is_compared = (
+            isinstance(error, DivergenceError) and self._compares_all and not self._bucketer.is_in_target(error)
+        )
+        depends_on = error.depends_on if isinstance(error, DivergenceError) else ""
+        codes = optional(replayed.tape.codes())
+        return Sight(replayed.tape, codes, made.union(*steps), tuple(steps), is_compared, depends_on)
 
     def _form(self, tape: _native.Tape) -> Form | None:
         """Return a minimal tape with what it executes each time; None if it does not fail each time."""
@@ -214,7 +235,7 @@ class TellingApart:
         if first is None or again is None:
             return None
         # What only ran the first time, to fill a cache or import a module, does not belong to it.
-        return Form(Sight(again.tape, again.codes, first.edges & again.edges, again.steps))
+        return Form(msgspec.structs.replace(again, edges=first.edges & again.edges))
 
     # -- shrinking ----------------------------------------------------------------------------------------------------
 
@@ -277,15 +298,18 @@ class TellingApart:
     def _differ(self, form: Form, other: Form) -> bool:
         """Return whether two minimal forms show two failures."""
         mine, others = form.sight, other.sight
+        if mine.depends_on and mine.depends_on == others.depends_on:
+            return False
         if mine.codes != others.codes and (mine.edges <= others.edges or others.edges <= mine.edges):
             return False  # a rule that does all that the other one does
         if _share_most(mine.tape, others.tape):
             return False
         if mine.codes - others.codes and others.codes - mine.codes:
-            return not self._mix(mine, others)
+            return not (self._mix(mine, others) or self._end_alike(form, other))
         apart = mine.codes != others.codes
-        matters = self._matters(form, mine.edges - others.edges, apart) or self._matters(
-            other, others.edges - mine.edges, apart
+        own = changed_arguments(mine.tape, others.tape)
+        matters = self._matters(form, mine.edges - others.edges, apart, own) or self._matters(
+            other, others.edges - mine.edges, apart, own
         )
         are_alike = Counter(codes_of(mine.tape)) == Counter(codes_of(others.tape))
         return matters and not (are_alike and self._are_two_of_many(form, other))
@@ -314,11 +338,24 @@ class TellingApart:
                     return True
         return False
 
-    def _matters(self, form: Form, edges: frozenset[int], apart: bool) -> bool:
+    def _end_alike(self, form: Form, other: Form) -> bool:
+        """Return whether the last step of both goes wrong in code that no run nearby executes and passes.
+
+        Each step before was compared, so what is wrong is what this one does, whichever steps prepared it.
+        """
+        if not (form.sight.is_compared and other.sight.is_compared):
+            return False
+        if codes_of(form.sight.tape)[-1] != codes_of(other.sight.tape)[-1]:
+            return False
+        passed = [each.edges for near in (form, other) for each in self._near(near) if each.passed]
+        return bool(passed and (form.sight.steps[-1] & other.sight.steps[-1]).difference(*passed))
+
+    def _matters(self, form: Form, edges: frozenset[int], apart: bool, own: frozenset[tuple[int, int]] | None) -> bool:
         """Return whether the failure of a form depends on one of these edges, as far as runs nearby show.
 
         No run with the same steps takes it and passes, and of those that do not take it more pass than fail. If the
-        rules are ``apart``, runs with one step less count as well.
+        rules are ``apart``, runs with one step less count as well. ``own`` are the arguments in which the two forms
+        differ, if they have the same steps: what another argument does is the same for both, and does not count.
         """
         if not edges:
             return False
@@ -328,7 +365,13 @@ class TellingApart:
             edges &= form.sight.before
         suspects = edges.difference(*(each.edges for each in near if each.passed and each.alike))
         for edge in sorted(suspects):
-            without = [each.passed for each in near if edge not in each.edges and (apart or each.alike)]
+            without = [
+                each.passed
+                for each in near
+                if edge not in each.edges
+                and (apart or each.alike)
+                and (own is None or (changed_arguments(each.tape, form.sight.tape) or frozenset()) <= own)
+            ]
             if sum(without) > len(without) - sum(without):
                 return True
         return False

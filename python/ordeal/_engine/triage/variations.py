@@ -31,6 +31,19 @@ def changed_tapes(tape: _native.Tape, limit: int) -> Iterator[tuple[_native.Tape
             yield _native.Tape.from_steps([*steps[:at], changed, *steps[at + 1 :]]), at < len(steps) - 1
 
 
+def changed_arguments(one: _native.Tape, other: _native.Tape) -> frozenset[tuple[int, int]] | None:
+    """Return the arguments that differ, each by its step and its name; None where the steps themselves differ."""
+    if codes_of(one) != codes_of(other):
+        return None
+    changed = set()
+    for at, (mine, others) in enumerate(zip(one.steps(), other.steps(), strict=True)):
+        values, other_values = dict(mine[3]), dict(others[3])
+        changed |= {
+            (at, name) for name in values.keys() | other_values.keys() if values.get(name) != other_values.get(name)
+        }
+    return frozenset(changed)
+
+
 def changed_steps(step: _native.StepTuple) -> Iterator[_native.StepTuple]:
     """Yield a step of a tape with one choice changed to a value near it."""
     kind, target, origin, arguments = step

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ordeal import _native
-from ordeal._engine.triage.variations import changed_steps, changed_tapes, codes_of, near_values
+from ordeal._engine.triage.variations import changed_arguments, changed_steps, changed_tapes, codes_of, near_values
 
 TAPE = _native.Tape.from_steps((0, rule, at, [(0, [number])]) for at, (rule, number) in enumerate([(1, 5), (2, 9)]))
 
@@ -21,6 +21,13 @@ def test_a_step_is_left_out_before_a_choice_changes() -> None:
 
 def test_there_are_no_more_than_asked_for() -> None:
     assert len(list(changed_tapes(TAPE, 5))) == 5
+
+
+def test_arguments_that_differ_are_named_by_step_and_name() -> None:
+    assert changed_arguments(TAPE, TAPE) == frozenset()
+    first, other = TAPE.steps()
+    assert changed_arguments(TAPE, _native.Tape.from_steps([first, (*other[:3], [(0, [1])])])) == frozenset({(1, 0)})
+    assert changed_arguments(TAPE, _native.Tape.from_steps([first])) is None
 
 
 def test_the_changed_steps_are_of_the_same_rule() -> None:
