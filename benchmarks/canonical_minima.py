@@ -1,4 +1,4 @@
-"""How often an argument that fails ends as the minimum that ``hypothesis.find`` leaves, of forty strategies.
+"""How often an argument that fails ends as the minimum that ``hypothesis.find`` leaves, of 55 strategies.
 
 usage: python benchmarks/canonical_minima.py [--seeds N] [--only NAME...]
 

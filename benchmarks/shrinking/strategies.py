@@ -5,7 +5,8 @@ import decimal
 import fractions
 import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -17,6 +18,38 @@ Asked = tuple[SearchStrategy[Any], Callable[[Any], bool]]
 def _pair(draw: st.DrawFn) -> tuple[int, int]:
     low = draw(st.integers(0, 100))
     return low, draw(st.integers(low, 200))
+
+
+@st.composite
+def _matrix(draw: st.DrawFn) -> list[list[int]]:
+    rows, columns = draw(st.integers(0, 4)), draw(st.integers(1, 4))
+    return [[draw(st.integers(-9, 9)) for _ in range(columns)] for _ in range(rows)]
+
+
+@dataclass(frozen=True)
+class _Place:
+    row: int
+    column: int
+    name: str = ""
+
+
+class _Seat(NamedTuple):
+    row: int
+    name: str | None
+    wide: bool
+
+
+_documents = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda parts: st.lists(parts, max_size=4) | st.dictionaries(st.text(max_size=3), parts, max_size=4),
+    max_leaves=12,
+)
+
+
+def _depth(value: Any) -> int:
+    if not isinstance(value, list | dict):
+        return 0
+    return 1 + max((_depth(part) for part in (value.values() if isinstance(value, dict) else value)), default=0)
 
 
 #: By name: what draws a value, and which values are asked for.
@@ -73,4 +106,31 @@ STRATEGIES: dict[str, Asked] = {
     "flatmap": (st.integers(1, 9).flatmap(lambda n: st.lists(st.integers(0, n), min_size=n)), lambda x: sum(x) > 6),
     "composite": (_pair(), lambda x: x[1] - x[0] > 20 and x[0] > 3),
     "ip_addresses": (st.ip_addresses(v=4), lambda x: int(x) > 70000),
+    "composite of lists": (_matrix(), lambda x: len(x) > 1 and sum(map(sum, x)) > 11),
+    "recursive, nested": (_documents, lambda x: _depth(x) >= 3),
+    "recursive, of one kind": (
+        _documents,
+        lambda x: isinstance(x, dict) and any(isinstance(each, list) and len(each) > 1 for each in x.values()),
+    ),
+    "from_type, a dataclass": (st.from_type(_Place), lambda x: x.row + x.column > 100),
+    "from_type, a named tuple": (st.from_type(_Seat), lambda x: x.name is not None and x.row != 0 and x.wide),
+    "dictionaries of lists": (
+        st.dictionaries(st.text("xyz"), st.lists(st.integers())),
+        lambda x: any(len(key) > 1 and value for key, value in x.items()),
+    ),
+    "from_regex, groups": (
+        st.from_regex(r"(foo|ba[rz]){1,3}(-\d+)?", fullmatch=True),
+        lambda x: "-" in x and "baz" in x,
+    ),
+    "lists, unique by": (
+        st.lists(st.tuples(st.integers(), st.text()), unique_by=lambda x: x[0], min_size=1),
+        lambda x: sum(each for each, _ in x) > 20 and any(each for _, each in x),
+    ),
+    "ip_addresses of a network": (st.ip_addresses(network="10.0.0.0/8"), lambda x: int(x) % 256 > 9),
+    "slices": (st.slices(12), lambda x: x.step is not None and x.step < -1),
+    "shared": (
+        st.tuples(*[st.shared(st.integers(), key="a")] * 2, st.integers()),
+        lambda x: x[0] + x[1] > 9 and x[2] != 0,
+    ),
+    "decimals, two places": (st.decimals(-10, 10, places=2), lambda x: x % 1 != 0 and x > 3),
 }

@@ -140,19 +140,59 @@ Tape with_choices_sorted(const FailingTape& current, const std::vector<std::size
   return tape;
 }
 
-// All at once; else neighbours that are out of order, while the number of drawn choices stays the same.
-SearchCoroutine<Tape> sort_argument(const FailingTape& current, std::size_t argument, ChoiceKind kind) {
-  const std::vector<std::size_t> at = choices_of_kind(current.tape, current.tape.arguments()[argument], kind);
+// Those that may have the same values, which draws of another kind may lie between: the leaves of a tree, say.
+std::vector<std::vector<std::size_t>> grouped_by_constraint(const FailingTape& current,
+                                                            const std::vector<std::size_t>& at) {
+  constexpr std::size_t kGroupsMax = 8;
+  std::vector<std::vector<std::size_t>> groups;
+  for (const std::size_t index : at) {
+    const auto found = std::ranges::find_if(groups, [&](const std::vector<std::size_t>& group) {
+      return current.constraints[group.front()] == current.constraints[index];
+    });
+    if (found != groups.end()) {
+      found->push_back(index);
+    } else if (groups.size() < kGroupsMax) {
+      groups.push_back({index});
+    }
+  }
+  return groups;
+}
+
+// Neighbours in `at` that are out of order, while the number of drawn choices stays the same.
+SearchCoroutine<Tape> sort_neighbours(const FailingTape& current, std::vector<std::size_t> at) {
   const std::size_t count = current.tape.choice_count();
-  const bool all = co_yield with_choices_sorted(current, at);
   Patience patience;
-  bool goes_on = !all;
+  bool goes_on = true;
   for (std::size_t i = 1; goes_on && i < at.size() && current.tape.choice_count() == count; ++i) {
     if (current.rank(at[i]) < current.rank(at[i - 1])) {
       const std::vector<std::size_t> two(at.begin() + static_cast<std::ptrdiff_t>(i - 1),
                                          at.begin() + static_cast<std::ptrdiff_t>(i + 1));
       const bool accepted = co_yield with_choices_sorted(current, two);
       goes_on = patience.goes_on(accepted);
+    }
+  }
+}
+
+// All at once; else neighbours of the kind, and then neighbours with the same constraint.
+SearchCoroutine<Tape> sort_argument(const FailingTape& current, std::size_t argument, ChoiceKind kind) {
+  const std::vector<std::size_t> at = choices_of_kind(current.tape, current.tape.arguments()[argument], kind);
+  const std::size_t count = current.tape.choice_count();
+  const bool all = co_yield with_choices_sorted(current, at);
+  if (all) {
+    co_return;
+  }
+  std::vector<std::vector<std::size_t>> groups = grouped_by_constraint(current, at);
+  if (groups.size() > 1) {
+    groups.insert(groups.begin(), at);
+  }
+  for (const std::vector<std::size_t>& group : groups) {
+    if (current.tape.choice_count() != count) {
+      co_return;
+    }
+    auto search = sort_neighbours(current, group);
+    while (auto candidate = search.next()) {
+      const bool accepted = co_yield std::move(*candidate);
+      search.accept(accepted);
     }
   }
 }
@@ -229,6 +269,35 @@ SearchCoroutine<Tape> sort_steps(const FailingTape& current) {
       }
     }
   }
+}
+
+// What a branch of another kind could draw first.
+std::array<Choice, 4> first_draws() {
+  return {Choice::integer(0), Choice::text(""), Choice::real(0), Choice::boolean(false)};
+}
+
+// Whether an integer may be the number of a branch. Of a draw through Hypothesis nothing but its bounds is known.
+bool may_select(const Constraint& constraint) {
+  constexpr std::int64_t kHighestMax = 15;
+  return constraint.selects || (constraint.low == 0 && constraint.simplest == 0 && constraint.high <= kHighestMax);
+}
+
+// What a choice that decides about others could be instead, the simplest first: nothing where it decides about none, as
+// far as is known.
+std::vector<Choice> lower_decisions(const FailingTape& current, std::size_t at) {
+  if (current.choice(at).kind == ChoiceKind::kBoolean) {
+    return current.is_simplest(at) ? std::vector<Choice>{} : std::vector<Choice>{Choice::boolean(false)};
+  }
+  std::vector<Choice> lower;
+  const Constraint& constraint = current.constraints[at];
+  if (is_open_integer(current, at) && may_select(constraint)) {
+    const bool is_below = current.choice(at).number < constraint.simplest;
+    const std::uint64_t branches = distance_of(current.choice(at), constraint);
+    for (std::uint64_t branch = 0; branch < std::min(branches, DeleteDecided::kBranchesMax); ++branch) {
+      lower.push_back(integer_at(branch, is_below, constraint));
+    }
+  }
+  return lower;
 }
 
 }  // namespace
@@ -338,6 +407,61 @@ SearchCoroutine<Tape> DeleteCounted::candidates_of_argument(const FailingTape& c
     }
   }
   swept_.insert(hash_of_kinds(tape, argument));
+}
+
+// From the first argument: each is searched once while its choices are the same.
+SearchCoroutine<Tape> DeleteDecided::candidates(const FailingTape& current) {
+  for (std::size_t argument = 0; argument < current.tape.arguments().size(); ++argument) {
+    const TapeArgument& owner = current.tape.arguments()[argument];
+    if (is_reference(owner) || owner.choices_end - owner.choices_begin > kChoicesMax) {
+      continue;
+    }
+    auto inner = candidates_of_argument(current, argument);
+    while (auto candidate = inner.next()) {
+      const bool accepted = co_yield std::move(*candidate);
+      inner.accept(accepted);
+    }
+  }
+}
+
+// Of a branch, the choice behind it may stay, such as the one that a list begins with.
+SearchCoroutine<Tape> DeleteDecided::candidates_of_argument(const FailingTape& current, std::size_t argument) {
+  const Tape& tape = current.tape;
+  const std::size_t arguments = tape.arguments().size();
+  const auto owner = [&] { return tape.arguments()[argument]; };
+  std::uint64_t key = hash_of_kinds(tape, argument);
+  for (const Choice& choice : tape.choices(owner())) {
+    key = mix64(key ^ hash_of(choice));
+  }
+  if (!swept_.insert(key).second) {
+    co_return;
+  }
+  const std::array draws = first_draws();
+  Patience patience;
+  for (std::size_t at = owner().choices_begin; at + 1 < owner().choices_end; ++at) {
+    const std::vector<Choice> lower = lower_decisions(current, at);
+    const std::size_t kept_max = lower.empty() || lower.front().kind == ChoiceKind::kBoolean ? 0 : 1;
+    bool accepted = false;
+    for (std::size_t which = 0; !accepted && which < lower.size(); ++which) {
+      for (std::size_t k = 0; !accepted && kept_max > 0 && k < draws.size(); ++k) {
+        Tape other = with_choice(tape, at, lower[which]);
+        other.replace_choice(at + 1, draws.at(k));
+        accepted = co_yield std::move(other);
+        if (tape.arguments().size() != arguments || !patience.goes_on(accepted)) {
+          co_return;
+        }
+      }
+      for (std::size_t kept = 0; !accepted && kept <= kept_max; ++kept) {
+        for (std::size_t size = 1; !accepted && size <= kRunMax && at + kept + size < owner().choices_end; ++size) {
+          const std::size_t begin = at + 1 + kept;
+          accepted = co_yield without_choices(with_choice(tape, at, lower[which]), begin, begin + size);
+          if (tape.arguments().size() != arguments || !patience.goes_on(accepted)) {
+            co_return;
+          }
+        }
+      }
+    }
+  }
 }
 
 // Within arguments, then between steps.

@@ -50,6 +50,24 @@ class DeleteCounted final : public ShrinkPass {
   tsl::robin_set<std::uint64_t> swept_;
 };
 
+// Lowers a choice that decides what is drawn behind it, and removes a few choices there: what belonged to the element
+// or branch that is gone. A list as long as it may be has no choice that ends it, so that removing an element alone
+// would take the next draw for another one.
+class DeleteDecided final : public ShrinkPass {
+ public:
+  static constexpr std::size_t kRunMax = 3;
+  static constexpr std::size_t kChoicesMax = 64;    // of an argument
+  static constexpr std::uint64_t kBranchesMax = 8;  // lower than the present one
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "decisions"; }
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
+
+ private:
+  SearchCoroutine<Tape> candidates_of_argument(const FailingTape& current, std::size_t argument);
+
+  tsl::robin_set<std::uint64_t> swept_;  // arguments, with their choices
+};
+
 // Sorts values of one kind: those of an argument, and those of the same argument in steps of the same rule.
 class SortValues final : public ShrinkPass {
  public:

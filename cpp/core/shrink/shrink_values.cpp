@@ -189,6 +189,20 @@ Tape with_integers_capped(const FailingTape& current, std::uint64_t distance) {
   return tape;
 }
 
+// Whether an integer has an upper bound that somebody has given.
+bool is_bounded(const Constraint& constraint) {
+  return constraint.high < std::numeric_limits<std::int64_t>::max() && constraint.low > Constraint::kAny;
+}
+
+// One less of the first and the most of the second, as of digits: 1:59 for 2:00.
+Tape with_borrowed(const FailingTape& current, const IntegerPair& pair) {
+  const Choice& first = current.choice(pair.first);
+  Tape tape =
+      with_choice(current.tape, pair.first, Choice::integer(moved(first.number, 1, !is_first_above(current, pair))));
+  tape.replace_choice(pair.second, Choice::integer(current.constraints[pair.second].high));
+  return tape;
+}
+
 // Continues while the pair exists: an accepted candidate that changes how much is drawn ends it.
 SearchCoroutine<Tape> lower_pair(const FailingTape& current, IntegerPair pair) {
   ORDEAL_DCHECK(pair.first < pair.second, "first=" << pair.first << " second=" << pair.second);
@@ -200,6 +214,10 @@ SearchCoroutine<Tape> lower_pair(const FailingTape& current, IntegerPair pair) {
     one = co_yield with_pair_moved(current, pair, distance - 1);
   }
   if (!one) {
+    if (pair.opposite && is_bounded(current.constraints[pair.second])) {
+      const bool borrowed = co_yield with_borrowed(current, pair);
+      static_cast<void>(borrowed);
+    }
     co_return;
   }
   auto search = smaller_distances(distance - 1, Effort::kLight);

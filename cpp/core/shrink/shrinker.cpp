@@ -37,6 +37,7 @@ std::vector<std::unique_ptr<ShrinkPass>> all_passes(bool thorough) {
   passes.push_back(std::make_unique<SortValues>());
   passes.push_back(std::make_unique<LowerBranches>());
   passes.push_back(std::make_unique<DeleteCounted>());
+  passes.push_back(std::make_unique<DeleteDecided>());
   passes.push_back(std::make_unique<LowerAndMakeUp>());
   passes.push_back(std::make_unique<MergeSteps>());
   passes.push_back(std::make_unique<RemoveAndLower>());

@@ -264,6 +264,14 @@ TEST(LowerPairs, ABoundIsTriedBeforeTheOtherEnd) {
   EXPECT_EQ(integers_of(asked[1]), (Integers{0, 0}));
 }
 
+TEST(LowerPairs, OneLessIsMadeUpForByTheMostOfTheNext) {
+  LowerPairs pass;
+  const FailingTape failing(tape_of_integers({2, 0}), {{0, 23}, {0, 59}});
+  const Swept swept = candidates(
+      pass, failing, [](const Tape& tape) { return 60 * integers_of(tape)[0] + integers_of(tape)[1] > 100; });
+  EXPECT_EQ(integers_of(swept.left.tape), (Integers{1, 59}));
+}
+
 TEST(LowerPairs, ADifferenceIsKeptWhileBothGoDown) {
   LowerPairs pass;
   const Tape left = left_by(pass, tape_of_integers({60, 57}), [](const Tape& tape) {

@@ -372,7 +372,7 @@ TEST(Shrinker, NamesItsPhases) {
     }
   }
   EXPECT_EQ(phases, (std::vector<std::string>{"chunks", "faults", "steps", "arguments", "elements", "equals", "values",
-                                              "windows", "equals", "sums", "trades", "joins", "pairs"}));
+                                              "windows", "equals", "sums", "decisions", "trades", "joins", "pairs"}));
   EXPECT_EQ(shrinker.phase(), "minimal");
 }
 
