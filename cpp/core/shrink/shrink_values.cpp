@@ -214,7 +214,8 @@ SearchCoroutine<Tape> lower_pair(const FailingTape& current, IntegerPair pair) {
     one = co_yield with_pair_moved(current, pair, distance - 1);
   }
   if (!one) {
-    if (pair.opposite && is_bounded(current.constraints[pair.second])) {
+    const bool is_small = current.tape.choice_count() <= LowerPairs::kBorrowMax;
+    if (is_small && pair.opposite && is_bounded(current.constraints[pair.second])) {
       const bool borrowed = co_yield with_borrowed(current, pair);
       static_cast<void>(borrowed);
     }

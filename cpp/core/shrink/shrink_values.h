@@ -118,6 +118,7 @@ class LowerSizes final : public ShrinkPass {
 class LowerPairs final : public ShrinkPass {
  public:
   static constexpr std::size_t kReach = 3;  // how many integers that are not simplest may lie between them, plus one
+  static constexpr std::size_t kBorrowMax = 128;  // choices of the tape, of which one less is made up for by the next
 
   [[nodiscard]] std::string_view name() const noexcept override { return "sums"; }
   SearchCoroutine<Tape> candidates(const FailingTape& current) override;

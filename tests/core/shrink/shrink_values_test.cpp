@@ -272,6 +272,18 @@ TEST(LowerPairs, OneLessIsMadeUpForByTheMostOfTheNext) {
   EXPECT_EQ(integers_of(swept.left.tape), (Integers{1, 59}));
 }
 
+TEST(LowerPairs, InALongTapeNothingIsBorrowed) {
+  LowerPairs pass;
+  std::vector<Constraint> constraints(LowerPairs::kBorrowMax + 1, Constraint{0, 59});
+  const FailingTape failing(tape_of_integers(Integers(constraints.size(), 2)), constraints);
+  const Swept swept = candidates(pass, failing, never);
+  EXPECT_FALSE(swept.asked.empty());
+  for (const Tape& tape : swept.asked) {
+    const Integers asked = integers_of(tape);
+    EXPECT_LE(*std::ranges::max_element(asked), 3);
+  }
+}
+
 TEST(LowerPairs, ADifferenceIsKeptWhileBothGoDown) {
   LowerPairs pass;
   const Tape left = left_by(pass, tape_of_integers({60, 57}), [](const Tape& tape) {
