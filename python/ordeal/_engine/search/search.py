@@ -92,6 +92,7 @@ class Search:
         self.failure_time = FailureTime(self.session)
         self._part_began = 0.0  # of a run: its beginning, and then its latest step back
         self._ending: ForkedRunResult | None = None  # of the latest run, if that was in another process
+        self._failed_in = ""  # the bucket of the latest run, if it failed
         self._edges_told = 0  # how many new edges of the run its failures were told with
         self._crash: Crash | None = None  # the same, if that process died before it could report
         self._listener: SearchListener | None = None
@@ -266,8 +267,9 @@ class Search:
 
     def _check_kept_state(self, start: KeptState | None, outcome: Outcome) -> None:
         """Compare the run that has just ended with one from a fresh machine, now and then, if it began otherwise."""
-        bucket = None if self._ending is None else self._ending.bucket
-        if (start is not None or bucket is not None) and self.checkpoints.is_check_due():
+        if (start is not None or self._ending is not None) and self.checkpoints.is_check_due():
+            # Of a failure that is new, the error itself may be gone by now.
+            bucket = self._failed_in if outcome.status is Status.FAILED else ""
             snapshot, steps = start if start is not None else (None, self.session.spec.prefix_steps)
             with self.monitoring.hidden():
                 self.checkpoints.check(snapshot, self.session.tape, steps, outcome, bucket)
@@ -306,7 +308,7 @@ class Search:
         self._edges_told = 0
         while outcome.status is Status.FAILED:
             session.failed()
-            bucket = self._bucket_of(outcome)
+            bucket = self._failed_in = self._bucket_of(outcome)
             known = None if self.known else self.findings.known(bucket)  # what users declare is told by its message
             if known is not None:
                 self._failed_again(known, bucket, outcome, met)

@@ -445,3 +445,35 @@ def test_a_step_that_is_only_slow_is_no_failure_of_a_short_search(monkeypatch: p
     result = Explorer(Slow, workers=1, seed=3).run(max_time=0.6, shrink=False)
     assert not result.failures
     assert any("took more than 0.12 s and less than its limit" in note for note in result.notes)
+
+
+class Leaking(RuleBasedStateMachine):
+    """Fails in its teardown, after which no run can go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened = 0
+
+    @rule(number=st.integers(0, 9))
+    def open(self, number: int) -> None:
+        self.opened += number == 3
+
+    @rule()
+    def look(self) -> None:
+        assert self.opened >= 0
+
+    def teardown(self) -> None:
+        if self.opened == 2:
+            raise ValueError("two are open")
+        if self.opened > 3:
+            raise KeyError("too many are open")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers need Linux")
+@pytest.mark.parametrize("seed", range(4))
+def test_a_new_failure_that_ends_its_run_says_nothing_against_copies(seed: int) -> None:
+    result = Explorer(Leaking, target_modules=[__name__], seed=seed, workers=1, isolate=True).run(
+        max_runs=300, shrink=False
+    )
+    assert len(result.failures) == 2
+    assert not result.notes
