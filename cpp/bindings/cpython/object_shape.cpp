@@ -1,5 +1,6 @@
 #include "bindings/cpython/object_shape.h"
 
+#include <pybind11/eval.h>
 #include <tsl/robin_map.h>
 
 #include <algorithm>
@@ -234,6 +235,18 @@ class KnownShapes {
   tsl::robin_map<PyTypeObject*, Known> shapes_;
 };
 
+// Whether a `__deepcopy__` does nothing but return the object, as that of an Enum does: hundreds of its members may be in
+// one state.
+bool returns_its_object(const py::object& hook) {
+  static PyObject* const kReturns = py::eval("lambda self, memo: self").release().ptr();
+  if (!hook || PyFunction_Check(hook.ptr()) == 0) {
+    return false;
+  }
+  auto* const code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(hook.ptr()));
+  auto* const other = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(kReturns));
+  return code->co_argcount == other->co_argcount && owned(PyCode_GetCode(code)).equal(owned(PyCode_GetCode(other)));
+}
+
 std::shared_ptr<const ObjectShape> find_shape(PyTypeObject* type) {
   const auto shape = std::make_shared<ObjectShape>();
   const py::handle key(reinterpret_cast<PyObject*>(type));
@@ -250,8 +263,8 @@ std::shared_ptr<const ObjectShape> find_shape(PyTypeObject* type) {
     shape->function = borrowed(PyDict_GetItemWithError(dispatch_table(), key.ptr()));
   } else if (is_one_of(type, kZoned)) {
     shape->kind = ObjectShape::Kind::kZoned;
-  } else if (find_in_bases(type, "__deepcopy__")) {
-    shape->kind = ObjectShape::Kind::kHooked;
+  } else if (const py::object hook = find_in_bases(type, "__deepcopy__"); hook) {
+    shape->kind = returns_its_object(hook) ? ObjectShape::Kind::kAtomic : ObjectShape::Kind::kHooked;
   } else if (is_in(copyreg_table(), key.ptr())) {
     shape->function = borrowed(PyDict_GetItemWithError(copyreg_table(), key.ptr()));
   } else if (key.is(deque_type())) {

@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from io import BytesIO, IOBase, StringIO
 from typing import Any
 
+from ordeal._native import deep_copy
+
 #: How many items of an iterator are compared, as some never end.
 ITEMS_MAX = 10_000
 SHOWN_MAX = 300
@@ -100,7 +102,7 @@ def for_two(value: Any) -> tuple[Any, Any]:
     if kind in _FLAT:
         return copy.copy(value), copy.copy(value)
     if isinstance(value, MutableSequence | MutableMapping | MutableSet) or hasattr(value, "__array__"):
-        return copy.deepcopy(value), copy.deepcopy(value)
+        return deep_copy(value, {}), deep_copy(value, {})
     if isinstance(value, Iterator) and not isinstance(value, IOBase):
         one, other = itertools.tee(value)
         return one, other

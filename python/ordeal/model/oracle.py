@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, ClassVar
 
+from ordeal._native import deep_copy
 from ordeal.errors import DivergenceError, MachineError
 from ordeal.model.call_result import Sides, materialized, same, shown
 from ordeal.model.definition import Hook, made, maker
@@ -94,7 +94,7 @@ class Oracle(OperationMachine):
                 hint=VIEW.hint,
             )
         try:
-            return copy.deepcopy(seen)
+            return deep_copy(seen, {})
         except PASSED_ON:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a copy raises is said

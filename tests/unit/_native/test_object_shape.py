@@ -6,7 +6,9 @@ import collections
 import copyreg
 import datetime
 import decimal
+import enum
 import fractions
+import sys
 import tempfile
 import uuid
 from typing import Any, ClassVar
@@ -57,6 +59,61 @@ def test_classes_that_come_and_go_are_told_apart() -> None:
         made = cls()
         made.inner = [number]
         assert deep_copy(made, {}).inner == [number]
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+class Constant:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Constant:
+        return self
+
+
+class SecondGiven:
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[int, Any]:
+        return memo
+
+
+class AllGiven:
+    def __deepcopy__(*given: Any) -> Any:  # type: ignore[misc]
+        return given
+
+
+def calls_of(copied: Any) -> tuple[Any, list[str]]:
+    """Return a copy, and the qualified names of the functions that ran meanwhile."""
+    called: list[str] = []
+    sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_qualname) if event == "call" else None)
+    try:
+        found = deep_copy(copied, {})
+    finally:
+        sys.setprofile(None)
+    return found, called
+
+
+@pytest.mark.parametrize("value", [Color.RED, Constant()], ids=["member of an enum", "object with such a hook"])
+def test_what_says_that_it_is_its_own_copy_is_not_asked_each_time(value: Any) -> None:
+    found, called = calls_of([value, {"again": value}])
+    assert found[0] is value
+    assert found[1]["again"] is value
+    assert called == []
+
+
+def test_other_hooks_are_asked() -> None:
+    memo: dict[int, Any] = {}
+    assert deep_copy(SecondGiven(), memo) is memo
+    assert deep_copy(AllGiven(), {})[1] == {}
+
+
+def test_a_hook_that_comes_to_do_more_is_asked() -> None:
+    class Changing:
+        def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+            return self
+
+    made = Changing()
+    assert deep_copy(made, {}) is made
+    Changing.__deepcopy__ = lambda self, memo: "another"  # type: ignore[method-assign]
+    assert deep_copy(made, {}) == "another"
 
 
 MOMENT = datetime.datetime(2026, 1, 2, 3, 4, 5)
