@@ -17,6 +17,8 @@ from typing import Any
 from ordeal._engine.mutation.forks import Message, Say
 from ordeal._native import die_with, monotonic
 
+#: The name of the file with what a judge is to do, in a temporary folder of its own until the last verdict.
+ORDER = "order.json"
 _PART_BYTES = 1 << 16
 
 

@@ -17,7 +17,7 @@ from typing import Any, cast
 from ordeal._engine.mutation.forks import MEMORY_MIB
 from ordeal._engine.mutation.judging.machine_tests import Which
 from ordeal._engine.mutation.mutants import Mutant
-from ordeal._engine.mutation.own_process import judging
+from ordeal._engine.mutation.own_process import ORDER, judging
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import WORDS, Verdict, Word
 from ordeal._engine.storage.trace_file import write_atomically
@@ -93,9 +93,19 @@ class Begun:
     until: float | None
 
     def give(self, mutants: Sequence[Mutant]) -> None:
-        """Let it judge these."""
+        """Let it judge these.
+
+        Raises:
+            NoVerdictError: they cannot be written.
+        """
         ordered = mutants if self.until is None else by_line(mutants)
-        write_atomically(self.mutants, json.dumps([dataclasses.asdict(each) for each in ordered]).encode())
+        try:
+            write_atomically(self.mutants, json.dumps([dataclasses.asdict(each) for each in ordered]).encode())
+        except OSError as error:
+            raise NoVerdictError(
+                f"the mutants cannot be written to the folder of temporary files: {error.strerror}",
+                hint="see that it has room, and that no test empties it",
+            ) from None
 
 
 @contextmanager
@@ -134,7 +144,7 @@ def begun_judge(
             "leave_out_failing": leave_out_failing,
             "matrix": matrix,
         }
-        path = Path(place, "order.json")
+        path = Path(place, ORDER)
         path.write_text(json.dumps(order), "utf-8")
         until = None if budget is None else since + budget
         with judging(_JUDGE, path, folder, until) as messages:

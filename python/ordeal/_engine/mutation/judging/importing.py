@@ -26,15 +26,17 @@ from ordeal._engine.mutation.forks import Ended, Job, Refilled, Say, original_ta
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path, serve
 from ordeal._engine.mutation.judging.pytest_options import OwnOptions, pytest_arguments
 from ordeal._engine.mutation.judging.quiet_hypothesis import quieten
-from ordeal._engine.mutation.judging.suite import TAKEN_FACTOR, import_all, original_job
+from ordeal._engine.mutation.judging.suite import TAKEN_FACTOR, Refused, import_all, original_job
 from ordeal._engine.mutation.judging.trials import offer
 from ordeal._engine.mutation.mutants import Mutant
+from ordeal._engine.mutation.own_process import ORDER
 from ordeal._engine.mutation.pytest_items import ASSERTED, FailureWatch, Items, same_chance
 from ordeal._engine.mutation.source import Source
 from ordeal._native import monotonic
 
 _PLUGIN_SECONDS = 60.0
 _WAIT_SECONDS = 0.002
+_GONE = "let tests remove only what they have made from the folder of temporary files"
 #: Why there is no verdict on a file that is not imported anew.
 IMPORTED = "pytest or one of its plugins has imported the file before the tests do"
 _REFUSED = "the unchanged program fails where mutants of imported code run, so no verdict would be true"
@@ -47,9 +49,15 @@ def mutant_of(fields: Mapping[str, Any]) -> Mutant:
 
 
 def mutants_in(order: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the mutants of an order. They may still be being made: then this waits for them."""
+    """Return the mutants of an order. They may still be being made: then this waits for them.
+
+    Raises:
+        Refused: they are gone. They are there before a test runs, or come as long as the rest of the order is there.
+    """
     path = Path(order["mutants"])
     while not path.exists():
+        if not path.with_name(ORDER).exists():
+            raise Refused("a test has removed the folder in which the mutants are kept", _GONE)
         time.sleep(_WAIT_SECONDS)
     found: list[dict[str, Any]] = json.loads(path.read_bytes())
     return found

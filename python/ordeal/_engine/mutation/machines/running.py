@@ -17,7 +17,7 @@ from ordeal._engine.mutation.machines.evidence import Finding, KillTable, Machin
 from ordeal._engine.mutation.machines.relations import Suggestion
 from ordeal._engine.mutation.machines.views import SideBySide
 from ordeal._engine.mutation.mutants import Mutant
-from ordeal._engine.mutation.own_process import judging
+from ordeal._engine.mutation.own_process import ORDER, judging
 from ordeal._engine.mutation.running import NoVerdictError
 from ordeal._engine.mutation.source import Source
 from ordeal._engine.mutation.verdicts import Verdict
@@ -168,7 +168,7 @@ def verdict_of(mutant: Mutant, finding: Finding) -> Verdict:
 def _asked(module: str, order: dict[str, Any], folder: Path) -> Iterator[Iterator[dict[str, Any]]]:
     """Give an order to a process of its own, and yield what it says, until it refuses."""
     with tempfile.TemporaryDirectory(prefix="ordeal-mutate-") as place:
-        path = Path(place, "order.json")
+        path = Path(place, ORDER)
         path.write_bytes(msgspec.json.encode(order))
         with judging(module, path, folder) as messages:
             yield map(_not_refused, messages)
