@@ -235,8 +235,8 @@ class KnownShapes {
   tsl::robin_map<PyTypeObject*, Known> shapes_;
 };
 
-// Whether a `__deepcopy__` does nothing but return the object, as that of an Enum does: hundreds of its members may be in
-// one state.
+// Whether a `__deepcopy__` does nothing but return the object, as that of an Enum does: hundreds of its members may be
+// in one state.
 bool returns_its_object(const py::object& hook) {
   static PyObject* const kReturns = py::eval("lambda self, memo: self").release().ptr();
   if (!hook || PyFunction_Check(hook.ptr()) == 0) {
