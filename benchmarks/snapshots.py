@@ -10,6 +10,7 @@ import argparse
 import copy
 import datetime
 import decimal
+import enum
 import fractions
 import statistics
 import time
@@ -78,6 +79,10 @@ STATES: dict[str, Callable[[int], Any]] = {
 }
 
 
+class Color(enum.Enum):
+    RED = 1
+
+
 def instance_of(cls: type) -> Any:
     made = cls()
     made.number = 1
@@ -96,6 +101,7 @@ SMALL_STATES: dict[str, Any] = {
     "100 UUIDs": [uuid.UUID(int=number) for number in range(100)],
     "100 decimals": [decimal.Decimal(number) for number in range(100)],
     "100 fractions": [fractions.Fraction(number, 7) for number in range(100)],
+    "100 members of an Enum": [Color.RED] * 100,
     "a deque of 1,000": deque(range(1000)),
     "an ordered dictionary of 1,000": OrderedDict((number, number) for number in range(1000)),
 }

@@ -1,6 +1,5 @@
 #include "bindings/cpython/object_shape.h"
 
-#include <pybind11/eval.h>
 #include <tsl/robin_map.h>
 
 #include <algorithm>
@@ -238,7 +237,10 @@ class KnownShapes {
 // Whether a `__deepcopy__` does nothing but return the object, as that of an Enum does: hundreds of its members may be
 // in one state.
 bool returns_its_object(const py::object& hook) {
-  static PyObject* const kReturns = py::eval("lambda self, memo: self").release().ptr();
+  static PyObject* const kReturns = [] {
+    const py::dict names;
+    return owned(PyRun_String("lambda self, memo: self", Py_eval_input, names.ptr(), names.ptr())).release().ptr();
+  }();
   if (!hook || PyFunction_Check(hook.ptr()) == 0) {
     return false;
   }
