@@ -117,11 +117,12 @@ def _silenced(source: Source) -> list[tuple[int, int, set[str], str]]:
         if isinstance(node, ast.stmt) and (getattr(node, "body", None) or getattr(node, "cases", None))
     }
     for token in tokenize.tokenize(io.BytesIO(source.text).readline):
-        # Other comments, such as those for linters, may stand before it.
-        match = _COMMENT.search(token.string) if token.type == tokenize.COMMENT else None
-        nearly = _NEARLY.search(token.string) if token.type == tokenize.COMMENT and match is None else None
+        if token.type != tokenize.COMMENT:
+            continue
         line = token.start[0]
-        if nearly:
+        # Other comments, such as those for linters, may stand before it.
+        match = _COMMENT.search(token.string)
+        if match is None and (nearly := _NEARLY.search(token.string)):
             raise ConfigError(
                 f"{source.shown}:{line} has the comment `{nearly[1]}`, which says nothing", hint=f"write {_EXAMPLE}"
             )

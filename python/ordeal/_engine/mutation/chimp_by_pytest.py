@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from ordeal._engine.formatting import counted
-from ordeal._engine.mutation.interpreters import sitecustomize
+from ordeal._engine.mutation.interpreters.handing_down import begins_with_ours
 from ordeal._engine.mutation.interpreters.sitecustomize import MUTANT, real_path
 from ordeal._engine.mutation.judging import only_these
 from ordeal._engine.mutation.mutants import Mutant
@@ -114,12 +114,6 @@ class InPlace:
             text.write_bytes(os.fsencode(real_path(str(source.path))) + b"\n" + mutant.applied(source.text))
             found[MUTANT] = str(text)
         return run_tests(command, self.folder, self._seconds * (PATIENCE if more else 1), found)
-
-
-def begins_with_ours() -> dict[str, str]:
-    """Return the environment in which interpreters begin with our ``sitecustomize``."""
-    path = [str(Path(sitecustomize.__file__).parent), os.environ.get("PYTHONPATH", "")]
-    return {"PYTHONPATH": os.pathsep.join(filter(None, path))}
 
 
 def run_tests(command: Sequence[str], folder: Path, seconds: float, more: Mapping[str, str] = _NO_MORE) -> Outcome:

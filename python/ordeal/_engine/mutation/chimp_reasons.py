@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from ordeal._engine.formatting import counted
-from ordeal._engine.mutation.chimp_by_pytest import begins_with_ours
 from ordeal._engine.mutation.dead import statement_of, stored_only, unreferenced, words_in
 from ordeal._engine.mutation.interpreters import sitecustomize
+from ordeal._engine.mutation.interpreters.handing_down import begins_with_ours
 from ordeal._engine.mutation.interpreters.observations import SEPARATOR
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.source import Source

@@ -22,8 +22,7 @@ import pytest
 
 from ordeal._engine.formatting import counted, one_line
 from ordeal._engine.mutation.forks import Message, Say, limit_memory
-from ordeal._engine.mutation.interpreters import sitecustomize
-from ordeal._engine.mutation.interpreters.handing_down import hand_down
+from ordeal._engine.mutation.interpreters.handing_down import begins_with_ours, hand_down
 from ordeal._engine.mutation.interpreters.sitecustomize import real_path
 from ordeal._engine.mutation.judging.importing import ImportRoute, mutant_of, mutants_in
 from ordeal._engine.mutation.judging.lanes import Lanes
@@ -271,8 +270,7 @@ def main() -> None:
     limit_memory(order["memory"])
     sys.argv = ["pytest"]
     # The interpreters that tests start begin with a module of ours.
-    path = [str(Path(sitecustomize.__file__).parent), os.environ.get("PYTHONPATH", "")]
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))
+    os.environ |= begins_with_ours()
     hand_down()
     sources = [Source.of(Path(path), shown) for path, shown in order["sources"]]
     _in_fork(order, sources, say)

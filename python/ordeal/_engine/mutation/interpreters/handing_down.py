@@ -15,6 +15,12 @@ from ordeal._engine.mutation.interpreters.sitecustomize import LINES, MUTANT, WA
 _PATH = "PYTHONPATH"
 
 
+def begins_with_ours(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return what has the interpreters of an environment begin with our ``sitecustomize``."""
+    path = [str(Path(sitecustomize.__file__).parent), environment.get(_PATH, "")]
+    return {_PATH: os.pathsep.join(filter(None, path))}
+
+
 def hand_down() -> None:
     """Have each ``subprocess.Popen`` of this process and its forks begin with our ``sitecustomize``."""
     original = subprocess.Popen.__init__
@@ -39,7 +45,6 @@ def environment_of(given: Mapping[Any, Any] | None) -> Mapping[Any, Any] | None:
     if not told or not all(isinstance(each, str) for pair in found.items() for each in pair):
         return given
     ours = str(Path(sitecustomize.__file__).parent)
-    path = str(found.get(_PATH, ""))
-    if ours in path.split(os.pathsep) and all(found.get(name) == text for name, text in told.items()):
+    if ours in found.get(_PATH, "").split(os.pathsep) and all(found.get(name) == text for name, text in told.items()):
         return given
-    return {**found, **told, _PATH: os.pathsep.join(filter(None, (ours, path)))}
+    return {**found, **told, **begins_with_ours(found)}
