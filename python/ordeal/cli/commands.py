@@ -276,6 +276,12 @@ def init(**given: Any) -> int:
 )
 @click.argument("paths", nargs=-1, metavar="[kill ID] [PATH]...", type=click.Path())
 @click.option(
+    "--exclude",
+    metavar="PATTERN",
+    multiple=True,
+    help="Files or folders not to mutate, such as src/shop/vendor or *_pb2.py; repeatable",
+)
+@click.option(
     "--tests", metavar="ARGUMENTS", multiple=True, help="What pytest is given, for example tests/unit; repeatable"
 )
 @click.option("-k", "--test-filter", metavar="EXPRESSION", help="Only tests that match, as pytest's -k takes it")

@@ -38,6 +38,9 @@ class MutationsConfig:
     targets: tuple[str, ...] = field(
         default=(), metadata=Option(_list("a list of files and folders", "src/shop"), "the packages here").metadata
     )
+    exclude: tuple[str, ...] = field(
+        default=(), metadata=Option(_list("a list of patterns of paths", "src/shop/vendor"), "none").metadata
+    )
     tests: tuple[str, ...] = field(
         default=(), metadata=Option(_list("a list of arguments of pytest", "tests/unit"), "none").metadata
     )

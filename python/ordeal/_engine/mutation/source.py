@@ -36,7 +36,8 @@ class Source:
             line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
             what = _what(error)
             raise ConfigError(
-                f"{shown}{line} cannot be read as Python in UTF-8: {what}", hint="mend the file, or leave it out"
+                f"{shown}{line} cannot be read as Python in UTF-8: {what}",
+                hint="mend the file, or leave it out with `--exclude`",
             ) from None
         return source
 

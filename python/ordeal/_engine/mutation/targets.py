@@ -9,7 +9,8 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
 
 from ordeal._engine.mutation.mutants import Mutant
 from ordeal._engine.mutation.source import Function, Source
@@ -65,9 +66,43 @@ def targets_of(paths: Sequence[str], folder: Path) -> list[Target]:
     return list(dict.fromkeys(found))
 
 
-def files_of(paths: Sequence[str], folder: Path) -> list[Path]:
-    """Return the files of Python that words name, or that have the parts that they name; see ``targets_of``."""
-    return list(dict.fromkeys(each.path for each in targets_of(paths, folder)))
+def files_of(paths: Sequence[str], folder: Path, exclude: Sequence[str] = ()) -> list[Path]:
+    """Return the files of Python that words name, or that have the parts that they name; see ``targets_of``.
+
+    Without those of ``exclude``: patterns of the shell for the path of a file or of a folder, from ``folder``; one
+    without a slash for any name in the path.
+
+    Raises:
+        ConfigError: a word names nothing, nothing is left, or of the whole program a pattern excludes nothing.
+    """
+    found = list(dict.fromkeys(each.path for each in targets_of(paths, folder)))
+    shown = {path: shown_path(path, folder) for path in found}
+    for pattern in exclude if not paths else ():
+        if not any(_is_meant(name, pattern) for name in shown.values()):
+            raise ConfigError(
+                f"`{pattern}` excludes nothing here",
+                hint="write the path of a file or folder from the current one, such as `src/shop/vendor` or `*_pb2.py`",
+            )
+    left = [path for path in found if not any(_is_meant(shown[path], pattern) for pattern in exclude)]
+    if not left:
+        raise ConfigError("all files are excluded", hint="name other files, or exclude fewer")
+    return left
+
+
+def shown_path(path: Path, folder: Path) -> str:
+    """Return the path of a file as people read it: from ``folder``, where it lies inside."""
+    try:
+        return path.resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        return path.as_posix()
+
+
+def _is_meant(shown: str, pattern: str) -> bool:
+    """Return whether a pattern means a file, or a folder above it."""
+    path, plain = PurePosixPath(shown), str(PurePosixPath(pattern))
+    if "/" not in plain:
+        return any(fnmatchcase(part, plain) for part in path.parts)
+    return any(fnmatchcase(str(each), plain) for each in (path, *path.parents))
 
 
 def _named(word: str, folder: Path) -> Iterator[Target]:

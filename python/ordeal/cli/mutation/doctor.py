@@ -37,6 +37,8 @@ def _lines(found: Judgement, files: int, unreached: Sequence[str]) -> list[str]:
     if others:
         lines.append(f"{counted(others, 'test')} cannot: skipped, or expected to fail")
     lines += [f"does not pass each time, and will be left out: {name}" for name in found.flaky]
-    lines.append(f"{files - len(unreached)} of {counted(files, 'file')} run in the tests, or when they are imported")
+    reached = files - len(unreached)
+    how = "runs in the tests, or when it is imported" if reached == 1 else "run in the tests, or when they are imported"
+    lines.append(f"{reached} of {counted(files, 'file')} {how}")
     lines += [f"no test runs or imports {name}" for name in unreached]
     return lines

@@ -39,10 +39,12 @@ def run(given: Mapping[str, Any]) -> int:
         raise ConfigError(f"`{output}` exists", hint="name another file: tests in it are yours")
     is_all = not words or (words[0] != "" and Path(words[0]).exists())
     if not is_all:
-        source, mutant = _named(words[0], sources_of(words[1:] or given["targets"]), operators_of(given))
+        source, mutant = _named(
+            words[0], sources_of(words[1:] or given["targets"], given["exclude"]), operators_of(given)
+        )
         sources, mutants = [source], [mutant]
     else:
-        sources, mutants = _survivors(words)
+        sources, mutants = _survivors(words, given["exclude"])
     options = machine_options(given, 1)
     found = []
     for mutant, closed in close_with_machines(
@@ -69,12 +71,12 @@ def run(given: Mapping[str, Any]) -> int:
     return int(len(tests) < len(found))
 
 
-def _survivors(paths: Sequence[str]) -> tuple[list[Source], list[Mutant]]:
+def _survivors(paths: Sequence[str], exclude: Sequence[str]) -> tuple[list[Source], list[Mutant]]:
     """Return what survived the last run, in the files that are named if any are; the first of each line first."""
     saved = load(Path.cwd())
     if saved is None:
         raise ConfigError("there is no run whose survivors to close", hint="`ordeal mutate` judges; or name an id")
-    shown = {source.shown for source in sources_of(paths)} if paths else None
+    shown = {source.shown for source in sources_of(paths, exclude)} if paths else None
     found = [each.mutant for each in saved.verdicts() if each.word == "survived"]
     found = by_line([each for each in found if shown is None or each.shown in shown])
     if not found:

@@ -23,7 +23,7 @@ from ordeal._engine.mutation.mutants import CHIMP, Made, Mutant, made_of
 from ordeal._engine.mutation.operators import OPERATORS, PRESETS
 from ordeal._engine.mutation.running import Begun, Judgement, NoVerdictError, begun_judge, judge_with_pytest
 from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.targets import Target, changed_lines, files_of, lines_of_diff, targets_of
+from ordeal._engine.mutation.targets import Target, changed_lines, files_of, lines_of_diff, shown_path, targets_of
 from ordeal._engine.mutation.verdicts import Score, Verdict
 from ordeal._report.mutation import mutation_json, mutation_text
 from ordeal.cli import terminal
@@ -49,11 +49,12 @@ def run(given: Mapping[str, Any]) -> int:
     if verb:
         return last.run(given)
     if given["paths"][:1] == ("doctor",) and not Path("doctor").exists():
-        return doctor.run(given, sources_of(given["paths"][1:]))
+        given = with_settings(given)
+        return doctor.run(given, sources_of(given["paths"][1:] or given["targets"], given["exclude"]))
     given = last.as_rerun(with_settings(given))
     refuse_existing(given)
     refuse_unwritable(given)
-    sources = sources_of(given["paths"])
+    sources = sources_of(given["paths"], given["exclude"])
     operators = operators_of(given)
     if given["store"] and (not given["shard"] or given["with"] != "tests"):
         raise ConfigError("`--store` joins the parts that tests judge", hint="add `--shard K/N`, without `--with`")
@@ -224,7 +225,8 @@ def _made(sources: Sequence[Source], operators: Sequence[str], paths: Sequence[s
     """Return what can be made of the files, in the parts of them that are named."""
     parts = {source.path: list[Target]() for source in sources}
     for target in targets_of(paths, folder):
-        parts[target.path].append(target)
+        if target.path in parts:
+            parts[target.path].append(target)
 
     def inside(source: Source, mutants: list[Mutant]) -> list[Mutant]:
         return [each for each in mutants if any(part.holds(each) for part in parts[source.path])]
@@ -233,10 +235,10 @@ def _made(sources: Sequence[Source], operators: Sequence[str], paths: Sequence[s
     return [Made(*(inside(source, getattr(made, each)) for each in Made.__slots__)) for source, made in found]
 
 
-def sources_of(paths: Sequence[str]) -> list[Source]:
-    """Return the files that paths name."""
+def sources_of(paths: Sequence[str], exclude: Sequence[str]) -> list[Source]:
+    """Return the files that paths name, without those that are excluded."""
     folder = Path.cwd()
-    return [Source.of(path, _shown(path, folder)) for path in files_of(paths, folder)]
+    return [Source.of(path, shown_path(path, folder)) for path in files_of(paths, folder, exclude)]
 
 
 def _named(given: Mapping[str, Any]) -> str:
@@ -266,13 +268,6 @@ def _shard(text: str) -> tuple[int, int]:
     if not 1 <= part <= parts:
         raise ConfigError(f"`--shard` is `{text}`", hint="write the number of the part and how many, such as `1/4`")
     return part, parts
-
-
-def _shown(path: Path, folder: Path) -> str:
-    try:
-        return path.resolve().relative_to(folder.resolve()).as_posix()
-    except ValueError:
-        return path.as_posix()
 
 
 def _chosen(mutants: list[Mutant], sources: Sequence[Source], given: Mapping[str, Any], folder: Path) -> list[Mutant]:

@@ -33,6 +33,7 @@ def with_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     found = load_config(given["config"], needs_tests=False).mutations
     settings = {
         "paths": found.targets,
+        "exclude": found.exclude,
         "tests": found.tests,
         "preset": found.preset,
         "operators": None if is_given("preset") else ",".join(found.operators),

@@ -37,6 +37,36 @@ def test_a_file_alone_in_src_is_the_program(tmp_path: Path) -> None:
     assert files_of([], tmp_path) == [tmp_path / "src/shop.py"]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "left"),
+    [
+        ("src/shop/vendor", ["__init__.py", "a_pb2.py", "cart.py"]),
+        ("./src/shop/vendor/", ["__init__.py", "a_pb2.py", "cart.py"]),
+        ("vendor", ["__init__.py", "a_pb2.py", "cart.py"]),
+        ("*_pb2.py", ["__init__.py", "cart.py", "vendor/b.py"]),
+        ("src/*/v*", ["__init__.py", "a_pb2.py", "cart.py"]),
+    ],
+)
+def test_files_and_folders_may_be_excluded(tmp_path: Path, pattern: str, left: list[str]) -> None:
+    home = tmp_path / "src/shop"
+    (home / "vendor").mkdir(parents=True)
+    for name in ("__init__.py", "cart.py", "a_pb2.py", "vendor/b.py", "vendor/c_pb2.py"):
+        (home / name).write_text("")
+    found = files_of([], tmp_path, [pattern])
+    assert [each.relative_to(home).as_posix() for each in found] == left
+
+
+def test_a_pattern_that_excludes_nothing_or_all_is_named(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/__init__.py").write_text("")
+    with pytest.raises(ConfigError, match="`vender` excludes nothing"):
+        files_of([], tmp_path, ["vender"])
+    # Of a part of the program, others may be meant.
+    assert files_of(["shop"], tmp_path, ["vender"])
+    with pytest.raises(ConfigError, match="all files are excluded"):
+        files_of(["shop"], tmp_path, ["shop"])
+
+
 @pytest.mark.parametrize("paths", [["gone.py"], []])
 def test_what_is_not_there_is_refused(tmp_path: Path, paths: list[str]) -> None:
     with pytest.raises(ConfigError):

@@ -40,3 +40,18 @@ def test_what_cannot_judge_is_named(run: Run, tmp_path: Path, monkeypatch: pytes
         "2 of 3 files run in the tests, or when they are imported",
         "no test runs or imports shop/gone.py",
     ]
+
+
+def test_the_settings_say_what_is_mutated_by_which_tests(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("shop", "till"):
+        Path(f"{name}.py").write_text("def total(a):\n    return a + 1\n")
+    Path("checks.py").write_text("import shop\n\ndef test_total(): assert shop.total(1) == 2\n")
+    Path("ordeal.toml").write_text(
+        '[mutations]\ntargets = ["shop.py", "till.py"]\nexclude = ["till.py"]\ntests = ["checks.py"]\n'
+    )
+    code, out, err = run("mutate", "doctor")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-1] == "1 of 1 file runs in the tests, or when it is imported"

@@ -31,6 +31,19 @@ def test_options_come_first(words: list[str], expected: list[str], capsys: pytes
     assert [line.partition("  ")[2] for line in capsys.readouterr().out.splitlines()] == expected
 
 
+def test_a_file_that_is_excluded_may_be_in_any_state(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("vendor").mkdir()
+    Path("vendor/old.py").write_bytes(b"# \xe9\nprint 1\n")
+    Path("vendor/new.py").write_text("def g(a):\n    return a or 1\n")
+    assert main(["mutate", "--list", "shop.py", "vendor"]) == 2
+    assert "leave it out with `--exclude`" in capsys.readouterr().err
+    for words in (["--exclude", "old.py"], []):
+        if not words:
+            Path("ordeal.toml").write_text('[mutations]\nexclude = ["vendor/old.py"]\noperators = ["logical"]\n')
+        assert main(["mutate", "--list", "shop.py", "vendor", *words]) == 0
+        assert [line.split()[1] for line in capsys.readouterr().out.splitlines()] == ["shop.py:2", "vendor/new.py:2"]
+
+
 def test_a_wrong_value_and_a_file_that_is_not_there_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     Path("ordeal.toml").write_text("[mutations]\nthreshold = 101\n")
     assert main(["mutate", "--list"]) == 2
