@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
@@ -33,7 +34,7 @@ from ordeal.result.exploration import (
     remark_lines,
     run_figures,
 )
-from ordeal.result.failure import failure_details, failure_id, runnable_program, trace_steps
+from ordeal.result.failure import failure_details, failure_id, runnable_program, sequence_text, trace_steps
 from ordeal.result.fault_uses import world_lines
 from ordeal.result.known import known_lines
 
@@ -62,6 +63,16 @@ def _failure_line(failure: Failure) -> str:
     if failure.flaky:
         facts.append("flaky")
     return f"{describe_error(failure.error)} ({', '.join(facts)})" if facts else describe_error(failure.error)
+
+
+def _told_apart(failures: Sequence[Failure]) -> list[str]:
+    """Return a line for each failure; of those that read the same, with the rules that led there."""
+    lines = [_failure_line(failure) for failure in failures]
+    times = Counter(lines)
+    return [
+        f"{line}: {sequence_text(failure)}" if times[line] > 1 else line
+        for line, failure in zip(lines, failures, strict=True)
+    ]
 
 
 def _is_of_seed(failure: Failure) -> bool:
@@ -102,7 +113,7 @@ def _failure_list(result: ExplorationResult, layout: Layout) -> list[str]:
     if not failures:
         return ["No other failures." if result.known else "No failures."]
     heading = "1 FAILURE:" if len(failures) == 1 else f"{len(failures)} FAILURES:"
-    lines = [_failure_line(failure) for failure in failures]
+    lines = _told_apart(failures)
     left_out = len(lines) - _FAILURES_MAX
     if left_out > 0 and not layout.all:
         lines = [*lines[:_FAILURES_MAX], f"... and {left_out} more (--all shows them)"]

@@ -128,7 +128,7 @@ def failure_text(failure: Failure) -> str:
         lines.append(f"  Active faults: {name_list(short_names(failure.active_faults))}")
     if failure.necessary_faults is not None:
         lines.append(f"  Necessary faults: {_necessary(failure.necessary_faults)}")
-    lines.append(f"  Sequence: {_sequence(failure.rule_log)}")
+    lines.append(f"  Sequence: {sequence_text(failure)}")
     return "\n".join(lines)
 
 
@@ -185,9 +185,10 @@ def _necessary(faults: Mapping[str, bool]) -> str:
     return name_list(names) if names else "none (fails without any faults)"
 
 
-def _sequence(rule_log: Sequence[str]) -> str:
+def sequence_text(failure: Failure) -> str:
+    """Return the names of the last rules and faults that led there, such as ``put -> +timeout -> get``."""
     # A swarm configuration is recorded among the steps, but the machine does not execute it.
-    entries = [entry for entry in rule_log if not entry.startswith("[swarm ")]
+    entries = [entry for entry in failure.rule_log if not entry.startswith("[swarm ")]
     # Two faults of one kind keep their arguments, as in the line of active faults.
     faults = list(dict.fromkeys(entry[1:] for entry in entries if entry[:1] in ("+", "-")))
     shown = dict(zip(faults, short_names(faults), strict=True))

@@ -115,6 +115,16 @@ class TestReport:
             "      Sequence: write -> write -> write -> write -> write -> write -> write\n"
         )
 
+    def test_failures_of_one_message_are_told_apart_by_what_led_there(self) -> None:
+        error = AssertionError("lost a key")
+        failures = [make_failure(error, *rules) for rules in (["put", "drop"], ["load", "drop"], ["drop"])]
+        assert report_lines(make_result(*failures))[6:10] == [
+            "    3 FAILURES:",
+            "      AssertionError: lost a key (2 steps): put -> drop",
+            "      AssertionError: lost a key (2 steps): load -> drop",
+            "      AssertionError: lost a key (1 step)",
+        ]
+
     def test_coverage_and_notes_follow_the_failures(self) -> None:
         gaps = [{"file": "myapp/api.py", "line": line, "code": "if late:"} for line in range(1, 7)]
         result = make_result(
