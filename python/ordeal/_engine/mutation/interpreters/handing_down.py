@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ def begins_with_ours(environment: Mapping[str, str] = os.environ) -> dict[str, s
 
 
 def hand_down() -> None:
-    """Have each ``subprocess.Popen`` of this process and its forks begin with our ``sitecustomize``."""
+    """Have what this process and its forks start begin with our ``sitecustomize``: by ``subprocess`` or ``os``."""
     original = subprocess.Popen.__init__
 
     @functools.wraps(original)
@@ -32,10 +32,28 @@ def hand_down() -> None:
         original(self, args, *given, **named)
 
     subprocess.Popen.__init__ = begin  # type: ignore[method-assign]
+    # All others of ``os`` call one of these, or leave the environment as it is.
+    for name in ("execve", "posix_spawn", "posix_spawnp"):
+        if hasattr(os, name):
+            setattr(os, name, _handing_down(getattr(os, name)))
 
 
 #: How many arguments stand between the command and its environment; nobody gives that by its place.
 _BEFORE_ENVIRONMENT = 10
+
+
+def _handing_down[**P, T](original: Callable[P, T]) -> Callable[P, T]:
+    """Return a function of ``os`` whose third argument, an environment, gets what our ``sitecustomize`` needs."""
+
+    @functools.wraps(original)
+    def begin(*given: Any, **named: Any) -> Any:
+        if "env" in named:
+            named["env"] = environment_of(named["env"])
+        elif len(given) > 2:
+            given = (*given[:2], environment_of(given[2]), *given[3:])
+        return original(*given, **named)
+
+    return begin
 
 
 def environment_of(given: Mapping[Any, Any] | None) -> Mapping[Any, Any] | None:
