@@ -66,13 +66,21 @@ def _failure_line(failure: Failure) -> str:
 
 
 def _told_apart(failures: Sequence[Failure]) -> list[str]:
-    """Return a line for each failure; of those that read the same, with the rules that led there."""
+    """Return a line for each failure; of those that read the same, with the place, or else the rules that led there."""
     lines = [_failure_line(failure) for failure in failures]
-    times = Counter(lines)
-    return [
-        f"{line}: {sequence_text(failure)}" if times[line] > 1 else line
-        for line, failure in zip(lines, failures, strict=True)
-    ]
+    for told in (_place_told, sequence_text):
+        times, more = Counter(lines), [told(failure) for failure in failures]
+        told_apart = Counter(zip(lines, more, strict=True))
+        lines = [
+            f"{line}: {what}" if times[line] > 1 and what and told_apart[line, what] < times[line] else line
+            for line, what in zip(lines, more, strict=True)
+        ]
+    return lines
+
+
+def _place_told(failure: Failure) -> str:
+    place = failure.place
+    return "" if place is None else str(place.raised_at or place.at)
 
 
 def _is_of_seed(failure: Failure) -> bool:

@@ -125,6 +125,18 @@ class TestReport:
             "      AssertionError: lost a key (1 step)",
         ]
 
+    def test_failures_of_one_message_are_told_apart_by_their_places_first(self) -> None:
+        lines = [CodeLine("shop.py", line, "Shop.add", "raise ValueError") for line in (3, 5)]
+        places = [FailurePlace("rule", "add", CodeLine("test_shop.py", 9, "add", "..."), line) for line in lines]
+        failures = [make_failure(ValueError("bad"), "add", place=place) for place in places]
+        same = [make_failure(KeyError("a"), "get"), make_failure(KeyError("a"), "get")]
+        assert report_lines(make_result(*failures, *same))[7:11] == [
+            "      ValueError: bad (1 step): shop.py:3 in Shop.add",
+            "      ValueError: bad (1 step): shop.py:5 in Shop.add",
+            "      KeyError: 'a' (1 step)",
+            "      KeyError: 'a' (1 step)",
+        ]
+
     def test_coverage_and_notes_follow_the_failures(self) -> None:
         gaps = [{"file": "myapp/api.py", "line": line, "code": "if late:"} for line in range(1, 7)]
         result = make_result(

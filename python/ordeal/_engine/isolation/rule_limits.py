@@ -17,12 +17,18 @@ TIMES = 50.0
 SECONDS_MIN = 0.05
 #: By how much the limits grow when one turned out to be too low.
 GROWTH = 10.0
-#: The parts of a search after which a step is suspected to hang: when it is met, and when it is looked at again.
-SUSPECTED, LOOKED_AT = 0.05, 0.2
+#: The parts of a search after which a step is suspected to hang: when it is met, and when it is looked at again. For
+#: each rule that hangs both are halved, so that no number of them takes most of the search.
+SUSPECTED, LOOKED_AT = 0.05, 0.1
 #: The part of its limit that a step takes again where it took all of it before.
 GLANCE = 0.1
 #: The least of these, in seconds, and how many times the slowest run that ended well.
 PATIENCE_MIN, PATIENCE_TIMES = 1.0, 10.0
+
+
+def less_patience(seconds: float, hanging: int = 1) -> float:
+    """Return for how long a search waits, of so many seconds, after so many rules that hang."""
+    return max(PATIENCE_MIN, seconds / 2.0**hanging)
 
 
 class RuleLimits:
@@ -60,7 +66,7 @@ class RuleLimits:
             return min(self._full, self._patience_with(rule))
         slowest = self._slowest.get(rule) or max(self._slowest.values(), default=self._slowest_run)
         if not slowest:
-            return min(self._full, self._patience_with(rule))
+            return min(self._full, self._patience_with(rule), self.glance if rule == self.ended_in else math.inf)
         return min(self._full, max(SECONDS_MIN, self._times * slowest))
 
     def _patience_with(self, rule: str) -> float:
@@ -104,7 +110,10 @@ class RuleLimits:
         return bool(self._hanging) or bool(self._hurried)
 
     def expect_hang(self, rule: str) -> None:
-        """Adapt the limit of a rule that is known to hang, from now on."""
+        """Adapt the limit of a rule that is known to hang, from now on; the search waits less for the next."""
+        if rule not in self._hanging and self.looks_for:
+            self.looks_for = less_patience(self.looks_for)
+            self._patience = less_patience(self._patience)
         self._hanging.add(rule)
 
     def grow(self) -> None:

@@ -20,7 +20,7 @@ from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal._engine.isolation.child import Child, wait_for
 from ordeal._engine.isolation.outside_use import Contention, Use, UseKind
-from ordeal._engine.isolation.rule_limits import PATIENCE_TIMES, SECONDS_MIN
+from ordeal._engine.isolation.rule_limits import PATIENCE_TIMES, SECONDS_MIN, less_patience
 from ordeal._engine.isolation.watchdog import ends_within
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel.background_compaction import StoreOptions
@@ -395,7 +395,7 @@ class WorkerPool:
         still = stall.seconds_still() - SLACK_SECONDS
         if not self._looks_for or still < ends_within(SECONDS_MIN) or not self._crashes.is_in_step(child.journal):
             return False
-        limit, place = self._looks_for, self._crashes.place(child.journal)
+        limit, place = less_patience(self._looks_for, len(self._hung)), self._crashes.place(child.journal)
         if place in self._hung:
             slowest = self._counters.slowest[worker.number] / MICROSECONDS
             limit = min(limit, max(SECONDS_MIN, PATIENCE_TIMES * slowest))

@@ -453,8 +453,8 @@ class Triage:
         if each.is_refuted:
             what = error_message(each.finding.error).partition(" timed out")[0]
             self._listener.note(
-                f"{what} took more than {self._setup.driver.limits.looks_for:g} s and less than its limit: this search "
-                "did not wait for it, and one with a larger max_time would."
+                f"{what} took less than its limit: this search did not wait for it, and one with a larger max_time "
+                "would."
             )
             return True
         if not (each.finding.flaky and each.finding.was_killed):

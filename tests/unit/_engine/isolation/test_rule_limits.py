@@ -64,10 +64,10 @@ def test_limits_grow_also_from_the_least() -> None:
 @pytest.mark.parametrize(
     ("full", "max_time", "max_runs", "suspected", "looked_at"),
     [
-        (30.0, 20.0, None, 1.0, 4.0),
+        (30.0, 20.0, None, 1.0, 2.0),
         (30.0, 1.0, None, 1.0, 1.0),
-        (30.0, 100.0, None, 5.0, 20.0),
-        (30.0, 200.0, None, 30.0, 0.0),
+        (30.0, 100.0, None, 5.0, 10.0),
+        (30.0, 400.0, None, 30.0, 0.0),
         (30.0, 20.0, 1_000, 30.0, 0.0),
         (0.5, 20.0, None, 0.5, 0.0),
         (0.0, 20.0, None, math.inf, 0.0),
@@ -96,3 +96,28 @@ def test_a_search_waits_longer_where_runs_that_ended_well_took_long_or_a_step_wa
         assert limits.limit_of("act") == PATIENCE_TIMES * 0.4
         limits.grow()
         assert limits.limit_of("act") == GROWTH * 1.0
+
+
+def test_a_rule_that_took_its_full_limit_is_only_glanced_at_again_where_nothing_has_passed() -> None:
+    limits = RuleLimits(30.0)
+    limits.ended_in = "act"
+    assert limits.limit_of("act") == 30.0
+    with limits.adapted():
+        assert limits.limit_of("act") == limits.glance == 3.0
+        assert limits.limit_of("another") == 30.0
+    with limits.full(), limits.adapted():
+        assert limits.limit_of("act") == 30.0
+
+
+def test_many_rules_that_hang_leave_a_search_most_of_its_time() -> None:
+    limits = RuleLimits(30.0)
+    limits.begin_search(100.0, None)
+    waited = 0.0
+    rules = [f"act_{number}" for number in range(9)]
+    with limits.hurried(rules):
+        for rule in rules:
+            waited += limits.limit_of(rule) + limits.looks_for
+            limits.expect_hang(rule)
+            limits.expect_hang(rule)
+    assert waited < 0.5 * 100.0
+    assert limits.looks_for == 1.0
