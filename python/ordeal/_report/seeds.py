@@ -157,6 +157,11 @@ def _outcome_line(outcome: SeedOutcome) -> str:
             return f"  corrupt     {name}: {message}"
 
 
+def seeds_that_hang(number: int) -> str:
+    """Return what is said before seeds that hang are replayed, which takes the whole limit of a rule for each."""
+    return f"  Seeds that hang: {number}, replayed first, for the whole time limit of a rule each"
+
+
 def seeds_pruned(number: int) -> str:
     """Return how many fixed seeds an exploration deleted."""
     return f"  Pruned {number} fixed seed(s)."

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, redirect_stdout
+from contextlib import ExitStack, closing, contextmanager, redirect_stdout, suppress
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,11 @@ from ordeal._engine.execution.machine import MachineFactory, check_factory
 from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.isolation.memory_limit import MEBIBYTE
+from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE
 from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
 from ordeal._engine.runs.writer import RunWriter
-from ordeal._engine.seed_corpus.corpus import SeedCorpus
+from ordeal._engine.seed_corpus.corpus import SeedCorpus, load_seed
 from ordeal._engine.seed_corpus.paths import seed_name
 from ordeal._engine.storage.trace_file import Trace, write_atomically
 from ordeal._report.exploration import (
@@ -41,7 +42,7 @@ from ordeal._report.formats import Document, write_report
 from ordeal._report.formats import recognised as show_by_itself
 from ordeal._report.formats.github import annotation_lines
 from ordeal._report.formats.md import markdown
-from ordeal._report.seeds import seed_outcomes_text, seeds_pruned, seeds_saved
+from ordeal._report.seeds import seed_outcomes_text, seeds_pruned, seeds_saved, seeds_that_hang
 from ordeal.cli import INTERRUPTED, terminal
 from ordeal.cli.flags import ALL_OPTIONS
 from ordeal.cli.folders import traces_folders
@@ -50,7 +51,7 @@ from ordeal.config import ExplorerConfig, OrdealConfig, TestConfig, load_config_
 from ordeal.config.arguments import given_arguments, options_of_entry
 from ordeal.config.fleet_options import FleetConfig
 from ordeal.config.options import ANY_ORDER, ExplorationOptions, ExploreFlags, options_of, values_of
-from ordeal.errors import WRONG_USE, ConfigError, OrdealError
+from ordeal.errors import WRONG_USE, ConfigError, OrdealError, TraceError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, Failure, NoteKind, SeedOutcome, SeedStatus
 from ordeal.result.notes import has_kind
@@ -216,6 +217,13 @@ def _shown(flags: ExploreFlags, options: ExplorationOptions) -> dict[str, object
     return {"config": flags.config, **{name: getattr(options, name) for name in [*names, "shrink", "confirm_fresh"]}}
 
 
+def _hangs(seed: Path) -> bool:
+    with suppress(TraceError):
+        failure = load_seed(seed).failure
+        return failure is not None and failure.error_type == RuleTimeoutError.__name__
+    return False
+
+
 class _Session:
     """One call of the command: explores the entries one after the other and keeps their results."""
 
@@ -245,6 +253,7 @@ class _Session:
         """Explore every entry. One that cannot be explored is reported, and the others still run."""
         for test in self._config.tests:
             terminal.say(f"Exploring {test.class_path}...")
+            self._tell_of_hanging_seeds(test.class_path)
             self._run_writer.class_started(test.class_path)
             self._explore(test)
             if self._interrupted:
@@ -341,6 +350,13 @@ class _Session:
         except OrdealError as error:
             terminal.show_error(error)
             self._unwritten += 1
+
+    def _tell_of_hanging_seeds(self, class_path: str) -> None:
+        """Say why the search does not begin at once: seeds are replayed first, and one that hangs takes its limit."""
+        folder = self._options.corpus_dir
+        paths = SeedCorpus(folder).paths_of(class_path) if folder is not None else []
+        if hanging := sum(map(_hangs, paths)):
+            terminal.say(seeds_that_hang(hanging))
 
     def _report_seeds(self, result: ExplorationResult) -> None:
         if result.seed_replays:

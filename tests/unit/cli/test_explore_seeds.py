@@ -11,10 +11,12 @@ from typing import ClassVar
 
 import pytest
 
+from ordeal._engine.seed_corpus.corpus import SeedCorpus
+from ordeal._engine.storage.trace_file import TraceFailure
 from ordeal.result import Note, NoteKind, SeedOutcome, SeedStatus
 
 from .conftest import Run, ScriptedExplorer
-from .test_explore import ACCOUNT, CLOSING, HEADER, MACHINES, VERBOSE_HEADER, make_result
+from .test_explore import ACCOUNT, CLOSING, HEADER, MACHINES, VERBOSE_HEADER, make_result, make_trace
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +77,16 @@ class TestSeeds:
         failures.append(dataclasses.replace(new, seed_path="s/A/seed-7.json"))
         explorer.outcomes = [dataclasses.replace(result, failures=failures)]
         assert "  Seeds saved: 1 in .ordeal/seeds/ (1 known), replayed by the next run\n" in run("explore")[2]
+
+    def test_that_hang_are_told_of_before_the_search_begins(self, run: Run, explorer: ScriptedExplorer) -> None:
+        self.put_files()
+        for number, error in enumerate(("RuleTimeoutError", "ValueError")):
+            trace = make_trace(number)
+            trace.failure = TraceFailure(error, "slow", 1, "b")
+            SeedCorpus(".ordeal/seeds").save(trace)
+        explorer.outcomes = [make_result(), make_result()]
+        assert "Exploring machines:Account...\n  Seeds that hang: 1, replayed first, " in run("explore")[2]
+        assert "hang" not in run("explore", "--no-seeds")[2]
 
     def test_that_failed_name_the_trace_and_the_failure(self, run: Run, explorer: ScriptedExplorer) -> None:
         result = make_result(0)
