@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -205,8 +206,10 @@ def test_what_is_of_no_use_in_a_fork_is_imported_anew(tmp_path: Path, made: str)
     program = f"{_OF_ONE_PROCESS[made]}def f(a):\n    return a + 1\ndef g(a):\n    return a - 1\n"
     tests = "from shop import f, g, start\ndef test_it():\n    start()\n    assert f(1) == 2\ndef test_g(): g(1)\n"
     found, judgement = judged(tmp_path, program, tests, "arithmetic")
-    assert found == {"f arithmetic": ("killed", "import"), "g arithmetic": ("survived", "import")}
-    assert judgement.imports_anew
+    # From 3.14 on, a thread that was made before a fork can be started there.
+    route = "swap" if made == "thread" and sys.version_info >= (3, 14) else "import"
+    assert found == {"f arithmetic": ("killed", route), "g arithmetic": ("survived", route)}
+    assert judgement.imports_anew == (route == "import")
 
 
 @pytest.mark.parametrize("route", ["swap", "import"])
