@@ -66,7 +66,7 @@ class RuleLimits:
             return min(self._full, self._patience_with(rule))
         slowest = self._slowest.get(rule) or max(self._slowest.values(), default=self._slowest_run)
         if not slowest:
-            return min(self._full, self._patience_with(rule), self.glance if rule == self.ended_in else math.inf)
+            return min(self._full, self._patience_with(rule), self.glance if rule == self.ended_in != "" else math.inf)
         return min(self._full, max(SECONDS_MIN, self._times * slowest))
 
     def _patience_with(self, rule: str) -> float:
