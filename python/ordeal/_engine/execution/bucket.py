@@ -64,6 +64,8 @@ class Bucketer:
         """
         if isinstance(error, MemoryError) and memory_is_limited():
             return _bucket_at(error, None)  # the place where memory ends is random, so it has none
+        if hang := _bucket_of_hang(error):
+            return hang
         place = self._place(error.__traceback__)
         if place is None and type(error) is DivergenceError:
             return bucket_after(_bucket_at(error, None), error.operation)
@@ -219,7 +221,16 @@ def is_in_bucket(error: BaseException, bucket: str, seen: str = "") -> bool:
         if _bucket_at(error, (tb.tb_frame.f_code, tb.tb_lineno)) in named:
             return True
         tb = tb.tb_next
-    return _bucket_at(error, None) in named
+    return (_bucket_of_hang(error) or _bucket_at(error, None)) in named
+
+
+def _bucket_of_hang(error: BaseException) -> str:
+    """Return the bucket of a rule that took its limit; empty for other errors.
+
+    It has no place: where a loop is when its time is over differs from run to run.
+    """
+    rule = error.rule if isinstance(error, RuleTimeoutError) else ""
+    return f"{untrusted.full_name(type(error))} at {rule[: untrusted.NAME_CHARS_MAX]}" if rule else ""
 
 
 def _bucket_at(error: BaseException, place: tuple[CodeType, int] | None) -> str:

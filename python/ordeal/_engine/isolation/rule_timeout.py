@@ -30,19 +30,26 @@ _LOST_WAITS_MAX, _OWN_WAITS_MAX = 1_000, 8
 
 
 class RuleTimeoutError(Exception):
-    """A rule of a ChaosTest ran for longer than ``rule_timeout`` seconds."""
+    """A rule of a ChaosTest ran for longer than ``rule_timeout`` seconds.
 
+    Attributes:
+        rule: the name of what ran, if that is known.
+    """
+
+    rule = ""
     # Buckets and names of seeds contain this name: moving this file must not change them.
     __module__ = "ordeal.rule_timeout"
 
 
 def timeout_error(rule_name: str, timeout_s: float) -> RuleTimeoutError:
     """Return the error for a rule that takes longer than ``timeout_s`` seconds."""
-    return RuleTimeoutError(
+    error = RuleTimeoutError(
         f"ChaosTest rule {rule_name!r} timed out after {timeout_s}s. "
         "It may wait for something that never comes, or need more time. "
         "Set rule_timeout = 0 to disable."
     )
+    error.rule = rule_name
+    return error
 
 
 def call_with_timeout[Result](rule_name: str, timeout_s: float, call: Callable[[], Result]) -> Result:

@@ -25,9 +25,9 @@ _SPARED_MAX = 8
 def ends_within(limit: float) -> float:
     """Return by how many seconds after its beginning a step has ended that may take ``limit`` and can be interrupted.
 
-    It is seen at a tick, and ends at one.
+    It is seen at the first tick, and ends at one: where that comes a little early, at the next.
     """
-    return limit + min(limit / TICKS_PER_LIMIT, 2 * TICK_SECONDS_MAX)
+    return limit + 2 * min(limit / TICKS_PER_LIMIT, TICK_SECONDS_MAX)
 
 
 class OutOfTime(BaseException):

@@ -20,7 +20,7 @@ from ordeal._engine.execution.bucket import (
     traceback_text,
     whole_bucket,
 )
-from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
+from ordeal._engine.isolation.rule_timeout import RuleTimeoutError, timeout_error
 from ordeal.model import DivergenceError
 
 SHOP = """
@@ -121,6 +121,17 @@ def test_what_tells_failures_of_a_bucket_apart_is_no_part_of_what_a_run_can_be_s
     assert (place_of(named), step_of(named)) == (place_of(bucket), step)
     assert falls_into(bucket, named)
     assert not falls_into(bucket_after(place_of(bucket), "other"), named) or not step
+
+
+def test_a_hang_is_one_failure_wherever_its_time_was_over(tmp_path: Path) -> None:
+    module = module_at(
+        tmp_path / "late.py", "    def late(error):\n        raise error\n    def later(error):\n        late(error)"
+    )
+    bucketer = Bucketer([str(tmp_path)])
+    errors = [raised(each, timeout_error("pay", 0.5)) for each in (module.late, module.later)]
+    assert {bucketer.bucket(error) for error in errors} == {"ordeal.rule_timeout.RuleTimeoutError at pay"}
+    assert all(is_in_bucket(error, bucketer.bucket(errors[0])) for error in errors)
+    assert not is_in_bucket(raised(module.late, timeout_error("refund", 0.5)), bucketer.bucket(errors[0]))
 
 
 def test_invariants_that_hang_are_not_told_apart_by_steps_which_takes_too_long(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ import pytest
 
 from ordeal._engine.isolation import lost_time
 from ordeal._engine.isolation.rule_timeout import RuleTimeoutError, call_with_timeout
-from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
+from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog, ends_within
+from ordeal._engine.replay.crash_replayer import SLACK_SECONDS
 
 
 class TooLongError(Exception):
@@ -44,6 +45,7 @@ class Clock:
 
     def __init__(self) -> None:
         self.now = 1000.0
+        self.late = 0.0  # the next alarm alone
         self._rings_at, self._every = math.inf, 0.0
         self._handler: Callable[[int, FrameType | None], object] = lambda number, frame: None
 
@@ -65,8 +67,9 @@ class Clock:
         """Let so much time pass, with the alarms that ring in it."""
         end = self.now + seconds
         while self._rings_at <= end:
-            self.now = self._rings_at
-            self._rings_at = self.now + self._every if self._every else math.inf
+            self.now = self._rings_at + self.late
+            self._rings_at = self.now - self.late + self._every if self._every else math.inf
+            self.late = 0.0
             self._handler(self.SIGALRM, None)
         self.now = end
 
@@ -105,6 +108,20 @@ def test_a_step_is_ended_after_its_limit() -> None:
     watchdog.armed = True
     with watchdog.watching(), pytest.raises(TooLongError):
         spin(10)
+
+
+@pytest.mark.parametrize("limit", [0.4, 4.0, 30.0])
+def test_a_step_that_can_be_interrupted_has_ended_when_others_take_it_for_one_that_cannot(
+    clock: Clock, limit: float
+) -> None:
+    watchdog = Watchdog(limit, TooLongError)
+    with watchdog.watching():
+        watchdog.armed = True
+        watchdog.step += 1
+        began, clock.late = clock.now, 0.01
+        with pytest.raises(TooLongError):
+            clock.spin(100)
+    assert clock.now - began < ends_within(limit) + SLACK_SECONDS
 
 
 def test_steps_below_the_limit_go_on_however_many(clock: Clock) -> None:

@@ -404,6 +404,29 @@ def test_runs_of_a_machine_without_failures_are_as_they_were() -> None:
     assert all(len(tape) for tape in itertools.islice(runs_of(Fine, 20), 20))
 
 
+def test_a_loop_of_many_lines_is_one_failure_in_each_search() -> None:
+    class Turning(ChaosTest):
+        rule_timeout = 0.3
+
+        @rule()
+        def act(self) -> None: ...
+
+        @rule()
+        def turn(self) -> None:
+            counted = 0
+            while True:
+                counted += 1
+                counted -= len(str(counted))
+                counted += len(repr(counted))
+                counted *= 1
+                _ = counted // 2
+
+    results = [Explorer(Turning, workers=1, seed=seed).run(max_time=1.5) for seed in range(3)]
+    buckets = [[failure.bucket for failure in result.failures] for result in results]
+    assert buckets == [["ordeal.rule_timeout.RuleTimeoutError at turn"]] * 3
+    assert not any(failure.flaky for result in results for failure in result.failures)
+
+
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (rule_limits, search):
         monkeypatch.setattr(module, "PATIENCE_MIN", 0.03)
