@@ -6,6 +6,7 @@ import dis
 import importlib.util
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from types import CodeType, TracebackType
@@ -37,6 +38,8 @@ CRASHES = {kind.__name__: kind for kind in (ProcessExitError, ProcessKilledError
 HUNG = ", not interruptible"
 #: The instruction of `raise` and `assert`.
 _RAISE = dis.opmap["RAISE_VARARGS"]
+#: How often an endless recursion goes through each of its lines at least.
+_TURNS_MIN = 10
 #: How many places are remembered.
 _PLACES_MAX = 4096
 #: What separates the place of a failed invariant from the step after which it failed, and what follows the step.
@@ -66,7 +69,7 @@ class Bucketer:
             return _bucket_at(error, None)  # the place where memory ends is random, so it has none
         if hang := _bucket_of_hang(error):
             return hang
-        place = self._place(error.__traceback__)
+        place = self._turning_place(error) or self._place(error.__traceback__)
         if place is None and type(error) is DivergenceError:
             return bucket_after(_bucket_at(error, None), error.operation)
         # Confirming each step that makes an invariant hang would take all the time.
@@ -98,6 +101,10 @@ class Bucketer:
             tb = tb.tb_next
         innermost = in_target or in_test
         return None if innermost is None else (innermost.tb_frame.f_code, innermost.tb_lineno)
+
+    def _turning_place(self, error: BaseException) -> tuple[CodeType, int] | None:
+        lines = turning_lines(error)
+        return next(reversed([line for line in lines if self._target(line[0].co_filename)] or lines), None)
 
     def is_in_target(self, error: BaseException) -> bool:
         """Return whether ``error`` passed through a target on its way."""
@@ -134,6 +141,19 @@ def _frames(error: BaseException) -> Iterator[tuple[CodeType, int]]:
     while tb is not None:
         yield tb.tb_frame.f_code, tb.tb_lasti
         tb = tb.tb_next
+
+
+def turning_lines(error: BaseException) -> list[tuple[CodeType, int]]:
+    """Return the code and lines through which an endless recursion went again and again; nothing for other errors.
+
+    In which of them it ends depends on how deep it began. So their order does not: the last one stands for all.
+    """
+    if not isinstance(error, RecursionError):
+        return []
+    times = Counter(user_frames(error))
+    least = max(times.values(), default=0) / 2
+    turning = [line for line, count in times.items() if count > least and count >= _TURNS_MIN]
+    return sorted(turning, key=lambda line: (line[0].co_qualname, line[1]), reverse=True)
 
 
 def user_frames(error: BaseException) -> list[tuple[CodeType, int]]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from ordeal._engine import untrusted
 from ordeal._engine.coverage.real_path import real_path
-from ordeal._engine.execution.bucket import user_frames
+from ordeal._engine.execution.bucket import turning_lines, user_frames
 from ordeal._engine.execution.operators import COMPARED, SIGNS
 from ordeal._engine.execution.recorder import RunRecorder, render
 from ordeal._engine.formatting import one_line
@@ -54,10 +54,16 @@ class Places:
                 return self._foreign(frames, asserted)
             kind, name, at = found
             return FailurePlace(kind, name, at, self._last_beyond(frames), tuple(asserted))
+        beyond = frames[own[-1] + 1 :]
+        if turning := turning_lines(error):
+            # Where a recursion ends says nothing.
+            beyond = [line for line in turning if line[0].co_filename not in self._files]
+            frames = [*frames[: own[0] + 1], *(line for line in turning if line[0].co_filename in self._files)]
+            own = [number for number, (code, _) in enumerate(frames) if code.co_filename in self._files]
         at = self._line(*frames[own[-1]])
         # What a rule calls and what calls it back are frames of the machine as well; the first one is the rule.
         kind, name = next((self._known[frames[n][0]] for n in own if frames[n][0] in self._known), ("other", ""))
-        return FailurePlace(kind, name or at.function, at, self._last_beyond(frames[own[-1] + 1 :]), tuple(asserted))
+        return FailurePlace(kind, name or at.function, at, self._last_beyond(beyond), tuple(asserted))
 
     def _foreign(self, frames: Sequence[tuple[CodeType, int]], asserted: Sequence[str]) -> FailurePlace | None:
         if not frames:

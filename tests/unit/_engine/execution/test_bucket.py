@@ -134,6 +134,40 @@ def test_a_hang_is_one_failure_wherever_its_time_was_over(tmp_path: Path) -> Non
     assert not is_in_bucket(raised(module.late, timeout_error("refund", 0.5)), bucketer.bucket(errors[0]))
 
 
+ENDLESS = """
+    def even(number):
+        check(number)
+        return odd(number + 1)
+
+    def odd(number):
+        check(number)
+        return half(number)
+
+    def half(number):
+        return even(number)
+
+    def check(number):
+        assert isinstance(number, int)
+
+    def below(depth):
+        return below(depth - 1) if depth else odd(1)
+"""
+
+
+@pytest.mark.parametrize("targets", [True, False])
+def test_a_recursion_without_end_is_one_failure_however_deep_it_begins(tmp_path: Path, targets: bool) -> None:
+    module = module_at(tmp_path / "endless.py", ENDLESS)
+    bucketer = Bucketer([str(tmp_path)] if targets else [])
+    errors = [raised(module.below, depth) for depth in range(12)]
+    assert {bucketer.bucket(error) for error in errors} == {"RecursionError in even: return odd(number + 1)"}
+    assert all(is_in_bucket(error, bucketer.bucket(errors[0])) for error in errors)
+
+
+def test_a_recursion_error_that_somebody_raises_has_its_place(tmp_path: Path) -> None:
+    module = module_at(tmp_path / "limit.py", "    def late(error):\n        raise error")
+    assert Bucketer([]).bucket(raised(module.late, RecursionError())) == "RecursionError in late: raise error"
+
+
 def test_invariants_that_hang_are_not_told_apart_by_steps_which_takes_too_long(tmp_path: Path) -> None:
     module = module_at(tmp_path / "late.py", "    def late(error):\n        raise error")
     bucketer = Bucketer([str(tmp_path)])

@@ -107,6 +107,32 @@ def test_what_a_library_raises_has_its_last_line() -> None:
     assert place.asserted == ()
 
 
+def test_a_recursion_without_end_has_a_place_that_does_not_depend_on_its_depth() -> None:
+    class Machine(Base):
+        depth = 0
+
+        @rule()
+        def go(self) -> None:
+            self.below(self.depth)
+
+        def below(self, depth: int) -> int:
+            return self.below(depth - 1) if depth else self.there(0)
+
+        def there(self, number: int) -> int:
+            return self.back(number + 1)
+
+        def back(self, number: int) -> int:
+            return self.there(abs(number))
+
+    class Deeper(Machine):
+        depth = 1
+
+    places = [place_of(each) for each in (Machine, Deeper)]
+    assert {(place.name, place.at.code, place.raised_at) for place in places} == {
+        ("go", "return self.there(abs(number))", None)
+    }
+
+
 def test_initialize_rules_constructors_and_teardowns_are_told_apart() -> None:
     class First(Base):
         @initialize()
