@@ -118,7 +118,8 @@ def test_nothing_acknowledged_is_lost_when_a_member_and_the_server_are_killed(
     steps = 100
     folder = tmp_path / "waiting"
     logs = [tmp_path / f"log{number}" for number in range(4)]
-    members = [python_process(MEMBER, server.url, folder, log, steps) for log in logs]
+    # The first is killed, and must not have come to its end before.
+    members = [python_process(MEMBER, server.url, folder, log, steps * (10 if log == logs[0] else 1)) for log in logs]
     for log in logs:
         wait_for_lines(log, 20)
     server.kill()
