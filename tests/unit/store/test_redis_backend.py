@@ -75,6 +75,17 @@ def server(tmp_path: Path) -> Iterator[RedisServer]:
 
 
 @pytest.fixture
+def members() -> Iterator[list[subprocess.Popen[str]]]:
+    """Takes processes, and ends those that a test leaves: they would go on for ever."""
+    started: list[subprocess.Popen[str]] = []
+    yield started
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+@pytest.fixture
 def shared(redis_server: RedisServer) -> RedisServer:
     """An empty server, which goes on."""
     redis_server.client().flushall()
@@ -113,13 +124,14 @@ def logged(logs: list[Path], what: str) -> list[tuple[int, list[float]]]:
 
 
 def test_nothing_acknowledged_is_lost_when_a_member_and_the_server_are_killed(
-    server: RedisServer, tmp_path: Path
+    server: RedisServer, tmp_path: Path, members: list[subprocess.Popen[str]]
 ) -> None:
     steps = 100
     folder = tmp_path / "waiting"
     logs = [tmp_path / f"log{number}" for number in range(4)]
     # The first is killed, and must not have come to its end before.
-    members = [python_process(MEMBER, server.url, folder, log, steps * (10 if log == logs[0] else 1)) for log in logs]
+    for log in logs:
+        members.append(python_process(MEMBER, server.url, folder, log, steps * (10 if log == logs[0] else 1)))
     for log in logs:
         wait_for_lines(log, 20)
     server.kill()
