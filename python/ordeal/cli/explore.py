@@ -217,9 +217,11 @@ def _shown(flags: ExploreFlags, options: ExplorationOptions) -> dict[str, object
     return {"config": flags.config, **{name: getattr(options, name) for name in [*names, "shrink", "confirm_fresh"]}}
 
 
-def _hangs(seed: Path) -> bool:
+def _hangs(seed: Path, class_path: str) -> bool:
+    """Return whether a seed is one of the class, and hangs; other modules may have a class of the name."""
     with suppress(TraceError):
-        failure = load_seed(seed).failure
+        trace = load_seed(seed)
+        failure = trace.failure if trace.test_class == class_path else None
         return failure is not None and failure.error_type == RuleTimeoutError.__name__
     return False
 
@@ -355,7 +357,7 @@ class _Session:
         """Say why the search does not begin at once: seeds are replayed first, and one that hangs takes its limit."""
         folder = self._options.corpus_dir
         paths = SeedCorpus(folder).paths_of(class_path) if folder is not None else []
-        if hanging := sum(map(_hangs, paths)):
+        if hanging := sum(_hangs(path, class_path) for path in paths):
             terminal.say(seeds_that_hang(hanging))
 
     def _report_seeds(self, result: ExplorationResult) -> None:

@@ -84,6 +84,9 @@ class TestSeeds:
             trace = make_trace(number)
             trace.failure = TraceFailure(error, "slow", 1, "b")
             SeedCorpus(".ordeal/seeds").save(trace)
+        foreign = make_trace(3, "others:Account")
+        foreign.failure = TraceFailure("RuleTimeoutError", "slow", 1, "b")
+        SeedCorpus(".ordeal/seeds").save(foreign)
         explorer.outcomes = [make_result(), make_result()]
         assert "Exploring machines:Account...\n  Seeds that hang: 1, replayed first, " in run("explore")[2]
         assert "hang" not in run("explore", "--no-seeds")[2]
