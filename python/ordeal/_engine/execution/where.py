@@ -54,13 +54,12 @@ class Places:
                 return self._foreign(frames, asserted)
             kind, name, at = found
             return FailurePlace(kind, name, at, self._last_beyond(frames), tuple(asserted))
-        beyond = frames[own[-1] + 1 :]
+        innermost, beyond = frames[own[-1]], frames[own[-1] + 1 :]
         if turning := turning_lines(error):
             # Where a recursion ends says nothing.
+            innermost = next((line for line in reversed(turning) if line[0].co_filename in self._files), frames[own[0]])
             beyond = [line for line in turning if line[0].co_filename not in self._files]
-            frames = [*frames[: own[0] + 1], *(line for line in turning if line[0].co_filename in self._files)]
-            own = [number for number, (code, _) in enumerate(frames) if code.co_filename in self._files]
-        at = self._line(*frames[own[-1]])
+        at = self._line(*innermost)
         # What a rule calls and what calls it back are frames of the machine as well; the first one is the rule.
         kind, name = next((self._known[frames[n][0]] for n in own if frames[n][0] in self._known), ("other", ""))
         return FailurePlace(kind, name or at.function, at, self._last_beyond(beyond), tuple(asserted))

@@ -26,9 +26,9 @@ GLANCE = 0.1
 PATIENCE_MIN, PATIENCE_TIMES = 1.0, 10.0
 
 
-def less_patience(seconds: float, hanging: int = 1) -> float:
-    """Return for how long a search waits, of so many seconds, after so many rules that hang."""
-    return max(PATIENCE_MIN, seconds / 2.0**hanging)
+def less_patience(seconds: float) -> float:
+    """Return for how long a search waits once another rule hangs, if it waited so many seconds before."""
+    return max(PATIENCE_MIN, seconds / 2)
 
 
 class RuleLimits:

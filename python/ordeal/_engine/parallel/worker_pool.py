@@ -395,13 +395,15 @@ class WorkerPool:
         still = stall.seconds_still() - SLACK_SECONDS
         if not self._looks_for or still < ends_within(SECONDS_MIN) or not self._crashes.is_in_step(child.journal):
             return False
-        limit, place = less_patience(self._looks_for, len(self._hung)), self._crashes.place(child.journal)
+        limit, place = self._looks_for, self._crashes.place(child.journal)
         if place in self._hung:
             slowest = self._counters.slowest[worker.number] / MICROSECONDS
             limit = min(limit, max(SECONDS_MIN, PATIENCE_TIMES * slowest))
         if still < ends_within(limit):
             return False
-        self._hung.add(place)
+        if place not in self._hung:
+            self._hung.add(place)
+            self._looks_for = less_patience(self._looks_for)
         return True
 
     def _receive(self, worker: _PoolWorker) -> None:

@@ -21,36 +21,32 @@ def begins_with_ours(environment: Mapping[str, str] = os.environ) -> dict[str, s
     return {_PATH: os.pathsep.join(filter(None, path))}
 
 
+#: The functions that start a program, and which of their arguments is its environment. All others call one of these, or
+#: leave the environment as it is.
+_STARTS: tuple[tuple[Any, str, int], ...] = (
+    (subprocess.Popen, "__init__", 11),
+    (os, "execve", 2),
+    (os, "posix_spawn", 2),
+    (os, "posix_spawnp", 2),
+)
+
+
 def hand_down() -> None:
     """Have what this process and its forks start begin with our ``sitecustomize``: by ``subprocess`` or ``os``."""
-    original = subprocess.Popen.__init__
-
-    @functools.wraps(original)
-    def begin(self: Any, args: Any, *given: Any, **named: Any) -> None:
-        if len(given) < _BEFORE_ENVIRONMENT:
-            named["env"] = environment_of(named.get("env"))
-        original(self, args, *given, **named)
-
-    subprocess.Popen.__init__ = begin  # type: ignore[method-assign]
-    # All others of ``os`` call one of these, or leave the environment as it is.
-    for name in ("execve", "posix_spawn", "posix_spawnp"):
-        if hasattr(os, name):
-            setattr(os, name, _handing_down(getattr(os, name)))
+    for place, name, at in _STARTS:
+        if hasattr(place, name):
+            setattr(place, name, _handing_down(getattr(place, name), at))
 
 
-#: How many arguments stand between the command and its environment; nobody gives that by its place.
-_BEFORE_ENVIRONMENT = 10
-
-
-def _handing_down[**P, T](original: Callable[P, T]) -> Callable[P, T]:
-    """Return a function of ``os`` whose third argument, an environment, gets what our ``sitecustomize`` needs."""
+def _handing_down[**P, T](original: Callable[P, T], at: int) -> Callable[P, T]:
+    """Return a function whose argument ``env``, the one at ``at``, gets what our ``sitecustomize`` needs."""
 
     @functools.wraps(original)
     def begin(*given: Any, **named: Any) -> Any:
-        if "env" in named:
-            named["env"] = environment_of(named["env"])
-        elif len(given) > 2:
-            given = (*given[:2], environment_of(given[2]), *given[3:])
+        if len(given) > at:
+            given = (*given[:at], environment_of(given[at]), *given[at + 1 :])
+        else:
+            named["env"] = environment_of(named.get("env"))
         return original(*given, **named)
 
     return begin
