@@ -21,7 +21,7 @@ from hypothesis.control import BuildContext
 from hypothesis.internal.conjecture.data import ConjectureData
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._hypothesis.draws import compile_argument
 from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.tape_data import TapeData

@@ -17,7 +17,7 @@ from five_rules.rules import TALLY
 from five_rules.run_ordeal import FiveRulesChaos
 from harness.report import command, host, table
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal.explore import Explorer
 
 #: Our runs draw their length from 1 to this: 50 in the mean.

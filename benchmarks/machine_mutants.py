@@ -21,9 +21,9 @@ from typing import Any
 
 from harness.report import command, host, spread, table
 
-from ordeal._engine.mutation.mutants import Mutant, mutants_of
-from ordeal._engine.mutation.operators import PRESETS
-from ordeal._engine.mutation.source import Source
+from ordeal._tools.mutation.mutants import Mutant, mutants_of
+from ordeal._tools.mutation.operators import PRESETS
+from ordeal._tools.mutation.source import Source
 
 ROOT = Path(__file__).parents[1]
 OPTIONS = ("--with", "machines", "--workers", "1", "--json")

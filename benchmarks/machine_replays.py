@@ -21,18 +21,18 @@ import machine_mutants
 import msgspec
 from harness.report import command, host, table
 
-from ordeal._engine.mutation.forks import Job, Say, run_jobs
-from ordeal._engine.mutation.interpreters.sitecustomize import real_path
-from ordeal._engine.mutation.machines.choosing import JUDGING_MAX, first_step
-from ordeal._engine.mutation.machines.judge_process import BATCH, Judge, Order
-from ordeal._engine.mutation.machines.running import MachineOptions, _fields
-from ordeal._engine.mutation.machines.turns import TurnLimit
-from ordeal._engine.mutation.mutants import Mutant, mutants_of
-from ordeal._engine.mutation.operators import PRESETS
-from ordeal._engine.mutation.own_process import send_output_to
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.swap import NotSwappable, Swap
-from ordeal._engine.mutation.targets import files_of
+from ordeal._tools.mutation.forks import Job, Say, run_jobs
+from ordeal._tools.mutation.interpreters.sitecustomize import real_path
+from ordeal._tools.mutation.machines.choosing import JUDGING_MAX, first_step
+from ordeal._tools.mutation.machines.judge_process import BATCH, Judge, Order
+from ordeal._tools.mutation.machines.running import MachineOptions, _fields
+from ordeal._tools.mutation.machines.turns import TurnLimit
+from ordeal._tools.mutation.mutants import Mutant, mutants_of
+from ordeal._tools.mutation.operators import PRESETS
+from ordeal._tools.mutation.own_process import send_output_to
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.swap import NotSwappable, Swap
+from ordeal._tools.mutation.targets import files_of
 
 WAYS = ((6, 0), (4, 0), (2, 0), (1, 0), (2, 4), (2, 8), (1, 5))
 _SECONDS = 900.0

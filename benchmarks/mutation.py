@@ -38,13 +38,13 @@ from harness.peers import PeerError
 from harness.report import command, host, table
 from harness.suites import SUITES, Suite, suite_named
 
-from ordeal._engine.mutation.mutants import Mutant, mutants_of
-from ordeal._engine.mutation.operators import PRESETS
-from ordeal._engine.mutation.running import Judgement, NoVerdictError, judge_with_pytest
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.targets import files_of
-from ordeal._engine.mutation.verdicts import DETECTED, WORDS, Score, Verdict
 from ordeal._native import monotonic
+from ordeal._tools.mutation.mutants import Mutant, mutants_of
+from ordeal._tools.mutation.operators import PRESETS
+from ordeal._tools.mutation.running import Judgement, NoVerdictError, judge_with_pytest
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.targets import files_of
+from ordeal._tools.mutation.verdicts import DETECTED, WORDS, Score, Verdict
 
 #: How long plain pytest may take for the program as it is; with a mutant at least so long, and so many times as long.
 _TRUTH_SECONDS, _MUTANT_SECONDS, _TIMES = 60.0, 15.0, 10.0

@@ -25,10 +25,10 @@ from harness.peers import folder_with
 from harness.report import command, host, table
 from layouts.projects import PROJECTS, Project
 
-from ordeal._engine.mutation.mutants import Mutant, mutants_of
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.targets import files_of
-from ordeal._engine.mutation.verdicts import DETECTED
+from ordeal._tools.mutation.mutants import Mutant, mutants_of
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.targets import files_of
+from ordeal._tools.mutation.verdicts import DETECTED
 
 _OPERATORS = "arithmetic,comparison,boundary"
 _SECONDS = 60.0

@@ -19,7 +19,7 @@ from textwrap import dedent
 from harness.report import command, host, spread, table
 
 import _ordeal_pytest
-from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
+from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
 
 GOAL_S = 2.0
 

@@ -24,7 +24,7 @@ from unittest.mock import patch
 from concurrency.machines import MACHINES
 from harness.report import command, host, table
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal.explore import Explorer
 from ordeal.result import ProgressSnapshot
 

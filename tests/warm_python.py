@@ -173,8 +173,8 @@ def run_module(
 #: The modules that start an interpreter for each question that they have.
 ASKING = (
     "ordeal._engine.isolation.command",
-    "ordeal._engine.isolation.interpreter",
-    "ordeal._engine.mutation.chimp_by_pytest",
+    "ordeal._base.interpreter",
+    "ordeal._tools.mutation.chimp_by_pytest",
     "ordeal._engine.plain.reproduction",
     "ordeal._engine.triage.fresh_interpreter",
 )

@@ -18,6 +18,7 @@ PICTURE = ROOT / "docs/concepts/architecture.svg"
 #: The storeys from the top: a title, what it is for, and its rooms as tools/rooms.py names them.
 STOREYS = (
     ("faces", "what people and pytest talk to", ("cli", "_pytest", "_report")),
+    ("tools", "python/ordeal/_tools, private", ("_tools/mutation", "_tools/scaffold", "_tools/doctor")),
     ("doors of the engine", "public", ("explore", "trace", "scaling", "reporting")),
     (
         "engine",
@@ -33,10 +34,11 @@ STOREYS = (
         "public: what tests import",
         (
             *("exhaustive", "store", "result", "model", "stateful", "chaos", "swarm", "simulate", "faults"),
-            *("assertions", "buggify", "quickcheck", "invariants", "strategies", "seed", "config", "errors"),
+            *("assertions", "buggify", "quickcheck", "invariants", "strategies", "seed", "config"),
         ),
     ),
     ("Hypothesis", "the one contact with its inside", ("_hypothesis",)),
+    ("ground", "what every room may import", ("_base", "errors")),
 )
 #: The rooms of the extension, from the top.
 NATIVE = (
@@ -46,7 +48,7 @@ NATIVE = (
 
 WIDTH, LEFT, BOX_HEIGHT, GAP = 1080, 210, 30, 8
 CHAR = 7.2
-COLOURS = ("#fde8d7", "#fff4cf", "#dcebfb", "#e2f3e0", "#efe3f6", "#e9e9ee", "#dedee6")
+COLOURS = ("#fde8d7", "#fbe3e8", "#fff4cf", "#dcebfb", "#e2f3e0", "#efe3f6", "#f3ede2", "#e9e9ee", "#dedee6")
 
 
 def storey_of(room: str) -> int | None:

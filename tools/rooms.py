@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 #: A room is a file or a folder below python/ordeal; where one lies inside another, the longest name counts.
 ROOMS = (
     # the ground
-    *("errors", "_engine", "_engine/isolation"),
+    *("errors", "_base", "_engine", "_engine/isolation"),
     # what an author of tests imports, as far as it needs no run
     *("config", "seed", "strategies", "invariants", "quickcheck"),
     "_hypothesis",
@@ -40,7 +40,7 @@ ROOMS = (
     # the doors of the engine
     *("scaling", "explore", "trace", "reporting"),
     # what runs machines of users in processes of its own: to write a first one, and to say why one finds nothing
-    *("_engine/scaffold", "_engine/doctor", "_engine/mutation"),
+    *("_tools", "_tools/scaffold", "_tools/doctor", "_tools/mutation"),
     # the faces
     *("_report", "_pytest", "cli", "", "../_ordeal_pytest"),
 )

@@ -24,14 +24,14 @@ CHECK = re.compile(r"\s*ORDEAL_D?CHECK\(|[{;]\s*ORDEAL_D?CHECK\(")
 LATER = {
     "simulation of async programs": ("simulate/network", "simulate/nodes", "simulate/outside", "simulate/runtime"),
     "reports and pages": (
-        *("_engine/runs", "_engine/trace_view", "_engine/plain", "_engine/notebook.py"),
+        *("_engine/runs", "_engine/trace_view", "_engine/plain", "_base/notebook.py"),
         *("_report/dashboard", "_report/formats", "_report/html", "_report/comparing.py", "_report/reading.py"),
         *("cli/dashboard.py", "cli/live.py", "cli/report.py", "cli/saved/view.py", "cli/schema.py", "cli/watch"),
     ),
     "init, doctor, bisect": (
         *(
-            "_engine/scaffold",
-            "_engine/doctor",
+            "_tools/scaffold",
+            "_tools/doctor",
             "cli/init.py",
             "cli/doctor.py",
             "cli/saved/bisect.py",
@@ -39,7 +39,7 @@ LATER = {
         ),
     ),
     "mutation": (
-        *("_engine/mutation", "cli/mutation", "_report/both_judges.py", "_report/machine_mutation.py"),
+        *("_tools/mutation", "cli/mutation", "_report/both_judges.py", "_report/machine_mutation.py"),
         *("_report/machine_tables.py", "_report/mutation.py", "_report/mutation_files.py", "_report/stryker.py"),
     ),
     "fleets": (

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ordeal._engine.fast_path import fast_path
-from ordeal._engine.properties.text import say_observed
-from ordeal._engine.properties.tracker import (
+from ordeal._base.fast_path import fast_path
+from ordeal._base.property_text import say_observed
+from ordeal._base.property_tracker import (
     PROPERTY_TYPES,
     PropertyReport,
     PropertyTracker,

@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
-from ordeal import _native
-from ordeal._engine.buggify_state import enabled, thread_state
-from ordeal._engine.callable_module import make_callable
-from ordeal._engine.fast_path import fast_path
+import ordeal._native as _native
+from ordeal._base.buggify_state import enabled, thread_state
+from ordeal._base.callable_module import make_callable
+from ordeal._base.fast_path import fast_path
 from ordeal.errors import ConfigError
 
 __all__ = ["activate", "activated", "buggify", "buggify_value", "deactivate", "is_active", "set_seed"]

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Self, overload
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from ordeal._engine.isolation.rule_timeout import RuleLoop, RuleTimeoutError, Tell, call_with_timeout, end_unstarted
-from ordeal._engine.isolation.world_reach import WorldReach
+from ordeal._base.rule_timeout import RuleLoop, RuleTimeoutError, Tell, call_with_timeout, end_unstarted
+from ordeal._base.world_reach import WorldReach
 from ordeal._hypothesis import INITIALIZE_MARKER, RULE_MARKER, rewrap_rules
 from ordeal._native import Interleaving
 from ordeal.assertions import tracker

@@ -12,18 +12,19 @@ from typing import Any
 
 from hypothesis.errors import InvalidDefinition
 
+from ordeal._base.live_threads import program_threads, threads_text
+from ordeal._base.memory_limit import MEBIBYTE, limited_memory
 from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.execution.class_path import trust
 from ordeal._engine.execution.machine import MachineFactory, class_path, make_driver
 from ordeal._engine.execution.settings import Progress, Settings, ShrinkListener
-from ordeal._engine.isolation.live_threads import program_threads, threads_text
-from ordeal._engine.isolation.memory_limit import MEBIBYTE, limited_memory
 from ordeal._engine.parallel.background_compaction import StoreOptions, spool_folder
 from ordeal._engine.parallel.fleet.fleet import UNWRITABLE_HINT, Fleet, FleetOutcome
 from ordeal._engine.parallel.fleet.home import BACK_SECONDS, SHORT_BACK_SECONDS, edges_in, pull, when_back
 from ordeal._engine.parallel.fleet.launcher import FleetError
 from ordeal._engine.parallel.fleet.plan import FleetPlan, make_plan
 from ordeal._engine.parallel.fleet.summary import fleet_result
+from ordeal._engine.parallel.store_namespace import namespace_of
 from ordeal._engine.parallel.supervisor import can_supervise, explore_in_processes, usable_cores
 from ordeal._engine.parallel.sync import Sharing
 from ordeal._engine.parallel.worker_pool import WorkerOptions
@@ -35,7 +36,6 @@ from ordeal.config.arguments import checked_arguments
 from ordeal.config.options import DEFAULT_SWARM_POLICY, ExplorationOptions, Traces, values_of
 from ordeal.errors import ConfigError, MachineError, StoreError
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
-from ordeal.store import namespace_of
 from ordeal.swarm.weights import distribution_of
 
 __all__ = ["ExplorationResult", "Explorer", "Failure", "ProgressSnapshot"]

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ordeal._engine.properties.text import property_lines, reliability_lines
+from ordeal._base.property_text import property_lines, reliability_lines
 
 __all__ = ["property_lines", "reliability_lines"]

@@ -8,13 +8,13 @@ from typing import Any
 from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
+from ordeal._base.trace_file import Trace, TraceFailure, TraceStep, decode_choice, encode_choice
 from ordeal._engine.execution.bucket import ends_process
 from ordeal._engine.execution.machine import MachineFactory
 from ordeal._engine.export.generated_tests import check_invariants, generate_tests, replay_packed
 from ordeal._engine.export.lowering import LoweringDriver
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.replay.rerun import ReplayStatus, Rerun, ablate_faults, rerun, shrink
-from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep, decode_choice, encode_choice
 from ordeal.errors import TraceError
 
 __all__ = [

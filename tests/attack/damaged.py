@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tests.unit.samples.mutations import mutated, packed, resealed
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.storage import state_file
 from ordeal.cli import main
 

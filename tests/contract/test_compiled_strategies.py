@@ -10,7 +10,7 @@ from hypothesis.errors import StopTest, UnsatisfiedAssumption
 from hypothesis.internal.conjecture.engine import BUFFER_SIZE
 from hypothesis.strategies import SearchStrategy
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._hypothesis.compiled_checks import same
 from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.strategy_compiler import Compiler

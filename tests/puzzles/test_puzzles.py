@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal.chaos import ChaosTest
 from ordeal.explore import Explorer
 

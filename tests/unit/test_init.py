@@ -11,7 +11,7 @@ import pytest
 
 import ordeal
 from ordeal import reporting
-from ordeal._engine.properties import text
+from ordeal._base import property_text as text
 
 
 def python(code: str) -> str:

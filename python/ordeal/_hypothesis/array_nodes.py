@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from ordeal import _native
+import ordeal._native as _native
 
 #: More values than this are rather drawn one by one: a plan has a part for each.
 DENSE_MAX = 4096

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from ordeal import _native
+import ordeal._native as _native
 
 if TYPE_CHECKING:
     from ordeal._hypothesis.provider import RunProvider

@@ -24,7 +24,7 @@ from hypothesis.strategies import (
     sampled_from,
 )
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._hypothesis.provider import TapeProvider, given_up
 from ordeal._hypothesis.tape_data import TapeData
 

@@ -13,7 +13,7 @@ from hypothesis.strategies._internal.misc import BooleansStrategy, JustStrategy
 from hypothesis.strategies._internal.numbers import IntegersStrategy
 from hypothesis.strategies._internal.strategies import SampledFromStrategy
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._hypothesis.tape_draws import is_int64
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from hypothesis.internal.conjecture.engine import BUFFER_SIZE
 from hypothesis.stateful import RuleBasedStateMachine, VarReference
 from hypothesis.strategies import SearchStrategy, fixed_dictionaries
 
-from ordeal._engine.buggify_state import Before, enter_run, leave_run
+from ordeal._base.buggify_state import Before, enter_run, leave_run
 from ordeal._hypothesis.buggify_choices import BuggifyDraws
 from ordeal._hypothesis.machines import Argument, MachineDefinition, Rule
 from ordeal._hypothesis.provider import TapeProvider

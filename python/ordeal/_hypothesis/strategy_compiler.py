@@ -31,7 +31,7 @@ from hypothesis.strategies._internal.strategies import (
     SampledFromStrategy,
 )
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._hypothesis.array_nodes import array_node, is_array_strategy
 from ordeal._hypothesis.compiled_checks import (
     chooses_single_branch,

@@ -9,7 +9,7 @@ from hypothesis.strategies._internal import datetime as time_strategies
 from hypothesis.strategies._internal.lazy import unwrap_strategies
 from hypothesis.strategies._internal.misc import JustStrategy
 
-from ordeal import _native
+import ordeal._native as _native
 
 _MICROSECOND = datetime.timedelta(microseconds=1)
 _PARTS = ("year", "month", "day", "hour", "minute", "second", "microsecond")

@@ -12,7 +12,7 @@ import hypothesis  # noqa: F401 - its tests are seeded, also those that are not 
 import pytest
 
 from ordeal import buggify
-from ordeal._engine.formatting import one_line
+from ordeal._base.formatting import one_line
 from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
 from ordeal._hypothesis.seeding import forced_seed
 from ordeal._report.pytest_chaos import property_sections

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from ordeal._engine.formatting import one_line
+from ordeal._base.formatting import one_line
 from ordeal._engine.seed_corpus.paths import CORPUS_DIR, seed_name
 
 #: What the node ids of seeds have instead of a file, directly below the project's folder.

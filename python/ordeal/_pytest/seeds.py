@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from ordeal._engine.formatting import counted, describe_error, one_line
+from ordeal._base.formatting import counted, describe_error, one_line
+from ordeal._base.untrusted import bounded_call, release_frames, traceback_text
 from ordeal._engine.seed_corpus.paths import SeedError, seed_paths
-from ordeal._engine.untrusted import bounded_call, release_frames, traceback_text
 from ordeal._pytest.projects import ROOT, Project, class_name, own_package, relative_path, test_name
 from ordeal._pytest.store_seeds import pulled_seeds
 from ordeal._report.pytest_seeds import (

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from ordeal._engine.formatting import counted, one_line
+from ordeal._base.formatting import counted, one_line
 from ordeal._engine.parallel.fleet.reader import read_failures
 from ordeal._engine.seed_corpus.paths import SeedError, seed_paths
 from ordeal._report.pytest_seeds import PULLED_DIR

@@ -6,12 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ordeal._engine.formatting import one_line
-from ordeal._engine.mutation.machines.beside_tests import Who, who_notices
-from ordeal._engine.mutation.machines.running import MachineJudgement
-from ordeal._engine.mutation.running import Judgement
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import Score, Verdict, weakest_first
+from ordeal._base.formatting import one_line
 from ordeal._report.machine_mutation import machine_mutation_json, tables_text, why_it_survived
 from ordeal._report.mutation import (
     assertion_text,
@@ -24,6 +19,11 @@ from ordeal._report.mutation import (
     words_text,
 )
 from ordeal._report.mutation_rates import rates_json, rates_text
+from ordeal._tools.mutation.machines.beside_tests import Who, who_notices
+from ordeal._tools.mutation.machines.running import MachineJudgement
+from ordeal._tools.mutation.running import Judgement
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import Score, Verdict, weakest_first
 
 _SHOWN_MAX = 8
 _TOLD: dict[Who, str] = {

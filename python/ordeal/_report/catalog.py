@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from ordeal._engine.formatting import JSON_SCHEMA_VERSION, counted, indented, one_line
+from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, indented, one_line
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ordeal._engine.formatting import counted, one_line
+from ordeal._base.formatting import counted, one_line
 from ordeal._report.formats.document import findings_of, fingerprint, headline, id_of, ranges, results_of, where
 from ordeal.result.exploration import line_ranges
 

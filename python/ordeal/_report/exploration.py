@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ordeal._engine.formatting import (
+from ordeal._base.formatting import (
     JSON_MESSAGE_CHARS_MAX,
     JSON_SCHEMA_VERSION,
     MESSAGE_CHARS_MAX,
@@ -22,8 +22,8 @@ from ordeal._engine.formatting import (
     indented,
     one_line,
 )
-from ordeal._engine.properties.text import explored_properties, json_cells, json_properties
-from ordeal._engine.untrusted import error_message, type_name
+from ordeal._base.property_text import explored_properties, json_cells, json_properties
+from ordeal._base.untrusted import error_message, type_name
 from ordeal.result.exploration import (
     blind_lines,
     coverage_figures,
@@ -39,7 +39,7 @@ from ordeal.result.fault_uses import world_lines
 from ordeal.result.known import known_lines
 
 if TYPE_CHECKING:
-    from ordeal._engine.storage.trace_file import Trace
+    from ordeal._base.trace_file import Trace
     from ordeal.config.options import ExplorationOptions
     from ordeal.result import (
         Discovery,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ordeal._engine.formatting import counted
+from ordeal._base.formatting import counted
 from ordeal._engine.parallel.fleet.board import LAUNCHER, Record, new_edges_an_hour, number_of, state_of, text_of
 from ordeal._engine.parallel.fleet.growth import edges_over_time
 

@@ -8,13 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ordeal._engine.formatting import counted, one_line
-from ordeal._engine.mutation.machines.evidence import KillTable
-from ordeal._engine.mutation.machines.relations import Suggestion
-from ordeal._engine.mutation.machines.running import MachineJudgement
-from ordeal._engine.mutation.mutants import Mutant
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import Score, Verdict, weakest_first
+from ordeal._base.formatting import counted, one_line
 from ordeal._report.mutation import (
     assertion_text,
     dead_lines,
@@ -27,6 +21,12 @@ from ordeal._report.mutation import (
     words_text,
 )
 from ordeal._report.mutation_rates import rates_json, rates_text
+from ordeal._tools.mutation.machines.evidence import KillTable
+from ordeal._tools.mutation.machines.relations import Suggestion
+from ordeal._tools.mutation.machines.running import MachineJudgement
+from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import Score, Verdict, weakest_first
 
 _NAMES_MAX = 6
 _WIDTH = 120

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ordeal._engine.formatting import one_line
-from ordeal._engine.mutation.machines.beside_tests import who_notices
-from ordeal._engine.mutation.machines.evidence import KillTable
-from ordeal._engine.mutation.machines.running import MachineJudgement
-from ordeal._engine.mutation.verdicts import Word
+from ordeal._base.formatting import one_line
 from ordeal._report.machine_mutation import kills_nothing, machine_lines, suggestion_lines
+from ordeal._tools.mutation.machines.beside_tests import who_notices
+from ordeal._tools.mutation.machines.evidence import KillTable
+from ordeal._tools.mutation.machines.running import MachineJudgement
+from ordeal._tools.mutation.verdicts import Word
 
 _NAMES_MAX = 12
 

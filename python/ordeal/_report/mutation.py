@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ordeal._engine.formatting import counted, one_line, safe_lines
-from ordeal._engine.mutation.extreme import DEPTHS, FunctionVerdict, functions_of
-from ordeal._engine.mutation.mutants import Mutant
-from ordeal._engine.mutation.running import Judgement
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import WORDS, Score, Verdict, inside, tallied, weakest_first
+from ordeal._base.formatting import counted, one_line, safe_lines
 from ordeal._report.mutation_rates import rates_json, rates_text
+from ordeal._tools.mutation.extreme import DEPTHS, FunctionVerdict, functions_of
+from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.running import Judgement
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import WORDS, Score, Verdict, inside, tallied, weakest_first
 
 _LINES_MAX = 6
 _TESTS_MAX = 10

@@ -9,12 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from ordeal import _native
-from ordeal._engine.formatting import counted, one_line
-from ordeal._engine.mutation.machines.running import MachineJudgement
-from ordeal._engine.mutation.running import Judgement
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import DETECTED, WORDS, Score, Verdict, Word, weakest_first
+import ordeal._native as _native
+from ordeal._base.formatting import counted, one_line
 from ordeal._report.formats.document import contained, junit_text
 from ordeal._report.formats.github import annotation
 from ordeal._report.formats.md import BYTES_MAX, cell, fenced
@@ -25,6 +21,10 @@ from ordeal._report.machine_tables import machine_tables
 from ordeal._report.mutation import difference, score_text
 from ordeal._report.mutation_rates import rate_tables
 from ordeal._report.stryker import stryker_json
+from ordeal._tools.mutation.machines.running import MachineJudgement
+from ordeal._tools.mutation.running import Judgement
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import DETECTED, WORDS, Score, Verdict, Word, weakest_first
 
 #: GitHub shows ten of a kind for each step; the last one counts the rest.
 _ANNOTATIONS_MAX = 10

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ordeal._engine.formatting import counted, one_line
-from ordeal._engine.mutation.verdicts import Score, Verdict, rates
+from ordeal._base.formatting import counted, one_line
+from ordeal._tools.mutation.verdicts import Score, Verdict, rates
 
 _FUNCTIONS_MAX = 10
 _WIDEST = 60

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ordeal._engine.formatting import one_line
-from ordeal._engine.mutation.mutants import Mutant
-from ordeal._engine.mutation.running import Judgement
-from ordeal._engine.mutation.source import Function, Source
-from ordeal._engine.mutation.verdicts import Verdict, weakest_first
+from ordeal._base.formatting import one_line
 from ordeal._report.mutation import difference
+from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.running import Judgement
+from ordeal._tools.mutation.source import Function, Source
+from ordeal._tools.mutation.verdicts import Verdict, weakest_first
 
 _HEAD = '''"""What no test notices, written by `ordeal mutate`: none of these passes until somebody writes it."""
 

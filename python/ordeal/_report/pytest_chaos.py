@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ordeal._engine.properties.text import property_lines, reliability_lines
+from ordeal._base.property_text import property_lines, reliability_lines
 
 if TYPE_CHECKING:
-    from ordeal._engine.properties.tracker import PropertyReport
+    from ordeal._base.property_tracker import PropertyReport
 
 
 def property_sections(

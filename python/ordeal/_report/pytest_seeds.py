@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from ordeal._engine.formatting import MESSAGE_CHARS_MAX, capped, counted, error_line, indented, one_line, program_lines
+from ordeal._base.formatting import MESSAGE_CHARS_MAX, capped, counted, error_line, indented, one_line, program_lines
 
 if TYPE_CHECKING:
-    from ordeal._engine.storage.trace_file import Trace
+    from ordeal._base.trace_file import Trace
 
 #: Where a project keeps the failures that a run of tests has read from a store, which nobody needs to delete.
 PULLED_DIR = ".ordeal/pulled"

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from ordeal._engine.formatting import JSON_SCHEMA_VERSION
-from ordeal._engine.isolation.regular_file import read_regular
+from ordeal._base.formatting import JSON_SCHEMA_VERSION
+from ordeal._base.regular_file import read_regular
 from ordeal._engine.runs.report import ReportDocument
 from ordeal.errors import ConfigError
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from ordeal._engine.formatting import (
+from ordeal._base.formatting import (
     JSON_MESSAGE_CHARS_MAX,
     JSON_SCHEMA_VERSION,
     MESSAGE_CHARS_MAX,
@@ -21,14 +21,14 @@ from ordeal._engine.formatting import (
     one_line,
     program_lines,
 )
-from ordeal._engine.storage.trace_file import step_text
-from ordeal._engine.untrusted import error_message, type_name
+from ordeal._base.trace_file import step_text
+from ordeal._base.untrusted import error_message, type_name
 from ordeal.result.place import place_lines
 
 if TYPE_CHECKING:
+    from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
     from ordeal._engine.plain.reproduction import Reproduction
     from ordeal._engine.replay.rerun import Rerun
-    from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
 
 _MODULES_MAX = 5
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ordeal._engine.formatting import JSON_SCHEMA_VERSION, counted, one_line
+from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, one_line
 
 if TYPE_CHECKING:
     from ordeal.scaling.extrapolation import Assumptions, Extrapolation, Projection

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from ordeal._engine.formatting import (
+from ordeal._base.formatting import (
     JSON_MESSAGE_CHARS_MAX,
     JSON_SCHEMA_VERSION,
     MESSAGE_CHARS_MAX,
@@ -18,7 +18,7 @@ from ordeal._engine.formatting import (
     program_lines,
     safe_lines,
 )
-from ordeal._engine.untrusted import error_message, type_name
+from ordeal._base.untrusted import error_message, type_name
 from ordeal._report.pytest_seeds import recorded_failure
 from ordeal._report.replay import recorded_error
 

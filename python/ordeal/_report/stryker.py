@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ordeal._engine.mutation.machines.evidence import Finding, Kill
-from ordeal._engine.mutation.machines.running import MachineJudgement
-from ordeal._engine.mutation.running import Judgement
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import Verdict
+from ordeal._tools.mutation.machines.evidence import Finding, Kill
+from ordeal._tools.mutation.machines.running import MachineJudgement
+from ordeal._tools.mutation.running import Judgement
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import Verdict
 
 _SCHEMA = "https://git.io/mutation-testing-schema"
 _STATUS = {

@@ -11,9 +11,9 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from ordeal import _native
-from ordeal._engine.formatting import one_line
-from ordeal._engine.isolation.live_threads import program_threads, threads_text
+import ordeal._native as _native
+from ordeal._base.formatting import one_line
+from ordeal._base.live_threads import program_threads, threads_text
 from ordeal._report.exploration import session_header
 from ordeal._report.scaling import benchmark_header, scaling_csv, scaling_json, scaling_report, trial_line
 from ordeal.cli import INTERRUPTED, terminal

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.doctor.checks import Check
-from ordeal._engine.doctor.running import examine
-from ordeal._engine.formatting import counted
+from ordeal._base.formatting import counted
+from ordeal._tools.doctor.checks import Check
+from ordeal._tools.doctor.running import examine
 from ordeal.cli import terminal
 from ordeal.config import load_config_for, override
 from ordeal.errors import WRONG_USE

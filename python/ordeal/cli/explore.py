@@ -15,20 +15,19 @@ from typing import Any
 
 import click
 
-from ordeal import _native
-from ordeal._engine.doctor.explored import unhealthy
+import ordeal._native as _native
+from ordeal._base.formatting import one_line
+from ordeal._base.memory_limit import MEBIBYTE
+from ordeal._base.rule_timeout import RuleTimeoutError
+from ordeal._base.trace_file import Trace, write_atomically
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import MachineFactory, check_factory
-from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.child import Limits
-from ordeal._engine.isolation.memory_limit import MEBIBYTE
-from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE
 from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
 from ordeal._engine.runs.writer import RunWriter
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, load_seed
 from ordeal._engine.seed_corpus.paths import seed_name
-from ordeal._engine.storage.trace_file import Trace, write_atomically
 from ordeal._report.exploration import (
     Layout,
     closing_line,
@@ -43,6 +42,7 @@ from ordeal._report.formats import recognised as show_by_itself
 from ordeal._report.formats.github import annotation_lines
 from ordeal._report.formats.md import markdown
 from ordeal._report.seeds import seed_outcomes_text, seeds_pruned, seeds_saved, seeds_that_hang
+from ordeal._tools.doctor.explored import unhealthy
 from ordeal.cli import INTERRUPTED, terminal
 from ordeal.cli.flags import ALL_OPTIONS
 from ordeal.cli.folders import traces_folders

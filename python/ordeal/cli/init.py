@@ -12,9 +12,10 @@ from typing import Any
 
 import msgspec
 
+from ordeal._base.formatting import counted, one_line
 from ordeal._engine.coverage.targets import is_compiled
-from ordeal._engine.formatting import counted, one_line
-from ordeal._engine.scaffold.packages import (
+from ordeal._report.formats.document import figures, headline, id_of, ranges
+from ordeal._tools.scaffold.packages import (
     FoundClass,
     FoundPackage,
     class_of_coroutines,
@@ -23,10 +24,9 @@ from ordeal._engine.scaffold.packages import (
     find_classes,
     find_package,
 )
-from ordeal._engine.scaffold.settings import WORKFLOW, Change, ignore_change, settings_change, workflow_change
-from ordeal._engine.scaffold.trying import Tried, explore, try_classes
-from ordeal._engine.scaffold.writing import machine_name, snake, written
-from ordeal._report.formats.document import figures, headline, id_of, ranges
+from ordeal._tools.scaffold.settings import WORKFLOW, Change, ignore_change, settings_change, workflow_change
+from ordeal._tools.scaffold.trying import Tried, explore, try_classes
+from ordeal._tools.scaffold.writing import machine_name, snake, written
 from ordeal.cli import terminal
 from ordeal.config.options import DEFAULT_PATH
 from ordeal.errors import ConfigError, MachineError

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from ordeal._engine.formatting import counted, one_line
+from ordeal._base.formatting import counted, one_line
 from ordeal._report.exploration import explorers_text, shrink_progress_line
 from ordeal.cli import terminal
 from ordeal.config.options import ExplorationOptions

@@ -12,7 +12,7 @@ from typing import TextIO
 
 import click
 
-from ordeal._engine.formatting import error_text
+from ordeal._base.formatting import error_text
 from ordeal.errors import OrdealError
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ordeal._engine.formatting import one_line
+from ordeal._base.formatting import one_line
 from ordeal.config.checks import VALUE_CHARS_MAX, accepted, as_python, as_word, refusal, shown
 from ordeal.config.option import Option, Place
 from ordeal.config.options import (

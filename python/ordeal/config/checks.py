@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.formatting import one_line
+from ordeal._base.formatting import one_line
 from ordeal.errors import ConfigError
 
 # Counts travel to the engine as signed 64-bit integers.

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
+from ordeal._base.memory_limit import MEMORY_MIB_MAX
 from ordeal.config.checks import (
     ALWAYS,
     CLASS_PATH,
@@ -57,8 +58,6 @@ ANY_ORDER: Final = "in_any_order"
 DEFAULT_SWARM_POLICY: Final = "adaptive"
 
 RNG_SEED_MAX = 2**64 - 1
-#: More than any machine has, in MiB.
-MEMORY_MIB_MAX = 2**24
 WORKERS_MAX = 4096
 STEPS_MAX = 10_000  # a tape holds no more
 CHECKPOINTS_MAX = 65_536

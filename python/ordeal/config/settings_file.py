@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.isolation.regular_file import read_regular
+from ordeal._base.regular_file import read_regular
 from ordeal.config.checks import CLASS_PATH, accepted, as_toml, cut, refusal, shown
 from ordeal.config.fleet_options import FleetConfig
 from ordeal.config.mutation_options import MutationsConfig

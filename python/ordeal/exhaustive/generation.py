@@ -18,8 +18,8 @@ from typing import Any, NoReturn, cast, overload
 from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.strategies import SearchStrategy
 
-from ordeal import _native
-from ordeal._engine.formatting import one_line
+import ordeal._native as _native
+from ordeal._base.formatting import one_line
 from ordeal._hypothesis import REJECTED, Draw, RunContext, compile_draw
 from ordeal.errors import GenerationError, Incomplete, InfiniteStrategyError, NonDeterministicGeneration
 from ordeal.exhaustive.enumerable import EnumerableSource, make_enumerable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from ordeal._engine.formatting import counted, name_list
+from ordeal._base.formatting import counted, name_list
 
 
 def case_count(done: int, total: int | None) -> str:

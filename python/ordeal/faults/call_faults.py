@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal.errors import FaultError
 from ordeal.faults.attributes import Wrap
 from ordeal.faults.fault import MultiPatchFault, check_function

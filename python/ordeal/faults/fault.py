@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self, SupportsIndex
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal.errors import FaultError, OrdealError
 from ordeal.faults import randomness
 from ordeal.faults.attributes import Wrap

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from types import BuiltinFunctionType, CellType, FunctionType, ModuleType
 from typing import Any
 
-from ordeal import _native
+import ordeal._native as _native
 
 Change = Callable[[Any], Any]
 

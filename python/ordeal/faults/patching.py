@@ -22,7 +22,7 @@ from types import BuiltinFunctionType, CellType, FunctionType, MethodType, Modul
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal.errors import FaultError
 from ordeal.faults.attributes import (
     MISSING,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, get_type_hints, overload
 from hypothesis import given, settings
 from hypothesis.strategies import SearchStrategy
 
-from ordeal._engine.callable_module import make_callable
+from ordeal._base.callable_module import make_callable
 from ordeal.errors import ConfigError
 from ordeal.quickcheck import biased
 from ordeal.quickcheck.by_type import strategy_for_type

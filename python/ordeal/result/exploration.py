@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ordeal._engine.formatting import (
+from ordeal._base.formatting import (
     MESSAGE_CHARS_MAX,
     counted,
     describe_error,
@@ -19,8 +19,8 @@ from ordeal._engine.formatting import (
     one_line,
     short_names,
 )
-from ordeal._engine.notebook import notebook_html
-from ordeal._engine.properties.text import explored_properties
+from ordeal._base.notebook import notebook_html
+from ordeal._base.property_text import explored_properties
 from ordeal.config import SnapshotKind
 from ordeal.result.failure import Failure, failure_details, needed_faults, trace_steps
 from ordeal.result.fault_uses import FaultUse
@@ -30,8 +30,8 @@ from ordeal.result.rule_uses import RuleUse
 from ordeal.result.seeds import SeedOutcome
 
 if TYPE_CHECKING:
-    from ordeal._engine.properties.tracker import PropertyResult, ReliabilityCell
-    from ordeal._engine.storage.trace_file import Trace
+    from ordeal._base.property_tracker import PropertyResult, ReliabilityCell
+    from ordeal._base.trace_file import Trace
 
 
 StoppedReason = Literal["time", "max_runs", "patience", "stuck", "interrupted", "exhausted", "limit"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from ordeal._engine.formatting import (
+from ordeal._base.formatting import (
     MESSAGE_CHARS_MAX,
     PLURALS,
     counted,
@@ -20,11 +20,11 @@ from ordeal._engine.formatting import (
     program_lines,
     short_names,
 )
-from ordeal._engine.notebook import notebook_html
+from ordeal._base.notebook import notebook_html
 from ordeal.result.place import FailurePlace, place_lines
 
 if TYPE_CHECKING:
-    from ordeal._engine.storage.trace_file import Trace
+    from ordeal._base.trace_file import Trace
 
 
 _SEQUENCE_STEPS_MAX = 10

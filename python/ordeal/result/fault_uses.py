@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ordeal._engine.formatting import counted, one_line
-from ordeal._engine.isolation.world_reach import OF_WORLDS
+from ordeal._base.formatting import counted, one_line
+from ordeal._base.world_reach import OF_WORLDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ordeal._engine.formatting import MESSAGE_CHARS_MAX, counted, one_line
+from ordeal._base.formatting import MESSAGE_CHARS_MAX, counted, one_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ordeal._engine.formatting import MESSAGE_CHARS_MAX, one_line
+from ordeal._base.formatting import MESSAGE_CHARS_MAX, one_line
 
 PlaceKind = Literal["rule", "initialize", "invariant", "teardown", "constructor", "other"]
 

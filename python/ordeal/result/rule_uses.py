@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ordeal._engine.formatting import counted
+from ordeal._base.formatting import counted
 
 #: A rule that did not run in so many runs is worth a remark.
 RUNS_TO_REMARK = 500

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType, TracebackType
 from typing import Any
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal.simulate.errors import SimulationError
 
 # Test runners have deadlines and files of their own, which are real.

@@ -1,8 +1,7 @@
 """Shares entries, edges and failures with other process trees and machines, through a folder or a Redis server."""
 
 from ordeal.store.messages import Entry, FailureReport, Incoming, Outgoing
-from ordeal.store.namespace import namespace_of
 from ordeal.store.open import open_store
 from ordeal.store.store import Store
 
-__all__ = ["Entry", "FailureReport", "Incoming", "Outgoing", "Store", "namespace_of", "open_store"]
+__all__ = ["Entry", "FailureReport", "Incoming", "Outgoing", "Store", "open_store"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from ordeal._engine.formatting import one_line
+from ordeal._base.formatting import one_line
 from ordeal.errors import StoreError
 from ordeal.store.backend import Backend, UnreachableError
 from ordeal.store.directory_backend import DirectoryBackend

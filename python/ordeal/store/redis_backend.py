@@ -17,7 +17,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from ordeal._engine.formatting import one_line
+from ordeal._base.formatting import one_line
 from ordeal.errors import StoreError
 from ordeal.store.backend import (
     BASES_MAX,

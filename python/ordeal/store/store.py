@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from ordeal._engine.formatting import counted, one_line
+from ordeal._base.formatting import counted, one_line
 from ordeal.errors import StoreError
 from ordeal.store.backend import (
     LEASE_SECONDS_MAX,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ordeal._engine.formatting import weights_text
+from ordeal._base.formatting import weights_text
 from ordeal._hypothesis import RULE_MARKER
 from ordeal._native import draw_rule_weights, rule_picker
 from ordeal.errors import MachineError, OrdealError

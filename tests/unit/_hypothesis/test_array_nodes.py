@@ -10,7 +10,7 @@ from hypothesis.control import BuildContext
 from hypothesis.errors import InvalidArgument
 from hypothesis.strategies import SearchStrategy
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._hypothesis import compiled_checks
 from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.strategy_compiler import compile_strategy

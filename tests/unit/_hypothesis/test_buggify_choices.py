@@ -6,7 +6,7 @@ import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._hypothesis import buggify_choices
 from ordeal._hypothesis.buggify_choices import BuggifyDraws, decide_in_test
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import strategies as st
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._hypothesis import compiled_checks
 
 

@@ -11,7 +11,7 @@ from hypothesis.errors import StopTest
 from hypothesis.internal.conjecture.data import Status
 from hypothesis.stateful import Bundle, VarReference, consumes
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._hypothesis.draws import compile_argument, compile_draw, describe_strategy
 from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.tape_data import TapeData

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.control import cleanup, current_build_context
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, VarReference, initialize, rule
 
-from ordeal import _native
-from ordeal._engine.buggify_state import thread_state
+import ordeal._native as _native
+from ordeal._base.buggify_state import thread_state
 from ordeal._hypothesis.machines import define_machine, is_initializing
 from ordeal._hypothesis.run_context import RunContext
 

@@ -17,7 +17,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, VarReference, con
 from hypothesis.strategies import DrawFn, SearchStrategy
 from hypothesis.strategies._internal.numbers import FloatStrategy
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._hypothesis import compiled_checks, strategy_compiler
 from ordeal._hypothesis.draws import compile_argument
 from ordeal._hypothesis.provider import TapeProvider

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from ordeal import _native
+import ordeal._native as _native
 
 from ..samples.monitored import BRANCHY, LEVELS, MakeModule, file_of, lines_of, monitor_of, tracing
 
@@ -408,7 +408,7 @@ def test_files_touched(make_module: MakeModule, tmp_path: Path, level: str) -> N
 
 PRINT_KEYS = """
 import sys
-from ordeal import _native
+import ordeal._native as _native
 import sut
 coverage = _native.CoverageMap()
 monitor = _native.Monitor(coverage, [("sut", sut.__file__, False)], level=sys.argv[1])

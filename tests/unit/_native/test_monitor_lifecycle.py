@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal import _native
+import ordeal._native as _native
 
 from ..samples.monitored import BRANCHY, IDS, LEVELS, MakeModule, file_of, lines_of, monitor_of, tool_names, tracing
 
@@ -178,7 +178,7 @@ def test_code_whose_file_was_deleted_is_traced(make_module: MakeModule) -> None:
 BESIDE_COVERAGE = """
 import os, sys
 import coverage
-from ordeal import _native
+import ordeal._native as _native
 measured = coverage.Coverage(data_file=None, config_file=False)
 measured.start()
 import sut

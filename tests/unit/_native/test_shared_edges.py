@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.parallel.worker_pool import edge_bytes
 

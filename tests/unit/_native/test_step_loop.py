@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.control import current_build_context
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, precondition, rule
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal.chaos import ChaosTest
 from ordeal.explore import Explorer
 

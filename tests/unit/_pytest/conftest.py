@@ -19,7 +19,7 @@ from tests.warm_python import warm_python
 
 import _ordeal_pytest
 import ordeal._engine.seed_corpus.corpus  # noqa: F401 - a run in this process forgets the modules that it was first to import
-from ordeal._engine.storage.trace_file import ChoiceValue, Trace, TraceFailure, TraceStep
+from ordeal._base.trace_file import ChoiceValue, Trace, TraceFailure, TraceStep
 from ordeal.assertions import tracker
 
 TIME_LIMIT_S = 600.0

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from tests.unit._report.test_machine_mutation import judgement
 
-from ordeal._engine.mutation.machines.beside_tests import together
-from ordeal._engine.mutation.running import Judgement
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import Verdict
 from ordeal._report.both_judges import both_json, both_text
+from ordeal._tools.mutation.machines.beside_tests import together
+from ordeal._tools.mutation.running import Judgement
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import Verdict
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from ordeal._engine.storage.trace_file import Trace, TraceStep
+from ordeal._base.trace_file import Trace, TraceStep
 from ordeal._report.exploration import (
     Layout,
     closing_line,

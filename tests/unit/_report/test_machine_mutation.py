@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ordeal._engine.mutation.machines.evidence import Difference, Finding, Kill, Machine
-from ordeal._engine.mutation.machines.relations import Relation, Suggestion
-from ordeal._engine.mutation.machines.running import MachineJudgement, verdict_of
-from ordeal._engine.mutation.mutants import mutants_of
-from ordeal._engine.mutation.operators import PRESETS
-from ordeal._engine.mutation.source import Source
 from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text
+from ordeal._tools.mutation.machines.evidence import Difference, Finding, Kill, Machine
+from ordeal._tools.mutation.machines.relations import Relation, Suggestion
+from ordeal._tools.mutation.machines.running import MachineJudgement, verdict_of
+from ordeal._tools.mutation.mutants import mutants_of
+from ordeal._tools.mutation.operators import PRESETS
+from ordeal._tools.mutation.source import Source
 
 
 def judgement(source: Source) -> MachineJudgement:

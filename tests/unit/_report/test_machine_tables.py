@@ -6,10 +6,10 @@ from pathlib import Path
 
 from tests.unit._report.test_machine_mutation import judgement
 
-from ordeal._engine.mutation.running import Judgement
-from ordeal._engine.mutation.source import Source
 from ordeal._report.machine_tables import machine_tables
 from ordeal._report.mutation_files import mutation_page
+from ordeal._tools.mutation.running import Judgement
+from ordeal._tools.mutation.source import Source
 
 
 def test_the_page_says_who_kills_and_why_survivors_survived(tmp_path: Path) -> None:

@@ -7,10 +7,6 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ordeal._engine.mutation.mutants import mutants_of
-from ordeal._engine.mutation.running import Judgement
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import Verdict
 from ordeal._report.mutation_files import (
     FORMATS,
     mutation_annotations,
@@ -20,6 +16,10 @@ from ordeal._report.mutation_files import (
     mutation_page,
     mutation_sarif,
 )
+from ordeal._tools.mutation.mutants import mutants_of
+from ordeal._tools.mutation.running import Judgement
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import Verdict
 
 from .formats.test_formats import VALIDATORS, jenkins_faults
 

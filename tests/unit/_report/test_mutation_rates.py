@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ordeal._engine.mutation.mutants import mutants_of
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import Verdict
 from ordeal._report.mutation_rates import rate_tables, rates_json, rates_text
+from ordeal._tools.mutation.mutants import mutants_of
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import Verdict
 
 TEXT = b"def f(a):\n    return a < 1\n\ndef g(a):\n    return a + 2\n"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._engine.mutation.mutants import mutants_of
-from ordeal._engine.mutation.running import Judgement
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import Verdict
 from ordeal._report.mutation_stubs import mutation_stubs
+from ordeal._tools.mutation.mutants import mutants_of
+from ordeal._tools.mutation.running import Judgement
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import Verdict
 
 TEXT = b"class A:\n    def f(self, a, *, b):\n        return a < b\n\nLIMIT = 3\n"
 

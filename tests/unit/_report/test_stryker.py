@@ -6,11 +6,11 @@ from pathlib import Path
 
 from tests.unit._report.test_machine_mutation import judgement
 
-from ordeal._engine.mutation.mutants import mutants_of
-from ordeal._engine.mutation.running import Judgement
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import Verdict
 from ordeal._report.stryker import stryker_json
+from ordeal._tools.mutation.mutants import mutants_of
+from ordeal._tools.mutation.running import Judgement
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import Verdict
 
 
 def test_places_statuses_and_tests() -> None:

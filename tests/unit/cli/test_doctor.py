@@ -45,7 +45,7 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_classes_are_examined_in_processes_of_their_own(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ordeal._engine.doctor.running.RUNS", 60)
+    monkeypatch.setattr("ordeal._tools.doctor.running.RUNS", 60)
     code, out, err = run("doctor", "machines:Counter", "--strict")
     assert (code, err) == (1, "")
     assert out.startswith("machines:Counter\n  warning: what runs depends on PYTHONHASHSEED: ")

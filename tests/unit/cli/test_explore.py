@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from ordeal import __version__
-from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
+from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
 from ordeal.errors import MachineError, TargetError
 from ordeal.result import ExplorationResult, Failure, Note, NoteKind, ProgressSnapshot, ShrinkSnapshot
 

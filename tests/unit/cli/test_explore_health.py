@@ -53,7 +53,7 @@ def test_the_settings_name_what_fails_and_the_flag_adds_to_it(run: Run) -> None:
 
 @pytest.mark.slow
 def test_the_doctor_ends_with_1_for_the_checks_that_are_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ordeal._engine.doctor.running.RUNS", 60)
+    monkeypatch.setattr("ordeal._tools.doctor.running.RUNS", 60)
     settings()
     assert run("doctor", "--fail-on", "stability")[0] == 0
     assert run("doctor", "--fail-on", "target modules", "--fail-on", "rules")[0] == 1

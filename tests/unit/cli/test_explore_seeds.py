@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import pytest
 
+from ordeal._base.trace_file import TraceFailure
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
-from ordeal._engine.storage.trace_file import TraceFailure
 from ordeal.result import Note, NoteKind, SeedOutcome, SeedStatus
 
 from .conftest import Run, ScriptedExplorer

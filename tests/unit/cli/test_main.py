@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ordeal import __version__, cli
-from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
+from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
 
 from ..samples.mistakes import MISTAKES, RIGHT, Mistake
 

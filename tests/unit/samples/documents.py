@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from ordeal._engine.properties.tracker import PROPERTY_TYPES, PropertyResult, Tally
-from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
+from ordeal._base.property_tracker import PROPERTY_TYPES, PropertyResult, Tally
+from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
 from ordeal._report.exploration import json_document
 from ordeal.result import (
     Discovery,

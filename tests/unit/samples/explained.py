@@ -9,8 +9,8 @@ from typing import ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, initialize, invariant, rule
 
+from ordeal._base.trace_file import Trace
 from ordeal._engine.replay.loading import LoadedTrace, load_for_replay
-from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.trace_view.recording import record_view
 from ordeal._engine.trace_view.view import TraceView
 from ordeal.chaos import ChaosTest

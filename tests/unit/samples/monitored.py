@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ordeal import _native
+import ordeal._native as _native
 
 IDS = (4, 3)
 LEVELS = ("novelty", "counts")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ordeal import _native
+import ordeal._native as _native
 
 NUMBERS = [0, -1, 1, 127, 2**31 - 1, 2**32, 2**63, -(2**63) - 1, 2**64, 10**30, 10**4000]
 NUMBER_TEXTS = [*map(str, NUMBERS), "1e999", "-0", "1.5", "NaN", "-Infinity", "9" * 5_000]

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from ordeal._engine.buggify_state import enter_run, leave_run
+from ordeal._base.buggify_state import enter_run, leave_run
 from ordeal.simulate.chance import Chance
 
 

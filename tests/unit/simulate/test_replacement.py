@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.replacement import Places, Replacement, modules_mark, package_of, program_modules
 

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.coverage.targets import resolve_targets
+from ordeal._engine.parallel.store_namespace import namespace_of
 from ordeal._engine.storage.state_file import read_state
-from ordeal.store import Store, namespace_of, open_store
+from ordeal.store import Store, open_store
 
 from .._engine.parallel.test_supervisor import TOWER
 from ..samples.stores import PACKAGE_FOLDER, PATIENCE_SECONDS, RedisServer, running_server

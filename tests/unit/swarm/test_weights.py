@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.core import encode_failure
 from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal.chaos import ChaosTest
 from ordeal.errors import MachineError, OrdealError
 from ordeal.explore import Explorer

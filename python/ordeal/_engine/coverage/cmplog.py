@@ -32,7 +32,7 @@ from ordeal._engine.coverage.source_parts import SourceParts, read_parts
 from ordeal._engine.coverage.targets import Target
 
 if TYPE_CHECKING:
-    from ordeal import _native
+    import ordeal._native as _native
 
 #: The kinds of comparison, as the core numbers them.
 EQUAL, ORDER, PREFIX, SUFFIX, INSIDE = range(5)

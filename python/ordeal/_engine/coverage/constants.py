@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.coverage.targets import Target
 
 #: Longer texts and bytes are messages and tables, which are seldom compared with values.

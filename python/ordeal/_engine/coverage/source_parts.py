@@ -10,7 +10,7 @@ from functools import cached_property
 from textwrap import dedent
 from typing import NamedTuple
 
-from ordeal import _native
+import ordeal._native as _native
 
 #: A file with fewer characters is one part.
 WHOLE_CHARS_MAX = 1 << 11

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from types import CodeType, TracebackType
 
-from ordeal._engine import untrusted
+from ordeal._base import untrusted
+from ordeal._base.memory_limit import memory_is_limited
+from ordeal._base.rule_timeout import RuleTimeoutError
 from ordeal._engine.coverage.real_path import real_path
-from ordeal._engine.isolation.memory_limit import memory_is_limited
-from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal.errors import DivergenceError
 from ordeal.faults import call_faults, fault
 

@@ -18,9 +18,9 @@ from weakref import WeakKeyDictionary
 
 from hypothesis.stateful import RuleBasedStateMachine
 
+from ordeal._base.formatting import describe_error
 from ordeal._engine.execution.machine_files import machines_nearby
 from ordeal._engine.execution.project_modules import reach_test_file
-from ordeal._engine.formatting import describe_error
 from ordeal._hypothesis import hint_for_definition
 from ordeal.config import DEFAULT_PATH, load_config
 from ordeal.config.options import ANY_ORDER

@@ -11,11 +11,11 @@ import msgspec
 from hypothesis.errors import FailedHealthCheck, InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal._engine import interrupts
+from ordeal._base import interrupts
+from ordeal._base.rule_timeout import RuleLoop, timeout_error
 from ordeal._engine.execution import bucket, builtins_kept
 from ordeal._engine.execution.step_source import NATIVE_STEP_SOURCES, StepSource, TimedReplay, writer_of
 from ordeal._engine.isolation.rule_limits import SECONDS_MIN, RuleLimits
-from ordeal._engine.isolation.rule_timeout import RuleLoop, timeout_error
 from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
 from ordeal._hypothesis import (
     LENGTH_MAX,

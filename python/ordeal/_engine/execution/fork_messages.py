@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
+from ordeal._base.untrusted import error_message, type_name
 from ordeal._engine.execution.bucket import Bucketer, traceback_text
 from ordeal._engine.execution.driver import Outcome, Status
 from ordeal._engine.isolation.channel import ChannelError, Value
-from ordeal._engine.untrusted import error_message, type_name
 
 # What messages begin with.
 RUN, REPLY, ERROR = "run", "reply", "error"

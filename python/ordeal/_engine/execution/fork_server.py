@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 import msgspec
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.untrusted import use_journal
 from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.driver import END, Driver, Outcome, Status
 from ordeal._engine.execution.fork_messages import (
@@ -51,7 +52,6 @@ from ordeal._engine.execution.fork_messages import (
 )
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.properties.watch import PropertyWatch
-from ordeal._engine.untrusted import use_journal
 from ordeal._hypothesis import GlobalRandoms, RunContext, TapeProvider
 from ordeal.errors import OrdealError
 

@@ -9,9 +9,9 @@ from difflib import SequenceMatcher
 from itertools import islice
 from pathlib import Path
 
+from ordeal._base.formatting import one_line
+from ordeal._base.regular_file import read_regular
 from ordeal._engine.execution.project_modules import folders_below
-from ordeal._engine.formatting import one_line
-from ordeal._engine.isolation.regular_file import read_regular
 
 #: A class with one of these bases, and lines that are no code but look like one, which does no harm in a hint.
 _CLASS = re.compile(rb"^class\s+(\w+)\s*\([^)]*\b(?:ChaosTest|RuleBasedStateMachine)\b", re.MULTILINE)

@@ -12,10 +12,10 @@ import msgspec
 from hypothesis.stateful import MultipleResults, RuleBasedStateMachine, VarReference
 from hypothesis.strategies import DataObject, SearchStrategy
 
-from ordeal import _native
-from ordeal._engine.formatting import one_line
-from ordeal._engine.storage.trace_file import TraceStep
-from ordeal._engine.untrusted import bounded_call, type_name
+import ordeal._native as _native
+from ordeal._base.formatting import one_line
+from ordeal._base.trace_file import TraceStep
+from ordeal._base.untrusted import bounded_call, type_name
 from ordeal._hypothesis import MachineDefinition, Rule
 from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
 from ordeal.chaos import ChaosTest

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal._engine import interrupts
+from ordeal._base import interrupts
+from ordeal._base.formatting import describe_error
 from ordeal._engine.execution.finalizers import touches_only_itself
-from ordeal._engine.formatting import describe_error
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._hypothesis import ENGINE_ATTRIBUTES, BundleState, GlobalRandoms, RunContext
 from ordeal._native import deep_copy, judge_finalizers, store_attributes

@@ -14,12 +14,12 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-from ordeal._engine import untrusted
+from ordeal._base import untrusted
+from ordeal._base.formatting import one_line
 from ordeal._engine.coverage.real_path import real_path
 from ordeal._engine.execution.bucket import turning_lines, user_frames
 from ordeal._engine.execution.operators import COMPARED, SIGNS
 from ordeal._engine.execution.recorder import RunRecorder, render
-from ordeal._engine.formatting import one_line
 from ordeal._hypothesis import MachineDefinition
 from ordeal.errors import DivergenceError
 from ordeal.result.place import CodeLine, FailurePlace, PlaceKind

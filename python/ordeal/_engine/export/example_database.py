@@ -12,13 +12,13 @@ from hypothesis.database import ExampleDatabase, InMemoryExampleDatabase, choice
 from hypothesis.errors import DidNotReproduce, HypothesisException
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.formatting import describe_error, one_line
+from ordeal._base.rule_timeout import RuleTimeoutError
+from ordeal._base.untrusted import type_name
 from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.export.lowering import Lowered, LoweringDriver
-from ordeal._engine.formatting import describe_error, one_line
-from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
-from ordeal._engine.untrusted import type_name
 from ordeal._hypothesis import GlobalRandoms, database_key, failure_types, reproducing_test, skip_types
 from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
 from ordeal.chaos import ChaosTest

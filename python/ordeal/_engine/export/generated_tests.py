@@ -23,20 +23,20 @@ from hypothesis.errors import HypothesisWarning
 from hypothesis.stateful import MultipleResults, RuleBasedStateMachine, VarReference
 from hypothesis.strategies import DataObject
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.formatting import counted, one_line
+from ordeal._base.json_fields import SIZE_MAX
+from ordeal._base.memory_limit import MEBIBYTE
+from ordeal._base.trace_file import Trace, TraceFailure
+from ordeal._base.untrusted import type_name
 from ordeal._engine.execution.bucket import ends_process, is_in_bucket
 from ordeal._engine.execution.class_path import load_class, split_class_path
 from ordeal._engine.execution.machine import MachineFactory
 from ordeal._engine.execution.recorder import slug
 from ordeal._engine.export.literals import LiteralWriter, UnwritableError
-from ordeal._engine.formatting import counted, one_line
 from ordeal._engine.isolation.channel import Channel
 from ordeal._engine.isolation.child import Child, Limits, wait_for
-from ordeal._engine.isolation.memory_limit import MEBIBYTE
 from ordeal._engine.replay.loading import load_for_replay
-from ordeal._engine.storage.json_fields import SIZE_MAX
-from ordeal._engine.storage.trace_file import Trace, TraceFailure
-from ordeal._engine.untrusted import type_name
 from ordeal._hypothesis import REJECTED, MachineDefinition, Rule, define_machine, failure_types, skip_types
 from ordeal._native import monotonic
 from ordeal.errors import TraceError

@@ -9,8 +9,8 @@ import msgspec
 from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal import _native
-from ordeal._engine.buggify_state import enter_run, leave_run
+import ordeal._native as _native
+from ordeal._base.buggify_state import enter_run, leave_run
 from ordeal._engine.execution.driver import (
     END,
     FAULT_OFF,

@@ -19,12 +19,12 @@ from typing import NoReturn
 
 import msgspec
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.untrusted import use_journal
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.isolation.measured import Measured
 from ordeal._engine.isolation.reaper import NOTE_BYTES, end_of, fork_of, guard
 from ordeal._engine.isolation.watched_clock import WatchedClock
-from ordeal._engine.untrusted import use_journal
 
 #: Time limit for one message: a process that stops in the middle of one counts as lost.
 MESSAGE_SECONDS_MAX = 5.0

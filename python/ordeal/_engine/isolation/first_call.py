@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 
-from ordeal import _native
-from ordeal._engine.formatting import describe_error
+import ordeal._native as _native
+from ordeal._base.formatting import describe_error
 from ordeal._engine.isolation.channel import Channel
 from ordeal._engine.isolation.child import Child, ChildExit, Limits, wait_for
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.isolation.working_folder import present_folder
 
 #: Folders of tools that write there on their own, and of devices.

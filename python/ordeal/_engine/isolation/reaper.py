@@ -17,7 +17,7 @@ from pathlib import Path
 from time import sleep
 from typing import NoReturn
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.isolation.watched_clock import WatchedClock
 
 #: Size of the memory that a reaper shares with its parent.

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import FrameType
 
-from ordeal._engine import interrupts
-from ordeal._engine.interrupts import is_lost_in, is_own, without_complaints
+from ordeal._base import interrupts
+from ordeal._base.interrupts import is_lost_in, is_own, without_complaints
 from ordeal._engine.isolation.lost_time import LostTime
 from ordeal._native import monotonic
 

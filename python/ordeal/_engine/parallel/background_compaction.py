@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.isolation.channel import Channel
 from ordeal._engine.isolation.child import Child, Job, Limits
 from ordeal._native import monotonic

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from ordeal import _native
+import ordeal._native as _native
 
 #: How many bytes of entries are kept; the newest are the most useful.
 ENTRIES_BYTES_MAX = 4 * 2**20

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 import msgspec.structs
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.property_tracker import Tallies, tallies_of
 from ordeal._engine.execution.settings import Tally
 from ordeal._engine.isolation.channel import ChannelError
 from ordeal._engine.parallel.messages import EarlierProcesses, Properties, Report, empty_report
-from ordeal._engine.properties.tracker import Tallies, tallies_of
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.search.fault_uses import Counts, add_counts

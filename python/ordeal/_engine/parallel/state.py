@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.formatting import counted
 from ordeal._engine.execution.settings import Settings
-from ordeal._engine.formatting import counted
 from ordeal._engine.isolation.channel import ChannelError
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel.merged import MergedProgress

@@ -6,7 +6,7 @@ import select
 from collections.abc import Iterable, Sequence
 from time import sleep
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.execution.bucket import whole_bucket
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.isolation.child import Child, Job, Limits

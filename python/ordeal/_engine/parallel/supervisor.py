@@ -12,11 +12,11 @@ from unittest import SkipTest
 
 import msgspec.structs
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.formatting import one_line
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.settings import Settings
-from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.isolation.outside_use import UseKind
 from ordeal._engine.isolation.watched_clock import WatchedClock

@@ -12,13 +12,13 @@ from unittest import SkipTest
 import msgspec
 from hypothesis.errors import InvalidDefinition
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.formatting import describe_error
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.machine import machine_names
 from ordeal._engine.execution.settings import Settings
-from ordeal._engine.formatting import describe_error
 from ordeal._engine.isolation.channel import Channel, ChannelError
 from ordeal._engine.isolation.outside_use import OutsideUse
 from ordeal._engine.parallel.messages import (

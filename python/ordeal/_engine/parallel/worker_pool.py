@@ -12,11 +12,13 @@ from mmap import mmap
 import msgspec
 import msgspec.structs
 
-from ordeal import _native, errors
+import ordeal._native as _native
+from ordeal import errors
+from ordeal._base.formatting import one_line
+from ordeal._base.untrusted import type_name
 from ordeal._engine.coverage.targets import Target, source_bytes
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.execution.settings import Settings
-from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal._engine.isolation.child import Child, wait_for
 from ordeal._engine.isolation.outside_use import Contention, Use, UseKind
@@ -63,7 +65,6 @@ from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.known import KnownFailures
 from ordeal._engine.triage.messages import unpack, unpack_finding
 from ordeal._engine.triage.setup import ReplaySetup
-from ordeal._engine.untrusted import type_name
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 from ordeal.result import StoppedReason

@@ -10,20 +10,20 @@ from typing import Any, override
 import msgspec
 from hypothesis.stateful import RuleBasedStateMachine
 
+from ordeal._base.formatting import one_line
+from ordeal._base.memory_limit import limited_memory
+from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.bucket import Bucketer, user_frames
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.driver import Status
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.execution.recorder import RunRecorder
-from ordeal._engine.formatting import one_line
-from ordeal._engine.isolation.memory_limit import limited_memory
 from ordeal._engine.plain.operations import FaultHit
 from ordeal._engine.plain.program import Program
 from ordeal._engine.plain.recorder import Recorder
 from ordeal._engine.plain.writing import CannotWriteError, program_of
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._engine.storage.trace_file import Trace
 from ordeal._hypothesis import GlobalRandoms, Rule
 from ordeal.errors import OrdealError
 from ordeal.faults import Fault, LambdaFault

@@ -16,12 +16,12 @@ from typing import Any
 
 import msgspec
 
-from ordeal._engine.formatting import one_line
-from ordeal._engine.isolation.interpreter import answer_of, finish
+from ordeal._base.formatting import one_line
+from ordeal._base.interpreter import answer_of, finish
+from ordeal._base.trace_file import Trace
 from ordeal._engine.plain.program import Program
 from ordeal._engine.plain.recording import Recorded
 from ordeal._engine.plain.trying import Tried
-from ordeal._engine.storage.trace_file import Trace
 
 RECORDING_SECONDS_MAX = 60.0
 TRYING_SECONDS_MAX = 60.0

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ordeal._engine.properties.tracker import PROPERTY_TYPES, PropertyType
+from ordeal._base.property_tracker import PROPERTY_TYPES, PropertyType
 from ordeal.errors import ConfigError
 
 SIZE_MAX = 16 * 2**20

@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 import msgspec
 
-from ordeal._engine.isolation.regular_file import read_regular
-from ordeal._engine.properties.tracker import PROPERTIES_MAX, PropertyResult, PropertyType
-from ordeal._engine.storage.json_fields import Record, checked, read_json
-from ordeal._engine.storage.trace_file import write_atomically
+from ordeal._base.json_fields import Record, checked, read_json
+from ordeal._base.property_tracker import PROPERTIES_MAX, PropertyResult, PropertyType
+from ordeal._base.regular_file import read_regular
+from ordeal._base.trace_file import write_atomically
 from ordeal.errors import PropertyError, TraceError
 
 PROPERTIES_PATH = ".ordeal/properties.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from ordeal._engine.properties.tracker import PropertyResult, ReliabilityCell, Snapshot, tracker
+from ordeal._base.property_tracker import PropertyResult, ReliabilityCell, Snapshot, tracker
 
 
 class PropertyWatch:

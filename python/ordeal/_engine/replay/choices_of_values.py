@@ -9,9 +9,9 @@ from typing import Any
 
 from hypothesis.strategies import SearchStrategy
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.trace_file import ChoiceValue, Trace, TraceStep, encode_choice
 from ordeal._engine.execution.driver import BODY, RULE
-from ordeal._engine.storage.trace_file import ChoiceValue, Trace, TraceStep, encode_choice
 from ordeal._hypothesis import REJECTED, MachineDefinition, Rule, RunContext, describe_strategy
 from ordeal.errors import OutdatedTraceError, TraceError
 

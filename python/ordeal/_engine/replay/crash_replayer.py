@@ -15,7 +15,9 @@ from typing import Any
 import msgspec
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.rule_timeout import RuleTimeoutError, timeout_error
+from ordeal._base.trace_file import TraceStep
 from ordeal._engine.execution.bucket import HUNG, Bucketer, ProcessExitError, ProcessKilledError, falls_into
 from ordeal._engine.execution.driver import Driver, Observer, Outcome, Status
 from ordeal._engine.execution.recorder import RunRecorder
@@ -23,11 +25,9 @@ from ordeal._engine.execution.step_source import TimedReplay
 from ordeal._engine.isolation.channel import Channel, Value
 from ordeal._engine.isolation.child import Child, ChildExit, Limits
 from ordeal._engine.isolation.rule_limits import SECONDS_MIN
-from ordeal._engine.isolation.rule_timeout import RuleTimeoutError, timeout_error
 from ordeal._engine.isolation.watchdog import ends_within
 from ordeal._engine.isolation.watched_clock import WatchedClock
 from ordeal._engine.replay.replayer import Replayed, Replayer
-from ordeal._engine.storage.trace_file import TraceStep
 from ordeal._hypothesis import GlobalRandoms, Rule
 from ordeal._native import monotonic
 from ordeal.faults import Fault

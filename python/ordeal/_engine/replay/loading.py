@@ -7,17 +7,17 @@ from contextlib import contextmanager
 
 import msgspec
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.memory_limit import MEBIBYTE, limited_memory
+from ordeal._base.trace_file import Trace, TraceStep
 from ordeal._engine.execution.bucket import Bucketer, ends_process
 from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, INITIALIZE, RULE, Driver
 from ordeal._engine.execution.machine import MachineFactory, make_driver
 from ordeal._engine.isolation.child import Limits
-from ordeal._engine.isolation.memory_limit import MEBIBYTE, limited_memory
 from ordeal._engine.replay.choices_of_values import rebuilt_steps
 from ordeal._engine.replay.crash_replayer import CrashReplayer
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._engine.storage.trace_file import Trace, TraceStep
 from ordeal._hypothesis import GlobalRandoms
 from ordeal.errors import OutdatedTraceError, TraceError
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.trace_file import Trace
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import Status
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
-from ordeal._engine.storage.trace_file import Trace
 from ordeal._hypothesis import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError

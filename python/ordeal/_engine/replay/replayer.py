@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 
 from hypothesis.errors import InvalidDefinition
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.rule_timeout import RuleTimeoutError
+from ordeal._base.untrusted import stand_in, type_name
 from ordeal._engine.execution.bucket import Bucketer, falls_into, traceback_text
 from ordeal._engine.execution.driver import BODY, Driver, Observer, Outcome, Status
 from ordeal._engine.execution.step_source import StepSource, TimedReplay
 from ordeal._engine.execution.where import AssertionReader, Places, is_plain_assertion, written_assertion
-from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.isolation.watchdog import OutOfTime
-from ordeal._engine.untrusted import stand_in, type_name
 from ordeal._hypothesis import GlobalRandoms, skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError

@@ -9,7 +9,9 @@ from enum import Enum
 
 import msgspec
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.trace_file import Trace, TraceFailure, TraceStep, step_text, versions_now
+from ordeal._base.untrusted import error_message, type_name
 from ordeal._engine.execution.bucket import bucket_after, falls_into, is_in_bucket, place_of, step_of, whole_bucket
 from ordeal._engine.execution.class_path import load_object
 from ordeal._engine.execution.driver import Status
@@ -17,8 +19,6 @@ from ordeal._engine.execution.machine import MachineFactory
 from ordeal._engine.execution.recorder import ADDRESS, RunRecorder
 from ordeal._engine.replay.loading import LoadedTrace, load_for_replay
 from ordeal._engine.replay.replayer import Replayed, ShrinkProgress
-from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep, step_text, versions_now
-from ordeal._engine.untrusted import error_message, type_name
 from ordeal._hypothesis import skip_types
 from ordeal.errors import OutdatedTraceError, TraceError
 from ordeal.result.place import FailurePlace

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.trace_file import SWARM, Trace, TraceStep
 from ordeal._engine.coverage.digests import digest_targets
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.recorder import RunRecorder
-from ordeal._engine.storage.trace_file import SWARM, Trace, TraceStep
 from ordeal._hypothesis import MachineDefinition
 from ordeal.faults import Fault
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ordeal._engine.isolation.regular_file import read_regular
+from ordeal._base.regular_file import read_regular
 from ordeal._engine.runs.events import AnyEvent, Event, RunStatus
 from ordeal.errors import ConfigError
 

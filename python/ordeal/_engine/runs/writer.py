@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ordeal._engine.formatting import describe_error
+from ordeal._base.formatting import describe_error
 from ordeal._engine.runs.events import (
     SCHEMA_VERSION,
     ClassDone,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import (
     END,

@@ -12,7 +12,9 @@ import msgspec
 from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.memory_limit import bytes_left, resident_bytes
+from ordeal._base.untrusted import type_name
 from ordeal._engine.execution.driver import BODY, FAULT_OFF, FAULT_ON, Outcome, Status
 from ordeal._engine.execution.fork_messages import ForkedRunResult
 from ordeal._engine.execution.fork_server import (
@@ -24,10 +26,8 @@ from ordeal._engine.execution.fork_server import (
 )
 from ordeal._engine.execution.snapshot import Snapshot, SnapshotError, Snapshots
 from ordeal._engine.isolation.channel import ChannelError
-from ordeal._engine.isolation.memory_limit import bytes_left, resident_bytes
 from ordeal._engine.isolation.shared_files import Opened, shared_files
 from ordeal._engine.search.state import SearchProgress
-from ordeal._engine.untrusted import type_name
 from ordeal._hypothesis import RunContext
 from ordeal._native import monotonic
 from ordeal.chaos import ChaosTest, overrides

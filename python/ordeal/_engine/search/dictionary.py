@@ -10,7 +10,7 @@ from ordeal._engine.coverage.constants import Constant, constants_in_batches
 from ordeal._engine.coverage.targets import Target
 
 if TYPE_CHECKING:
-    from ordeal import _native
+    import ordeal._native as _native
     from ordeal._engine.replay.replayer import Replayer
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ordeal._base.trace_file import Trace
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.settings import Settings
 from ordeal._engine.search.result_builder import make_result
 from ordeal._engine.search.search import Search
-from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.triage.executors import Here
 from ordeal._engine.triage.findings import Finding, Verdict
 from ordeal._engine.triage.messages import Comparing, Shrinking, progress_of

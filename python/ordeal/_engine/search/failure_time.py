@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.triage.findings import Finding
 from ordeal._native import monotonic
 

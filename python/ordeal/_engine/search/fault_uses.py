@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ordeal._engine.isolation.world_reach import WorldReach
+from ordeal._base.world_reach import WorldReach
 from ordeal.faults import Fault
 from ordeal.result import FaultUse
 

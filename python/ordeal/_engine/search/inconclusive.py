@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ordeal._base.formatting import counted, name_list
 from ordeal._engine.execution.settings import Tally
-from ordeal._engine.formatting import counted, name_list
 from ordeal.result import Inconclusive
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.execution.driver import INITIALIZE, RULE, Driver
 from ordeal._engine.execution.fork_messages import Seen
 from ordeal._engine.properties.observations import Observations

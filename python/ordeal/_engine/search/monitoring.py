@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.property_tracker import tracker
 from ordeal._engine.coverage.gaps import files_with_gaps, read_ahead
 from ordeal._engine.coverage.targets import Source, Target
 from ordeal._engine.execution.settings import Settings
-from ordeal._engine.properties.tracker import tracker
 from ordeal._engine.search.fault_uses import FaultUses
 from ordeal._engine.search.state import SearchProgress
 from ordeal.errors import TargetError

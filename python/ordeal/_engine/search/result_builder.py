@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.formatting import counted
+from ordeal._base.trace_file import Trace
 from ordeal._engine.coverage.gaps import Gaps, find_gaps
 from ordeal._engine.coverage.imports import imported_modules
 from ordeal._engine.coverage.targets import Target, compiled_modules
 from ordeal._engine.execution.settings import Settings, Tally
-from ordeal._engine.formatting import counted
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.fault_uses import Counts, uses_of
 from ordeal._engine.search.inconclusive import why_inconclusive
 from ordeal._engine.search.rule_uses import Counts as RuleCounts
 from ordeal._engine.search.rule_uses import uses_of as rule_uses_of
-from ordeal._engine.storage.trace_file import Trace
 from ordeal.result import (
     Discovery,
     ExplorationResult,

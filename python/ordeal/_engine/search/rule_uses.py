@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.triage.records import writable_text
 from ordeal.result import RuleUse, UnderFault
 

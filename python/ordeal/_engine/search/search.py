@@ -10,8 +10,9 @@ from zlib import crc32
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal import _native
-from ordeal._engine.buggify_state import many_runs
+import ordeal._native as _native
+from ordeal._base.buggify_state import many_runs
+from ordeal._base.untrusted import remote_error, stand_in
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.bucket import place_of, traceback_text
 from ordeal._engine.execution.driver import Driver, Outcome, Status
@@ -45,7 +46,6 @@ from ordeal._engine.triage.findings import Finding, Verdict
 from ordeal._engine.triage.known import KnownFailures
 from ordeal._engine.triage.messages import CheckFailed
 from ordeal._engine.triage.setup import ReplaySetup
-from ordeal._engine.untrusted import remote_error, stand_in
 from ordeal._hypothesis import GlobalRandoms, RunContext, given_up, unprinted_notes
 from ordeal._native import monotonic
 from ordeal.errors import MachineError, OrdealError

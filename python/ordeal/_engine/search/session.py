@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.settings import Settings
 from ordeal.config.options import core_options_of

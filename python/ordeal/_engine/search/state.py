@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.formatting import counted
+from ordeal._base.property_tracker import Snapshot as PropertySnapshot
 from ordeal._engine.coverage.targets import Target
-from ordeal._engine.formatting import counted
 from ordeal._engine.isolation.working_folder import WorkingFolder
-from ordeal._engine.properties.tracker import Snapshot as PropertySnapshot
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.search.fault_uses import FaultUses

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import msgspec
 
+from ordeal._base.formatting import describe_error
+from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.class_path import load_class, trust_settings
 from ordeal._engine.execution.machine import MachineFactory
-from ordeal._engine.formatting import describe_error
 from ordeal._engine.replay.rerun import ReplayStatus, Rerun, rerun
 from ordeal._engine.seed_corpus.paths import FOLDER_HINT, SeedError, class_seed_paths, seed_name, seed_paths
-from ordeal._engine.storage.trace_file import Trace
 from ordeal.errors import OrdealError, TraceError
 from ordeal.result import SeedStatus
 

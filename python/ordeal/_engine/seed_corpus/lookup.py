@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
+from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.bucket import place_of
 from ordeal._engine.seed_corpus.paths import seed_name, seed_paths
-from ordeal._engine.storage.trace_file import Trace
 from ordeal.errors import ConfigError, OrdealError
 from ordeal.result.failure import failure_id
 

@@ -19,9 +19,9 @@ from typing import Literal
 import hypothesis
 import msgspec
 
-from ordeal import _native
-from ordeal._engine.isolation.regular_file import read_regular
-from ordeal._engine.storage.trace_file import write_atomically
+import ordeal._native as _native
+from ordeal._base.regular_file import read_regular
+from ordeal._base.trace_file import write_atomically
 from ordeal.config import SnapshotKind
 from ordeal.errors import StateError
 

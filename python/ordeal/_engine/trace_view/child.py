@@ -16,18 +16,19 @@ from typing import Any
 import msgspec
 from hypothesis.stateful import RuleBasedStateMachine
 
+from ordeal._base.formatting import one_line, safe_lines
+from ordeal._base.memory_limit import limited_memory
+from ordeal._base.trace_file import Trace
+from ordeal._base.untrusted import bounded_call
 from ordeal._engine.coverage.real_path import real_path
 from ordeal._engine.execution.bucket import Bucketer, traceback_text, user_frames
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.driver import Driver, Status
 from ordeal._engine.execution.machine import make_driver
-from ordeal._engine.formatting import one_line, safe_lines
 from ordeal._engine.isolation.answering import send_and_exit, take_request
-from ordeal._engine.isolation.memory_limit import limited_memory
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayed, Replayer
-from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.trace_view.comparison import compared
 from ordeal._engine.trace_view.lanes import lanes_between
 from ordeal._engine.trace_view.likelihood import likelihood
@@ -38,7 +39,6 @@ from ordeal._engine.trace_view.variation import variations
 from ordeal._engine.trace_view.view import SourceView, TraceView
 from ordeal._engine.trace_view.watch import StepWatch, shown_path
 from ordeal._engine.trace_view.windows import fault_windows
-from ordeal._engine.untrusted import bounded_call
 from ordeal._hypothesis import GlobalRandoms
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError

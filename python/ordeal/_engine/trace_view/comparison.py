@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.execution.driver import FAULT_ON, Driver
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.replayer import Replayed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ordeal._engine.formatting import one_line
-from ordeal._engine.storage.trace_file import SCHEDULE, Trace
+from ordeal._base.formatting import one_line
+from ordeal._base.trace_file import SCHEDULE, Trace
 from ordeal._engine.trace_view.view import LaneEvent
 from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.runtime.decisions import Decided

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.execution.bucket import falls_into
 from ordeal._engine.execution.driver import FAULT_ON, Driver
 from ordeal._engine.isolation.watchdog import OutOfTime

@@ -9,10 +9,10 @@ import sys
 
 import msgspec
 
+from ordeal._base.formatting import one_line
+from ordeal._base.interpreter import answer_of
+from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.bucket import ends_process
-from ordeal._engine.formatting import one_line
-from ordeal._engine.isolation.interpreter import answer_of
-from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.trace_view.lanes import lanes_of
 from ordeal._engine.trace_view.view import TraceView
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.formatting import describe_error
 from ordeal._engine.execution.driver import RULE, Status
-from ordeal._engine.formatting import describe_error
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.replayer import Replayed
 from ordeal._engine.trace_view.trials import Trials, origins, without

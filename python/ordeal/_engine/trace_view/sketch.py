@@ -10,6 +10,7 @@ from typing import Any
 
 from hypothesis.stateful import RuleBasedStateMachine
 
+from ordeal._base.untrusted import bounded_call
 from ordeal._engine.trace_view.values import (
     DEPTH_MAX,
     LEAVES,
@@ -21,7 +22,6 @@ from ordeal._engine.trace_view.values import (
     is_quick,
     leaf_text,
 )
-from ordeal._engine.untrusted import bounded_call
 
 #: What lies behind so many parts of a state is not compared.
 PARTS_MAX = 20_000

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.formatting import one_line
+from ordeal._base.monitoring_tools import free_tool
 from ordeal._engine.execution.bucket import falls_into
 from ordeal._engine.execution.driver import FAULT_ON, Driver
-from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.watchdog import OutOfTime
-from ordeal._engine.monitoring_tools import free_tool
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.trace_view.likelihood import STEPS_MAX, STEPS_MIN, beginnings, continued, shape_of
 from ordeal._engine.trace_view.view import SuspiciousLine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.execution.bucket import falls_into
 from ordeal._engine.execution.driver import Observer, Status
 from ordeal._engine.isolation.watchdog import OutOfTime

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 from hypothesis import stateful
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
+from ordeal._base.formatting import one_line
+from ordeal._base.untrusted import bounded_call, type_name
 from ordeal._engine.execution.recorder import render
-from ordeal._engine.formatting import one_line
-from ordeal._engine.untrusted import bounded_call, type_name
 from ordeal._native import monotonic
 from ordeal.chaos import ChaosTest
 

@@ -13,11 +13,11 @@ from typing import Any, override
 
 from hypothesis.stateful import RuleBasedStateMachine
 
+from ordeal._base.formatting import counted, describe_error, one_line, safe_lines
+from ordeal._base.monitoring_tools import free_tool
+from ordeal._base.trace_file import TraceStep
 from ordeal._engine.execution.bucket import user_frames
 from ordeal._engine.execution.recorder import RunRecorder
-from ordeal._engine.formatting import counted, describe_error, one_line, safe_lines
-from ordeal._engine.monitoring_tools import free_tool
-from ordeal._engine.storage.trace_file import TraceStep
 from ordeal._engine.trace_view.lanes import EVENTS_MAX, Decision
 from ordeal._engine.trace_view.values import StateReader
 from ordeal._engine.trace_view.view import CodeSpot, StepView, Swallowed, changes_between

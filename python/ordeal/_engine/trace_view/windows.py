@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.formatting import one_line
 from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, Driver
-from ordeal._engine.formatting import one_line
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.trace_view.trials import Trials
 from ordeal._engine.trace_view.view import FaultWindow, Switch

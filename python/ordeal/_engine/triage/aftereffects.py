@@ -12,7 +12,7 @@ from itertools import chain, islice
 
 import msgspec
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.execution.bucket import place_of
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.replay.replayer import Replayer

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ordeal._base.trace_file import Trace, TraceFailure
 from ordeal._engine.replay.crash_replayer import bare_steps
-from ordeal._engine.storage.trace_file import Trace, TraceFailure
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal.result import Failure

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.coverage.targets import Target
 from ordeal._hypothesis import Rule
 from ordeal.faults import Fault

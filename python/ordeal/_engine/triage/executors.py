@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.isolation.channel import Channel, ChannelError
 from ordeal._engine.isolation.child import Child, wait_for
 from ordeal._engine.isolation.working_folder import WorkingFolder

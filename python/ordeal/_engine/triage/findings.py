@@ -9,7 +9,11 @@ from pathlib import Path
 
 import msgspec
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.formatting import describe_error, one_line
+from ordeal._base.rule_timeout import RuleTimeoutError
+from ordeal._base.trace_file import TraceFailure
+from ordeal._base.untrusted import type_name
 from ordeal._engine.execution.bucket import (
     ends_process,
     falls_into,
@@ -19,13 +23,9 @@ from ordeal._engine.execution.bucket import (
     traceback_text,
 )
 from ordeal._engine.execution.recorder import RunRecorder
-from ordeal._engine.formatting import describe_error, one_line
-from ordeal._engine.isolation.rule_timeout import RuleTimeoutError
 from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
 from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
-from ordeal._engine.storage.trace_file import TraceFailure
 from ordeal._engine.triage.lookalikes import Lookalikes, Reason
-from ordeal._engine.untrusted import type_name
 from ordeal._native import monotonic
 from ordeal.result import Failure, FoundFailure
 from ordeal.result.failure import failure_id

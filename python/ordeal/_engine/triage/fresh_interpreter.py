@@ -15,14 +15,14 @@ from itertools import batched
 
 import msgspec
 
+from ordeal._base.formatting import counted, one_line
+from ordeal._base.interpreter import start_code
+from ordeal._base.trace_file import Trace
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.machine import is_importable
-from ordeal._engine.formatting import counted, one_line
-from ordeal._engine.isolation.interpreter import start_code
 from ordeal._engine.isolation.working_folder import present_folder
 from ordeal._engine.replay.rerun import ReplayStatus
-from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.triage.findings import Finding
 from ordeal.result import Failure
 

@@ -17,16 +17,16 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from ordeal._base.memory_limit import limited_memory
+from ordeal._base.trace_file import Trace
 from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.execution.bucket import Bucketer, is_in_bucket
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation.answering import private_streams
-from ordeal._engine.isolation.memory_limit import limited_memory
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.rerun import ReplayStatus
-from ordeal._engine.storage.trace_file import Trace
 from ordeal._hypothesis import GlobalRandoms
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError

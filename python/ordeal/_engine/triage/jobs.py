@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import msgspec.structs
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.execution.bucket import bucket_through, falls_into
 from ordeal._engine.export.example_database import save_to_database
 from ordeal._engine.replay.path_shrinking import path_traces

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 
+from ordeal._base.untrusted import error_message, type_name
 from ordeal._engine.execution.bucket import place_of, whole_bucket
 from ordeal._engine.triage.findings import Finding
-from ordeal._engine.untrusted import error_message, type_name
 from ordeal.result import KnownFailure
 from ordeal.result.failure import failure_id
 

@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.execution.driver import FAULT_ON, RULE
 from ordeal._engine.replay.trace_builder import Provenance
 

@@ -8,14 +8,14 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.trace_file import Trace, TraceStep
+from ordeal._base.untrusted import error_message, remote_error, type_name
 from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal._engine.storage.state_file import SavedFinding
-from ordeal._engine.storage.trace_file import Trace, TraceStep
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.legal_orders import OrderJudgement
 from ordeal._engine.triage.records import FindingRecords, writable_text
-from ordeal._engine.untrusted import error_message, remote_error, type_name
 from ordeal.result import Failure, SeedOutcome, ShrinkSnapshot
 
 

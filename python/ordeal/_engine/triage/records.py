@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.untrusted import error_message, remote_error, type_name
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.storage.state_file import SavedFinding, SavedOrigin
 from ordeal._engine.triage.findings import Finding
-from ordeal._engine.untrusted import error_message, remote_error, type_name
 
 
 class FindingRecords:

@@ -6,15 +6,15 @@ import dataclasses
 from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 
+from ordeal._base.formatting import describe_error
+from ordeal._base.trace_file import Trace
+from ordeal._base.untrusted import type_name
 from ordeal._engine.execution.bucket import is_in_bucket
-from ordeal._engine.formatting import describe_error
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, load_seed, replay_trace
 from ordeal._engine.seed_corpus.paths import SeedError, seed_name
-from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.triage.findings import Finding, Findings
 from ordeal._engine.triage.setup import ReplaySetup
-from ordeal._engine.untrusted import type_name
 from ordeal.errors import OrdealError, TraceError
 from ordeal.result import Failure, Note, NoteKind, SeedOutcome, SeedStatus
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ordeal import _native
-from ordeal._engine.buggify_state import many_runs
+import ordeal._native as _native
+from ordeal._base.buggify_state import many_runs
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.driver import Driver

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.untrusted import type_name
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.bucket import Bucketer, falls_into, place_of
 from ordeal._engine.execution.driver import RULE, Driver
@@ -22,7 +23,6 @@ from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.siblings import Judged
 from ordeal._engine.triage.trials import Trials
 from ordeal._engine.triage.variations import changed_tapes, codes_of
-from ordeal._engine.untrusted import type_name
 
 #: How many changes of the steps before the last are tried.
 CHANGES_MAX = 60

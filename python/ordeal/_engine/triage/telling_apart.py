@@ -15,8 +15,8 @@ from pathlib import Path
 
 import msgspec
 
-from ordeal import _native
-from ordeal._engine import untrusted
+import ordeal._native as _native
+from ordeal._base import untrusted
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.bucket import Bucketer, falls_into
 from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, RULE, Driver, Status

@@ -11,16 +11,17 @@ from typing import Protocol
 import msgspec
 import msgspec.structs
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.formatting import describe_error
+from ordeal._base.trace_file import Trace
+from ordeal._base.untrusted import error_message, type_name
 from ordeal._engine.execution.bucket import bucket_through, place_of
-from ordeal._engine.formatting import describe_error
 from ordeal._engine.isolation.watchdog import ends_within
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.crash_replayer import Crash
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.path_shrinking import SECONDS as PATH_SECONDS
 from ordeal._engine.replay.trace_builder import Provenance
-from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.triage.aftereffects import suspicions
 from ordeal._engine.triage.bare_failure import bare_failure
 from ordeal._engine.triage.executors import Executor, JobEnd, Task
@@ -57,7 +58,6 @@ from ordeal._engine.triage.seeds import ClassSeeds, save_again, seed_outcome
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._engine.triage.shared_causes import possibly_shared
 from ordeal._engine.triage.siblings import Family, Judged, families, joined, merged
-from ordeal._engine.untrusted import error_message, type_name
 from ordeal.errors import OrdealError
 from ordeal.result import Failure, KnownFailure, NoteKind, SeedOutcome, SeedStatus
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ordeal import _native
+import ordeal._native as _native
 
 
 def codes_of(tape: _native.Tape) -> list[int]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from ordeal._engine.isolation.regular_file import read_regular
+from ordeal._base.regular_file import read_regular
 from ordeal._engine.parallel.fleet.board import BoardError, Record
 from ordeal._engine.runs.folder import EVENTS_BYTES_MAX, read_events, read_result, read_status, run_folders
 from ordeal._report.dashboard.fleets import Fleets, fleet_values

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ordeal._engine.formatting import counted
+from ordeal._base.formatting import counted
 from ordeal._engine.runs.events import (
     ClassDone,
     ClassStarted,

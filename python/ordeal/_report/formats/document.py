@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.formatting import counted
-from ordeal._engine.storage.trace_file import write_atomically
+from ordeal._base.formatting import counted
+from ordeal._base.trace_file import write_atomically
 
 Finding = Mapping[str, Any]
 Result = Mapping[str, Any]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.formatting import counted
+from ordeal._base.formatting import counted
 from ordeal._report.formats.document import (
     Finding,
     details,

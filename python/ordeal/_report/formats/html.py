@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ordeal._base.trace_file import Trace, write_atomically
 from ordeal._engine.runs.events import SessionBegun
 from ordeal._engine.runs.folder import RUNS_PATH, read_events, run_folders
-from ordeal._engine.storage.trace_file import Trace, write_atomically
 from ordeal._engine.trace_view.recording import record_view
 from ordeal._engine.trace_view.view import TraceView
 from ordeal._report.html.page import render_page

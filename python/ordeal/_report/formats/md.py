@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.formatting import counted
+from ordeal._base.formatting import counted
 from ordeal._report.formats.document import (
     LINE_CHARS_MAX,
     Finding,

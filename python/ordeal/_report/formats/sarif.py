@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._report.formats.document import (
     Finding,
     Result,

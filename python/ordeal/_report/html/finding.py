@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ordeal._engine.formatting import counted, short_names
+from ordeal._base.formatting import counted, short_names
 from ordeal._engine.trace_view.view import (
     Change,
     FaultWindow,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ordeal._engine.formatting import short_names
+from ordeal._base.formatting import short_names
 
 #: A table with more rules than this is not read; the JSON report has all.
 RULES_MAX = 100

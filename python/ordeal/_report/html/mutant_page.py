@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ordeal import _native
-from ordeal._engine.formatting import one_line
-from ordeal._engine.mutation.machines.views import Side, SideBySide
-from ordeal._engine.mutation.mutants import Mutant
-from ordeal._engine.mutation.source import Source
+import ordeal._native as _native
+from ordeal._base.formatting import one_line
 from ordeal._report.html.page import render
 from ordeal._report.mutation import difference
+from ordeal._tools.mutation.machines.views import Side, SideBySide
+from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.source import Source
 
 
 def mutant_page(source: Source, mutant: Mutant, view: SideBySide) -> str:

@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.formatting import counted
+from ordeal._base.formatting import counted
 from ordeal._engine.runs.events import ClassStarted, Event, Found, NewEdges, Progress, SessionBegun
 from ordeal._engine.trace_view.view import TraceView
 from ordeal._report.html.chart import Mark, Point, coverage_chart

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ordeal._engine.storage.trace_file import Trace
+from ordeal._base.trace_file import Trace
 from ordeal._engine.trace_view.view import TraceView
 from ordeal._report.html.finding import finding_values
 from ordeal._report.html.page import render

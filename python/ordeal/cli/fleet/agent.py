@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ordeal._engine import interrupts
+from ordeal._base import interrupts
 from ordeal._engine.parallel.fleet.agent import Agent, number_from
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, Task
 from ordeal.cli import terminal

@@ -13,16 +13,17 @@ import sys
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
+from ordeal._base.formatting import describe_error
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import MachineFactory, make_driver
-from ordeal._engine.formatting import describe_error
 from ordeal._engine.parallel.fleet.home import saved
 from ordeal._engine.parallel.fleet.plan import Task
+from ordeal._engine.parallel.store_namespace import namespace_of
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.errors import OrdealError
 from ordeal.explore import Explorer
 from ordeal.result import Failure
-from ordeal.store import FailureReport, Outgoing, Store, namespace_of, open_store
+from ordeal.store import FailureReport, Outgoing, Store, open_store
 
 LOOK_SECONDS = 0.5
 #: How long members leave the shrinking of a bucket to this process.

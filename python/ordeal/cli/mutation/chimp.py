@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.formatting import one_line
-from ordeal._engine.mutation.chimp import LABELS, Broken, broken_nodes, chimp_sources
+from ordeal._base.formatting import one_line
+from ordeal._tools.mutation.chimp import LABELS, Broken, broken_nodes, chimp_sources
 from ordeal.cli import terminal
 from ordeal.cli.mutation.progress import progress_lines
 from ordeal.errors import ConfigError

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.formatting import counted, one_line
-from ordeal._engine.mutation.running import Judgement, judge_with_pytest
-from ordeal._engine.mutation.source import Source
+from ordeal._base.formatting import counted, one_line
+from ordeal._tools.mutation.running import Judgement, judge_with_pytest
+from ordeal._tools.mutation.source import Source
 from ordeal.cli import terminal
 from ordeal.cli.mutation.settings import test_arguments
 

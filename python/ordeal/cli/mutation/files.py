@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.formatting import one_line
-from ordeal._engine.mutation.machines.running import MachineJudgement
-from ordeal._engine.mutation.running import Judgement
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.storage.trace_file import write_atomically
+from ordeal._base.formatting import one_line
+from ordeal._base.trace_file import write_atomically
 from ordeal._report.mutation_stubs import mutation_stubs
 from ordeal._report.stryker import stryker_json
+from ordeal._tools.mutation.machines.running import MachineJudgement
+from ordeal._tools.mutation.running import Judgement
+from ordeal._tools.mutation.source import Source
 from ordeal.cli import terminal
 from ordeal.errors import ConfigError
 

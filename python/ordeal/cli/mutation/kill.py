@@ -11,16 +11,16 @@ from typing import Any
 
 import msgspec
 
-from ordeal._engine.formatting import counted, one_line
-from ordeal._engine.mutation.machines.closed import Closed, one_file
-from ordeal._engine.mutation.machines.running import close_with_machines
-from ordeal._engine.mutation.mutants import CHIMP, Mutant, mutants_of
-from ordeal._engine.mutation.operators import PRESETS
-from ordeal._engine.mutation.running import by_line
-from ordeal._engine.mutation.saved import load
-from ordeal._engine.mutation.source import Source
+from ordeal._base.formatting import counted, one_line
+from ordeal._base.trace_file import Trace
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
-from ordeal._engine.storage.trace_file import Trace
+from ordeal._tools.mutation.machines.closed import Closed, one_file
+from ordeal._tools.mutation.machines.running import close_with_machines
+from ordeal._tools.mutation.mutants import CHIMP, Mutant, mutants_of
+from ordeal._tools.mutation.operators import PRESETS
+from ordeal._tools.mutation.running import by_line
+from ordeal._tools.mutation.saved import load
+from ordeal._tools.mutation.source import Source
 from ordeal.cli import terminal
 from ordeal.cli.mutation import last
 from ordeal.cli.mutation.machines import GUARDS, machine_options

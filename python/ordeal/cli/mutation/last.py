@@ -8,20 +8,20 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.formatting import one_line
-from ordeal._engine.mutation.accepted import accept
-from ordeal._engine.mutation.machines import kept_judgement
-from ordeal._engine.mutation.machines.running import view_with_machines
-from ordeal._engine.mutation.mutants import CHIMP, Mutant
-from ordeal._engine.mutation.running import Judgement
-from ordeal._engine.mutation.saved import Saved, load
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import Verdict
-from ordeal._engine.storage.trace_file import write_atomically
+from ordeal._base.formatting import one_line
+from ordeal._base.trace_file import write_atomically
 from ordeal._report.html.mutant_page import mutant_page
 from ordeal._report.mutation import difference, survivor_text
 from ordeal._report.mutation_files import FORMATS, mutation_page
 from ordeal._report.stryker import stryker_json
+from ordeal._tools.mutation.accepted import accept
+from ordeal._tools.mutation.machines import kept_judgement
+from ordeal._tools.mutation.machines.running import view_with_machines
+from ordeal._tools.mutation.mutants import CHIMP, Mutant
+from ordeal._tools.mutation.running import Judgement
+from ordeal._tools.mutation.saved import Saved, load
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import Verdict
 from ordeal.cli import terminal
 from ordeal.cli.browser import open_page
 from ordeal.cli.mutation.machines import machine_options

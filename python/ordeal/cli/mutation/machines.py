@@ -9,18 +9,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.formatting import one_line
-from ordeal._engine.mutation import saved
-from ordeal._engine.mutation.dead import told
-from ordeal._engine.mutation.machines import kept_judgement
-from ordeal._engine.mutation.machines.beside_tests import together
-from ordeal._engine.mutation.machines.running import MachineJudgement, MachineOptions, judge_with_machines
-from ordeal._engine.mutation.mutants import Mutant
-from ordeal._engine.mutation.running import Judgement, judge_with_pytest
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import Verdict
+from ordeal._base.formatting import one_line
 from ordeal._report.both_judges import both_json, both_text
 from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text
+from ordeal._tools.mutation import saved
+from ordeal._tools.mutation.dead import told
+from ordeal._tools.mutation.machines import kept_judgement
+from ordeal._tools.mutation.machines.beside_tests import together
+from ordeal._tools.mutation.machines.running import MachineJudgement, MachineOptions, judge_with_machines
+from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.running import Judgement, judge_with_pytest
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import Verdict
 from ordeal.cli import terminal
 from ordeal.cli.mutation.files import say_if_lost, write_files
 from ordeal.cli.mutation.progress import MutationProgress

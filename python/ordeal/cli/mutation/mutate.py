@@ -13,19 +13,19 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.formatting import counted, one_line
-from ordeal._engine.mutation import parts as parts_of
-from ordeal._engine.mutation import saved
-from ordeal._engine.mutation.accepted import accepted
-from ordeal._engine.mutation.dead import told
-from ordeal._engine.mutation.machines import kept_judgement
-from ordeal._engine.mutation.mutants import CHIMP, Made, Mutant, made_of
-from ordeal._engine.mutation.operators import OPERATORS, PRESETS
-from ordeal._engine.mutation.running import Begun, Judgement, NoVerdictError, begun_judge, judge_with_pytest
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.targets import Target, changed_lines, files_of, lines_of_diff, shown_path, targets_of
-from ordeal._engine.mutation.verdicts import Score, Verdict
+from ordeal._base.formatting import counted, one_line
 from ordeal._report.mutation import mutation_json, mutation_text
+from ordeal._tools.mutation import parts as parts_of
+from ordeal._tools.mutation import saved
+from ordeal._tools.mutation.accepted import accepted
+from ordeal._tools.mutation.dead import told
+from ordeal._tools.mutation.machines import kept_judgement
+from ordeal._tools.mutation.mutants import CHIMP, Made, Mutant, made_of
+from ordeal._tools.mutation.operators import OPERATORS, PRESETS
+from ordeal._tools.mutation.running import Begun, Judgement, NoVerdictError, begun_judge, judge_with_pytest
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.targets import Target, changed_lines, files_of, lines_of_diff, shown_path, targets_of
+from ordeal._tools.mutation.verdicts import Score, Verdict
 from ordeal.cli import terminal
 from ordeal.cli.mutation import doctor, last
 from ordeal.cli.mutation.files import refuse_existing, refuse_unwritable, say_if_lost, write_files

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable
 from shutil import get_terminal_size
 
-from ordeal._engine.mutation.verdicts import WORDS, Verdict
 from ordeal._native import monotonic
+from ordeal._tools.mutation.verdicts import WORDS, Verdict
 from ordeal.cli import terminal
 
 _INTERVAL_SECONDS = 0.1

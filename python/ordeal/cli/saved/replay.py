@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ordeal._base.formatting import safe_lines
+from ordeal._base.trace_file import Trace
 from ordeal._engine.coverage.digests import changed_modules
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.execution.class_path import trust_settings
-from ordeal._engine.formatting import safe_lines
 from ordeal._engine.plain.reproduction import Reproduction, reproduce
 from ordeal._engine.replay.rerun import ReplayStatus, Rerun, ablate_faults, rerun, shrink
 from ordeal._engine.seed_corpus.lookup import find_failure
-from ordeal._engine.storage.trace_file import Trace
 from ordeal._report.replay import (
     ablation_text,
     outdated_json,

@@ -22,7 +22,7 @@ from typing import Any, Protocol, override
 
 import msgspec
 
-from ordeal._engine.formatting import counted, one_line
+from ordeal._base.formatting import counted, one_line
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._native import monotonic
 from ordeal.cli import terminal

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal.simulate.file_system import FileSystem
 
 

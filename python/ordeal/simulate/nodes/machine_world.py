@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
 
-from ordeal._engine.isolation.rule_timeout import end_unstarted
+from ordeal._base.rule_timeout import end_unstarted
 from ordeal.simulate.arguments import checked_number, checked_seconds
 from ordeal.simulate.errors import LongWait, NotReached, SimulationError, SimulationFailure
 from ordeal.simulate.nodes.node_files import node_files

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from itertools import product
 from typing import Any, NoReturn
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal.simulate.arguments import checked_seconds, checked_share
 from ordeal.simulate.errors import BrokenProperty, NotReached, SimulationError
 from ordeal.simulate.network.conduct import Conduct

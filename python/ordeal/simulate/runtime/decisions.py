@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, Self
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal.simulate.errors import SimulationError
 
 #: The kinds of decisions. Their numbers decide what a seed draws, so new ones come last.

@@ -11,9 +11,9 @@ from itertools import combinations
 from time import process_time
 from typing import Any
 
-from ordeal import _native
-from ordeal._engine import untrusted
-from ordeal._engine.formatting import counted
+import ordeal._native as _native
+from ordeal._base import untrusted
+from ordeal._base.formatting import counted
 from ordeal.simulate.arguments import checked_number, checked_seconds
 from ordeal.simulate.errors import SimulationError, SimulationFailure, SimulationWarning, StalledStep
 from ordeal.simulate.fresh_arguments import FreshMain

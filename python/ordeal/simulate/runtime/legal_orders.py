@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal.simulate.runtime.decisions import OVERTAKE, drawn_schedule
 from ordeal.simulate.runtime.exploring import NEIGHBOURS as NEIGHBOURS  # of machines it is the same number
 from ordeal.simulate.runtime.machine_loop import MachineLoop, TapeSchedule

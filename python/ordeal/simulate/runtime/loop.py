@@ -19,7 +19,7 @@ from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Gen
 from types import CoroutineType
 from typing import Any
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal.simulate.errors import (
     BlockedLoop,
     Deadlock,

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar
 
-from ordeal._engine.formatting import counted
-from ordeal._engine.isolation.rule_timeout import RuleLoop, Tell, end_unstarted
-from ordeal._engine.isolation.world_reach import OF_WORLDS
+from ordeal._base.formatting import counted
+from ordeal._base.rule_timeout import RuleLoop, Tell, end_unstarted
+from ordeal._base.world_reach import OF_WORLDS
 from ordeal._native import Interleaving
 from ordeal.buggify import effect_acts
 from ordeal.errors import MachineError

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.formatting import counted
-from ordeal._engine.isolation.interpreter import start_code
+from ordeal._base.formatting import counted
+from ordeal._base.interpreter import start_code
 from ordeal.simulate.arguments import checked_number
 from ordeal.simulate.errors import NotDeterministic, SimulationError
 from ordeal.simulate.runtime.decisions import SEED_MAX, drawn_schedule, run_seeds

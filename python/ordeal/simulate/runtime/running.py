@@ -11,8 +11,8 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
-from ordeal import _native
-from ordeal._engine import untrusted
+import ordeal._native as _native
+from ordeal._base import untrusted
 from ordeal.simulate.arguments import checked_seconds
 from ordeal.simulate.errors import (
     EscapedSimulation,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ordeal._engine.storage.trace_file import SCHEDULE, ChoiceValue, Trace, TraceFailure, TraceStep
+from ordeal._base.trace_file import SCHEDULE, ChoiceValue, Trace, TraceFailure, TraceStep
 from ordeal.errors import TraceError
 from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.runtime.decisions import SEED_MAX, Decided

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, GeneratorType, TracebackType
 from typing import Any
 
-from ordeal._engine import untrusted
-from ordeal._engine.interrupts import OWN_FOLDER
+from ordeal._base import untrusted
+from ordeal._base.interrupts import OWN_FOLDER
 
 _STANDARD = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
 _INSTALLED = tuple(f"{sysconfig.get_path(name)}/" for name in ("purelib", "platlib"))

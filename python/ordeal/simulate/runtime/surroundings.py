@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal.simulate.clock_functions import replace_clock_functions
 from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.nodes.identity import epoch_s

@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from types import BuiltinMethodType, CodeType, MethodType
 from typing import Any
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal.simulate.nodes.life import Life
 from ordeal.simulate.runtime.decisions import name_key
 from ordeal.simulate.runtime.sites import Site, site_of

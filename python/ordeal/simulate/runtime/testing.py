@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, overload
 
-from ordeal._engine.storage.trace_file import Trace
+from ordeal._base.trace_file import Trace
 from ordeal.errors import TraceError
 from ordeal.simulate.arguments import checked_number
 from ordeal.simulate.errors import SimulationError

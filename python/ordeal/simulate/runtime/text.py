@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from ordeal._engine.formatting import PLURALS, counted, one_line
+from ordeal._base.formatting import PLURALS, counted, one_line
 from ordeal.simulate.network.conduct import ON_LINKS, SENT_AGAIN
 from ordeal.simulate.network.datagrams import DOUBLED, LOST
 from ordeal.simulate.runtime.decisions import VALUE_MAX, Decided

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from ordeal._engine.formatting import counted, one_line
+from ordeal._base.formatting import counted, one_line
 from ordeal.simulate.runtime.node_faults import NodeFault
 from ordeal.simulate.runtime.scheduled_faults import Cancel, Latency, SimulatedFault
 from ordeal.simulate.runtime.text import fault_call

@@ -19,9 +19,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as hypothesis_seed
 from hypothesis import strategies as st
 
-from ordeal import _native
-from ordeal._engine import untrusted
-from ordeal._engine.formatting import counted, one_line
+import ordeal._native as _native
+from ordeal._base import untrusted
+from ordeal._base.formatting import counted, one_line
 from ordeal._hypothesis import invariants_of
 from ordeal.errors import MachineError
 from ordeal.simulate.arguments import checked_number, checked_seconds

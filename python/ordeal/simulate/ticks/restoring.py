@@ -7,9 +7,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ordeal import _native
-from ordeal._engine import untrusted
-from ordeal._engine.formatting import one_line
+import ordeal._native as _native
+from ordeal._base import untrusted
+from ordeal._base.formatting import one_line
 from ordeal._hypothesis import ENGINE_ATTRIBUTES
 from ordeal.simulate.errors import NotRestored, SimulationError, SimulationWarning
 from ordeal.simulate.ticks.world import Original, TickWorld

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from ordeal._engine.isolation.rule_timeout import RuleLoop
+from ordeal._base.rule_timeout import RuleLoop
 from ordeal.errors import MachineError
 from ordeal.simulate.clock import Clock
 from ordeal.simulate.errors import BrokenProperty, EscapedSimulation, NotReached

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable
 from types import CodeType, FrameType
 from typing import Any
 
-from ordeal._engine.monitoring_tools import free_tool
+from ordeal._base.monitoring_tools import free_tool
 from ordeal.simulate.runtime.sites import frames_of, locals_of
 from ordeal.simulate.runtime.tasks import TaskRecord
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from types import FrameType
 from typing import Any
 
-from ordeal._engine.formatting import one_line
+from ordeal._base.formatting import one_line
 from ordeal.simulate.runtime.sites import (
     FRAMES,
     frame_of,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.coverage import cmplog
 from ordeal._engine.coverage.cmplog import EQUAL, INSIDE, NOTES_PER_SITE_MAX, ORDER, PREFIX, SUFFIX, Cmplog
 from ordeal._engine.coverage.comparison_rewrite import find_comparisons

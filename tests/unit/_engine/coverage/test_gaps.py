@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.coverage.gaps import CODE_CHARS_MAX, Gaps, files_with_gaps, find_gaps
 from ordeal._engine.coverage.targets import Target, compiled_modules, resolve_targets
 

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 
+from ordeal._base.rule_timeout import RuleTimeoutError, timeout_error
 from ordeal._engine.execution.bucket import (
     Bucketer,
     bucket_after,
@@ -20,7 +21,6 @@ from ordeal._engine.execution.bucket import (
     traceback_text,
     whole_bucket,
 )
-from ordeal._engine.isolation.rule_timeout import RuleTimeoutError, timeout_error
 from ordeal.model import DivergenceError
 
 SHOP = """

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import FailedHealthCheck
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.execution.driver import (
     END,
     FAULT_OFF,

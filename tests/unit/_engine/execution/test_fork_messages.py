@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.execution import fork_messages
 from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.driver import Outcome, Status

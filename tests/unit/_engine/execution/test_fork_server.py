@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.execution import fork_messages
 from ordeal._engine.execution.driver import RULE
 from ordeal._engine.execution.fork_messages import ForkedRunResult, Seen

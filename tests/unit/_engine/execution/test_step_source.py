@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.execution.driver import END, RULE
 from ordeal._engine.execution.step_source import TimedReplay, writer_of
 from ordeal._engine.isolation.watchdog import OutOfTime

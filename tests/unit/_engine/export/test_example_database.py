@@ -22,7 +22,7 @@ from hypothesis.database import (
 from hypothesis.errors import HypothesisWarning
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.export.example_database import DatabaseOutcome, save_to_database

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.execution.driver import FAULT_ON, INITIALIZE, RULE
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.export.lowering import DISABLED_MAX, Lowered, LoweringDriver

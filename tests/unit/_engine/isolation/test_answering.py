@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ordeal._engine.isolation.interpreter import answer_of
+from ordeal._base.interpreter import answer_of
 
 PROGRAM = """
 import atexit, os, sys, threading

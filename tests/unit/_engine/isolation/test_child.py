@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.isolation.channel import Channel, Value
 from ordeal._engine.isolation.child import Child, ChildExit, Limits, wait_for
 from ordeal._engine.parallel.supervisor import can_supervise

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.isolation.outside_use import Contention, OutsideUse, Use, UseKind
 
 

@@ -15,8 +15,8 @@ from types import FrameType
 
 import pytest
 
+from ordeal._base.rule_timeout import RuleTimeoutError, call_with_timeout
 from ordeal._engine.isolation import lost_time
-from ordeal._engine.isolation.rule_timeout import RuleTimeoutError, call_with_timeout
 from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog, ends_within
 from ordeal._engine.replay.crash_replayer import SLACK_SECONDS
 

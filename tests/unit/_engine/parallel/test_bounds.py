@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
+from ordeal._base.property_tracker import PropertyResult
 from ordeal._engine.parallel import worker as worker_module
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import Report
 from ordeal._engine.parallel.sync import NOTHING, ImmediateExchange, RoundExchange, Update
 from ordeal._engine.parallel.worker import ByClock
-from ordeal._engine.properties.tracker import PropertyResult
 from ordeal._engine.properties.watch import PropertyWatch
 
 NAMES: tuple[list[str], list[str], list[str], list[str]] = (["rule"], [], [], [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.parallel import known_coverage
 from ordeal._engine.parallel.known_coverage import KnownCoverage
 

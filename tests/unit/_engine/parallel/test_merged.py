@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import empty_report
 from ordeal._engine.replay.trace_builder import Provenance

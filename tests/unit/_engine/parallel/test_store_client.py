@@ -18,11 +18,12 @@ from ordeal._engine.parallel.store_client import (
     ImportBudget,
     sync_seconds,
 )
+from ordeal._engine.parallel.store_namespace import namespace_of
 from ordeal._engine.parallel.worker import ProcessIdentity
 from ordeal.errors import StoreError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
-from ordeal.store import Entry, FailureReport, Outgoing, Store, namespace_of, open_store
+from ordeal.store import Entry, FailureReport, Outgoing, Store, open_store
 
 from .test_supervisor import Climber, Quick, tower  # noqa: F401 - a fixture
 

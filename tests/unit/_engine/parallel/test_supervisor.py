@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.warm_python import WarmPopen
 
+from ordeal._base.trace_file import Trace
 from ordeal._engine.parallel import supervisor
 from ordeal._engine.parallel.worker import ByRuns, share_of_runs
-from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.triage.executors import Task
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.head_start import HeadStart

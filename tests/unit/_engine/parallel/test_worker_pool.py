@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.isolation.channel import Channel
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel import worker_pool

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ordeal._base.property_tracker import PropertyType
 from ordeal._engine.properties.call_sites import Scan, Site, SiteType
 from ordeal._engine.properties.catalog import SiteCatalog, SiteStatus, make_catalog
 from ordeal._engine.properties.history import Reached
-from ordeal._engine.properties.tracker import PropertyType
 
 
 def site(name: str | None, kind: SiteType = "sometimes", line: int = 1) -> Site:

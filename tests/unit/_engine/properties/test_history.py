@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from ordeal._base.property_tracker import PropertyResult, Tally
 from ordeal._engine.properties.history import HITS_MAX, PROPERTIES_PATH, add_reached, load_reached
-from ordeal._engine.properties.tracker import PropertyResult, Tally
 from ordeal.errors import PropertyError
 
 ROW = {"name": "n", "type": "always", "hits": 3, "passes": 2, "failures": 1}

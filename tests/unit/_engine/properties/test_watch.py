@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from ordeal._engine.properties.tracker import Tallies
+from ordeal._base.property_tracker import Tallies
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal.assertions import always, always_le, declare, sometimes, sometimes_gt, tracker
 from ordeal.chaos import ChaosTest

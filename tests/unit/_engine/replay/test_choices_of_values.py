@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle
 
+from ordeal._base.trace_file import Trace, TraceStep
 from ordeal._engine.replay.choices_of_values import NoChoicesError, as_public, find_choices, rebuilt_steps
-from ordeal._engine.storage.trace_file import Trace, TraceStep
 from ordeal._hypothesis import define_machine
 from ordeal.errors import OutdatedTraceError, TraceError
 

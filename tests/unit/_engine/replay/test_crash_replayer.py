@@ -13,7 +13,8 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.trace_file import TraceStep
 from ordeal._engine.execution.bucket import Bucketer, ends_process
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation import rule_limits, watched_clock
@@ -23,7 +24,6 @@ from ordeal._engine.replay.crash_replayer import IDLE_SECONDS_MAX, CrashReader, 
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._engine.seed_corpus.corpus import SeedReplayer
-from ordeal._engine.storage.trace_file import TraceStep
 from ordeal._hypothesis import GlobalRandoms
 from ordeal.chaos import ChaosTest
 from ordeal.errors import TraceError

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.replay import path_shrinking
 from ordeal._engine.replay.loading import LoadedTrace, load_for_replay

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from ordeal._engine.isolation.memory_limit import MEBIBYTE, _data_bytes
+from ordeal._base.memory_limit import MEBIBYTE, _data_bytes
 from ordeal._engine.search import checkpoints
 from ordeal._engine.search.checkpoints import Checkpoints
 from ordeal.chaos import ChaosTest

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.search.exploration import Exploration
-from ordeal._engine.storage.trace_file import Trace
 from ordeal.errors import OrdealError
 from ordeal.result import ExplorationResult, ProgressSnapshot, ShrinkSnapshot
 

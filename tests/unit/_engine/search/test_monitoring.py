@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.search.monitoring import Monitoring

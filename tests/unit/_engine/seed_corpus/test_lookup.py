@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
 from ordeal._engine.seed_corpus.lookup import find_failure
-from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
 from ordeal.errors import ConfigError
 from ordeal.result.failure import failure_id
 

@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from tests.warm_python import WarmPopen
 
 import ordeal
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.storage import state_file
 from ordeal.chaos import ChaosTest
 from ordeal.errors import StateError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from ordeal import ChaosTest, Explorer, rule
-from ordeal._engine.storage.trace_file import SCHEDULE, Trace, TraceFailure, TraceStep
+from ordeal._base.trace_file import SCHEDULE, Trace, TraceFailure, TraceStep
 from ordeal._engine.trace_view.lanes import lanes_of
 from ordeal._engine.trace_view.recording import record_view
 from ordeal._engine.trace_view.view import LaneEvent

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._engine.storage.trace_file import Trace
+from ordeal._base.trace_file import Trace
 from ordeal._engine.trace_view.recording import record_view
 from ordeal._engine.trace_view.view import Change, TraceView
 from ordeal.explore import Explorer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.trace_view.roles import STEPS_MAX, _named, removals, roles
 from ordeal._engine.trace_view.trials import Trials
 

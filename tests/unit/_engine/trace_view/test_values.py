@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
 
-from ordeal._engine import untrusted
+from ordeal._base import untrusted
 from ordeal._engine.trace_view import values
 from ordeal._engine.trace_view.values import StateReader
 from ordeal._engine.trace_view.view import Change, changes_between

@@ -7,8 +7,8 @@ from typing import ClassVar
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from msgspec.structs import replace
 
+from ordeal._base.trace_file import MESSAGE_CHARS_MAX
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._engine.storage.trace_file import MESSAGE_CHARS_MAX
 from ordeal._engine.triage.findings import SIBLINGS_MAX, Verdict
 from ordeal._hypothesis import GlobalRandoms
 from ordeal.explore import Explorer

@@ -17,8 +17,8 @@ import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 import ordeal
+from ordeal._base.trace_file import Trace
 from ordeal._engine.replay.rerun import ReplayStatus
-from ordeal._engine.storage.trace_file import Trace
 from ordeal._engine.triage import fresh_interpreter, fresh_interpreter_child
 from ordeal._engine.triage.fresh_interpreter import HIDDEN, REASONS, FreshInterpreter, FreshReplay
 from ordeal.explore import Explorer
@@ -275,7 +275,7 @@ class TestEnd:
         failing(HANG).save(tmp_path / "trace.json")
         script = (
             "from ordeal._engine.triage.fresh_interpreter import FreshInterpreter\n"
-            "from ordeal._engine.storage.trace_file import Trace\n"
+            "from ordeal._base.trace_file import Trace\n"
             "process = FreshInterpreter(target_modules=[], rule_timeout=0, seconds=60)\n"
             "process.replay([Trace.load('trace.json')])\n"
         )

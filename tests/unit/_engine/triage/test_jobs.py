@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.execution.bucket import ProcessExitError
 from ordeal._engine.isolation.rule_limits import RuleLimits
 from ordeal._engine.isolation.working_folder import WorkingFolder

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from ordeal._engine.parallel.store_namespace import namespace_of
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.known import KnownFailures
 from ordeal._native import Tape
 from ordeal._report.exploration import exploration_report, json_report
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
-from ordeal.store import Outgoing, namespace_of, open_store
+from ordeal.store import Outgoing, open_store
 
 from ...samples.triaged import origin
 

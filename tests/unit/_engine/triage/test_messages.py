@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.isolation.channel import ChannelError, Value, decode, encode
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ordeal import _native
+import ordeal._native as _native
+from ordeal._base.untrusted import remote_error
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.records import FindingRecords, writable_text
-from ordeal._engine.untrusted import remote_error
 
 TAPE = _native.Tape.from_steps([(0, 0, 0, [])])
 THEN = FindingRecords((["put", "take"], [], ["disk", "net"], []))

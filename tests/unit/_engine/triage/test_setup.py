@@ -9,7 +9,7 @@ from mmap import mmap
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.execution.bucket import ProcessExitError
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.isolation.child import JOURNAL_BYTES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal._engine.triage.variations import changed_arguments, changed_steps, changed_tapes, codes_of, near_values
 
 TAPE = _native.Tape.from_steps((0, rule, at, [(0, [number])]) for at, (rule, number) in enumerate([(1, 5), (2, 9)]))

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from ordeal._base.trace_file import Trace, TraceFailure
 from ordeal._engine.runs.writer import RunWriter
-from ordeal._engine.storage.trace_file import Trace, TraceFailure
 from ordeal._engine.trace_view.view import TraceView
 from ordeal._report.formats import html
 from ordeal._report.formats.html import record_views, write

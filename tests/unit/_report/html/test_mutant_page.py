@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ordeal._engine.mutation.machines.views import Beside, Side, SideBySide
-from ordeal._engine.mutation.mutants import mutants_of
-from ordeal._engine.mutation.source import Source
 from ordeal._report.html.mutant_page import mutant_page
+from ordeal._tools.mutation.machines.views import Beside, Side, SideBySide
+from ordeal._tools.mutation.mutants import mutants_of
+from ordeal._tools.mutation.source import Source
 
 SOURCE = Source(Path("a.py"), "a.py", b"def f(a):\n    return a + 1\n")
 MUTANT = mutants_of(SOURCE, ["arithmetic"])[0]

@@ -9,10 +9,10 @@ from textwrap import dedent
 
 import pytest
 
+from ordeal._base.trace_file import TraceFailure, TraceStep
 from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.parallel.fleet.plan import Task
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
-from ordeal._engine.storage.trace_file import TraceFailure, TraceStep
 from ordeal.cli.fleet.home import _Home
 from ordeal.store import FailureReport, Outgoing, open_store
 from ordeal.trace import Trace

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 from tests.unit.cli.conftest import Run
 
-from ordeal._engine.storage.trace_file import TraceFailure, TraceStep
+from ordeal._base.trace_file import TraceFailure, TraceStep
 from ordeal.store import FailureReport, Outgoing, open_store
 from ordeal.trace import Trace
 

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit._engine.mutation.machines import till
+from tests.unit._tools.mutation.machines import till
 
-from ordeal._engine.mutation.machines.closed import Closed
-from ordeal._engine.mutation.machines.traces import drawn
-from ordeal._engine.mutation.mutants import mutants_of
-from ordeal._engine.mutation.running import Judgement
-from ordeal._engine.mutation.saved import save
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import Verdict, Word
+from ordeal._tools.mutation.machines.closed import Closed
+from ordeal._tools.mutation.machines.traces import drawn
+from ordeal._tools.mutation.mutants import mutants_of
+from ordeal._tools.mutation.running import Judgement
+from ordeal._tools.mutation.saved import save
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import Verdict, Word
 from ordeal.cli import main
 from ordeal.cli.mutation import kill
 

@@ -11,11 +11,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ordeal._engine.mutation.mutants import mutants_of
-from ordeal._engine.mutation.running import Judgement
-from ordeal._engine.mutation.saved import save
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import Verdict
+from ordeal._tools.mutation.mutants import mutants_of
+from ordeal._tools.mutation.running import Judgement
+from ordeal._tools.mutation.saved import save
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import Verdict
 
 Run = Callable[..., tuple[int, str, str]]
 TEXT = "def allowed(age):\n    return age >= 18\n"

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.unit._engine.mutation.machines import till
+from tests.unit._tools.mutation.machines import till
 
-from ordeal._engine.mutation.saved import load
+from ordeal._tools.mutation.saved import load
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._engine.mutation.mutants import mutants_of
-from ordeal._engine.mutation.source import Source
-from ordeal._engine.mutation.verdicts import Verdict
+from ordeal._tools.mutation.mutants import mutants_of
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import Verdict
 from ordeal.cli.mutation.progress import MutationProgress
 
 MUTANTS = mutants_of(Source(Path("a.py"), "a.py", b"x = 1\ny = 2\n"), ["boundary"])

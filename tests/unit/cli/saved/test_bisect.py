@@ -9,7 +9,7 @@ from textwrap import dedent
 
 import pytest
 
-from ordeal._engine.storage.trace_file import Trace
+from ordeal._base.trace_file import Trace
 from ordeal.explore import Explorer
 
 Run = Callable[..., tuple[int, str, str]]

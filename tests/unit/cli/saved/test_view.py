@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
+from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
 from ordeal.result.failure import failure_id
 
 from ..conftest import Run

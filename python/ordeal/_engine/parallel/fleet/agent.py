@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
-from ordeal import _native
-from ordeal._engine.formatting import one_line
+import ordeal._native as _native
+from ordeal._base.formatting import one_line
 from ordeal._engine.parallel.fleet.board import (
     LAUNCHER,
     Board,

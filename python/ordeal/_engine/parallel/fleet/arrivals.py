@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ordeal._engine.formatting import one_line
+from ordeal._base.formatting import one_line
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan
 from ordeal.result import FoundFailure
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
-from ordeal._engine.formatting import one_line
-from ordeal._engine.storage.trace_file import write_atomically
+from ordeal._base.formatting import one_line
+from ordeal._base.trace_file import write_atomically
 from ordeal.errors import StoreError
 from ordeal.store.open import open_store, shown_address
 

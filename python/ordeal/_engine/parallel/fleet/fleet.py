@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import get_args
 
-from ordeal._engine.formatting import counted, one_line
+from ordeal._base.formatting import counted, one_line
 from ordeal._engine.parallel.fleet.arrivals import Arrivals
 from ordeal._engine.parallel.fleet.board import (
     LAUNCHER,

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
+from ordeal._base.trace_file import Trace
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
-from ordeal._engine.storage.trace_file import Trace
 from ordeal.errors import OrdealError, StoreError
 from ordeal.store import FailureReport, Store, open_store
 from ordeal.store.open import open_readers, shown_address

@@ -8,7 +8,7 @@ import logging
 import time
 from typing import Any
 
-from ordeal._engine.formatting import describe_error, one_line
+from ordeal._base.formatting import describe_error, one_line
 from ordeal._engine.parallel.fleet.endpoint import GREETING_SIZE, host_and_port, listens, must_greet
 from ordeal._engine.parallel.fleet.launcher import END_SECONDS, FleetError, Launcher, library
 from ordeal._engine.parallel.fleet.on_ray import AWAY_SECONDS_MAX, run_member

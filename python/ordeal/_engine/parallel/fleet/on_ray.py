@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.formatting import one_line
+from ordeal._base.formatting import one_line
 from ordeal._engine.isolation.working_folder import present_folder
 from ordeal._engine.parallel.fleet.endpoint import host_and_port, listens, must_greet
 from ordeal._engine.parallel.fleet.launcher import END_SECONDS, FleetError, Launcher, library

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from ordeal._engine.formatting import one_line
+from ordeal._base.formatting import one_line
 from ordeal._engine.parallel.fleet.launcher import AGENT_MODULE, END_SECONDS, FleetError, Launcher
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, Task
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ordeal import _native
+import ordeal._native as _native
 from ordeal.config.fleet_options import FleetConfig
 from ordeal.config.options import ExplorationOptions, arguments_of
 from ordeal.errors import ConfigError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection
 
-from ordeal._engine.formatting import counted
+from ordeal._base.formatting import counted
 from ordeal._engine.parallel.fleet.fleet import FleetOutcome
 from ordeal.result import ExplorationResult
 from ordeal.result.notes import Note

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
 from ordeal._engine.parallel.fleet.home import edges_in, pull, when_back
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
-from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
 from ordeal.errors import StoreError
 from ordeal.store import Entry, FailureReport, Outgoing, open_store
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
 from ordeal._engine.parallel.fleet.reader import read_failures
-from ordeal._engine.storage.trace_file import Trace, TraceFailure, TraceStep
 from ordeal.errors import StoreError
 from ordeal.store import FailureReport, Outgoing, open_store
 

@@ -1,0 +1,91 @@
+"""Reads JSON from any source: bounded before it is parsed, and checked field by field."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import msgspec
+
+from ordeal._base.formatting import one_line
+from ordeal.errors import TraceError
+
+SIZE_MAX = 256 * 2**20
+#: A parsed value takes up to 150 bytes, so this many take at most 600 MB: far more than any trace.
+VALUES_MAX = 4_000_000
+#: All counts, indices and seeds fit into 64 bits; a longer number is damage or malice.
+INTEGER_BITS_MAX = 64
+#: The length of an error message: a name in it may be as long as the file.
+ERROR_CHARS_MAX = 500
+
+# Matches at every quote, even if the text ends inside a string, so each byte is read once.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+\\?(?:"|\Z)', re.DOTALL)
+_BETWEEN_VALUES = (b",", b"[", b"{")
+
+
+def read_json(data: bytes, where: str) -> Any:
+    """Parse the JSON text ``data``; ``where`` names its source in errors.
+
+    Raises:
+        TraceError: it is too large, is not UTF-8, is not JSON, or names a field twice.
+        RecursionError: it nests too deeply.
+    """
+    if len(data) > SIZE_MAX:
+        raise TraceError(f"{where} is larger than {SIZE_MAX} bytes")
+    if (count := _count_values(data)) > VALUES_MAX:
+        raise TraceError(f"{where} holds {count} values; at most {VALUES_MAX} are read")
+    try:
+        return json.loads(data.decode("utf-8"), object_pairs_hook=_object)
+    except UnicodeDecodeError as error:
+        raise TraceError(f"{where} is not UTF-8: {error.reason} at byte {error.start}") from error
+    except ValueError as error:
+        raise TraceError(f"{where} is not JSON that can be read: {error}") from error
+
+
+def _count_values(data: bytes) -> int:
+    """Return how many values the text has at most, by counting separators, without memory for the values."""
+    count = sum(map(data.count, _BETWEEN_VALUES))
+    # This counts commas in strings too, so a text that seems too large is counted again without strings.
+    return count if count <= VALUES_MAX else sum(map(_STRING.sub(b"", data).count, _BETWEEN_VALUES))
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    read = dict(pairs)
+    if len(read) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise ValueError(f"the field {twice!r:.100} is there twice")
+    return read
+
+
+def nesting(value: Any) -> int:
+    """Return how deep lists and objects are nested in a parsed value; 0 for any other value."""
+    depth, level = 0, [value]
+    while level := [each for each in level if isinstance(each, list | dict)]:
+        depth += 1
+        level = [item for each in level for item in (each.values() if isinstance(each, dict) else each)]
+    return depth
+
+
+class Record(msgspec.Struct):
+    """A JSON object with fields of known types."""
+
+    def __post_init__(self) -> None:
+        """Refuse integers of more than 64 bits, for which msgspec has no bound."""
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, int) and value.bit_length() > INTEGER_BITS_MAX:
+                raise ValueError(f"field `{name}` is an integer of more than {INTEGER_BITS_MAX} bits")
+
+
+def checked[Kind: Record](record: Any, kind: type[Kind], where: str) -> Kind:
+    """Convert ``record``, a parsed JSON value, to ``kind``, whose fields define what is valid.
+
+    Raises:
+        TraceError: it is invalid; the message names ``where`` and the field.
+    """
+    try:
+        return msgspec.convert(record, kind)
+    except ValueError as error:
+        raise TraceError(f"{where}: {one_line(str(error), limit=ERROR_CHARS_MAX)}") from error

@@ -1,0 +1,94 @@
+"""The results of properties, and which operations met which faults, as text and as JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ordeal._base.formatting import JSON_MESSAGE_CHARS_MAX, MESSAGE_CHARS_MAX, capped, counted, one_line
+
+if TYPE_CHECKING:
+    from ordeal._base.property_tracker import PropertyReport, PropertyResult, ReliabilityCell
+
+_PROPERTIES_MAX = 20
+# What needs attention comes first.
+_STATUSES = ("FAIL", "NOT EXERCISED", "PASS")
+
+
+def property_lines(report: PropertyReport) -> list[str]:
+    """Return a line for each property, failed ones last, and a summary; nothing without properties."""
+    passed, failed = report["passed"], report["failed"]
+    if not passed and not failed:
+        return []
+    total = len(passed) + len(failed)
+    summary = f"{len(failed)}/{total} properties FAILED" if failed else f"{total}/{total} properties passed"
+    return [*(_property_line(row) for row in (*passed, *failed)), "", f"  {summary}"]
+
+
+def _property_line(row: Mapping[str, Any]) -> str:
+    return f"  {row['status']}  {_with_details(row['status'], row['summary'], row['details'])}"
+
+
+def _with_details(status: str, summary: str, details: str) -> str:
+    shown = f"{summary}  {details}" if details and status == "FAIL" else summary
+    return one_line(shown, limit=2 * MESSAGE_CHARS_MAX)
+
+
+def reliability_lines(report: PropertyReport) -> list[str]:
+    """Return a line for each operation that should meet a fault, and a summary; nothing if none was named."""
+    coverage = report.get("reliability_coverage")
+    if coverage is None:
+        return []
+    summary = coverage["summary"]
+    met = summary["cells"] - summary["not_exercised"]
+    cells = counted(summary["cells"], "cell")
+    return [
+        *(_cell_line(row) for row in coverage["rows"]),
+        "",
+        f"  {met} of {cells} exercised, {summary['failed']} failed",
+    ]
+
+
+def _cell_line(row: Mapping[str, Any]) -> str:
+    return f"  {row['status']}  {one_line(f'{row["operation"]} under {row["fault"]}: {row["name"]} ({row["type"]})')}"
+
+
+def explored_properties(results: Sequence[PropertyResult], cells: Sequence[ReliabilityCell]) -> list[str]:
+    """Return the properties and cells of an exploration, those that did not pass first; nothing without any."""
+    lines: list[str] = []
+    if results:
+        rows = [(result.evidence_status, result.summary, result.details) for result in results]
+        lines += [f"Properties: {_figures([status for status, _, _ in rows])}"]
+        lines += capped([f"  {line}" for line in _by_status(rows)], _PROPERTIES_MAX)
+    if cells:
+        rows = [(cell.status, f"{cell.operation} under {cell.fault}: {cell.name} ({cell.type})", "") for cell in cells]
+        lines += [f"Operations under faults: {_figures([status for status, _, _ in rows])}"]
+        lines += capped([f"  {line}" for line in _by_status(rows)], _PROPERTIES_MAX)
+    return lines
+
+
+def _figures(statuses: Sequence[str]) -> str:
+    named = (("passed", "PASS"), ("failed", "FAIL"), ("not exercised", "NOT EXERCISED"))
+    return ", ".join(f"{statuses.count(status)} {word}" for word, status in named)
+
+
+def _by_status(rows: Sequence[tuple[str, str, str]]) -> list[str]:
+    ordered = sorted(rows, key=lambda row: _STATUSES.index(row[0]))
+    return [f"{status:<13}  {_with_details(status, summary, details)}" for status, summary, details in ordered]
+
+
+def json_properties(results: Sequence[PropertyResult]) -> list[dict[str, Any]]:
+    """Return a JSON object for each property."""
+    return [asdict(result) | {"details": result.details[:JSON_MESSAGE_CHARS_MAX]} for result in results]
+
+
+def json_cells(cells: Sequence[ReliabilityCell]) -> list[dict[str, Any]]:
+    """Return a JSON object for each cell."""
+    return [asdict(cell) for cell in cells]
+
+
+def say_observed(name: str, true: bool) -> None:
+    """Print what a ``sometimes`` that warns saw while no tracker records it."""
+    print(f"  ordeal: sometimes({one_line(repr(name))}): {'PASS' if true else 'OBSERVE'}", file=sys.stderr)

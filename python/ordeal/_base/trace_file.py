@@ -1,0 +1,600 @@
+"""The file behind a trace: its values, its JSON, and a reader that trusts nothing."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import gzip
+import hashlib
+import importlib
+import json
+import math
+import os
+import platform
+import stat
+import struct
+import tempfile
+import zlib
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+import ordeal._native as _native
+from ordeal._base.formatting import counted, one_line
+from ordeal._base.json_fields import SIZE_MAX, Record, checked, nesting, read_json
+from ordeal._base.memory_limit import MEMORY_MIB_MAX
+from ordeal._base.notebook import notebook_html
+from ordeal._base.regular_file import read_regular
+from ordeal._base.untrusted import error_message, type_name
+from ordeal.errors import TraceError
+
+FORMAT = "ordeal-trace"
+VERSION = 1
+#: Ten times the maximum of a run.
+STEPS_MAX = 100_000
+#: How deep an argument recorded as a value may be nested.
+NESTING_MAX = 50
+MESSAGE_CHARS_MAX = 500
+#: The longest time limit of rules, some thirty years.
+SECONDS_MAX = 1e9
+#: Integers above this are written in hexadecimal: Python refuses to read or write long decimal ones.
+DECIMAL_BITS_MAX = 1_024
+#: Added to zlib's window size, this means a gzip file with header and checksum.
+_GZIP_FRAME = 16
+#: The mode that programs usually request for a new file.
+NEW_FILE_MODE = 0o666
+WRITERS = ("ordeal", "hypothesis", "python")
+_DAMAGED = "name a trace or a seed as `ordeal explore` saved it"
+
+ChoiceValue = bool | int | float | str | bytes
+
+
+def versions_now() -> dict[str, str]:
+    """Return the versions of the software that records a run, by the names in ``WRITERS``."""
+    # Imported where it is asked for: what only reads and writes files beside traces starts in half the time without.
+    hypothesis = importlib.import_module("hypothesis")
+    versions = (_native.__version__, hypothesis.__version__, platform.python_version())
+    return dict(zip(WRITERS, versions, strict=True))
+
+
+#: The kind of the step that records the swarm configuration of a run.
+SWARM = "rule_swarm"
+#: The name of the choices of a schedule, in its one step: no argument of a rule can have it.
+SCHEDULE = "(world)"
+
+
+@dataclass(slots=True)
+class TraceStep:
+    """One step. ``kind`` is ``rule``, ``initialize``, ``fault_toggle`` or ``rule_swarm``.
+
+    ``name`` is the rule's, or ``+fault`` and ``-fault`` for a toggle. ``params`` holds the arguments: the values
+    themselves while the trace is in memory, their text once it was loaded from a file, and their JSON values in a trace
+    of the public project. ``choices`` holds what chance decided, by argument name: with it the strategies build the
+    same values again, whatever their type. ``draws`` is the text of what the rule drew from ``data()``; ``result`` that
+    of what it put into bundles, and ``hits`` which of its calls the faults hit; files do not hold these two.
+    """
+
+    kind: str
+    name: str
+    params: dict[str, Any] = field(default_factory=dict)
+    active_faults: list[str] = field(default_factory=list)
+    choices: dict[str, list[ChoiceValue]] = field(default_factory=dict)
+    text: dict[str, str] = field(default_factory=dict)
+    draws: list[str] = field(default_factory=list)
+    result: str = ""
+    hits: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class TraceFailure:
+    """How the run failed. ``step`` counts from 1; 0 means before the first step."""
+
+    error_type: str
+    error_message: str
+    step: int
+    bucket: str = ""
+
+    @classmethod
+    def of(cls, error: BaseException, step: int, bucket: str) -> TraceFailure:
+        """Describe the failure ``error``, whose message is cut to 500 characters."""
+        return cls(type_name(type(error)), error_message(error)[:MESSAGE_CHARS_MAX], step, bucket)
+
+
+@dataclass(slots=True)
+class Trace:
+    """A run from a fresh machine: all its choices, and what people want to read.
+
+    ``seed`` is the integer that the exploration was started with. ``from_checkpoint`` is the number of the checkpoint
+    that the run branched from, or None; the trace includes the steps before it in any case. ``targets`` holds the
+    SHA-256 of the source of each module that the exploration traced, ``versions`` those of the software that recorded
+    the run. ``duration``, in seconds, is never written: the same seed writes the same bytes. ``rule_timeout`` is the
+    exploration's limit for rules in seconds, None for that of the class. ``max_memory`` is its limit for processes in
+    MiB, 0 for none.
+
+    ``has_choices`` is False for a trace that the public project of the same name wrote. Such a trace holds those
+    argument values that are JSON, but neither the choices that made them nor the steps before a checkpoint.
+    """
+
+    run_id: int
+    seed: int
+    test_class: str
+    from_checkpoint: int | None = None
+    steps: list[TraceStep] = field(default_factory=list)
+    failure: TraceFailure | None = None
+    edges_discovered: int = 0
+    duration: float = 0.0
+    program: list[str] = field(default_factory=list)
+    targets: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=versions_now)
+    has_choices: bool = True
+    rule_timeout: float | None = None
+    max_memory: int = 0
+
+    def __repr__(self) -> str:
+        ends = "" if self.failure is None else f", fails with {self.failure.error_type}"
+        return f"<Trace {one_line(self.test_class)}: {counted(len(self.taken_steps()), 'step')}{one_line(ends)}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (str(number), step_text(step), ", ".join(step.active_faults))
+            for number, step in enumerate(self.taken_steps(), start=1)
+        ]
+        failure = self.failure
+        ends = "" if failure is None else f"{failure.error_type}: {failure.error_message}"
+        return notebook_html(
+            repr(self).strip("<>"), facts=[("fails with", ends)], columns=("", "step", "faults on"), rows=rows
+        )
+
+    @property
+    def is_schedule(self) -> bool:
+        """Whether the trace is that of a simulated test, and not of a machine."""
+        return len(self.steps) == 1 and SCHEDULE in self.steps[0].choices
+
+    def taken_steps(self) -> list[TraceStep]:
+        """The steps that the machine takes: all but the swarm configuration, which is recorded among them."""
+        return [step for step in self.steps if step.kind != SWARM]
+
+    def content_hash(self) -> str:
+        """Return twelve hex digits over what happens: class, steps, choices and bucket; not run ids, seeds or times."""
+        content = {
+            "test_class": self.test_class,
+            "steps": [self._content_of(step) for step in self.taken_steps()],
+            "bucket": self.failure.bucket if self.failure else None,
+        }
+        return hashlib.sha256(_canonical(content)).hexdigest()[:12]
+
+    def _content_of(self, step: TraceStep) -> dict[str, Any]:
+        # Without choices, the value itself identifies the argument.
+        return _step_content(step) if self.has_choices else {**_step_content(step), "params": step.params}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the trace as plain JSON values."""
+        if not self.has_choices:
+            return _public_record(self)
+        record: dict[str, Any] = {
+            "format": FORMAT,
+            "version": VERSION,
+            **{name: self.versions[name] for name in WRITERS},
+            "run_id": self.run_id,
+            "seed": self.seed,
+            "test_class": self.test_class,
+            "from_checkpoint": self.from_checkpoint,
+            "steps": [_step_record(step) for step in self.steps],
+            "failure": None if self.failure is None else asdict(self.failure),
+            "edges_discovered": self.edges_discovered,
+            "rule_timeout": self.rule_timeout,
+            "targets": dict(self.targets),
+            "program": list(self.program),
+        }
+        if self.max_memory:
+            record["max_memory"] = self.max_memory
+        record["checksum"] = _checksum(record)
+        return record
+
+    @classmethod
+    def from_dict(cls, record: Any, *, where: str = "trace") -> Trace:
+        """Build a trace from ``to_dict`` or from a record of the public project; every field is checked.
+
+        Raises:
+            TraceError: a field is missing, unknown, or has the wrong type, or the checksum does not fit.
+        """
+        if isinstance(record, dict) and "steps" in record and not record.keys() & _OWN_FIELDS:
+            return _public_trace(checked(record, _PublicTrace, where))
+        _check_frame(record, where)
+        content = checked(record, _OwnTrace, where)
+        return cls(
+            run_id=content.run_id,
+            seed=content.seed,
+            test_class=content.test_class,
+            from_checkpoint=content.from_checkpoint,
+            steps=[_step(step, f"{where}: steps[{i}]") for i, step in enumerate(content.steps)],
+            failure=_failure(content.failure),
+            edges_discovered=content.edges_discovered,
+            targets=content.targets,
+            program=content.program,
+            versions={name: getattr(content, name) for name in WRITERS},
+            rule_timeout=content.rule_timeout,
+            max_memory=content.max_memory,
+        )
+
+    def to_json(self) -> bytes:
+        """Return the trace as the text of a file."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=True).encode() + b"\n"
+
+    @classmethod
+    def from_json(cls, data: bytes, *, where: str = "trace") -> Trace:
+        """Parse what ``to_json`` returned; ``where`` names the source in errors.
+
+        Raises:
+            TraceError: the text is not a valid trace; the message names the field.
+        """
+        try:
+            return cls.from_dict(read_json(data, where), where=where)
+        except RecursionError as error:
+            raise TraceError(f"{where} nests lists or objects too deeply") from error
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the trace to ``path`` atomically; the suffix selects ``.json``, ``.json.gz`` or ``.json.zst``.
+
+        Raises:
+            TraceError: the file cannot be written.
+        """
+        target = Path(path)
+        data = self.to_json()
+        if target.suffix == ".gz":
+            data = gzip.compress(data, mtime=0)
+        elif target.suffix == ".zst":
+            data = _native.compress(data)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(target, data)
+        except OSError as error:
+            raise TraceError(
+                f"cannot write trace {target}: {error.strerror or error}",
+                hint="give a folder that can be written to, as `traces_dir` in [report]",
+            ) from error
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Trace:
+        """Read a trace.
+
+        Raises:
+            TraceError: the file cannot be read or is not a valid trace; the message names the file and the field.
+        """
+        target = Path(path)
+        try:
+            data = _unpacked(read_regular(target, SIZE_MAX), target.suffix)
+        except OSError as error:
+            raise TraceError(
+                f"cannot read trace {target}: {error.strerror or error}",
+                hint="name a file of the traces that `ordeal explore` has saved",
+            ) from error
+        except (ValueError, zlib.error) as error:
+            raise TraceError(f"cannot read trace {target}: {error}", hint=_DAMAGED) from error
+        try:
+            return cls.from_json(data, where=str(target))
+        except TraceError as error:
+            error.hint = error.hint or _DAMAGED
+            raise
+
+
+def _unpacked(data: bytes, suffix: str) -> bytes:
+    """Unpack a file of this suffix, at most a little more than is accepted."""
+    if suffix == ".gz":
+        return _gunzip(data)
+    return _native.decompress(data, SIZE_MAX + 1) if suffix == ".zst" else data
+
+
+def _gunzip(packed: bytes) -> bytes:
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | _GZIP_FRAME)
+    data = unpacker.decompress(packed, SIZE_MAX + 1)
+    if not unpacker.eof and len(data) <= SIZE_MAX:
+        raise ValueError("the gzip file is cut off")
+    if unpacker.unused_data:
+        raise ValueError(f"{len(unpacker.unused_data)} bytes follow the end of the gzip file")
+    return data
+
+
+def _check_frame(record: Any, where: str) -> None:
+    """Check that this is a trace of ordeal, of a known version, and undamaged."""
+    head = checked(record, _Head, where)
+    if head.format != FORMAT:
+        raise TraceError(f"{where} is not a trace of ordeal: its format is {head.format!r:.100}")
+    if head.version != VERSION:
+        raise TraceError(
+            f"{where} has version {head.version}; this ordeal reads version {VERSION}",
+            hint="read it with the ordeal that wrote it: the file names its version",
+        )
+    if head.checksum != _checksum(record):
+        raise TraceError(f"{where} is damaged: its checksum does not fit its content")
+
+
+def write_atomically(target: Path, data: bytes) -> None:
+    """Write a file completely or not at all, even if the machine goes down meanwhile.
+
+    A device such as ``/dev/stdout``, and a pipe that somebody reads, are written to: a file must not take their place.
+
+    Raises:
+        OSError: it cannot be written, or is a folder.
+    """
+    through = _opened_device(target)
+    if through is not None:
+        with os.fdopen(through, "wb", buffering=0) as device:
+            left = memoryview(data)
+            while left:
+                left = left[device.write(left) :]
+        return
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(NEW_FILE_MODE & ~_umask())
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _opened_device(target: Path) -> int | None:
+    """Return a descriptor of what is written to as it is; None for a file, and for a pipe that nobody reads."""
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+    if stat.S_ISBLK(mode):
+        raise OSError(errno.EINVAL, "it is a disk", str(target))
+    # Standard output may be a file, but its name in /dev is none.
+    if stat.S_ISREG(mode) and target.absolute().parent != Path("/dev"):
+        return None
+    try:
+        # Opening a pipe without reader would wait for one.
+        descriptor = os.open(target, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            return None
+        raise
+    os.set_blocking(descriptor, True)
+    return descriptor
+
+
+def _umask() -> int:
+    """Return the user's umask: a temporary file is readable by its owner alone."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _canonical(content: Any) -> bytes:
+    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _checksum(record: dict[str, Any]) -> str:
+    return hashlib.sha256(_canonical({k: v for k, v in record.items() if k != "checksum"})).hexdigest()
+
+
+def _step_content(step: TraceStep) -> dict[str, Any]:
+    """Return what happens in a step, as far as its choices show it."""
+    choices = {name: [encode_choice(choice) for choice in choices] for name, choices in step.choices.items()}
+    return {"kind": step.kind, "name": step.name, "choices": choices}
+
+
+def _params_record(step: TraceStep) -> dict[str, Any]:
+    """Return the arguments as text. A swarm configuration has none: it has lists of names and weights."""
+    if step.kind == SWARM:
+        return dict(step.params)
+    return step.text or {name: repr(value) for name, value in step.params.items()}
+
+
+def _step_record(step: TraceStep) -> dict[str, Any]:
+    return {
+        **_step_content(step),
+        "params": _params_record(step),
+        "active_faults": list(step.active_faults),
+        "draws": list(step.draws),
+    }
+
+
+class _Failure(Record):
+    error_type: str
+    error_message: str
+    step: int
+
+
+class _AnyTrace(Record, kw_only=True):
+    run_id: int
+    seed: int
+    test_class: str
+    from_checkpoint: int | None = None
+
+
+class _Head(Record, kw_only=True):
+    """The fields that say how to read the rest, and whether it is undamaged."""
+
+    format: str
+    version: int | None = None
+    checksum: str = ""
+
+
+class _OwnStep(Record, forbid_unknown_fields=True):
+    kind: Literal["rule", "initialize", "fault_toggle", "rule_swarm"]
+    name: str
+    choices: dict[str, list[Any]]
+    params: dict[str, str | list[str] | dict[str, int]]
+    active_faults: list[str]
+    draws: list[str]
+
+    def __post_init__(self) -> None:
+        for name, value in self.params.items():
+            if self.kind != SWARM and not isinstance(value, str):
+                raise ValueError(f"{name!r:.100} of `params` is no text")
+
+
+class _OwnFailure(_Failure, forbid_unknown_fields=True):
+    bucket: str
+
+
+class _OwnTrace(_AnyTrace, kw_only=True, forbid_unknown_fields=True):
+    format: str
+    version: int
+    checksum: str
+    ordeal: str
+    hypothesis: str
+    python: str
+    steps: Annotated[list[_OwnStep], Meta(max_length=STEPS_MAX)]
+    edges_discovered: int
+    targets: dict[str, str]
+    program: list[str]
+    failure: _OwnFailure | None = None
+    rule_timeout: Annotated[float, Meta(ge=-SECONDS_MAX, le=SECONDS_MAX)] | None = None
+    max_memory: Annotated[int, Meta(ge=0, le=MEMORY_MIB_MAX)] = 0
+
+
+def _failure(record: _Failure | None) -> TraceFailure | None:
+    return None if record is None else TraceFailure(**msgspec.structs.asdict(record))
+
+
+def _step(record: _OwnStep, where: str) -> TraceStep:
+    choices = {
+        name: [decode_choice(each, f"{where}: choices of {name!r:.100}") for each in encoded]
+        for name, encoded in record.choices.items()
+    }
+    return TraceStep(
+        kind=record.kind,
+        name=record.name,
+        params=dict(record.params),
+        active_faults=record.active_faults,
+        choices=choices,
+        text={name: value for name, value in record.params.items() if isinstance(value, str)},
+        draws=record.draws,
+    )
+
+
+# A file with any of these is not a trace of the public project, however damaged it is.
+_OWN_FIELDS = frozenset({"format", "version", "targets", "program", "checksum"})
+
+
+# Traces of the public project. Newer versions write more fields, but a replay needs none of them.
+
+
+class _PublicStep(Record):
+    kind: str
+    name: str
+    params: dict[str, Any] | None = None
+    active_faults: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (self.params or {}).items():
+            if nesting(value) > NESTING_MAX:
+                raise ValueError(f"{name!r:.100} of `params` nests deeper than {NESTING_MAX} levels")
+
+
+class _PublicTrace(_AnyTrace, kw_only=True):
+    steps: Annotated[list[_PublicStep], Meta(max_length=STEPS_MAX)]
+    failure: _Failure | None = None
+    edges_discovered: int | None = None
+
+
+def _public_trace(record: _PublicTrace) -> Trace:
+    return Trace(
+        run_id=record.run_id,
+        seed=record.seed,
+        test_class=record.test_class,
+        from_checkpoint=record.from_checkpoint,
+        steps=[_public_step(step) for step in record.steps],
+        failure=_failure(record.failure),
+        edges_discovered=record.edges_discovered or 0,
+        has_choices=False,
+    )
+
+
+def _public_step(record: _PublicStep) -> TraceStep:
+    params = record.params or {}
+    return TraceStep(
+        kind=record.kind,
+        name=record.name,
+        params=params,
+        active_faults=record.active_faults or [],
+        text={name: json.dumps(value) for name, value in params.items()},
+    )
+
+
+def _public_record(trace: Trace) -> dict[str, Any]:
+    failure = trace.failure
+    return {
+        "run_id": trace.run_id,
+        "seed": trace.seed,
+        "test_class": trace.test_class,
+        "from_checkpoint": trace.from_checkpoint,
+        "steps": [
+            {"kind": step.kind, "name": step.name, "params": step.params, "active_faults": step.active_faults}
+            for step in trace.steps
+        ],
+        "failure": None
+        if failure is None
+        else {"error_type": failure.error_type, "error_message": failure.error_message, "step": failure.step},
+        "edges_discovered": trace.edges_discovered,
+        "duration": trace.duration,
+    }
+
+
+def encode_choice(value: ChoiceValue) -> Any:
+    """Encode a choice as a JSON value that keeps its type and every bit."""
+    if isinstance(value, bool | int):
+        return value if value.bit_length() <= DECIMAL_BITS_MAX else {"integer": hex(value)}
+    if isinstance(value, float):
+        return {"float": value.hex() if math.isfinite(value) else struct.pack(">d", value).hex()}
+    if isinstance(value, bytes):
+        return {"bytes": base64.b64encode(value).decode("ascii")}
+    if any("\ud800" <= c <= "\udfff" for c in value):
+        return {"characters": [ord(c) for c in value]}
+    return value
+
+
+def decode_choice(value: Any, where: str) -> ChoiceValue:
+    """Decode what ``encode_choice`` returned.
+
+    Raises:
+        TraceError: the value is not an encoded choice.
+    """
+    if isinstance(value, bool | int | str):
+        return value
+    try:
+        if isinstance(value, dict) and len(value) == 1:
+            (kind, content), *_ = value.items()
+            if kind == "float":
+                return _decode_float(content)
+            if kind == "integer":
+                return int(content, 16)
+            if kind == "bytes":
+                return base64.b64decode(content, validate=True)
+            if kind == "characters":
+                return "".join(map(chr, content))
+    except (ValueError, TypeError, OverflowError, struct.error) as error:
+        raise TraceError(f"{where}: {value!r:.100} is not a choice: {error}") from error
+    raise TraceError(f"{where}: {value!r:.100} is not a choice")
+
+
+def _decode_float(content: str) -> float:
+    if "0x" in content:
+        return float.fromhex(content)
+    (value,) = struct.unpack(">d", bytes.fromhex(content))
+    return float(value)
+
+
+def step_text(step: TraceStep) -> str:
+    """Return a step on one line, with its arguments, what it gave to bundles and what it drew."""
+    if step.kind == "fault_toggle":
+        verb = "activate" if step.name.startswith("+") else "deactivate"
+        return one_line(f"{verb} fault: {step.name[1:]}")
+    arguments = ", ".join(f"{name}={value}" for name, value in step.text.items())
+    remarks = [f"draws: {', '.join(step.draws)}"] if step.draws else []
+    remark = f"  # {'; '.join([*remarks, *step.hits])}" if remarks or step.hits else ""
+    result = f" -> {step.result}" if step.result else ""
+    return one_line(f"{step.name}({arguments}){result}{remark}", limit=4 * MESSAGE_CHARS_MAX)

@@ -1,0 +1,270 @@
+"""Reads texts of objects of the program under test, in bounded time and size.
+
+An exception's message and chain, a source line, the name of a class: all of these come from code that may loop, raise
+anything, or be larger than memory. A child process also marks in its journal that such code runs, so that its
+supervisor knows why it makes no progress.
+"""
+
+from __future__ import annotations
+
+import linecache
+import signal
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+from ordeal._base import interrupts
+from ordeal._base.interrupts import is_lost_in
+
+if TYPE_CHECKING:
+    from ordeal._native import Journal
+
+#: The time limit of one call.
+SECONDS_MAX = 1.0
+#: The alarm repeats: the call may have caught the first one.
+REPEAT_SECONDS = 0.1
+#: How often it waits where Python would only print its error, as in a finaliser, which may never end.
+WAITS_MAX = 3
+#: Longer texts are cut.
+MESSAGE_CHARS_MAX = 100_000
+TRACEBACK_CHARS_MAX = 1_000_000
+NAME_CHARS_MAX = 200
+LINE_CHARS_MAX = 2_000
+#: A longer chain of exceptions is cut to the last one and those that led to it most directly.
+CHAIN_MAX = 100
+#: How many frames are shown when formatting the whole traceback fails.
+FRAMES_MAX = 20
+
+_CAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
+_CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n\n"
+
+# Taken from the base classes: a metaclass or a subclass may define these names itself.
+_name_of = type.__dict__["__name__"].__get__
+_qualname_of = type.__dict__["__qualname__"].__get__
+_module_of = type.__dict__["__module__"].__get__
+_cause_of: Callable[[BaseException], BaseException | None] = BaseException.__dict__["__cause__"].__get__
+_context_of: Callable[[BaseException], BaseException | None] = BaseException.__dict__["__context__"].__get__
+_suppresses_context: Callable[[BaseException], bool] = BaseException.__dict__["__suppress_context__"].__get__
+_set_cause: Callable[[BaseException, BaseException | None], None] = BaseException.__dict__["__cause__"].__set__
+_set_context: Callable[[BaseException, BaseException | None], None] = BaseException.__dict__["__context__"].__set__
+_set_suppresses: Callable[[BaseException, bool], None] = BaseException.__dict__["__suppress_context__"].__set__
+_traceback_of: Callable[[BaseException], TracebackType | None] = BaseException.__dict__["__traceback__"].__get__
+
+
+class _TooLongError(BaseException):
+    """The call takes too long."""
+
+
+class _State:
+    """The journal of this process, if it has one."""
+
+    journal: Journal | None = None
+
+
+def use_journal(journal: Journal | None) -> None:
+    """From now on, mark each bounded call of this process in ``journal``."""
+    _State.journal = journal
+
+
+def bounded_call[Result](call: Callable[[], Result], fallback: Callable[[BaseException | None], Result]) -> Result:
+    """Return ``call()``, or ``fallback(error)`` when it raises ``error``, where None means that it took too long.
+
+    Only the user's Ctrl-C propagates. Outside the main thread the time is not limited.
+    """
+    if not interrupts.are_watched():
+        with interrupts.watched():
+            return _bounded_call(call, fallback)
+    return _bounded_call(call, fallback)
+
+
+def _bounded_call[Result](call: Callable[[], Result], fallback: Callable[[BaseException | None], Result]) -> Result:
+    journal = _State.journal
+    before = None if journal is None else journal.begin_inspecting()
+    signals_before = interrupts.signal_count()
+    alarm = _Alarm()
+    try:
+        alarm.set()
+        result = call()
+        alarm.is_over = True
+    except _TooLongError:
+        alarm.is_over = True  # at once: the next ring may come before `clear` begins
+        raised = None
+    except BaseException as error:
+        alarm.is_over = True
+        if interrupts.is_from_user(error, signals_before):
+            raise
+        raised = error
+    else:
+        return result
+    finally:
+        alarm.clear()
+        if journal is not None and before is not None:
+            journal.end_inspecting(before)
+    return fallback(raised)
+
+
+class _Alarm:
+    """Raises ``_TooLongError`` in the main thread after the time limit, and repeatedly until it ``is_over``."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self._waits = 0
+        self._found: Any = None
+        self._timer = (0.0, 0.0)
+        self._began = 0.0
+        self._monotonic: Callable[[], float]
+
+    def set(self) -> None:
+        if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+            return
+        self._found = signal.getsignal(signal.SIGALRM)
+        if self._found is None:
+            return  # a handler set outside Python could not be restored
+        # The clock of the extension, which no program under test replaces. The commands' help needs no extension.
+        from ordeal._native import monotonic  # noqa: PLC0415
+
+        self._monotonic = monotonic
+        self._began = monotonic()
+        signal.signal(signal.SIGALRM, self._ring)
+        self._timer = signal.setitimer(signal.ITIMER_REAL, SECONDS_MAX, REPEAT_SECONDS)
+
+    def _ring(self, _signum: int, frame: FrameType | None) -> None:
+        if self._monotonic() - self._began < SECONDS_MAX:
+            return  # the alarm of another, which was on its way when this one was set
+        if self.is_over:
+            return
+        if self._waits < WAITS_MAX and is_lost_in(frame):
+            self._waits += 1
+            return
+        raise _TooLongError
+
+    def clear(self) -> None:
+        self.is_over = True
+        if self._found is not None:
+            signal.setitimer(signal.ITIMER_REAL, *interrupts.ringing(self._timer))
+            signal.signal(signal.SIGALRM, self._found)
+
+
+# -- classes ----------------------------------------------------------------------------------------------------------
+
+
+def type_name(kind: type) -> str:
+    """Return ``kind.__name__``, bypassing the metaclass."""
+    return _plain(_name_of(kind), NAME_CHARS_MAX)
+
+
+def full_name(kind: type) -> str:
+    """Return ``module.qualname`` of a class, or only its name when it is a builtin."""
+    module = _module_of(kind)
+    if module == "builtins" and type(module) is str:
+        return type_name(kind)
+    name = _plain(_qualname_of(kind), NAME_CHARS_MAX)
+    return f"{_plain(module, NAME_CHARS_MAX)}.{name}" if isinstance(module, str) else name
+
+
+def _plain(text: str, limit: int) -> str:
+    """Return at most ``limit`` characters of a text as a plain ``str``, bypassing the methods of a subclass."""
+    return str.__getitem__(text, slice(0, limit))
+
+
+def _why(raised: BaseException | None) -> str:
+    # Not `if raised`: the exception may define its own truth value.
+    return "takes too long" if raised is None else "raises"
+
+
+# -- exceptions -------------------------------------------------------------------------------------------------------
+
+
+def error_message(error: BaseException) -> str:
+    """Return ``str(error)``, cut when it is very long, or a placeholder when that raises or takes too long."""
+    return bounded_call(
+        lambda: _plain(str(error), MESSAGE_CHARS_MAX),
+        lambda raised: f"<{type_name(type(error))} whose text {_why(raised)}>",
+    )
+
+
+def traceback_text(error: BaseException, first: TracebackType | None) -> str:
+    """Return the traceback of ``error`` from ``first`` on, with the exceptions that led to it, as Python prints it."""
+    return bounded_call(lambda: _printed(error, first), lambda raised: _frames_only(error, first, raised))
+
+
+def _printed(error: BaseException, first: TracebackType | None) -> str:
+    chain = list(_chain(error))
+    if len(chain) < CHAIN_MAX:
+        return "".join(traceback.format_exception(type(error), error, first))[:TRACEBACK_CHARS_MAX]
+    parts: list[str] = []
+    left = TRACEBACK_CHARS_MAX
+    for number, (each, relation) in enumerate(chain):
+        text = "".join(_printed_alone(each, _traceback_of(each) if number else first))[:left]
+        left -= len(text)
+        parts[:0] = [text, relation]  # Python prints the earliest exception first
+        if not left:
+            break
+    return "".join(parts)
+
+
+def _printed_alone(error: BaseException, tb: TracebackType | None) -> list[str]:
+    """Format ``error`` without its chain, detached for the while: Python walks it even when it does not print it."""
+    cause, context, suppresses = _cause_of(error), _context_of(error), _suppresses_context(error)
+    _set_cause(error, None)
+    _set_context(error, None)
+    try:
+        return traceback.format_exception(type(error), error, tb, chain=False)
+    finally:
+        _set_cause(error, cause)
+        _set_context(error, context)
+        _set_suppresses(error, suppresses)
+
+
+def _frames_only(error: BaseException, first: TracebackType | None, raised: BaseException | None) -> str:
+    frames = bounded_call(lambda: "".join(traceback.format_tb(first, limit=-FRAMES_MAX)), lambda _raised: "")
+    return f"{frames}<{type_name(type(error))} whose text {_why(raised)}>\n"
+
+
+def _chain(error: BaseException) -> Iterator[tuple[BaseException, str]]:
+    """Yield ``error`` and the exceptions that led to it, each with the text that Python prints after it."""
+    seen: set[int] = set()
+    current: BaseException | None = error
+    relation = ""
+    while current is not None and id(current) not in seen and len(seen) < CHAIN_MAX:
+        seen.add(id(current))
+        yield current, relation
+        cause = _cause_of(current)
+        relation = _CONTEXT if cause is None else _CAUSE
+        current = _context_of(current) if cause is None and not _suppresses_context(current) else cause
+
+
+def release_frames(error: BaseException) -> None:
+    """Drop the local variables of ``error`` and of those that led to it.
+
+    Their finalisers may do anything. They do it now, in bounded time, and not when the garbage collector comes.
+    """
+    bounded_call(lambda: _clear_frames(error), lambda _raised: None)
+
+
+def _clear_frames(error: BaseException) -> None:
+    for each, _ in _chain(error):
+        traceback.clear_frames(_traceback_of(each))
+
+
+def remote_error(name: str, message: str) -> BaseException:
+    """Return an exception that stands for one of another process: a type of that name, and its message."""
+    kind: type[Exception] = type(name, (Exception,), {"__module__": "builtins"})
+    return kind(message)
+
+
+def stand_in(error: BaseException) -> BaseException:
+    """Return an exception with the type name and message of ``error`` that refers to no object of the user's."""
+    return remote_error(type_name(type(error)), error_message(error))
+
+
+def source_line(path: str, number: int) -> str:
+    """Return a stripped line of a source file, or an empty string. The file may contain anything."""
+    known = linecache.cache.get(path)
+    if known is not None and len(known) != 1:
+        line = linecache.getline(path, number)
+    else:
+        line = bounded_call(lambda: linecache.getline(path, number), lambda _raised: "")
+    return line[:LINE_CHARS_MAX].strip()

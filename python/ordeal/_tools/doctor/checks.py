@@ -1,0 +1,249 @@
+"""What the doctor says: from what was counted to checks, each with a status, a message and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ordeal._base.formatting import counted, one_line
+
+Status = Literal["ok", "warning", "error"]
+
+#: So few runs say nothing about a rule.
+RUNS_MIN = 50
+#: So many reach most of what can be reached.
+RUNS_LONG = 500
+#: What so many do not reach, nothing but a change will.
+RUNS_MANY = 20_000
+_REJECTED_SHARE = 0.9
+_CALLS_MIN = 20
+_NAMED_MAX = 5
+#: What takes this share of the time, and so long each time, is worth a look.
+_SLOW_SHARE, _SLOW_SECONDS = 0.5, 0.001
+#: And what waits for so long each time.
+_LONG_SECONDS = 0.01
+#: Exceptions that no program raises to say something.
+_MISTAKES = frozenset(
+    {"AssertionError", "AttributeError", "NameError", "RecursionError", "TypeError", "UnboundLocalError"}
+)
+
+Examined = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at. ``subject`` is the class, or empty for what concerns all."""
+
+    name: str
+    status: Status
+    message: str
+    hint: str = ""
+    subject: str = ""
+
+
+def checks_of(examined: Examined) -> Iterator[Check]:
+    """Yield what one examination of a class shows."""
+    error = examined.get("error")
+    if error:
+        yield Check("class", "error", one_line(error["message"], limit=500), one_line(error.get("hint", ""), limit=500))
+        return
+    result = examined["result"]
+    runs = result["total_runs"]
+    if result.get("inconclusive"):
+        yield Check(
+            "runs", "warning", one_line(result["inconclusive"]["reason"]), one_line(result["inconclusive"]["hint"])
+        )
+    elif result["failures"] and runs < RUNS_MIN and result["stopped_reason"] != "time":
+        yield Check("runs", "warning", f"only {counted(runs, 'run')} could be made", "see `ordeal explore`")
+    else:
+        yield Check("runs", "ok", f"{counted(runs, 'run')}, {counted(result['total_steps'], 'step')}")
+    yield from _or_ok("target modules", _targets(result))
+    yield from _or_ok("rules", _rules(examined["rules"], runs))
+    yield from _or_ok("swallowed exceptions", _swallowed(examined["rules"], runs))
+    yield from _or_ok("faults", faults_without_calls(result["faults"], runs, result["calling"]))
+    yield from _or_ok("invariants", _invariants(examined["invariants"], examined["rules"]))
+    yield from _or_ok("properties", properties_never_reached(result["properties"]))
+    yield from _or_ok("copies", _copies(result, examined["copies"]))
+    yield _speed(examined)
+
+
+def _or_ok(name: str, found: Iterator[Check]) -> Iterator[Check]:
+    told = list(found)
+    yield from told or [Check(name, "ok", "")]
+
+
+def _targets(result: Mapping[str, Any]) -> Iterator[Check]:
+    if result["target_modules"] == []:
+        imported = result["imported_modules"][:_NAMED_MAX]
+        names = ", ".join(f'"{name}"' for name in imported)
+        message = "no `target_modules`: the search is blind"
+        if imported:
+            message += f"; {', '.join(f'`{name}`' for name in imported)} is imported by the machine"
+        add = f"add `target_modules = [{names}]` to [explorer]"
+        hint = add if imported else 'name what is tested in [explorer]: `target_modules = ["myapp"]`'
+        yield Check("target modules", "warning", one_line(message, limit=400), one_line(hint, limit=400))
+    if compiled := result["compiled"]:
+        names = ", ".join(compiled[:_NAMED_MAX]) + ", ..." * (len(compiled) > _NAMED_MAX)
+        message = f"compiled, so that their code cannot be watched, and does not steer the search: {names}"
+        hint = "install the package without its compiled modules, if it can do without"
+        yield Check("target modules", "warning", one_line(message, limit=400), hint)
+
+
+def _rules(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Check]:
+    if runs < RUNS_MIN:
+        return
+    for rule in rules:
+        name = f"rule `{one_line(rule['name'])}`"
+        if not rule["starts"]:
+            yield _never_ran(name, rule, runs)
+        elif rule["starts"] < _CALLS_MIN:
+            continue
+        elif rule["rejected"] >= _REJECTED_SHARE * rule["starts"]:
+            share = 100 * rule["rejected"] // rule["starts"]
+            message = f"{name}: `assume` rejects {share} % of its {rule['starts']} calls"
+            yield Check("rules", "warning", message, "draw what the rule accepts, or write a precondition")
+        elif not rule["returns"] and rule["raised"]:
+            kind = max(rule["raised"], key=lambda each: rule["raised"][each])
+            message = f"{name} always raises: {one_line(kind)} in all of {counted(rule['starts'], 'call')}"
+            yield Check("rules", "warning", message, "as long as it does, no run gets past it")
+
+
+def _never_ran(name: str, rule: Mapping[str, Any], runs: int) -> Check:
+    never = [each for each in rule["preconditions"] if each["starts"] and not each["true"]]
+    if never:
+        source = one_line(never[0]["source"])
+        message = f"{name} never ran in {counted(runs, 'run')}: its precondition was never true: `{source}`"
+        return Check("rules", "warning", message, "see which rule should make it true")
+    message = f"{name} never ran in {counted(runs, 'run')}"
+    return Check(
+        "rules", "warning", message, "see that a rule fills the bundles that it draws from, or raise its weight"
+    )
+
+
+def _swallowed(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Check]:
+    for rule in rules:
+        for kind, count in rule["swallowed"].items():
+            # What the program says no with may be all that it says until a search is deep.
+            always = runs >= RUNS_LONG and count >= max(_CALLS_MIN, rule["starts"])
+            if kind in _MISTAKES or always:
+                message = (
+                    f"rule `{one_line(rule['name'])}` swallows {one_line(kind)} in {count} of "
+                    f"{counted(rule['starts'], 'call')}"
+                )
+                yield Check("swallowed exceptions", "warning", message, "catch only what the program may answer")
+
+
+def faults_without_calls(faults: Sequence[Mapping[str, Any]], runs: int, called: Collection[str]) -> Iterator[Check]:
+    """Yield the faults that were on in many runs while nobody called their target.
+
+    Those ``called`` by a line of the targets meet a call when the search comes there while they are on: up to
+    ``RUNS_MANY`` that it has not is no reason to look at the fault.
+    """
+    for fault in faults if runs >= RUNS_LONG else ():
+        if fault["runs"] >= _NAMED_MAX and not fault["calls"]:
+            if runs < RUNS_MANY and fault["name"] in called:
+                continue
+            message = (
+                f"the target of {one_line(fault['name'])} was never called while it was on, "
+                f"in {counted(fault['runs'], 'run')}"
+            )
+            yield Check("faults", "warning", message, "see that the rules call it by the name that the fault replaces")
+
+
+def _invariants(invariants: Sequence[Mapping[str, Any]], rules: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
+    if not invariants and not any("AssertionError" in rule["raised"] for rule in rules):
+        return
+    for invariant in invariants:
+        if invariant["starts"] >= _CALLS_MIN and invariant["states"] <= 1 and not invariant["opaque"]:
+            message = (
+                f"invariant `{one_line(invariant['name'])}` saw one state in {counted(invariant['starts'], 'call')}"
+            )
+            yield Check("invariants", "warning", message, "no rule changes the attributes of the machine")
+
+
+def properties_never_reached(properties: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
+    """Yield what should happen at some time, and never did."""
+    for each in properties:
+        kind, name = each.get("type", each.get("kind", "")), one_line(str(each.get("name", "")))
+        if kind in ("sometimes", "reachable") and each.get("status") == "FAIL":
+            message = f"{kind} `{name}` was never {'true' if kind == 'sometimes' else 'reached'}"
+            yield Check("properties", "warning", message, "see which rules and arguments lead there")
+
+
+def _copies(result: Mapping[str, Any], copies: Sequence[Mapping[str, str]]) -> Iterator[Check]:
+    if copies and result["snapshot_kind"] != "copy":
+        first = copies[0]
+        message = (
+            f"states cannot be copied, so their steps are repeated: `{one_line(first['path'])}`: "
+            f"{one_line(first['reason'])}"
+        )
+        hint = "make it a function that opens it when it is needed, or give its class `__deepcopy__`"
+        yield Check("copies", "warning", message, hint)
+
+
+def _speed(examined: Examined) -> Check:
+    """Say how fast it is, and what takes the time; a rule or invariant that takes most of it is worth a look."""
+    result = examined["result"]
+    seconds, runs = max(result["seconds"], 1e-9), result["total_runs"]
+    kinds = [("rule", each) for each in examined["rules"]] + [("invariant", each) for each in examined["invariants"]]
+    rate = f"{runs / seconds:,.0f} runs/s"
+    if not kinds:
+        return Check("speed", "ok", rate)
+    kind, slowest = max(kinds, key=lambda each: each[1]["seconds"])
+    share, each_call = slowest["seconds"] / seconds, slowest["seconds"] / max(1, slowest["starts"])
+    told = f"{kind} `{one_line(slowest['name'])}` takes {100 * share:.0f} % of the time"
+    works = slowest["processor"] / max(1, slowest["starts"])
+    # On a busy machine each call waits for its turn, which says nothing of the call.
+    if share >= _SLOW_SHARE and (works >= _SLOW_SECONDS or each_call - works >= _LONG_SECONDS):
+        hint = "more runs find more: make it cheaper" + (", or check less often" if kind == "invariant" else "")
+        return Check("speed", "warning", f"{told}, {1000 * each_call:.1f} ms a call, at {rate}", hint)
+    rest = max(0.0, 1 - sum(use["seconds"] for _, use in kinds) / seconds)
+    return Check("speed", "ok", f"{rate}; {told}, and drawing, checking and tracing {100 * rest:.0f} %")
+
+
+def stability(runs: Sequence[Examined]) -> Iterator[Check]:
+    """Yield whether the same seed did the same: in two processes alike, and in one with another hash seed."""
+    if len(runs) < 3 or not all("result" in each for each in runs):
+        return
+    first, again, other = (_signature(each["result"]) for each in runs)
+    if first != again:
+        yield Check(
+            "stability",
+            "warning",
+            f"the same seed does not do the same twice: {_difference(*runs[:2])}",
+            "see where the program asks for time, threads, identities or its own random numbers",
+        )
+    elif first != other:
+        yield Check(
+            "stability",
+            "warning",
+            f"what runs depends on PYTHONHASHSEED: {_difference(runs[0], runs[2])}",
+            "sort sets before their order matters, or set PYTHONHASHSEED",
+        )
+    else:
+        yield Check("stability", "ok", "the same seed does the same in three processes")
+
+
+def _signature(result: Mapping[str, Any]) -> tuple[Any, ...]:
+    return result["total_runs"], result["total_steps"], result["unique_edges"], result["covered_lines"]
+
+
+def _difference(one: Examined, other: Examined) -> str:
+    a, b = _signature(one["result"]), _signature(other["result"])
+    for file in sorted({*a[3], *b[3]}):
+        differ = sorted(_lines(a[3].get(file, "")) ^ _lines(b[3].get(file, "")))
+        if differ:
+            more = f" and {counted(len(differ) - 1, 'more line')}" if differ[1:] else ""
+            return one_line(f"{file}:{differ[0]}{more} ran in one process and not in the other", limit=300)
+    words = ("runs", "steps", "edges")
+    return ", ".join(f"{x} and {y} {word}" for x, y, word in zip(a[:3], b[:3], words, strict=True) if x != y)
+
+
+def _lines(ranges: str) -> set[int]:
+    """Return the numbers of a text such as ``3,5-7``."""
+    numbers: set[int] = set()
+    for part in filter(None, ranges.split(",")):
+        first, _, last = part.partition("-")
+        numbers |= set(range(int(first), int(last or first) + 1))
+    return numbers

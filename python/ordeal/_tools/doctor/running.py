@@ -1,0 +1,125 @@
+"""Examines classes in processes of their own, and the machine that ordeal runs on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import msgspec
+
+import ordeal._native as _native
+from ordeal._base.formatting import name_list, one_line
+from ordeal._engine.isolation.command import run_module
+from ordeal._tools.doctor.checks import Check, checks_of, stability
+from ordeal.config import OrdealConfig
+from ordeal.config.options import DEFAULT_PATH
+
+#: How long and how far a class is examined: with what follows, in about five seconds.
+SECONDS = 2.0
+RUNS = 1000
+#: How far where it is compared with itself; a slow machine makes fewer runs.
+SHORT_RUNS = 60
+_SHORT_RUNS_MIN = 5
+_SHORT_SHARE = 8
+_GRACE_SECONDS = 20.0
+_FREE_BYTES_MIN = 100 << 20
+_ANSWER_BYTES_MAX = 1 << 26
+
+
+def examine(config: OrdealConfig, folder: Path) -> Iterator[Check]:
+    """Yield the checks of all classes of a configuration, then those of the environment."""
+    targets = config.explorer.target_modules
+    for test in config.tests:
+        subject = test.class_path
+        first = _examined(subject, targets, config.explorer.seed, RUNS, SECONDS, folder, "0")
+        for check in checks_of(first):
+            yield _of(subject, check)
+        if not first.get("error"):
+            # With max_runs alone: a clock must not decide where they end.
+            runs = _short_runs(first["result"]["total_runs"])
+            short = [
+                _examined(subject, targets, config.explorer.seed, runs, _GRACE_SECONDS, folder, hash_seed)
+                for hash_seed in ("0", "0", "1")
+            ]
+            for check in stability(short):
+                yield _of(subject, check)
+    yield from environment(config, folder)
+
+
+def _short_runs(runs: int) -> int:
+    """Return how many runs to compare, where ``runs`` fit into the time."""
+    return max(_SHORT_RUNS_MIN, min(SHORT_RUNS, runs // _SHORT_SHARE))
+
+
+def _of(subject: str, check: Check) -> Check:
+    return Check(check.name, check.status, check.message, check.hint, subject)
+
+
+def _examined(
+    path: str, targets: Sequence[str], seed: int, runs: int, seconds: float, folder: Path, hash_seed: str
+) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="ordeal-doctor-") as place:
+        order, output = Path(place, "order.json"), Path(place, "answer.json")
+        content = {
+            "class": path,
+            "targets": list(targets),
+            "seed": seed,
+            "max_runs": runs,
+            "max_time": seconds,
+            "output": str(output),
+        }
+        order.write_text(json.dumps(content), "utf-8")
+        limit = seconds + _GRACE_SECONDS
+        values = {"PYTHONHASHSEED": hash_seed}
+        _, err = run_module(
+            "ordeal._tools.doctor.examine", [str(order)], folder=folder, seconds=limit, environment=values
+        )
+        try:
+            answer: dict[str, Any] = msgspec.json.decode(output.read_bytes()[:_ANSWER_BYTES_MAX], type=dict[str, Any])
+        except (OSError, msgspec.MsgspecError):
+            said = err.decode("utf-8", "replace").strip().splitlines()[-1:]
+            message = f"`{path}` hung, or ended its process" + (f": {said[0]}" if said else "")
+            return {"error": {"message": message, "hint": f"`ordeal explore {path}` shows which step"}}
+        return answer
+
+
+def environment(config: OrdealConfig, folder: Path) -> Iterator[Check]:
+    """Yield what the machine offers."""
+    cores, workers = os.cpu_count() or 1, config.explorer.workers
+    if workers > 2 * cores:
+        yield Check("workers", "warning", f"{workers} workers on {cores} cores", "leave `workers` out: one per core")
+    else:
+        yield Check("workers", "ok", f"{workers or cores} on {cores} cores")
+    for name, place in (("disk", folder), ("shared memory", Path("/dev/shm"))):
+        try:
+            free = shutil.disk_usage(place).free
+            writable = os.access(place, os.W_OK)
+        except OSError:
+            continue
+        if not writable or free < _FREE_BYTES_MIN:
+            what = f"{free >> 20} MiB are free" if writable else "is not writable"
+            yield Check(name, "warning", f"{place}: {what}", "make room, or run elsewhere")
+        else:
+            yield Check(name, "ok", f"{free >> 20} MiB free in {place}")
+    if not Path(DEFAULT_PATH).exists() and not (folder / "pyproject.toml").exists():
+        yield Check("project", "ok", "no ordeal.toml here")
+    yield Check("versions", "ok", _versions())
+
+
+def _versions() -> str:
+    """Return what runs here, with the plugins that pytest loads."""
+    python = ".".join(map(str, sys.version_info[:3]))
+    plugins = {each.dist.name for each in entry_points(group="pytest11") if each.dist is not None}
+    listed = name_list(sorted(map(one_line, plugins - {"ordeal", "hypothesis"})))
+    return one_line(
+        f"Python {python}, ordeal {_native.__version__}, Hypothesis {hypothesis.__version__}; pytest plugins: {listed}",
+        limit=500,
+    )

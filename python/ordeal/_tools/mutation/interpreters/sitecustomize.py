@@ -1,0 +1,163 @@
+"""Runs first in each interpreter that a judged test starts: it sees the mutant, and says which lines it runs.
+
+Whatever the interpreter is, this must neither fail nor print: it uses the standard library alone, and where Python has
+no ``sys.monitoring``, no lines are known. Judges import this module for the same two tasks in their own process.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType
+    from typing import Any
+
+#: Names of the environment: a file to append lines to, the files to watch in it, and the file that holds a mutant.
+LINES, WATCHED, MUTANT = "ORDEAL_MUTATE_LINES", "ORDEAL_MUTATE_WATCHED", "ORDEAL_MUTATE_MUTANT"
+#: The same for a file to note in what a function does, and where that function is: see ``observations``.
+OBSERVED, OBSERVED_AT = "ORDEAL_CHIMP_OBSERVED", "ORDEAL_CHIMP_OBSERVED_AT"
+#: The order of ``_base.monitoring_tools``, which an interpreter without ordeal cannot import.
+TOOLS = (5, 3, 4, 2)
+
+_real: dict[str, str] = {}
+
+
+def real_path(path: str) -> str:
+    """Return the file that a path names, whatever links lead to it."""
+    found = _real.get(path)
+    if found is None:
+        found = _real[path] = os.path.realpath(path)
+    return found
+
+
+def serve(path: str, text: bytes) -> None:
+    """Let imports of a file meet another text."""
+    loader = importlib.machinery.SourceFileLoader
+    original = loader.get_code
+
+    def get_code(self: Any, fullname: str) -> Any:
+        if real_path(self.path) == path:
+            return compile(text, self.path, "exec", dont_inherit=True)
+        return original(self, fullname)
+
+    loader.get_code = get_code  # type: ignore[method-assign]
+
+
+def keep_from_rewriting(path: str) -> None:
+    """Keep a pytest that is imported later from reading and rewriting a file: it does so by the type of the loader."""
+    finder = importlib.machinery.PathFinder
+    original = finder.find_spec
+
+    class Loader:
+        """The loader of the file, of another type."""
+
+        def __init__(self, loader: Any) -> None:
+            self._loader = loader
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._loader, name)
+
+    # Of a class, as before: pytest keeps it in a class of its own, where a function would become a method.
+    def find_spec(_cls: type, fullname: str, path_of: Any = None, target: Any = None) -> Any:
+        found = original(fullname, path_of, target)
+        if found is not None and found.loader is not None and real_path(str(found.origin)) == path:
+            found.loader = Loader(found.loader)  # type: ignore[assignment]
+        return found
+
+    finder.find_spec = classmethod(find_spec)  # type: ignore[assignment, method-assign]
+
+
+def watch(tool: int, paths: set[str], found: Callable[[str, int], None]) -> Callable[[], None]:
+    """Call ``found`` with the file and the number of each line of these files that runs, once until a restart.
+
+    Return what restarts it. Only the code of these files pays for it: another function costs one event, when it first
+    runs, and none of the code that ran since the last restart is looked at again but theirs.
+    """
+    events = sys.monitoring.events
+    disable = sys.monitoring.DISABLE
+    ran: dict[int, CodeType] = {}  # by identity: equal code has events of its own
+
+    def on_start(code: CodeType, _offset: int) -> Any:
+        if real_path(code.co_filename) in paths:
+            sys.monitoring.set_local_events(tool, code, events.LINE)
+            found(real_path(code.co_filename), code.co_firstlineno)
+        return disable
+
+    def on_line(code: CodeType, line: int) -> Any:
+        path = real_path(code.co_filename)
+        if id(code) not in ran:
+            # After a restart there is no event of the start any more.
+            ran[id(code)] = code
+            found(path, code.co_firstlineno)
+        found(path, line)
+        return disable
+
+    def restart() -> None:
+        for code in ran.values():
+            sys.monitoring.set_local_events(tool, code, 0)
+            sys.monitoring.set_local_events(tool, code, events.LINE)
+        ran.clear()
+
+    sys.monitoring.use_tool_id(tool, "ordeal mutate")
+    sys.monitoring.register_callback(tool, events.PY_START, on_start)
+    sys.monitoring.register_callback(tool, events.LINE, on_line)
+    sys.monitoring.set_events(tool, events.PY_START)
+    return restart
+
+
+def appending(path: str) -> Callable[[str, int], None]:
+    """Return what writes lines to a file at once: a process may end at any time, and several may write."""
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+    def found(name: str, line: int) -> None:
+        os.write(file, f"{os.getpid()} {line} {name}\n".encode(errors="surrogateescape"))
+
+    return found
+
+
+def _begin() -> None:
+    try:
+        if path := os.environ.get(MUTANT):
+            with open(path, "rb") as file:  # noqa: PTH123 - pathlib takes as long to import as all else here
+                name, _, text = file.read().partition(b"\n")
+            serve(os.fsdecode(name), text)
+            keep_from_rewriting(os.fsdecode(name))
+        if (path := os.environ.get(LINES)) and hasattr(sys, "monitoring"):
+            tool = next(each for each in TOOLS if sys.monitoring.get_tool(each) is None)
+            watch(tool, set(os.environ[WATCHED].split("\n")), appending(path))
+        if (path := os.environ.get(OBSERVED)) and hasattr(sys, "monitoring"):
+            tool = next(each for each in TOOLS if sys.monitoring.get_tool(each) is None)
+            _observe(path, os.environ[OBSERVED_AT], tool)
+    except Exception:  # noqa: BLE001 - the interpreter is a test's, which must not see us
+        pass
+
+
+def _observe(path: str, place: str, tool: int) -> None:
+    import importlib.util  # noqa: PLC0415 - few interpreters need it
+
+    beside = os.path.join(os.path.dirname(__file__), "observations.py")  # noqa: PTH118, PTH120
+    spec = importlib.util.spec_from_file_location("observations", beside)
+    if spec is not None and spec.loader is not None:
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        module.begin(path, place, tool)
+
+
+def _go_on() -> None:
+    """Run the module of this name that the interpreter would have begun with."""
+    here = os.path.realpath(__file__).rpartition(os.sep)[0]
+    sys.path[:] = [each for each in sys.path if os.path.realpath(each) != here]
+    ours = sys.modules.pop("sitecustomize")
+    try:
+        __import__("sitecustomize")
+    except ModuleNotFoundError:
+        sys.modules["sitecustomize"] = ours
+
+
+if __name__ == "sitecustomize":
+    _begin()
+    _go_on()

@@ -1,0 +1,332 @@
+"""Judges mutants of code that runs at import: a fork imports the program with one, collects and runs the tests.
+
+Where no plugin and no conftest imports the file, the fork is one of a pytest that has begun and collected nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from _pytest.assertion.rewrite import AssertionRewritingHook
+
+from ordeal._native import monotonic
+from ordeal._tools.mutation.forks import Ended, Job, Refilled, Say, original_takes, run_jobs
+from ordeal._tools.mutation.interpreters.sitecustomize import real_path, serve
+from ordeal._tools.mutation.judging.pytest_options import OwnOptions, pytest_arguments
+from ordeal._tools.mutation.judging.quiet_hypothesis import quieten
+from ordeal._tools.mutation.judging.suite import TAKEN_FACTOR, Refused, import_all, original_job
+from ordeal._tools.mutation.judging.trials import offer
+from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.own_process import ORDER
+from ordeal._tools.mutation.pytest_items import ASSERTED, FailureWatch, Items, same_chance
+from ordeal._tools.mutation.source import Source
+
+_PLUGIN_SECONDS = 60.0
+_WAIT_SECONDS = 0.002
+_GONE = "let tests remove only what they have made from the folder of temporary files"
+#: Why there is no verdict on a file that is not imported anew.
+IMPORTED = "pytest or one of its plugins has imported the file before the tests do"
+_REFUSED = "the unchanged program fails where mutants of imported code run, so no verdict would be true"
+
+
+def mutant_of(fields: Mapping[str, Any]) -> Mutant:
+    """Return a mutant that came as plain values."""
+    function = tuple(fields["function"]) if fields["function"] is not None else None
+    return Mutant(**{**fields, "lines": tuple(fields["lines"]), "function": function})
+
+
+def mutants_in(order: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the mutants of an order. They may still be being made: then this waits for them.
+
+    Raises:
+        Refused: they are gone. They are there before a test runs, or come as long as the rest of the order is there.
+    """
+    path = Path(order["mutants"])
+    while not path.exists():
+        if not path.with_name(ORDER).exists():
+            raise Refused("a test has removed the folder in which the mutants are kept", _GONE)
+        time.sleep(_WAIT_SECONDS)
+    found: list[dict[str, Any]] = json.loads(path.read_bytes())
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file of tests, and those in it that may notice a mutant. It is asked first, as it runs what is mutated most."""
+
+    path: str
+    names: tuple[str, ...]
+
+
+class ImportPlugin:
+    """The plugin that runs the tests until one fails. Those that may not judge are left out.
+
+    Those that need no hooks of pytest run without them, but for those in ``by_hooks``.
+    """
+
+    def __init__(self, left_out: Sequence[str], by_hooks: Sequence[str], say: Say | None = None) -> None:
+        self._left_out, self._by_hooks, self._say = set(left_out), set(by_hooks), say
+        self._only: set[str] = set()
+        self.watch = FailureWatch()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """Leave out what may not judge. A test that only this mutant has may: its name may come of what is mutated."""
+        items[:] = [item for item in items if item.nodeid not in self._left_out]
+        if self._only:
+            items[:] = [item for item in items if item.nodeid in self._only]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """Run until the first failure. A collection that fails is one."""
+        if session.testsfailed:
+            self._fail("", "collection")
+        quieten(session.items)
+        items = Items(session, self.watch)
+        names = items.names()
+        for number, name in enumerate(names):
+            if name in self._by_hooks:
+                items.plain.forget(number)
+
+        def fail(number: int, kind: str) -> None:
+            self._fail(names[number], kind)
+
+        failure = items.first_failure(range(len(items)), plainly=True)
+        if failure is not None:
+            number, kind = failure
+            if number not in items.plain or items.first_failure([number]) is not None:
+                fail(number, kind)
+            items.run_until_failure(range(len(items)), fail)
+        self._end({"survived": len(items)})
+        return True
+
+    def go_on(self, session: Any, say: Say, part: Part | None = None) -> None:
+        """Collect and run the tests, or a part of them, in a fork of the process that has waited to do so."""
+        self._say = say
+        if part is not None:
+            session.config.args, self._only = [part.path], {*part.names}
+        same_chance()
+        hook = session.config.hook
+        try:
+            hook.pytest_collection(session=session)
+            hook.pytest_runtestloop(session=session)
+        except BaseException as error:  # noqa: BLE001 - whatever the program raises: pytest would end with it
+            self._fail("", type(error).__name__)
+
+    def _fail(self, name: str, kind: str) -> None:
+        self._end({"failed": name, "kind": kind})
+
+    def _end(self, message: dict[str, Any]) -> None:
+        assert self._say is not None
+        self._say(message)
+        os._exit(0)
+
+
+class ImportRoute:
+    """Judges the mutants that a judge in memory has left over. ``answer`` is what that one said."""
+
+    def __init__(
+        self, order: Mapping[str, Any], sources: Sequence[Source], answer: Mapping[str, Any], say: Say
+    ) -> None:
+        self._order, self._answer, self._say = order, answer, say
+        self._sources = {source.shown: source for source in sources}
+        self._place = Path(order["left"]).parent
+        self._excepted: tuple[list[str], list[str]] = answer["left out"], answer["by hooks"]
+        self._tests: int = answer["tests"]
+        self._fixed: float | None = order["seconds"]
+        self._limits = (15 + 10 * answer["cpu"], 30 + 20 * answer["wall"])
+        original_takes(answer["peak"])
+        fields = {each["id"]: each for each in mutants_in(order)}
+        self._left = {each: mutant_of(fields[each]) for each in answer["left"]}
+        parts = {path: Part(path, tuple(names)) for path, names in answer["parts"].items()}
+        # Where all tests are in one file, there is no part to ask first.
+        self._parts = {name: parts[path] for name, path in answer["first"].items() if len(parts) > 1}
+
+    def judge(self) -> None:
+        """Say what becomes of each mutant, or that the unchanged program fails on this way."""
+        self._say_what_is_imported()
+        if not self._left:
+            return
+        self._compile_apart()
+        self._import_plugins()
+        if not self._is_green(self._from_the_start):
+            self._say({"refused": [_REFUSED]})
+            return
+        jobs = deque(self._job(each, self._from_the_start) for each in self._left.values())
+        for ended in run_jobs(Refilled(lambda: jobs.popleft() if jobs else None), self._order["workers"]):
+            self._take(ended)
+
+    def judge_in(self, session: Any) -> dict[str, Any]:
+        """Judge the mutants of files that nothing has imported yet, in a pytest that is about to collect.
+
+        Return what is left, as this was given.
+        """
+        waiting = [each for each in self._left.values() if not self._is_imported(each)]
+        self._compile_apart()
+        plugin = ImportPlugin(*self._excepted)
+        for each in (plugin, plugin.watch):
+            session.config.pluginmanager.register(each)
+
+        def collect(say: Say, part: Part | None = None) -> None:
+            plugin.go_on(session, say, part)
+
+        if waiting and self._is_green(collect):
+            green = self._green_parts(collect, waiting)
+            jobs = deque(self._job(each, collect, green.get(each.id)) for each in waiting)
+            for ended in run_jobs(Refilled(lambda: jobs.popleft() if jobs else None), self._order["workers"]):
+                mutant, part = ended.job.tag
+                if part is not None and ended.said and "survived" in ended.said[-1]:
+                    # None in this file notices it. All others are asked as well, in the order of the whole suite.
+                    jobs.appendleft(self._job(mutant, collect))
+                else:
+                    self._take(ended)
+                    del self._left[mutant.id]
+        return {**self._answer, "left": list(self._left)}
+
+    def _green_parts(self, collect: Any, mutants: Sequence[Mutant]) -> dict[str, Part]:
+        """Return what is asked first of each mutant, where all of it passes on the original by itself as well."""
+        asked = dict.fromkeys(self._parts[each.id] for each in mutants if each.id in self._parts)
+        jobs = [self._original(partial(collect, part=part), part) for part in asked]
+        green = {
+            ended.job.tag
+            for ended in run_jobs(jobs, self._order["workers"])
+            if ended.said and ended.said[-1].get("survived") == len(ended.job.tag.names)
+        }
+        return {name: part for name, part in self._parts.items() if part in green}
+
+    def _compile_apart(self) -> None:
+        # What pytest makes of the tests is compiled once, to a folder of our own, and read from there by all others.
+        sys.pycache_prefix = str(self._place / "bytecode")
+
+    def _import_plugins(self) -> None:
+        """Import the plugins of pytest here, once for all forks, if that imports nothing of the program."""
+
+        def run(say: Say) -> None:
+            import_all(self._answer["plugins"])
+            alone = threading.active_count() == 1
+            say(
+                {
+                    "harmless": alone
+                    and not any(is_imported(real_path(str(each.path))) for each in self._sources.values())
+                }
+            )
+
+        ended = next(run_jobs([Job(run, 0, _PLUGIN_SECONDS)], 1))
+        if ended.said and ended.said[-1].get("harmless"):
+            import_all(self._answer["plugins"])
+
+    def _say_what_is_imported(self) -> None:
+        """Say of mutants in files that this process has imported, such as those of pytest, that they are not run."""
+        for each in [*self._left.values()]:
+            if self._is_imported(each):
+                self._say({"verdict": "not run", "id": each.id, "route": "import", "note": IMPORTED})
+                del self._left[each.id]
+
+    def _is_imported(self, mutant: Mutant) -> bool:
+        return is_imported(real_path(str(self._sources[mutant.shown].path)))
+
+    # In a fork of its own
+
+    def _from_the_start(self, say: Say) -> None:
+        same_chance()
+        plugin = ImportPlugin(*self._excepted, say)
+        plugins = [plugin, plugin.watch, OwnOptions(self._place)]
+        pytest.main(pytest_arguments(self._order["tests"], self._place), plugins=plugins)
+        # Had the tests been collected, the plugin had ended the process.
+        say({"failed": "", "kind": "collection"})
+
+    def _is_green(self, collect: Any) -> bool:
+        """Return whether all tests pass on the original; pytest may keep what it compiles for this."""
+        # This takes as long as the tests do, once more.
+        self._say({"beginning": "the program is imported anew, and the tests run, without a mutant"})
+        began = monotonic()
+        ended = next(run_jobs([self._original(collect)], 1))
+        if self._fixed is not None:
+            limit = max(self._fixed, TAKEN_FACTOR * (monotonic() - began))
+            self._limits = limit, limit
+        return bool(ended.said) and ended.said[-1].get("survived") == self._tests
+
+    def _original(self, collect: Any, part: Part | None = None) -> Job:
+        return original_job(partial(self._unchanged, collect), part)
+
+    def _unchanged(self, collect: Any, say: Say) -> None:
+        sys.dont_write_bytecode = False
+        first = next(iter(self._sources.values()))
+        _serve(real_path(str(first.path)), first.text)
+        collect(say)
+
+    def _job(self, mutant: Mutant, collect: Any, part: Part | None = None) -> Job:
+        way = collect if part is None else partial(collect, part=part)
+        return Job(partial(self._import, mutant, way), *self._limits, (mutant, part))
+
+    def _import(self, mutant: Mutant, collect: Any, say: Say) -> None:
+        """Let the tests import a mutant."""
+        source = self._sources[mutant.shown]
+        path, text = real_path(str(source.path)), mutant.applied(source.text)
+        if reason := never_imported_anew(path, text):
+            say({"not run": reason})
+            return
+        offer(self._place / f"mutant-{mutant.id}", source, mutant)
+        _serve(path, text)
+        collect(say)
+
+    def _take(self, ended: Ended) -> None:
+        said = ended.said[-1] if ended.said else {}
+        more: dict[str, Any] = {"id": ended.job.tag[0].id, "route": "import"}
+        if "not run" in said:
+            more |= {"verdict": "not run", "note": said["not run"]}
+        elif "survived" in said:
+            more |= {"verdict": "survived", "tests": said["survived"]}
+        elif "failed" in said:
+            word = "memory" if said["kind"] == "MemoryError" else "killed"
+            more |= {"verdict": word, "killer": said["failed"], "note": "" if said["failed"] else "at import"}
+            more |= {"asserted": said["kind"] == ASSERTED}
+        elif ended.is_late or ended.signal == signal.SIGPROF:
+            more |= {"verdict": "timeout"}
+        elif ended.signal:
+            more |= {"verdict": "crash", "note": signal.Signals(ended.signal).name}
+        else:
+            more |= {"verdict": "killed", "note": said.get("raised", "it ends the process")}
+        self._say(more)
+
+
+def _serve(path: str, text: bytes) -> None:
+    """Let imports of a file meet another text, also where pytest would read and rewrite the file itself."""
+    serve(path, text)
+    original = AssertionRewritingHook.find_spec
+
+    def find_spec(self: Any, *given: Any, **named: Any) -> Any:
+        found = original(self, *given, **named)
+        return None if found is not None and real_path(str(found.origin)) == path else found
+
+    AssertionRewritingHook.find_spec = find_spec  # type: ignore[method-assign]
+
+
+def is_imported(path: str) -> bool:
+    """Return whether a module of this process comes from a file."""
+    files = [vars(module).get("__file__") for module in [*sys.modules.values()] if type(module) is ModuleType]
+    return any(isinstance(each, str) and real_path(each) == path for each in files)
+
+
+def never_imported_anew(path: str, text: bytes) -> str:
+    """Return why no test would meet this text of a file; empty if the tests import it."""
+    if is_imported(path):
+        return IMPORTED
+    try:
+        compile(text, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        return f"it does not compile: {error}"
+    return ""

@@ -1,0 +1,215 @@
+"""Deals mutants to forks, and makes verdicts of what these say.
+
+A lane is a row of mutants of one file that are judged in their order, so that the test which noticed one is asked first
+about the next of its function. How many forks carry the lanes, and whether each mutant has one of its own, changes
+nothing of what is said.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ordeal._tools.mutation.forks import Ended, Job, Refilled, Say, run_jobs
+from ordeal._tools.mutation.judging.suite import Suite
+from ordeal._tools.mutation.judging.trials import Trial
+from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.pytest_items import ASSERTED
+
+LANE = 50
+_PATIENCE = 4.0
+#: After these a process ends, and says nothing of the mutants that were to come.
+_LAST = frozenset(("dirty", "needs hooks", "loop"))
+Isolation = Literal["batch", "fork", "spawn"]
+
+
+@dataclass(slots=True)
+class _Lane:
+    left: deque[Mutant]
+    killers: dict[tuple[str, tuple[int, int] | None], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tag:
+    """What a job is about. ``lane`` is None for a mutant that is judged again, alone."""
+
+    lane: _Lane | None
+    trials: list[Trial]
+    factor: float = 1.0
+    was_blocked: bool = False
+
+
+class Lanes:
+    """Judges mutants in memory. Those that must be imported to be judged are kept in ``at_import``."""
+
+    def __init__(self, suite: Suite, say: Say, isolation: Isolation) -> None:
+        self._suite, self._say = suite, say
+        self._size = LANE if isolation == "batch" and not suite.is_matrix else 1
+        self._waiting: deque[_Lane | Job] = deque()
+        self._reverse: Job | None = None
+        self._undecided: list[tuple[Mutant, Trial]] = []
+        self.at_import: list[Mutant] = []
+
+    def judge(self, mutants: Sequence[Mutant]) -> None:
+        """Say what becomes of each mutant."""
+        if mutants:
+            self._reverse = self._suite.reverse_run()
+            self._waiting.append(self._reverse)
+        for first in range(0, len(mutants), LANE):
+            self._waiting.append(_Lane(deque(mutants[first : first + LANE])))
+        for ended in run_jobs(Refilled(self.next_job), self._suite.workers):
+            self._take(ended)
+
+    def next_job(self) -> Job | None:
+        """Return what a fork that is free does next; None while there is nothing."""
+        while self._waiting:
+            lane = self._waiting.popleft()
+            if isinstance(lane, Job):
+                return lane
+            if lane.left:
+                mutants = self._next_of(lane)
+                trials = [self._suite.trial(each, lane.killers.get(each.place)) for each in mutants]
+                return self._job(_Tag(lane, trials))
+        return None
+
+    def _next_of(self, lane: _Lane) -> list[Mutant]:
+        """Return what one fork judges. What runs for others has its own: earlier tests may have left what hides it.
+
+        Until it is known what does, each has its own.
+        """
+        if not self._suite.is_reverse_known:
+            return [lane.left.popleft()]
+        mutants: list[Mutant] = []
+        while lane.left and len(mutants) < self._size:
+            runs_once = self._suite.runs_for_others(lane.left[0])
+            if runs_once and mutants:
+                break
+            mutants.append(lane.left.popleft())
+            if runs_once:
+                break
+        return mutants
+
+    def _job(self, tag: _Tag) -> Job:
+        job = self._suite.job(tag.trials, tag.factor)
+        job.tag = tag
+        return job
+
+    def _again(self, mutant: Mutant, killer: int | None, factor: float = 1.0, *, was_blocked: bool = False) -> None:
+        """Judge a mutant once more, in a fork of its own."""
+        if self._suite.covering(mutant):
+            trials = [self._suite.trial(mutant, killer, factor, plainly=False)]
+            self._waiting.appendleft(self._job(_Tag(None, trials, factor, was_blocked)))
+        else:
+            self._verdict(mutant, "not run", note="the only test that runs it is not stable")
+
+    def _take(self, ended: Ended) -> None:
+        if ended.job is self._reverse:
+            self._suite.learn_reverse(ended.said)
+            undecided, self._undecided = self._undecided, []
+            for mutant, trial in undecided:
+                self._survived(mutant, trial)
+            return
+        tag: _Tag = ended.job.tag
+        said = [message for message in ended.said if "raised" not in message]
+        done = 0
+        for trial, message in zip(tag.trials, said, strict=False):
+            done += 1
+            self._take_message(tag, trial, message)
+        if done < len(tag.trials) and not (said and _LAST.intersection(said[-1])):
+            self._take_end(tag, tag.trials[done], ended)
+            done += 1
+        if tag.lane is not None:
+            tag.lane.left.extendleft(trial.mutant for trial in reversed(tag.trials[done:]))
+            if tag.lane.left:
+                self._waiting.appendleft(tag.lane)
+
+    def _take_message(self, tag: _Tag, trial: Trial, said: dict[str, Any]) -> None:
+        mutant = trial.mutant
+        if "not swappable" in said:
+            self.at_import.append(mutant)
+        elif "not run" in said:
+            self._verdict(mutant, "not run", note=said["not run"])
+        elif "loop" in said and trial.is_short:
+            self._again(mutant, self._killer(tag, trial))
+        elif "loop" in said:
+            self._verdict(mutant, "timeout", tests=len(trial.numbers), note="loop limit")
+        elif "needs hooks" in said:
+            self._suite.items.plain.forget(said["needs hooks"])
+            self._again(mutant, said["needs hooks"])
+        elif "dirty" in said or ("survived" in said and trial.plainly):
+            self._again(mutant, self._killer(tag, trial))
+            if tag.lane is not None and "dirty" in said:
+                tag.lane.killers[mutant.place] = said["dirty"]
+        elif "survived" in said:
+            self._survived(mutant, trial)
+        elif "failed" in said:
+            self._failed(tag, trial, said)
+
+    def _killer(self, tag: _Tag, trial: Trial) -> int | None:
+        return tag.lane.killers.get(trial.mutant.place) if tag.lane else trial.numbers[0]
+
+    def _survived(self, mutant: Mutant, trial: Trial) -> None:
+        covering = self._suite.covering(mutant)
+        if self._suite.runs_at_import(mutant):
+            self.at_import.append(mutant)
+        elif not self._suite.is_reverse_known:
+            self._undecided.append((mutant, trial))
+        elif len(trial.numbers) == len(covering) and self._suite.runs_for_others(mutant):
+            # Other tests may use what it has left, and notice it.
+            self._waiting.appendleft(self._job(_Tag(None, [self._suite.trial_by_all(mutant)])))
+        else:
+            nearest = self._suite.nearest(covering)
+            self._verdict(mutant, "survived", tests=len(covering), nearest=nearest, covering=covering)
+
+    def _failed(self, tag: _Tag, trial: Trial, said: dict[str, Any]) -> None:
+        mutant, killer = trial.mutant, said["failed"]
+        ran = trial.numbers[: trial.numbers.index(killer) + 1]
+        # Its own process may have asked on the original already; of a batch it has.
+        if said.get("passes"):
+            self._suite.trust(killer)
+        elif len(tag.trials) == 1 and not self._suite.is_true(ran, plainly=trial.plainly):
+            # In this order it fails without a mutant, too: what it says counts no more, and the mutant is judged anew.
+            self._suite.leave_out(killer)
+            self._again(mutant, None)
+            return
+        if tag.lane is not None:
+            tag.lane.killers[mutant.place] = killer
+        if trial.plainly:
+            self._suite.confirm(killer)
+        word = "memory" if said["kind"] == "MemoryError" else "killed"
+        names, count = self._suite.names, said.get("ran", len(ran))
+        more = {"covering": self._suite.covering(mutant), "asserted": said["kind"] == ASSERTED}
+        noticed = [killer, *(each for each in said.get("noticed", ()) if each != killer)]
+        more["noticed"] = noticed[:1] + [each for each in noticed[1:] if self._is_true_of(trial, each)]
+        self._verdict(mutant, word, killer=names[killer], tests=count, **more)
+
+    def _is_true_of(self, trial: Trial, number: int) -> bool:
+        return self._suite.is_true(trial.numbers[: trial.numbers.index(number) + 1], plainly=trial.plainly)
+
+    def _take_end(self, tag: _Tag, trial: Trial, ended: Ended) -> None:
+        """A process has ended in the midst of a mutant: that is what it says of it."""
+        mutant, tests = trial.mutant, len(trial.numbers)
+        raised = ended.raised
+        took_long = ended.is_late or ended.signal == signal.SIGPROF
+        if ended.is_blocked and tag.factor == 1.0 and not tag.was_blocked:
+            # Its tests wait for what never comes, and no busy machine makes them: more time would be lost.
+            self._again(mutant, self._killer(tag, trial), was_blocked=True)
+        elif ended.is_blocked and tag.was_blocked:
+            self._verdict(mutant, "timeout", tests=tests)
+        elif (took_long and tag.factor == 1.0) or (len(tag.trials) > 1 and not took_long):
+            # A busy machine may have made it slow, and it gets four times as long; or it may end of what came before.
+            self._again(mutant, self._killer(tag, trial), _PATIENCE if took_long else 1.0)
+        elif took_long:
+            self._verdict(mutant, "timeout", tests=tests)
+        elif raised.startswith("MemoryError"):
+            self._verdict(mutant, "memory", tests=tests)
+        elif ended.signal:
+            self._verdict(mutant, "crash", tests=tests, note=signal.Signals(ended.signal).name)
+        else:
+            self._verdict(mutant, "killed", tests=tests, note=raised or "it ends the process")
+
+    def _verdict(self, mutant: Mutant, word: str, **more: Any) -> None:
+        self._say({"verdict": word, "id": mutant.id, "route": "swap", **more})

@@ -1,0 +1,209 @@
+"""What a fork does to judge mutants: exchange the code, run the tests until one fails, and say which."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ordeal._base.monitoring_tools import free_tools
+from ordeal._native import LoopCounter
+from ordeal._tools.mutation.forks import Say
+from ordeal._tools.mutation.interpreters.sitecustomize import MUTANT, real_path
+from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.own_process import send_output_to
+from ordeal._tools.mutation.pytest_items import Items
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.swap import LiveFunctions, NotSwappable, Swap, codes_in
+
+#: A test may turn so many times more than on the original, and so much more.
+TURNS_FREE, TURNS_FACTOR = 100_000, 100
+#: And this is how many before a mutant is judged alone, by all hooks: one that survives would turn as often once more.
+SHORT_FREE, SHORT_FACTOR = 30_000, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One mutant, the numbers of the tests to run, and their limit in seconds of CPU.
+
+    Where a test starts interpreters, ``served`` is the file that they find the mutant in. ``plainly`` lets tests that
+    need no hooks of pytest run without them; a mutant that survives so is judged once more. ``whole`` asks each test,
+    also when one has noticed, and each by itself.
+    """
+
+    mutant: Mutant
+    numbers: list[int]
+    cpu: float
+    served: Path | None = None
+    plainly: bool = True
+    whole: bool = False
+
+    @property
+    def is_short(self) -> bool:
+        """Whether this is only the first of two looks at a mutant that no test notices soon."""
+        return self.plainly and not self.whole
+
+
+class Turns:
+    """Counts what the functions of the program do: their calls, and the turns of their loops."""
+
+    def __init__(self, functions: LiveFunctions) -> None:
+        free = free_tools()
+        self._tool = free[0] if len(free) > 1 else None
+        self._counter = LoopCounter(self._stop)
+        self._say: Say | None = None
+        if self._tool is None:
+            return
+        self._events = sys.monitoring.events.JUMP | sys.monitoring.events.PY_START
+        sys.monitoring.use_tool_id(self._tool, "ordeal mutate loops")
+        for event in (sys.monitoring.events.JUMP, sys.monitoring.events.PY_START):
+            sys.monitoring.register_callback(self._tool, event, self._counter.callback)
+        self.watch(function.__code__ for function in functions.all())
+
+    def watch(self, codes: Iterable[types.CodeType]) -> None:
+        """Count in these, too."""
+        if self._tool is not None:
+            for code in codes:
+                for each in codes_in(code):
+                    sys.monitoring.set_local_events(self._tool, each, self._events)
+
+    def start(self, limit: int, say: Say) -> None:
+        """Count from zero. At the limit the process says so, and ends."""
+        self._say = say
+        self._counter.start(limit)
+
+    @property
+    def count(self) -> int:
+        """How many there were."""
+        return self._counter.count
+
+    def _stop(self) -> None:
+        assert self._say is not None
+        self._say({"loop": True})
+        os._exit(0)
+
+
+def killer_first(killer: int | None, numbers: Sequence[int]) -> list[int]:
+    """Return tests such that the one which noticed the last mutant of the function, if any of them, is asked first."""
+    return sorted(numbers, key=lambda number: number != killer)
+
+
+def offer(path: Path, source: Source, mutant: Mutant) -> None:
+    """Let the interpreters that this process starts from now on meet a mutant."""
+    path.write_bytes(os.fsencode(real_path(str(source.path))) + b"\n" + mutant.applied(source.text))
+    os.environ[MUTANT] = str(path)
+
+
+def run_unchanged(items: Items, numbers: Sequence[int], say: Say, *, plainly: bool) -> None:
+    """Run tests on the original until one fails."""
+    send_output_to(os.devnull)
+
+    def fail(number: int, kind: str) -> None:
+        say({"failed": number, "kind": kind})
+        os._exit(0)
+
+    items.run_until_failure(numbers, fail, plainly=plainly)
+    say({"survived": len(numbers)})
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What a fork judges mutants by: the tests, what each turns on the original, and the functions of the program.
+
+    A test in ``confirmed`` has noticed a mutant by all hooks as it did without them; one in ``trusted`` passes on the
+    original after it has noticed one.
+    """
+
+    items: Items
+    turns: Turns
+    turns_of: Callable[[int], int]
+    live: LiveFunctions
+    sources: Mapping[str, Source]
+    confirmed: Set[int]
+    trusted: Set[int]
+
+
+def run_trials(trials: Sequence[Trial], bench: Bench, say: Say) -> None:
+    """Judge mutants one after another, with one message for each; end where the process may know an earlier one.
+
+    After a test has failed, it must pass on the original in this process. Where it does not, what the mutant did lasts
+    beyond it, and all that follow are for another process. Of a single mutant this is asked once for each test.
+    """
+    send_output_to(os.devnull)
+    killers: dict[tuple[str, tuple[int, int] | None], int] = {}
+    confirmed = {*bench.confirmed}
+
+    free, factor = (SHORT_FREE, SHORT_FACTOR) if trials[0].is_short else (TURNS_FREE, TURNS_FACTOR)
+
+    def before(number: int) -> None:
+        bench.turns.start(free + factor * bench.turns_of(number), say)
+
+    for trial in trials:
+        signal.setitimer(signal.ITIMER_PROF, trial.cpu)
+        source, mutant = bench.sources[trial.mutant.shown], trial.mutant
+        try:
+            swap = Swap(bench.live, source, mutant)
+        except NotSwappable as error:
+            say({"not swappable": str(error)})
+            continue
+        except Exception as error:  # noqa: BLE001 - a mistake of ours must not pass for a test that fails
+            say({"not run": f"{type(error).__name__}: {error}"[:300]})
+            continue
+        if trial.served is not None:
+            offer(trial.served, source, mutant)
+        bench.turns.watch(swap.codes())
+        if trial.whole:
+            _run_each(trial, bench.items, before, say)
+            return
+        if not trial.plainly:
+            _run_by_all_hooks(trial, bench.items, before, say)
+            return
+        numbers = killer_first(killers.get(mutant.place), trial.numbers)
+        failure = bench.items.first_failure(numbers, before=before, plainly=True)
+        if failure is not None and failure[0] in bench.items.plain and failure[0] not in confirmed:
+            if bench.items.first_failure([failure[0]], before=before) is None:
+                say({"needs hooks": failure[0]})
+                return
+            confirmed.add(failure[0])
+        swap.undo()
+        os.environ.pop(MUTANT, None)
+        if failure is None:
+            say({"survived": len(trial.numbers)})
+            continue
+        number, kind = failure
+        killers[mutant.place] = number
+        found = {"failed": number, "kind": kind, "ran": numbers.index(number) + 1}
+        if len(trials) == 1 and number in bench.trusted:
+            say(found)
+            return
+        with suppress(Exception):
+            if bench.items.first_failure([number], before=before, plainly=True) is None:
+                say({**found, "passes": True})
+                continue
+        # A single one leaves nobody behind whom it could mislead: it is asked in another process whether it is true.
+        say(found if len(trials) == 1 else {"dirty": number})
+        return
+
+
+def _run_each(trial: Trial, items: Items, before: Callable[[int], object], say: Say) -> None:
+    found = [items.first_failure([number], before=before) for number in trial.numbers]
+    failed = [each for each in found if each is not None]
+    if not failed:
+        say({"survived": len(trial.numbers)})
+        return
+    number, kind = failed[0]
+    say({"failed": number, "kind": kind, "ran": len(trial.numbers), "noticed": [each for each, _ in failed]})
+
+
+def _run_by_all_hooks(trial: Trial, items: Items, before: Callable[[int], object], say: Say) -> None:
+    def fail(number: int, kind: str) -> None:
+        say({"failed": number, "kind": kind})
+        os._exit(0)
+
+    items.run_until_failure(trial.numbers, fail, before=before)
+    say({"survived": len(trial.numbers)})

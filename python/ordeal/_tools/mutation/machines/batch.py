@@ -1,0 +1,173 @@
+"""The mutants that one process judges by machines, one after another, each in the live functions of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from itertools import groupby
+from types import CodeType
+from typing import cast
+
+import ordeal._native as _native
+from ordeal._tools.mutation.interpreters.sitecustomize import real_path
+from ordeal._tools.mutation.machines.bench import Bench, State, difference
+from ordeal._tools.mutation.machines.choosing import (
+    CHECKED_TRACES,
+    Judging,
+    compared,
+    first_step,
+    only_steps_differ,
+)
+from ordeal._tools.mutation.machines.evidence import Difference, Finding, Kill
+from ordeal._tools.mutation.machines.traces import Kept
+from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.swap import LiveFunctions, NotSwappable, Swap
+from ordeal._tools.mutation.verdicts import Word
+
+#: A rule that took too long gets this much more, before it is believed to hang.
+PATIENCE = 5
+
+
+class Batch:
+    """The mutants that one process judges, and which trace noticed the last one of each function."""
+
+    def __init__(
+        self,
+        benches: list[Bench],
+        patient: Callable[[int, int], Bench],
+        matrix: bool,
+        watch: Callable[[Iterable[CodeType]], object] = lambda _: None,
+    ) -> None:
+        self._benches, self._patient, self._matrix, self._watch = benches, patient, matrix, watch
+        self._killer: dict[tuple[str, tuple[int, int] | None], int] = {}
+        self._beginnings: dict[tuple[int, int], _native.Tape] = {}
+        self._original_states: dict[tuple[int, int], State] = {}
+        self._machine, self._stack = -1, ExitStack()
+        self._unproven: dict[int, tuple[Kept, int]] = {}
+        self._first_steps: dict[tuple[int, tuple[str, tuple[int, int] | None]], int] = {}
+
+    def finding(self, live: LiveFunctions, source: Source, mutant: Mutant, judges: list[Judging], runs: int) -> Finding:
+        """Judge one mutant by these traces, of the ``runs`` that run its lines.
+
+        What notices it is believed once ``original_passes``.
+        """
+        try:
+            swap = Swap(live, source, mutant)
+        except NotSwappable as error:
+            return Finding(mutant.id, "not run", note=str(error))
+        try:
+            self._watch(swap.codes())
+            path = real_path(str(source.path))
+            kills, ran = self._kills(mutant, judges, path)
+            found = None if kills else self._first_other(mutant, ran, path)
+        finally:
+            swap.undo()
+        replays = len(ran)
+        if not kills:
+            told = self._difference(found[0], *found[1]) if found is not None else None
+            return Finding(mutant.id, "survived", (), told, runs, replays)
+        each = next(each for each, _ in judges if each.number == kills[0].trace)
+        steps = max(kills[0].step + 1, self._unproven[each.number][1] if each.number in self._unproven else 0)
+        self._unproven[each.number] = each, steps
+        word = cast("Word", kills[0].kind) if kills[0].kind in ("timeout", "memory") else "killed"
+        return Finding(mutant.id, word, tuple(kills), None, runs, replays)
+
+    def _kills(self, mutant: Mutant, judges: list[Judging], path: str) -> tuple[list[Kill], list[Judging]]:
+        """Return what fails, and the traces that ran for it, in their order."""
+        key = mutant.place
+        last = self._killer.get(key)
+        ordered = sorted(judges, key=lambda each: each[0].number != last)
+        kills: list[Kill] = []
+        ran: list[Judging] = []
+        for machine, group in groupby(ordered, lambda each: each[0].machine):
+            bench = self._running(machine)
+            for each, hits in group:
+                first = self._first_step(each, path, mutant)
+                if not self._matrix and each.only_looks and len(ran) >= CHECKED_TRACES:
+                    kill = self._kill(bench, each, len(each.sketches) - 1)
+                    # What it broke first is asked for once it is known that it broke anything.
+                    kill = kill and (self._kill(bench, each, first) or kill)
+                else:
+                    kill = self._kill(bench, each, first)
+                ran.append((each, hits))
+                if kill is None:
+                    continue
+                kills.append(kill)
+                self._killer[key] = each.number
+                if not self._matrix:
+                    return kills, ran
+        return kills, ran
+
+    def _first_step(self, each: Kept, path: str, mutant: Mutant) -> int:
+        key = each.number, mutant.place
+        if key not in self._first_steps:
+            self._first_steps[key] = first_step(each, path, mutant.function or (0, 0))
+        return self._first_steps[key]
+
+    def _kill(self, bench: Bench, each: Kept, first: int) -> Kill | None:
+        kill = bench.run(each.tape, each.number, each.sketches, first=first)
+        if kill is not None and kill.kind == "timeout" and not bench.is_turning:
+            patient = self._patient(each.machine, PATIENCE)
+            with patient.running():
+                kill = patient.run(each.tape, each.number)
+        return kill
+
+    def _first_other(self, mutant: Mutant, ran: list[Judging], path: str) -> tuple[Kept, tuple[int, str, State]] | None:
+        """Return the first trace and step whose state is not the original's, with the rule and the state there.
+
+        To compare states takes longer than the steps do, so that only what survives is compared.
+        """
+        for place, (each, hits) in enumerate(ran):
+            bench = self._running(each.machine)
+            due, asks = compared(each, hits, place), not only_steps_differ(each, path, mutant.function or (0, 0))
+            found = bench.first_other(each.tape, each.sketches, due, asks=asks)
+            if found is None:
+                continue
+            # What is behind a hit and equal is equal until the next one.
+            between = hits & ~due & (1 << found[0]) - 1 & -1 << bench.equal_until + 1
+            if between:
+                found = bench.first_other(each.tape, each.sketches, between | 1 << found[0], asks=asks) or found
+            return each, found
+        return None
+
+    def _difference(self, each: Kept, step: int, rule: str, state: State) -> Difference:
+        place = each.number, step
+        if place not in self._original_states:
+            bench = self._running(each.machine)
+            self._original_states[place] = bench.state_at(each.tape, step, asks=not each.only_looks)
+        expected = each.sketches[step][0] if step < len(each.sketches) else "none"
+        return difference(each.number, step, (expected, self._original_states[place]), (rule, state))
+
+    def original_passes(self) -> bool:
+        """Return whether the traces that have noticed mutants pass on the original, by now, to where they failed.
+
+        Then what they noticed was not left behind by an earlier mutant, of this process. Each is asked once.
+        """
+        unproven = [*self._unproven.values()]
+        self._unproven.clear()
+        return not any(self._is_spoilt(each, steps) for each, steps in unproven)
+
+    def _is_spoilt(self, each: Kept, steps: int) -> bool:
+        bench = self._running(each.machine)
+        if steps < len(each.sketches) - 1:
+            begin = self._beginnings.get((each.number, steps))
+            if begin is None:
+                begin = self._beginnings[each.number, steps] = _native.Tape.from_steps(each.tape.steps()[:steps])
+            if bench.run(begin, each.number) is None:
+                return False
+            # A machine may not like to be torn down there.
+        return bench.run(each.tape, each.number) is not None
+
+    def _running(self, machine: int) -> Bench:
+        """Return the bench of a machine, whose limits hold until another machine runs: each change takes time."""
+        if self._machine != machine:
+            self.close()
+            self._stack.enter_context(self._benches[machine].running())
+            self._machine = machine
+        return self._benches[machine]
+
+    def close(self) -> None:
+        """Take all limits back."""
+        self._machine = -1
+        self._stack.close()

@@ -1,0 +1,381 @@
+"""Runs the recorded tapes of one machine again and again, quickly, and looks at what fails and at its states."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from types import CodeType, TracebackType
+from typing import Any
+
+from hypothesis.errors import InvalidDefinition
+from hypothesis.stateful import RuleBasedStateMachine
+
+import ordeal._native as _native
+from ordeal import assertions
+from ordeal._base.rule_timeout import RuleTimeoutError
+from ordeal._engine.execution.driver import Driver, Outcome, Status
+from ordeal._engine.execution.machine import MachineFactory, make_driver
+from ordeal._engine.trace_view.sketch import sketch
+from ordeal._engine.trace_view.values import StateReader
+from ordeal._hypothesis import GlobalRandoms, Invariant, Rule, holds, is_initializing, skip_types
+from ordeal._tools.mutation.machines.evidence import Difference, Kill, attribute_of
+from ordeal._tools.mutation.machines.lookout import Lookout, Step
+from ordeal._tools.mutation.machines.relations import Numbers
+from ordeal._tools.mutation.machines.state_numbers import numbers_of
+from ordeal._tools.mutation.machines.turns import TurnLimit
+from ordeal.errors import OrdealError
+from ordeal.faults import Fault
+
+State = dict[str, str]
+#: So many times a tape is asked for what differs when it runs again.
+_UNSTEADY_MAX = 5
+
+
+class Bench:
+    """A driver of one machine whose runs are watched at their end: what failed, and which invariants fail beside it.
+
+    ``turns`` limits the loops of the program in ``run``, to so many times what a trace takes at most, ``turns_max``.
+    """
+
+    def __init__(
+        self,
+        given: MachineFactory,
+        folder: str,
+        rule_timeout: float | None = None,
+        turns: TurnLimit | None = None,
+        turns_max: int | None = None,
+    ) -> None:
+        plain = make_driver(given, rule_timeout)
+        self.definition = plain.definition
+        self._reader = StateReader(plain.definition.cls)
+        self._reader.hide(["teardown"])  # ``run`` has its own on each machine
+        self._folder = f"{folder.rstrip(os.sep)}{os.sep}"
+        self._randoms = GlobalRandoms()
+        self._watch(plain, plain.rule_timeout, turns, turns_max)
+        self._codes = dict(_codes_of(self.definition.rules, "rule"))
+        self._codes |= dict(_codes_of(self.definition.initializers, "rule"))
+        self._codes |= dict(_codes_of(self.definition.invariants, "invariant"))
+
+    def _watch(self, driver: Driver, rule_timeout: float, turns: TurnLimit | None, turns_max: int | None) -> None:
+        """Take a driver of the same machine as ``driver`` is, that looks at its states as well, with these limits."""
+        self._lookout = Lookout(lambda machine: sketch(self._reader, machine), self._disarmed)
+        looked = (*self.definition.invariants, Invariant("(a look at the state)", self._lookout, (), True))
+        definition = dataclasses.replace(self.definition, invariants=looked)
+        self.driver = type(driver)(definition, driver.factory, driver.faults, rule_timeout)
+        self.driver.isolated = True
+        self.driver.buggify_prob = None
+        self._make = self.driver.factory
+        self._turns, self._turns_max = turns, turns_max
+        self._noted: dict[str, Any] = {}
+        self._hits: list[int] = []
+
+    def limited(self, rule_timeout: float, turns: TurnLimit | None = None, turns_max: int | None = None) -> Bench:
+        """Return a bench of the same machine, with other limits. To read the class once more would take longer."""
+        bench = copy.copy(self)
+        bench._watch(self.driver, rule_timeout, turns, turns_max)
+        return bench
+
+    def prepare(self) -> None:
+        """Do what need be done only once, without any step."""
+        with self._randoms.managed():
+            self._randoms.reseed()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Limit the rules during the block, and restore the program's random generators after it."""
+        with self._randoms.managed(), self.driver.watchdog.watching():
+            yield
+
+    def run(
+        self, tape: _native.Tape, trace: int, original: list[Step] | None = None, due: int = 0, first: int = 0
+    ) -> Kill | None:
+        """Replay a tape. Return what it fails with, if it does.
+
+        With ``original``, the states after the steps with a bit in ``due`` are compared: see ``differs``. Then no
+        invariant is asked before the step ``first``: nothing that runs until there is another than on the original.
+        """
+        self._noted = {}
+        if original is not None:
+            self._compare(original, due, first)
+        self.driver.factory = self._watched
+        if self._turns is not None:
+            self._turns.begin(self._turns_max)
+        try:
+            outcome = self._execute(tape, None)
+        finally:
+            self.driver.factory = self._make
+            self.driver.unchecked = 0
+        if outcome.error is None and self._turns is not None and self._turns.is_over:
+            outcome = Outcome(Status.FAILED, outcome.steps, self._turns.error())
+        if outcome.status is not Status.FAILED or outcome.error is None:
+            return None
+        return self._kill(outcome, trace)
+
+    @property
+    def is_turning(self) -> bool:
+        """Whether the last run was ended because its loops turned without end."""
+        return self._turns is not None and self._turns.is_over
+
+    def differs(self, original: list[Step]) -> bool:
+        """Return whether the last run, which compared and did not fail, led to another state, or to fewer."""
+        return self._lookout.other_at is not None or self._lookout.steps != len(original)
+
+    @property
+    def equal_until(self) -> int:
+        """The last step after which the last run compared and found no difference; -1 where there is none."""
+        return self._lookout.equal_at
+
+    def passes(self, tape: _native.Tape) -> bool:
+        """Return whether a tape runs to its end."""
+        return self._execute(tape, None).status is Status.DONE
+
+    def _compare(self, original: list[Step], due: int, first: int) -> None:
+        self.driver.unchecked = first if self.driver.in_cpp else 0
+        self._lookout.compare(original, due, first=self.driver.unchecked)
+
+    def repeats(self, tape: _native.Tape, original: list[Step], first: int = 0) -> bool:
+        """Return whether a tape leads to the same states once more, with no invariant asked before a step."""
+        self._compare(original, -1, first)
+        try:
+            done = self._execute(tape, None).status is Status.DONE
+        finally:
+            self.driver.unchecked = 0
+        return done and not self.differs(original)
+
+    def are_looks(self, tape: _native.Tape, original: list[Step]) -> bool:
+        """Return whether the invariants change nothing: without them, a tape leads to the same states."""
+        return all(self.repeats(tape, original, first) for first in (len(original) // 2, len(original) - 1))
+
+    def unsteady(self, tapes: Sequence[_native.Tape]) -> list[str]:
+        """Return the attributes of the machine that differ when a tape runs again, such as addresses; hide them."""
+        found: list[str] = []
+        for tape in tapes:
+            for _ in range(_UNSTEADY_MAX):
+                numbers = self.sketches(tape)
+                if numbers is None or self.repeats(tape, numbers):
+                    break
+                step = self._lookout.other_at or 0
+                states = [self.state_at(tape, step) for _ in range(2)]
+                paths = [path for path in {**states[0], **states[1]} if states[0].get(path) != states[1].get(path)]
+                names = list(dict.fromkeys(re.split(r"[.\[]", path, maxsplit=1)[0] for path in paths))
+                if not names:
+                    break
+                found += names
+                self.hide(names)
+        return found
+
+    def hide(self, names: Iterable[str]) -> None:
+        """Compare states without some attributes of the machine."""
+        self._reader.hide(names)
+
+    def watched(self, tape: _native.Tape, observer: Any) -> bool:
+        """Replay a tape while ``observer`` watches. Return whether it runs to its end."""
+        return self._execute(tape, observer).status is Status.DONE
+
+    def sketches(self, tape: _native.Tape, watch: StepWatch | None = None) -> list[Step] | None:
+        """Return the rule and a number for the state after each step; None when the run does not come to its end."""
+        watch = watch or StepWatch()
+        self._lookout.collect()
+        if not self.watched(tape, watch) or len(watch.rules) != self._lookout.steps:
+            return None
+        return list(zip(watch.rules, self._lookout.numbers, strict=True))
+
+    def first_other(
+        self, tape: _native.Tape, original: list[Step], due: int = -1, *, asks: bool = True
+    ) -> tuple[int, str, State] | None:
+        """Replay a tape. Return the first step whose rule or state is not that of the original, of those in ``due``.
+
+        With it come the rule and the state; ``none`` where the replay ends before. No invariant is asked without
+        ``asks``.
+        """
+        self._lookout.compare(original, due, self._reader.read)
+        replay = _native.Replay(tape)
+        self._looking(tape, replay, asks=asks)
+        step, shown = self._lookout.other_at, self._lookout.shown
+        if step is None:
+            if self._lookout.steps >= len(original):
+                return None
+            step, shown = self._lookout.steps, {}
+        rule = original[step][0] if step < len(original) else "none"
+        if replay.rejected or not shown:
+            rules = StepWatch()
+            self.watched(tape, rules)
+            rule = rules.rules[step] if step < len(rules.rules) else "none"
+        return step, rule, shown
+
+    def state_at(self, tape: _native.Tape, step: int, *, asks: bool = True) -> State:
+        """Replay a tape, and return the state after a step; nothing behind its end."""
+        self._lookout.compare([], 1 << step, self._reader.read)
+        self._looking(tape, None, asks=asks)
+        return self._lookout.shown or {}
+
+    def _looking(self, tape: _native.Tape, replay: _native.Replay | None, *, asks: bool) -> None:
+        """Replay a tape for its states alone."""
+        self.driver.only_last = not asks
+        try:
+            self._execute(tape, None, replay)
+        finally:
+            self.driver.only_last = False
+
+    def states(self, tape: _native.Tape) -> list[State]:
+        """Replay a tape, and return the state after each step, the one before the first included."""
+        found: list[State] = []
+        self._lookout.tell(lambda machine: found.append(self._reader.read(machine)), -1)
+        self._execute(tape, None)
+        return found
+
+    def show_numbers(self, tape: _native.Tape, take: Callable[[dict[str, Numbers]], None], due: int = -1) -> None:
+        """Replay a tape, and show ``take`` the numbers of each state after a step with a bit in ``due``."""
+        self._lookout.tell(lambda machine: take(numbers_of(self._reader, machine)), due)
+        self._execute(tape, None)
+
+    def _execute(self, tape: _native.Tape, observer: Any, replay: _native.Replay | None = None) -> Outcome:
+        self._randoms.reseed()
+        try:
+            return self.driver.execute(replay or _native.Replay(tape), observer=observer)
+        except (InvalidDefinition, OrdealError) as error:
+            return Outcome(Status.REJECTED, 0, error)
+        except skip_types() as error:
+            return Outcome(Status.REJECTED, 0, error)
+        finally:
+            self._lookout.rest()
+
+    def _disarmed(self) -> AbstractContextManager[None]:
+        return self.driver.watchdog.disarmed()
+
+    # What fails
+
+    def _watched(self) -> RuleBasedStateMachine:
+        machine = self._make()
+        teardown = machine.teardown
+        self._hits = [_hits(fault) for fault in self.driver.faults]
+
+        def end() -> None:
+            error = sys.exception()
+            if error is not None:
+                self._note(machine, error)
+            teardown()
+
+        machine.teardown = end  # type: ignore[method-assign]
+        return machine
+
+    def _note(self, machine: RuleBasedStateMachine, error: BaseException) -> None:
+        """Note, while the failing state is there, which invariants it breaks and which faults had a part in it."""
+        faults = self.driver.faults
+        self._noted["faults"] = tuple(
+            fault.name
+            for fault, before in zip(faults, self._hits, strict=True)
+            if fault.active or _hits(fault) > before
+        )
+        # What hangs is not asked: an invariant may hang as well.
+        if not isinstance(error, RuleTimeoutError):
+            self._noted["invariants"] = tuple(self._broken(machine))
+
+    def _broken(self, machine: RuleBasedStateMachine) -> Iterator[str]:
+        first = is_initializing(machine)
+        for each in self.definition.invariants:
+            if first and not each.check_during_init:
+                continue
+            try:
+                if holds(each.preconditions, machine):
+                    each.function(machine)
+            except BaseException:  # noqa: BLE001 - whatever it raises, it is not fulfilled
+                yield each.name
+
+    def _kill(self, outcome: Outcome, trace: int) -> Kill:
+        error = outcome.error
+        assert error is not None
+        by, name, asserted = "program", "", ""
+        traceback = error.__traceback__
+        while traceback is not None:
+            code = traceback.tb_frame.f_code
+            if by == "program" and code in self._codes:
+                by, name = self._codes[code]
+            if code is assertions._check.__code__:
+                by, name = "property", str(traceback.tb_frame.f_locals.get("name", ""))
+            elif isinstance(error, AssertionError) and code.co_filename.startswith(self._folder):
+                asserted = self._place(traceback)
+            traceback = traceback.tb_next
+        rule = name if by == "rule" else outcome.broken_by
+        kill = Kill(
+            trace,
+            outcome.steps,
+            _kind(error),
+            f"{by}:{name}" if name else by,
+            self._noted.get("invariants", ()),
+            rule,
+            self._noted.get("faults", ()),
+            asserted,
+            type(error).__name__,
+        )
+        self.driver.let_go(outcome)
+        return kill
+
+    def _place(self, traceback: TracebackType) -> str:
+        return f"{traceback.tb_frame.f_code.co_filename[len(self._folder) :]}:{traceback.tb_lineno}"
+
+
+def _kind(error: BaseException) -> str:
+    if isinstance(error, RuleTimeoutError):
+        return "timeout"
+    if isinstance(error, MemoryError):
+        return "memory"
+    return "assertion" if isinstance(error, AssertionError) else "exception"
+
+
+def _hits(fault: Fault) -> int:
+    return fault.observed.hits if fault.counts_calls else 0
+
+
+def _codes_of(parts: tuple[Any, ...], kind: str) -> Iterator[tuple[CodeType, tuple[str, str]]]:
+    for part in parts:
+        code = getattr(part.function, "__code__", None)
+        if code is not None:
+            yield code, (kind, part.name)
+
+
+def difference(trace: int, step: int, original: tuple[str, State], mutant: tuple[str, State]) -> Difference:
+    """Return what differs between the states that a trace leads to on the original and on a mutant."""
+    (expected_rule, expected), (rule, state) = original, mutant
+    if rule != expected_rule:
+        return Difference(trace, step, rule, "(steps)", expected_rule, rule)
+    path = next((path for path in (*expected, *state) if state.get(path) != expected.get(path)), None)
+    if path is None:
+        ours, theirs = next((pair for pair in zip(expected, state, strict=True) if pair[0] != pair[1]), ("", ""))
+        if ours != theirs:
+            return Difference(trace, step, rule, attribute_of(ours), ours, f"in another order: {theirs}")
+        return Difference(trace, step, rule, "(state)", "one", "another with the same text")
+    return Difference(trace, step, rule, path, expected.get(path, "nothing"), state.get(path, "nothing"))
+
+
+class StepWatch:
+    """An observer that notes which rule, or switch of a fault, led to each state."""
+
+    def __init__(self) -> None:
+        self.rules: list[str] = ["__init__"]
+
+    def making(self, cls: type[RuleBasedStateMachine]) -> None:
+        """Nothing is there yet."""
+
+    def started(self, machine: RuleBasedStateMachine) -> None:
+        """No step has been made."""
+
+    def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
+        """Note its name."""
+        del initialize, values, resolved
+        self.rules.append(rule.name)
+
+    def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
+        """The invariants are still to come."""
+
+    def fault(self, fault: Fault, on: bool) -> None:
+        """Note its name, and whether it went on."""
+        self.rules.append(f"{'+' if on else '-'}{fault.name}")
+
+    def ending(self) -> None:
+        """No step follows."""

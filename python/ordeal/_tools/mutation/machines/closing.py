@@ -1,0 +1,217 @@
+"""Closes a survivor: searches a run that a machine fails in on the mutant alone, or pins what the mutant changes.
+
+Both become a pytest function that fails on the mutant and passes on the original, and is run on both before it is
+given to anybody.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+import ordeal._native as _native
+from ordeal._base.formatting import one_line
+from ordeal._base.trace_file import Trace, TraceFailure
+from ordeal._engine.execution.recorder import RunRecorder
+from ordeal._engine.export.generated_tests import generate_tests
+from ordeal._engine.replay.loading import load_for_replay
+from ordeal._engine.replay.replayer import Replayed
+from ordeal._tools.mutation.machines.bench import Bench, State
+from ordeal._tools.mutation.machines.closed import HEADER, Closed
+from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.swap import LiveFunctions, Swap
+
+SHRINK_SECONDS = 20.0
+#: So often a written test must fail on the mutant, and pass on the original, in turns.
+TIMES = 10
+_SHORT = 40
+_HEAD = re.compile(r'def test_\w+\(\):\n( +)""".*?"""\n', re.DOTALL)
+_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*|\[('[^'\\]*'|-?\d+)\])*")
+
+
+class Closing:
+    """One survivor, and the machine that is to notice it."""
+
+    def __init__(self, live: LiveFunctions, source: Source, mutant: Mutant, given: Any, bench: Bench) -> None:
+        self._live, self._source, self._mutant = live, source, mutant
+        self._given, self._bench = given, bench
+
+    @property
+    def id(self) -> str:
+        """The id of the mutant."""
+        return self._mutant.id
+
+    @contextmanager
+    def broken(self) -> Iterator[None]:
+        """Have the mutant in the program during a block."""
+        swap = Swap(self._live, self._source, self._mutant)
+        try:
+            yield
+        finally:
+            swap.undo()
+
+    def tells(self, trace: Trace) -> bool:
+        """Return whether a trace fails on the mutant, and passes on the original."""
+        loaded = load_for_replay(trace, self._given)
+        with loaded.running(), self.broken():
+            failing = loaded.replayer.run(loaded.tape)
+        with loaded.running():
+            return bool(failing.bucket) and self._is_done(loaded.replayer.run(failing.tape))
+
+    @staticmethod
+    def _is_done(replayed: Replayed) -> bool:
+        return not replayed.bucket and not replayed.rejected and not replayed.misaligned
+
+    def killed(self, trace: Trace) -> Closed:
+        """Shrink a trace that fails on the mutant alone, and write it as a test."""
+        loaded = load_for_replay(trace, self._given)
+
+        def tells(replayed: Replayed) -> bool:
+            if not replayed.bucket:
+                return False
+            swapped.undo()
+            try:
+                return self._is_done(loaded.replayer.run(replayed.tape))
+            finally:
+                swapped.again()
+
+        with loaded.running(), _Again(self._live, self._source, self._mutant) as swapped:
+            tape = loaded.replayer.run(loaded.tape).tape
+            tape = loaded.replayer.shrink_while(tape, tells, SHRINK_SECONDS).tape
+            recorder = RunRecorder()
+            last = loaded.replayer.run(tape, recorder)
+        error = last.outcome.error
+        if error is None:
+            return Closed("open", "what failed does not fail each time")
+        small = replace(
+            trace,
+            steps=recorder.finished_steps(last.tape, loaded.driver.definition),
+            failure=TraceFailure.of(error, len(recorder.steps), last.bucket),
+            program=recorder.finished_program(),
+        )
+        with self.broken():
+            test = generate_tests([small])
+        why = f"{type(error).__name__}: {error}"
+        named, kept = self._named(test, "kills"), small.to_json().decode()
+        return self._verified(Closed("killed", why[:300], named, len(recorder.steps), trace=kept))
+
+    def pinned(self, trace: Trace, step: int) -> Closed:
+        """Write the shortest trace found whose last state differs, with that state as it is today."""
+        loaded = load_for_replay(trace, self._given)
+        begin = _native.Tape.from_steps(loaded.tape.steps()[:step])
+
+        def differs(replayed: Replayed) -> bool:
+            if replayed.bucket or replayed.rejected:
+                return False
+            mutant = self._last_state(replayed.tape)
+            swapped.undo()
+            try:
+                passes = self._is_done(loaded.replayer.run(replayed.tape))
+                return passes and bool(_pins(self._last_state(replayed.tape), mutant))
+            finally:
+                swapped.again()
+
+        with loaded.running(), _Again(self._live, self._source, self._mutant) as swapped:
+            tape = loaded.replayer.shrink_while(begin, differs, SHRINK_SECONDS).tape
+            mutant = self._last_state(tape)
+        recorder = RunRecorder()
+        with loaded.running():
+            last = loaded.replayer.run(tape, recorder)
+            pins = _pins(self._last_state(tape), mutant)
+        if not pins:
+            return Closed("open", "what differs cannot be written as an assertion")
+        steps = recorder.finished_steps(last.tape, loaded.driver.definition)
+        test = generate_tests([replace(trace, steps=steps, failure=None, program=recorder.finished_program())])
+        before, finally_, after = test.rpartition("    finally:\n")
+        path, value = pins[0]
+        if not finally_ or "machine = " not in before:
+            return Closed("open", "the trace cannot be written as plain calls")
+        pin = (
+            f"        # The value of today's code: check that it is right.\n        assert machine.{path} == {value}\n"
+        )
+        named = self._named(before + pin + finally_ + after, "pins")
+        return self._verified(Closed("pinned", f"{path} is {value}", named, len(steps)))
+
+    def _last_state(self, tape: _native.Tape) -> State:
+        return self._bench.state_at(tape, len(tape))
+
+    def _named(self, test: str, verb: str) -> str:
+        mutant = self._mutant
+        change = f"`{_short(mutant.original)}` -> `{_short(mutant.replacement)}`"
+        what = f"{mutant.name}, line {mutant.line} of {mutant.shown}: {change}"
+        text = f'def test_{verb}_{mutant.id}():\n    """{what}"""\n'
+        return HEADER + _HEAD.sub(lambda _: text, test.split("\n", 1)[1], count=1)
+
+    def _verified(self, closed: Closed) -> Closed:
+        """Run the test on the mutant and on the original, in turns that change places."""
+        space: dict[str, Any] = {"__name__": "written"}
+        exec(compile(closed.test, "<written>", "exec"), space)
+        test: Callable[[], None] = next(each for name, each in space.items() if name.startswith("test_"))
+        failed = passed = 0
+        for turn in range(TIMES):
+            for is_broken in (True, False) if turn % 2 else (False, True):
+                if is_broken:
+                    with self.broken():
+                        failed += not _passes(test)
+                else:
+                    passed += _passes(test)
+        verified = msgspec.structs.replace(closed, failed=failed, passed=passed)
+        if (failed, passed) == (TIMES, TIMES):
+            return verified
+        why = f"the test failed on the mutant {failed} of {TIMES} times, and passed on the original {passed} of {TIMES}"
+        return msgspec.structs.replace(verified, how="open", why=why, test="")
+
+
+class _Again:
+    """A mutant that is taken back, and put in again, during a block."""
+
+    def __init__(self, live: LiveFunctions, source: Source, mutant: Mutant) -> None:
+        self._parts = live, source, mutant
+
+    def __enter__(self) -> _Again:
+        self.again()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.undo()
+
+    def again(self) -> None:
+        """Put it in."""
+        self._swap = Swap(*self._parts)
+
+    def undo(self) -> None:
+        """Take it back."""
+        self._swap.undo()
+
+
+def _short(code: str) -> str:
+    """Return code as a part of a docstring."""
+    text = one_line(" ".join(code.split())).replace("\\", "").replace('"', "'")
+    return text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}..."
+
+
+def _passes(test: Callable[[], None]) -> bool:
+    try:
+        test()
+    except BaseException:  # noqa: BLE001 - whatever it raises, it does not pass
+        return False
+    return True
+
+
+def _pins(original: State, mutant: State) -> list[tuple[str, str]]:
+    """Return the paths that differ, with their values on the original, that can be written in a test."""
+    found = []
+    for path, value in original.items():
+        if mutant.get(path) == value or _PATH.fullmatch(path) is None:
+            continue
+        with suppress(ValueError, SyntaxError):
+            ast.literal_eval(value)
+            found.append((path, value))
+    return found

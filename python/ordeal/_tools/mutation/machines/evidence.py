@@ -1,0 +1,173 @@
+"""What a machine says of a mutant: what failed and where, or what differed although nothing failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from ordeal._tools.mutation.verdicts import STATE_DIFFERS, Word
+
+#: An index or a key within the path of a part of the state.
+_KEY = re.compile(r"\[(?:'[^']*'|\"[^\"]*\"|[^\]]*)\]")
+
+
+class Kill(msgspec.Struct, frozen=True):
+    """A failure of a replay that passes on the original.
+
+    Attributes:
+        kind: what it failed with: ``assertion``, ``exception``, ``timeout`` or ``memory``.
+        by: the name of the invariant, rule or property that raised, as ``invariant:NAME``; ``program`` for others.
+        invariants: all invariants that fail in the state where the run failed, in their order.
+        rule: the rule that ran last; empty after the switch of a fault.
+        faults: the faults that were on, or had changed a call, until then.
+        asserted: the file and line of the ``assert`` that failed; empty for other errors.
+        error: the type of the error.
+    """
+
+    trace: int
+    step: int
+    kind: str
+    by: str
+    invariants: tuple[str, ...]
+    rule: str
+    faults: tuple[str, ...]
+    asserted: str
+    error: str
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """The first state of a replay that is not that of the original: which step led to it, and the first path."""
+
+    trace: int
+    step: int
+    rule: str
+    path: str
+    original: str
+    mutant: str
+
+    @property
+    def attribute(self) -> str:
+        """The attribute that holds it, without keys: what an invariant would read."""
+        return attribute_of(self.path)
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What became of one mutant.
+
+    Attributes:
+        word: the verdict.
+        kills: the first failure; with a matrix one for each trace that fails.
+        difference: of a survivor, where its state first differs; None where it never does.
+        traces: how many traces run its lines; ``replays`` how many of them were run for the verdict.
+    """
+
+    id: str
+    word: Word
+    kills: tuple[Kill, ...] = ()
+    difference: Difference | None = None
+    traces: int = 0
+    replays: int = 0
+    note: str = ""
+
+    @property
+    def why_it_survived(self) -> str:
+        """One of ``never reached``, ``nothing differs``, ``state differs``; empty where it did not survive."""
+        if self.word == "uncovered":
+            return "never reached"
+        if self.word != "survived":
+            return ""
+        return "nothing differs" if self.difference is None else STATE_DIFFERS
+
+
+class Machine(msgspec.Struct, frozen=True):
+    """A machine that judged: its traces, and what its invariants read of its state.
+
+    Attributes:
+        left_out: how many traces did not run twice alike on the original.
+        reads: the attributes that each invariant reads.
+        unread: attributes of the state that no invariant reads.
+        cut_short: whether its exploration was ended by its time: then it has other traces the next time.
+        unsteady: attributes that differ from run to run, and are not compared.
+    """
+
+    name: str
+    traces: int
+    steps: int
+    left_out: int
+    rules: tuple[str, ...]
+    faults: tuple[str, ...]
+    invariants: tuple[str, ...]
+    reads: dict[str, tuple[str, ...]]
+    unread: tuple[str, ...]
+    cut_short: bool = False
+    unsteady: tuple[str, ...] = ()
+
+
+def attribute_of(path: str) -> str:
+    """Return the path of the attribute that holds a part of the state, keys as ``*``: ``orders.*.units``."""
+    text = _KEY.sub(".*", path)
+    while text.endswith(".*"):
+        text = text[:-2]
+    return text
+
+
+@dataclass
+class Row:
+    """A row of a table of kills: how many, and how many that no other row has."""
+
+    kills: int = 0
+    only_it: int = 0
+
+
+@dataclass
+class KillTable:
+    """Kills by what noticed them, and under what; ``rule_faults`` by a rule and each fault that it ran under."""
+
+    invariants: dict[str, Row] = field(default_factory=dict)
+    rules: dict[str, int] = field(default_factory=dict)
+    faults: dict[str, int] = field(default_factory=dict)
+    rule_faults: dict[str, int] = field(default_factory=dict)
+    properties: dict[str, int] = field(default_factory=dict)
+    asserts: dict[str, int] = field(default_factory=dict)
+    kinds: dict[str, int] = field(default_factory=dict)
+
+
+def table_of(findings: Iterable[Finding], machines: Iterable[Machine]) -> KillTable:
+    """Count the kills. A mutant counts once in a row, however many of its traces fail."""
+    table = KillTable()
+    for machine in machines:
+        table.invariants |= {name: Row() for name in machine.invariants}
+        table.rules |= dict.fromkeys(machine.rules, 0)
+        table.faults |= dict.fromkeys(machine.faults, 0)
+    for finding in findings:
+        if not finding.kills:
+            continue
+        failing = {name for kill in finding.kills for name in kill.invariants}
+        for name in failing:
+            row = table.invariants.setdefault(name, Row())
+            row.kills += 1
+            row.only_it += len(failing) == 1 and all(kill.invariants for kill in finding.kills)
+        properties = {kill.by.partition(":")[2] for kill in finding.kills if kill.by.startswith("property:")}
+        _count(table.rules, {kill.rule for kill in finding.kills})
+        _count(table.faults, {name for kill in finding.kills for name in kill.faults})
+        under = {f"{kill.rule} under {name}" for kill in finding.kills for name in kill.faults if kill.rule}
+        _count(table.rule_faults, under)
+        _count(table.properties, properties)
+        _count(table.asserts, {kill.asserted for kill in finding.kills})
+        _count(table.kinds, {finding.kills[0].kind})
+    return table
+
+
+def _count(table: dict[str, int], names: Iterable[str]) -> None:
+    for name in sorted(names):
+        if name:
+            table[name] = table.get(name, 0) + 1
+
+
+def unread_of(attributes: Iterable[str], reads: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """Return the attributes of the state that no invariant reads, in the order of the state."""
+    read = {name for names in reads.values() for name in names}
+    return tuple(dict.fromkeys(each for each in attributes if each not in read))

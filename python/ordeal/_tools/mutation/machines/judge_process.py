@@ -1,0 +1,414 @@
+"""Judges mutants by machines, in an interpreter of its own that runs no rule itself: all that runs is a fork of it.
+
+``python -m ordeal._tools.mutation.machines.judge_process ORDER FD PARENT`` writes what it finds in lines of JSON.
+"""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import os
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from ordeal._base.trace_file import Trace
+from ordeal._engine.execution.class_path import load_class
+from ordeal._native import monotonic
+from ordeal._tools.mutation.forks import MEMORY_MIB, Ended, Job, Message, Say, limit_memory, run_jobs
+from ordeal._tools.mutation.interpreters.sitecustomize import real_path
+from ordeal._tools.mutation.judging.own_lines import OwnLines
+from ordeal._tools.mutation.machines import traces
+from ordeal._tools.mutation.machines.batch import PATIENCE, Batch
+from ordeal._tools.mutation.machines.bench import Bench
+from ordeal._tools.mutation.machines.choosing import JUDGING_MAX, Judging, covering
+from ordeal._tools.mutation.machines.evidence import Finding, Machine, unread_of
+from ordeal._tools.mutation.machines.forced import raising_at_once
+from ordeal._tools.mutation.machines.relations import Numbers, Relation, holds, suggested
+from ordeal._tools.mutation.machines.turns import TurnLimit
+from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.own_process import begun, send_output_to
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.swap import LiveFunctions, Swap
+from ordeal._tools.mutation.verdicts import Word
+from ordeal.errors import OrdealError
+
+BATCH = 100
+#: So many findings of a batch are said at a time: the original is asked once for all of them.
+GROUP = 50
+_NUMBER_BYTES = 8
+_SPOILT = "the trace that notices it fails on the original afterwards"
+#: What a rule may take in a replay: mutants that hang are judged so often that the usual limit takes too long.
+RULE_SECONDS = 0.2
+FORCED_MAX = 5
+#: So many traces of a survivor say which relations it breaks.
+SUGGESTING_MAX = 4
+_MEASURING_SECONDS = 300.0
+
+
+class Order(msgspec.Struct):
+    """What is to be judged, and how."""
+
+    sources: list[tuple[str, str]]
+    mutants: list[Mutant]
+    machines: list[str]
+    targets: list[str]
+    runs: int
+    seconds: float
+    seed: int
+    workers: int
+    matrix: bool = False
+    saved: tuple[str, ...] = ()
+    memory: int = MEMORY_MIB
+
+
+class Refused(Exception):  # noqa: N818 - it is an answer: no verdict is possible
+    """No verdict is possible, and why."""
+
+
+class Judge:
+    """The machines with their traces, and the mutants judged by them."""
+
+    def __init__(self, order: Order, say: Say) -> None:
+        self._order, self._say = order, say
+        limit_memory(order.memory)
+        self._folder = str(Path.cwd())
+        self._sources = {shown: Source.of(Path(path), shown) for path, shown in order.sources}
+        self._paths = {real_path(str(source.path)) for source in self._sources.values()}
+        self._kept: list[traces.Kept] = []
+        self._benches: list[Bench] = []
+        self._limits: list[float] = []
+        self._unsteady: list[list[str]] = []
+        self._held: list[list[Relation]] = []
+        self._states: list[int] = []
+        self._differing: list[str] = []
+        self._own_lines = OwnLines(self._sources)
+        self._judges: dict[tuple[str, frozenset[int]], list[Judging]] = {}
+
+    def judge(self) -> None:
+        """Say the verdict of each mutant."""
+        self._benches = [Bench(load_class(path), self._folder) for path in self._order.machines]
+        for bench in self._benches:
+            bench.prepare()  # each fork would need the time again
+        self._live = LiveFunctions(self._paths)
+        gc.freeze()  # what is there now is never looked through again, in none of the forks
+        for number, path in enumerate(self._order.machines):
+            self._prepare(number, path)
+        before = _cpu_seconds()
+        reached: list[Mutant] = []
+        for mutant in self._order.mutants:
+            if mutant.function is None:
+                self._tell(Finding(mutant.id, "not run", note="at import, unseen by machines; --with tests judges it"))
+            elif not self._covering(mutant):
+                self._tell(Finding(mutant.id, "uncovered"))
+            else:
+                reached.append(mutant)
+        self._forced_failures(reached)
+        waiting = [reached[at : at + BATCH] for at in range(0, len(reached), BATCH)]
+        # A batch whose process ends leaves the mutants behind the one that ended it.
+        while waiting:
+            left = [
+                each for ended in run_jobs(map(self._job, waiting), self._order.workers) for each in self._take(ended)
+            ]
+            waiting = left
+        self._say({"judged": True, "cpu": _cpu_seconds() - before})
+        self._suggest([mutant for mutant in reached if mutant.id in set(self._differing)])
+
+    # The traces
+
+    def _prepare(self, number: int, path: str) -> None:
+        order, bench = self._order, self._benches[number]
+        drawing = Job(
+            lambda say: traces.drawn(
+                path, order.targets, runs=order.runs, seconds=order.seconds, seed=order.seed, say=say
+            ),
+            0,
+            order.seconds * 3 + 60,
+        )
+        said = _said(drawing, f"{path} cannot be explored")
+        loaded = {
+            each["trace"]: (Trace.from_json(each["trace"].encode()), each["failed"]) for each in said if "trace" in each
+        }
+        found: list[tuple[Trace, list[bool]]] = [(trace, [failed]) for trace, failed in loaded.values()]
+        # What was a failure once may pass today, to its last step.
+        known = {trace.content_hash() for trace, _ in found}
+        for trace in traces.saved(path, order.saved):
+            if trace.content_hash() not in known:
+                known.add(trace.content_hash())
+                found.append((trace, [False, True] if trace.failure else [False]))
+        tapes, of_tape = [], []
+        for trace, ways in found:
+            for tape in (traces.tape_without_failure(trace, bench, failed=failed) for failed in ways):
+                if tape is not None:
+                    tapes.append(tape)
+                    of_tape.append(trace)
+        measuring = Job(lambda say: traces.measured(bench, tapes, self._paths, self._live, say), 0, _MEASURING_SECONDS)
+        first, *whole, last = _said(measuring, f"{path} cannot be replayed")
+        good = [each for at, each in enumerate(whole) if not at or not _is_part(each, whole[at - 1], of_tape)]
+        self._unsteady.append(first["unsteady"])
+        bench.hide(first["unsteady"])
+        if "reads" not in last or not good:
+            raise Refused(f"no trace of {path} runs twice alike on the unchanged program")
+        for each in traces.cheapest_first(good):
+            at, hits = each["tape"], {(file, line): hits for file, line, hits in each["lines"]}
+            sketches = [(rule, state) for rule, state in each["sketches"]]
+            place = len(self._kept) + 1, number, of_tape[at], tapes[at], hits, each["seconds"], sketches
+            looked = {(file, line) for file, line in each["looked"]}
+            self._kept.append(traces.Kept(*place, each["turns"], each["only looks"], looked))
+        self._limits.append(max(RULE_SECONDS, 4 * max(each["seconds"] for each in good)))
+        self._held.append([msgspec.convert(each, Relation) for each in last["held"]])
+        self._states.append(last["states"])
+        definition = bench.definition
+        reads = {name: tuple(found) for name, found in last["reads"].items()}
+        machine = Machine(
+            path,
+            len(good),
+            sum(each["steps"] for each in good),
+            len(found) - len(good),
+            tuple(rule.name for rule in (*definition.initializers, *definition.rules)),
+            tuple(fault.name for fault in bench.driver.faults),
+            tuple(each.name for each in definition.invariants),
+            reads,
+            unread_of(last["attributes"], reads),
+            any("cut short" in each for each in said),
+            tuple(self._unsteady[number]),
+        )
+        self._say({"machine": msgspec.to_builtins(machine)})
+
+    # The mutants
+
+    def _covering(self, mutant: Mutant) -> list[Judging]:
+        """Return the traces that run a mutant's lines, those that judge it first."""
+        source = self._sources[mutant.shown]
+        lines = frozenset(self._own_lines.of(mutant))
+        key = mutant.shown, lines
+        if key not in self._judges:
+            path = real_path(str(source.path))
+            self._judges[key] = covering(self._kept, {(path, line) for line in lines})
+        return self._judges[key]
+
+    def _judging(self, mutant: Mutant) -> list[Judging]:
+        return self._covering(mutant)[: None if self._order.matrix else JUDGING_MAX]
+
+    def _forced_failures(self, mutants: list[Mutant]) -> None:
+        """Refuse machines that notice the unchanged program, or nothing in functions that raise at once."""
+        functions = {mutant.place: mutant for mutant in reversed(mutants)}
+        tried = list(functions.values())[-FORCED_MAX:]
+        if not tried:
+            return
+        judging = {each.number: each for mutant in mutants for each, _ in self._judging(mutant)}
+        raising = [raised for each in tried if (raised := raising_at_once(self._sources[each.shown], each))]
+
+        def run(say: Say) -> None:
+            self._null([judging[number] for number in sorted(judging)], say)
+            self._judge_batch(raising, say, _At())
+
+        ended = next(run_jobs([Job(run, 0, _MEASURING_SECONDS)], 1))
+        failed = next((each["failed"] for each in ended.said if "failed" in each), None)
+        if failed is None:
+            why = ended.raised or "its process did not come to an end"
+            raise Refused(f"the unchanged program cannot be replayed: {why}")
+        if failed:
+            raise Refused("the unchanged program fails where mutants are judged, so no verdict would be true")
+        found = msgspec.convert(_findings(ended), list[Finding])
+        if ended.raised:
+            raise Refused(f"functions that raise at once cannot be judged: {ended.raised}")
+        if found and all(each.why_it_survived == "nothing differs" for each in found):
+            raise Refused("the machines do not notice functions that raise at once, so they do not run this program")
+
+    def _null(self, judges: list[traces.Kept], say: Say) -> None:
+        failed = 0
+        for number in range(len(self._benches)):
+            bench = self._bench(number, PATIENCE)
+            with bench.running():
+                of_machine = [each for each in judges if each.machine == number]
+                failed += sum(bench.run(each.tape, each.number) is not None for each in of_machine)
+        say({"failed": failed})
+
+    def _job(self, mutants: list[Mutant]) -> Job:
+        at = _At()
+        # It begins anew with each group of verdicts. A rule that hangs is given its limit once, and then more of it.
+        slowest = max(sum(each.seconds for each, _ in self._judging(mutant)) for mutant in mutants)
+        group = min(GROUP, len(mutants))
+        wall = 10.0 + 20 * slowest + group * (3 * slowest + (1 + PATIENCE) * max(self._limits))
+        return Job(lambda say: self._judge_batch(mutants, say, at), 0, wall, (mutants, at))
+
+    def _bench(self, machine: int, patience: int = 1, turns: TurnLimit | None = None) -> Bench:
+        limit = self._limits[machine] * patience
+        return self._benches[machine].limited(limit, turns, max(each.turns for each in self._kept))
+
+    def _judge_batch(self, mutants: list[Mutant], say: Say, at: _At) -> None:
+        """Judge mutants, and say what is found of some at a time: the original is asked once for all of these."""
+        send_output_to(os.devnull)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        turns = TurnLimit(self._live)
+        benches = [self._bench(number, turns=turns) for number in range(len(self._benches))]
+        batch = Batch(benches, self._bench, self._order.matrix, turns.watch)
+        group: list[Finding] = []
+        for number, mutant in enumerate(mutants):
+            at.set(number)
+            chosen, runs = self._judging(mutant), len(self._covering(mutant))
+            signal.setitimer(signal.ITIMER_PROF, 2.0 + 50 * sum(each.seconds for each, _ in chosen))
+            group.append(batch.finding(self._live, self._sources[mutant.shown], mutant, chosen, runs))
+            if len(group) < GROUP and number + 1 < len(mutants):
+                continue
+            is_spoilt = not batch.original_passes()
+            if is_spoilt and len(mutants) > 1:
+                say({"spoilt": [each.id for each in group]})
+                return
+            if is_spoilt:
+                group = [Finding(mutant.id, "not run", note=_SPOILT)]
+            say({"findings": msgspec.to_builtins(group)})
+            group.clear()
+
+    def _take(self, ended: Ended) -> Iterator[list[Mutant]]:
+        """Say the verdicts of a batch; yield what is left of it, without the mutant that ended its process."""
+        mutants, last = ended.job.tag
+        done = _findings(ended)
+        if done:
+            self._say({"findings": done})
+        self._differing += [each["id"] for each in done if each["difference"]]
+        spoilt = {name for each in ended.said for name in each.get("spoilt", ())}
+        rest = mutants[len(done) :]
+        if not rest:
+            return
+        if spoilt:
+            # One of them has left something in the process: each gets its own, and the others a new one.
+            yield from ([each] for each in rest if each.id in spoilt)
+            if others := [each for each in rest if each.id not in spoilt]:
+                yield others
+            return
+        raised, at = ended.raised, mutants[max(last.number, len(done))]
+        rest.remove(at)
+        if len(mutants) > 1:
+            # It may only have met what another mutant left behind: it is judged again, alone.
+            yield [at]
+        elif raised:
+            word: Word = "memory" if raised.startswith("MemoryError") else "not run"
+            self._tell(Finding(at.id, word, note=raised))
+        elif ended.is_late or ended.signal == signal.SIGPROF:
+            self._tell(Finding(at.id, "timeout"))
+        elif ended.signal:
+            self._tell(Finding(at.id, "crash", note=signal.Signals(ended.signal).name))
+        else:
+            self._tell(Finding(at.id, "killed", note="it ends the process"))
+        if rest:
+            yield rest
+
+    # What no invariant says
+
+    def _suggest(self, survivors: list[Mutant]) -> None:
+        """Say which relations held in all states of the original, and not in those of survivors."""
+        for number in range(len(self._benches)):
+            parts = [survivors[at : at + BATCH] for at in range(0, len(survivors), BATCH)] if self._held[number] else []
+            jobs = [
+                Job(lambda say, part=part, number=number: self._break(number, part, say), 0, _MEASURING_SECONDS)  # type: ignore[misc]
+                for part in parts
+            ]
+            said = [each for ended in run_jobs(jobs, self._order.workers) for each in ended.said if "broken" in each]
+            order = {mutant.id: place for place, mutant in enumerate(survivors)}
+            said.sort(key=lambda each: order[each["id"]])
+            held = dict.fromkeys(self._held[number], self._states[number])
+            for suggestion in suggested(held, [(each["id"], each["broken"]) for each in said]):
+                self._say({"suggestion": msgspec.to_builtins(suggestion)})
+
+    def _break(self, machine: int, survivors: list[Mutant], say: Say) -> None:
+        bench, relations = self._bench(machine), self._held[machine]
+        for mutant in survivors:
+            broken: dict[int, None] = {}
+
+            def take(numbers: dict[str, Numbers], broken: dict[int, None] = broken) -> None:
+                for place, relation in enumerate(relations):
+                    if place not in broken and not holds(relation, numbers):
+                        broken[place] = None
+
+            kept = [pair for pair in self._judging(mutant) if pair[0].machine == machine]
+            swap = Swap(self._live, self._sources[mutant.shown], mutant)
+            with bench.running():
+                for each, hits in kept[:SUGGESTING_MAX]:
+                    bench.show_numbers(each.tape, take, hits | 1 << len(each.sketches) - 1)
+            swap.undo()
+            say({"id": mutant.id, "broken": sorted(broken)})
+
+    def _tell(self, finding: Finding) -> None:
+        self._say({"findings": [msgspec.to_builtins(finding)]})
+
+
+class _At:
+    """The number of the mutant that a fork judges now: whoever began the fork knows it when the fork has died."""
+
+    def __init__(self) -> None:
+        self._shared = mmap.mmap(-1, _NUMBER_BYTES)
+
+    def set(self, number: int) -> None:
+        """Write it, in the fork."""
+        self._shared[:] = number.to_bytes(_NUMBER_BYTES)
+
+    @property
+    def number(self) -> int:
+        """What was written last; 0 at first."""
+        return int.from_bytes(self._shared[:])
+
+
+def _findings(ended: Ended) -> list[Message]:
+    return [finding for each in ended.said for finding in each.get("findings", ())]
+
+
+def _said(job: Job, problem: str) -> list[Message]:
+    ended = next(run_jobs([job], 1))
+    if ended.raised or ended.signal or ended.is_late:
+        raise Refused(f"{problem}: {ended.raised or 'its process did not come to an end'}")
+    return ended.said
+
+
+def _is_part(each: Message, before: Message, of_tape: list[Trace]) -> bool:
+    """Whether a tape is the one before it without the last step."""
+    return of_tape[each["tape"]] is of_tape[before["tape"]]
+
+
+def _cpu_seconds() -> float:
+    """Return what this process and its forks have used so far."""
+    used = (resource.getrusage(each) for each in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+class KeepingJudge(Judge):
+    """A judge that keeps what it finds, by the ids of the mutants, for what goes on from there."""
+
+    def __init__(self, order: Order) -> None:
+        super().__init__(order, self._hear)
+        self._findings = {mutant.id: Finding(mutant.id, "not run") for mutant in order.mutants}
+
+    def _hear(self, message: Message) -> None:
+        for finding in msgspec.convert(message.get("findings", []), list[Finding]):
+            self._findings[finding.id] = finding
+
+
+@contextmanager
+def answering(say: Say) -> Iterator[None]:
+    """Say why there is no verdict, where the block ends with an error."""
+    try:
+        yield
+    except Refused as refused:
+        say({"refused": [str(refused)]})
+    except OrdealError as error:
+        say({"refused": [str(error), *([error.hint] if error.hint else [])]})
+    except Exception as error:  # noqa: BLE001 - whoever asked must know why there is no answer
+        say({"refused": [f"the judge ended with {type(error).__name__}: {error}"[:300]]})
+
+
+def main() -> None:
+    """Judge the mutants of an order."""
+    order, say = begun()
+    began = monotonic()
+    with answering(say):
+        Judge(msgspec.json.decode(order, type=Order), say).judge()
+    say({"done": True, "seconds": monotonic() - began})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""Has mutants judged by the machines of a project, in an interpreter of its own: this process runs none of them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ordeal._native import monotonic
+from ordeal._tools.mutation.forks import MEMORY_MIB
+from ordeal._tools.mutation.machines.closed import Closed
+from ordeal._tools.mutation.machines.evidence import Finding, KillTable, Machine, table_of
+from ordeal._tools.mutation.machines.relations import Suggestion
+from ordeal._tools.mutation.machines.views import SideBySide
+from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.own_process import ORDER, judging
+from ordeal._tools.mutation.running import NoVerdictError
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import Verdict
+
+_JUDGE = "ordeal._tools.mutation.machines.judge_process"
+_KILLER = "ordeal._tools.mutation.machines.kill_process"
+_VIEWER = "ordeal._tools.mutation.machines.view_process"
+
+
+@dataclass(frozen=True)
+class MachineOptions:
+    """How machines judge: what they explore, how many runs of it, and whether each trace judges each mutant.
+
+    The traces in the folders ``saved`` judge as well.
+    """
+
+    machines: tuple[str, ...]
+    targets: tuple[str, ...] = ()
+    runs: int = 1500
+    seconds: float = 120.0
+    seed: int = 0
+    workers: int = 1
+    matrix: bool = False
+    saved: tuple[str, ...] = ()
+    memory: int = MEMORY_MIB
+
+
+@dataclass
+class MachineJudgement:
+    """What machines say of all mutants, in their order, and the time it took.
+
+    ``judging_seconds`` and ``cpu_seconds`` are those from when the traces were drawn until the last verdict.
+    """
+
+    verdicts: list[Verdict] = field(default_factory=list)
+    findings: dict[str, Finding] = field(default_factory=dict)
+    machines: list[Machine] = field(default_factory=list)
+    suggestions: list[Suggestion] = field(default_factory=list)
+    seconds: float = 0.0
+    judging_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    was_interrupted: bool = False
+    left_out: dict[str, int] = field(default_factory=dict)
+    drawn_from: int = 0
+
+    @property
+    def table(self) -> KillTable:
+        """The kills by invariant, rule, fault, property and assertion."""
+        return table_of(self.findings.values(), self.machines)
+
+
+def judge_with_machines(
+    sources: Sequence[Source],
+    mutants: Sequence[Mutant],
+    options: MachineOptions,
+    *,
+    folder: Path,
+    progress: Callable[[Verdict], None] = lambda _: None,
+) -> MachineJudgement:
+    """Judge mutants by machines. ``progress`` is told each verdict.
+
+    Raises:
+        NoVerdictError: no machine can be explored, or none runs the program.
+    """
+    began, judgement = monotonic(), MachineJudgement()
+    by_id = {mutant.id: mutant for mutant in mutants}
+    judging_since = began
+    try:
+        with _asked(_JUDGE, _fields(sources, mutants, options), folder) as messages:
+            for message in messages:
+                if "machine" in message:
+                    judging_since = monotonic()
+                elif "judged" in message:
+                    judgement.judging_seconds = monotonic() - judging_since
+                    judgement.cpu_seconds = message["cpu"]
+                for verdict in _take(message, judgement, by_id):
+                    progress(verdict)
+    except KeyboardInterrupt:
+        judgement.was_interrupted = True
+    # In the order of the mutants, whichever process was first with its own.
+    findings = {mutant.id: judgement.findings[mutant.id] for mutant in mutants if mutant.id in judgement.findings}
+    judgement.findings = findings
+    judgement.verdicts = [
+        verdict_of(mutant, findings[mutant.id]) if mutant.id in findings else Verdict(mutant, "not run")
+        for mutant in mutants
+    ]
+    judgement.seconds = monotonic() - began
+    if not findings and not judgement.was_interrupted:
+        raise _unanswered()
+    return judgement
+
+
+def close_with_machines(
+    sources: Sequence[Source],
+    mutants: Sequence[Mutant],
+    options: MachineOptions,
+    *,
+    folder: Path,
+    budget: float,
+    pin: bool,
+) -> Iterator[tuple[Mutant, Closed]]:
+    """Search runs in which machines notice mutants, at most ``budget`` seconds in all; else pin what they change.
+
+    Yield each when it is closed, or is left open.
+
+    Raises:
+        NoVerdictError: no machine can be explored, or none runs the program.
+    """
+    by_id = {mutant.id: mutant for mutant in mutants}
+    order = {"judging": _fields(sources, mutants, options), "budget": budget, "pin": pin}
+    with _asked(_KILLER, order, folder) as messages:
+        for message in messages:
+            if "closed" in message and message.get("id") in by_id:
+                yield by_id.pop(message["id"]), msgspec.convert(message["closed"], Closed)
+    if by_id:
+        raise _unanswered()
+
+
+def view_with_machines(source: Source, mutant: Mutant, options: MachineOptions, *, folder: Path) -> SideBySide:
+    """Return a run of a machine on the original and on a mutant, beside each other.
+
+    Raises:
+        NoVerdictError: no machine can be explored, or none runs the mutant.
+    """
+    with _asked(_VIEWER, _fields([source], [mutant], options), folder) as messages:
+        for message in messages:
+            if "view" in message:
+                return msgspec.convert(message["view"], SideBySide)
+    raise _unanswered()
+
+
+def verdict_of(mutant: Mutant, finding: Finding) -> Verdict:
+    """Return a finding as the verdict that reports of all judges show."""
+    kill = finding.kills[0] if finding.kills else None
+    return Verdict(
+        mutant,
+        finding.word,
+        kill.by if kill is not None else "",
+        finding.replays,
+        "machine",
+        finding.note or finding.why_it_survived,
+        asserted=kill is not None and kill.kind == "assertion",
+    )
+
+
+@contextmanager
+def _asked(module: str, order: dict[str, Any], folder: Path) -> Iterator[Iterator[dict[str, Any]]]:
+    """Give an order to a process of its own, and yield what it says, until it refuses."""
+    with tempfile.TemporaryDirectory(prefix="ordeal-mutate-") as place:
+        path = Path(place, ORDER)
+        path.write_bytes(msgspec.json.encode(order))
+        with judging(module, path, folder) as messages:
+            yield map(_not_refused, messages)
+
+
+def _unanswered() -> NoVerdictError:
+    return NoVerdictError("the process that judges ended without an answer", hint="`ordeal explore` shows why")
+
+
+def _fields(sources: Sequence[Source], mutants: Sequence[Mutant], options: MachineOptions) -> dict[str, Any]:
+    return {
+        "sources": [(str(source.path), source.shown) for source in sources],
+        "mutants": mutants,
+        "machines": options.machines,
+        "targets": options.targets,
+        "runs": options.runs,
+        "seconds": options.seconds,
+        "seed": options.seed,
+        "workers": options.workers,
+        "matrix": options.matrix,
+        "memory": options.memory,
+        "saved": options.saved,
+    }
+
+
+def _take(message: dict[str, Any], judgement: MachineJudgement, by_id: dict[str, Mutant]) -> Iterator[Verdict]:
+    with suppress(msgspec.ValidationError):
+        if "machine" in message:
+            judgement.machines.append(msgspec.convert(message["machine"], Machine))
+        elif "suggestion" in message:
+            judgement.suggestions.append(msgspec.convert(message["suggestion"], Suggestion))
+        for finding in msgspec.convert(message.get("findings", []), list[Finding]):
+            if finding.id in by_id:
+                judgement.findings[finding.id] = finding
+                yield verdict_of(by_id[finding.id], finding)
+
+
+def _not_refused(message: dict[str, Any]) -> dict[str, Any]:
+    if "refused" in message:
+        why, *more = map(str, message["refused"])
+        raise NoVerdictError(why, hint=more[0] if more else None)
+    return message

@@ -1,0 +1,419 @@
+"""The mutants of a file: each changes one place, and compiles to another program."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import hashlib
+import re
+import sys
+import types
+import warnings
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from operator import itemgetter
+from typing import Any
+
+from ordeal._engine.coverage.statements import statements_in
+from ordeal._tools.mutation.chimp_sites import sites
+from ordeal._tools.mutation.operators import BODY_OPERATORS, OPERATORS, Change
+from ordeal._tools.mutation.source import Function, Source, Span
+
+CHIMP = "chimp"
+_ARID_CALL = re.compile(r"(logging|logger|log|warnings)\.\w+\(")
+_ARID_NAMES = {"__all__", "__slots__"}
+_ARID_GUARD = re.compile(r"if\s+((typing\.)?TYPE_CHECKING|__name__\s*==)")
+#: That a function has a docstring, from Python 3.14 on.
+_HAS_DOCSTRING = 0x4000000
+#: What loads the first constant, as bytes of the code.
+_FIRST_LOADED = [bytes((opcode, 0)) for opcode in dis.hasconst if opcode < 256]
+#: A statement of so many bytes, with no others in it, is a table.
+TABLE_BYTES = 4096
+_NO_COVER = re.compile(rb"#\s*pragma:\s*no cover")
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change of a file.
+
+    Attributes:
+        id: the same in every run, also after lines have moved.
+        shown: the file, as people read it.
+        name: the dotted name of what holds it; empty for a module.
+        lines: the lines of its statement, without those of the statements within; a test that runs one covers it.
+        start, end: the span in bytes that ``replacement`` replaces.
+        function: the span in lines of the outermost function whose body holds it, decorators included; None outside.
+    """
+
+    id: str
+    shown: str
+    name: str
+    operator: str
+    line: int
+    lines: tuple[int, int]
+    start: int
+    end: int
+    original: str
+    replacement: str
+    function: tuple[int, int] | None
+
+    @property
+    def place(self) -> tuple[str, tuple[int, int] | None]:
+        """The function that it is in, or the file outside of functions: what one exchange of code replaces."""
+        return self.shown, self.function
+
+    def applied(self, text: bytes) -> bytes:
+        """Return the text of the file with the change."""
+        return text[: self.start] + self.replacement.encode() + text[self.end :]
+
+
+def mutants_of(source: Source, operators: Sequence[str]) -> list[Mutant]:
+    """Return the mutants that these operators make, in the order of the file; of two that are alike, the first.
+
+    A mutant that compiles to the code of the original can be noticed by nothing: it is none.
+    """
+    return made_of(source, operators).mutants
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The mutants of a file, and those that are none: what compiles to the original, and to an earlier mutant."""
+
+    mutants: list[Mutant]
+    equivalent: list[Mutant]
+    duplicate: list[Mutant]
+
+
+def made_of(source: Source, operators: Sequence[str]) -> Made:
+    """Return the mutants that these operators make, and what they make beside them that is none."""
+    made = Made([], [], [])
+    for mutant, kind in _sorted_out(source, _all(source, operators)):
+        getattr(made, kind).append(mutant)
+    return made
+
+
+def _all(source: Source, operators: Sequence[str]) -> Iterable[Mutant]:
+    ordinals: Counter[tuple[str, ...]] = Counter()
+    changes: list[tuple[str, Change]] = []
+    if CHIMP in operators:
+        changes += [(CHIMP, change) for change in sites(source)]
+    chosen = [name for name in OPERATORS if name in operators]
+    for node in ast.walk(source.tree) if chosen else ():
+        found = [(name, change) for name in chosen for change in OPERATORS[name](source, node)]
+        changes += [(name, change) for name, change in found if not is_arid(source, change.node)]
+    if CHIMP not in operators:
+        changes.sort(key=lambda pair: pair[1].span)
+    for name, change in changes:
+        yield _mutant(source, name, change, ordinals)
+
+
+def _mutant(source: Source, operator: str, change: Change, ordinals: Counter[tuple[str, ...]]) -> Mutant:
+    statement = source.statement_of(change.node)
+    first, last = _own_lines(statement)
+    if operator in BODY_OPERATORS:
+        holder = source.parents[change.node]
+        assert isinstance(holder, Function)
+        last = holder.end_lineno or last
+    key = (source.shown, source.name_of(change.node), operator, source.part(source.span(statement)), change.replacement)
+    digest = hashlib.sha256("\0".join((*key, str(ordinals[key]))).encode()).hexdigest()
+    ordinals[key] += 1
+    function = source.function_of(change.node)
+    return Mutant(
+        digest[:12],
+        source.shown,
+        source.name_of(change.node),
+        operator,
+        source.line_of(change.span[0]),
+        (first, last),
+        *change.span,
+        source.part(change.span),
+        change.replacement,
+        _lines_of(function) if function is not None else None,
+    )
+
+
+def _lines_of(function: Function) -> tuple[int, int]:
+    first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
+    return first, function.end_lineno or first
+
+
+def _own_lines(statement: ast.stmt | ast.ExceptHandler) -> tuple[int, int]:
+    """Return the lines of a statement; of one that holds others, those of its head alone."""
+    body = getattr(statement, "body", None) or getattr(statement, "cases", None)
+    if not body:
+        return statement.lineno, statement.end_lineno or statement.lineno
+    first = body[0].pattern if isinstance(body[0], ast.match_case) else body[0]
+    return statement.lineno, max(statement.lineno, first.lineno - 1)
+
+
+def is_arid(source: Source, node: ast.AST) -> bool:
+    """Return whether nobody tests what a node does: docstrings, annotations, logging, guards of types and scripts.
+
+    So are the texts of errors and of ``__repr__``, how long something sleeps or waits, and overloads.
+    """
+    chain = [node, *source.ancestors(node)]
+    is_text, is_number = _is_constant(node, str), _is_constant(node, int | float)
+    for inner, outer in zip(chain, [*chain[1:], source.tree], strict=True):
+        if isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Constant):
+            return True
+        if isinstance(inner, ast.Expr) and _ARID_CALL.match(source.part(source.span(inner))):
+            return True
+        if isinstance(inner, ast.Assert | ast.JoinedStr):
+            return True
+        if is_text and (isinstance(inner, ast.Raise) or getattr(inner, "name", "") == "__repr__"):
+            return True
+        if is_number and _is_wait(inner, outer):
+            return True
+        if isinstance(inner, Function) and any(_last_name(each) == "overload" for each in inner.decorator_list):
+            return True
+        if isinstance(inner, ast.If) and _ARID_GUARD.match(source.part(source.span(inner))):
+            return True
+        if inner in (getattr(outer, "annotation", None), getattr(outer, "returns", None)):
+            return True
+        if isinstance(inner, ast.Assign | ast.AnnAssign) and _assigned(inner) & _ARID_NAMES:
+            return True
+        if isinstance(inner, ast.stmt) and _NO_COVER.search(source.lines[inner.lineno - 1]):
+            return True
+    return False
+
+
+def _is_constant(node: ast.AST, kind: Any) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, kind) and not isinstance(node.value, bool)
+
+
+def _is_wait(inner: ast.AST, outer: ast.AST) -> bool:
+    """Return whether something is how long a call sleeps, or waits."""
+    if isinstance(outer, ast.keyword):
+        return (outer.arg or "").endswith("timeout")
+    return isinstance(outer, ast.Call) and inner in outer.args and _last_name(outer.func) == "sleep"
+
+
+def _last_name(node: ast.AST) -> str:
+    return str(getattr(node, "attr", "") or getattr(node, "id", ""))
+
+
+def _assigned(node: ast.Assign | ast.AnnAssign) -> set[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def _sorted_out(source: Source, mutants: Iterable[Mutant]) -> Iterator[tuple[Mutant, str]]:
+    """Yield those that compile, with whether the original has their code, or an earlier mutant of the place."""
+    units = _Units(source)
+    earlier: dict[tuple[int, int], set[tuple[object, ...]]] = {}
+    for mutant in mutants:
+        try:
+            found, before = units.shapes(mutant)
+        except (SyntaxError, ValueError):
+            continue
+        known = earlier.setdefault(mutant.lines, set())
+        if mutant.operator != CHIMP and found == before:
+            yield mutant, "equivalent"
+        elif mutant.operator != CHIMP and found in known:
+            yield mutant, "duplicate"
+        else:
+            known.add(found)
+            yield mutant, "mutants"
+
+
+class _Units:
+    """What is compiled to see whether a mutant does what the original does: its function, or statement of the module.
+
+    The elements of a long table are compared alone, as to compile all of it for each of them takes too long.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._statements = [source.span(each) for each in source.tree.body]
+        self._elements: list[Span] = []
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.stmt) and not statements_in(node):
+                first, last = source.span(node)
+                if last - first >= TABLE_BYTES:
+                    self._elements += (source.span(each) for each in _elements_of(node))
+        self._elements.sort()
+        self._of_function = cache(lambda function: shape(compiled_unit(source, source.text, function)))
+        self._of_element = cache(lambda span: self._element(source.text[slice(*span)]))
+        self._of_statement = cache(lambda span: self._statement(source.text[slice(*span)]))
+
+    def shapes(self, mutant: Mutant) -> tuple[tuple[object, ...], tuple[object, ...]]:
+        """Return what the code of a mutant does, and what that of the original does in its place.
+
+        Raises:
+            SyntaxError, ValueError: the mutant does not compile.
+        """
+        source = self._source
+        text = mutant.applied(source.text)
+        longer = len(text) - len(source.text)
+        if span := _around(self._elements, mutant):
+            found = self._element(text[span[0] : span[1] + longer])
+            # What two elements do may be alike, and they are others all the same.
+            return (span, found), (span, self._of_element(span))
+        if mutant.function is not None:
+            return shape(compiled_unit(source, text, mutant.function)), self._of_function(mutant.function)
+        span = _around(self._statements, mutant) or (0, len(source.text))
+        return self._statement(text[span[0] : span[1] + longer]), self._of_statement(span)
+
+    def _element(self, text: bytes) -> tuple[object, ...]:
+        return self._statement(b"_ = (" + text + b")")
+
+    def _statement(self, text: bytes) -> tuple[object, ...]:
+        return shape(_compiled(text, self._source, _future_flags(self._source)))
+
+
+def _around(spans: Sequence[Span], mutant: Mutant) -> Span | None:
+    """Return which of these holds a mutant."""
+    at = bisect_right(spans, mutant.start, key=itemgetter(0)) - 1
+    return spans[at] if at >= 0 and mutant.end <= spans[at][1] else None
+
+
+def _elements_of(statement: ast.stmt) -> Iterator[ast.expr]:
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        for each in ast.iter_child_nodes(node):
+            if isinstance(node, ast.Tuple | ast.List | ast.Dict) and isinstance(each, ast.expr) and _is_reckoned(each):
+                yield each
+            else:
+                waiting.append(each)
+
+
+def _is_reckoned(node: ast.expr) -> bool:
+    return all(
+        isinstance(each, ast.Constant | ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop) for each in ast.walk(node)
+    )
+
+
+def equals_original(source: Source, mutant: Mutant) -> bool:
+    """Return whether a mutant compiles to the code of the original."""
+    changed = compiled_unit(source, mutant.applied(source.text), mutant.function)
+    return _instructions(changed) == _instructions(compiled_unit(source, source.text, mutant.function))
+
+
+def _instructions(code: types.CodeType) -> tuple[object, ...]:
+    """Return what code does, without the names and constants that stand beside it and are never used."""
+    instructions = list(dis.get_instructions(code))
+    # Where nothing jumps, it does not matter how far instructions lie apart.
+    jumps = {*dis.hasjrel, *dis.hasjabs}
+    moves = bool(code.co_exceptiontable) or any(each.opcode in jumps for each in instructions)
+    done = tuple(
+        (each.opname, _instructions(each.argval) if isinstance(each.argval, types.CodeType) else _exact(each.argval))
+        for each in instructions
+        if moves or each.opname != "NOP"
+    )
+    return done, code.co_exceptiontable, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], code.co_flags
+
+
+def compiled_unit(source: Source, text: bytes, function: tuple[int, int] | None) -> types.CodeType:
+    """Return the code of a function (as a part of a module that holds little else), or that of the whole module.
+
+    To compile a function alone takes a small part of the time of its file. It keeps its lines and its qualified name.
+    """
+    if function is None:
+        return _compiled(text, source, _future_flags(source))
+    first, last = function
+    # A mutant is within its function, and has as many lines as the original.
+    start, end = source.span_of_lines(first, last)
+    flags, before = _surroundings(source, function)
+    return _compiled(before + text[start : end + len(text) - len(source.text)] + b"\n", source, flags)
+
+
+def _compiled(text: bytes, source: Source, flags: int) -> types.CodeType:
+    with warnings.catch_warnings():
+        # A mutant may well call a tuple, or take an item of None: that is no mistake of whoever asks.
+        warnings.simplefilter("ignore", SyntaxWarning)
+        code: types.CodeType = compile(text, str(source.path), "exec", flags, dont_inherit=True)
+    return code
+
+
+@lru_cache(maxsize=64)
+def _imported_names(source: Source) -> list[str]:
+    found: dict[str, None] = {}
+    waiting: list[ast.AST] = [source.tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found |= dict.fromkeys((alias.asname or alias.name).partition(".")[0] for alias in node.names)
+        elif not isinstance(node, Function | ast.ClassDef):
+            waiting += statements_in(node)
+    return sorted(found.keys() - {"*"})
+
+
+@lru_cache(maxsize=4096)
+def _surroundings(source: Source, function: tuple[int, int]) -> tuple[int, bytes]:
+    """Return how a function alone is compiled, and what stands on the lines before it then."""
+    heads = _heads(source)[function]
+    before = [b""] * (function[0] - 1 - len(heads)) + heads
+    # A call of an attribute of what the module imports compiles in another way than that of other objects.
+    imported = _imported_names(source)
+    if imported and len(before) > len(heads):
+        before[0] = f"import {', '.join(imported)}".encode()
+    return _future_flags(source), b"".join(line + b"\n" for line in before)
+
+
+@lru_cache(maxsize=64)
+def _heads(source: Source) -> dict[tuple[int, int], list[bytes]]:
+    """Return what each function stands in: the heads of classes, and a plain ``if`` for every other statement."""
+    found: dict[tuple[int, int], list[bytes]] = {}
+    waiting: list[tuple[ast.AST, list[bytes]]] = [(source.tree, [])]
+    while waiting:
+        node, heads = waiting.pop()
+        if isinstance(node, Function):
+            found[_lines_of(node)] = heads
+        # A handler or a case has the indentation of its statement or its own; either way that of the statement stands
+        # for it. So has an `elif`, which is an `if` within an `if`.
+        if isinstance(node, ast.stmt):
+            head = f"class {node.name}:" if isinstance(node, ast.ClassDef) else "if each:"
+            outer = [each for each in heads if len(each) - len(each.lstrip()) < node.col_offset]
+            heads = [*outer, b" " * node.col_offset + head.encode()]
+        waiting += ((each, heads) for each in statements_in(node))
+    return found
+
+
+@lru_cache(maxsize=64)
+def _future_flags(source: Source) -> int:
+    flags = 0
+    for node in source.tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            for alias in node.names:
+                if alias.name == "annotations":
+                    flags |= 0x1000000
+    return flags
+
+
+def same_code(one: types.CodeType, other: types.CodeType) -> bool:
+    """Return whether two pieces of code do the same: instructions, names, constants; not where they lie."""
+    return shape(one) == shape(other)
+
+
+def shape(code: types.CodeType) -> tuple[object, ...]:
+    """Return what code does, to be compared and hashed."""
+    return (
+        *(code.co_code, code.co_exceptiontable, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars),
+        *(code.co_flags, code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount, code.co_name),
+        tuple(shape(each) if isinstance(each, types.CodeType) else _exact(each) for each in _constants(code)),
+    )
+
+
+def _constants(code: types.CodeType) -> tuple[object, ...]:
+    """Return the constants of a piece of code, without one that is there by chance.
+
+    The first stays though nothing loads it. It was the docstring, or None, until Python 3.14, where it may be the
+    condition of a loop without end.
+    """
+    is_any = sys.version_info >= (3, 14) and not code.co_flags & _HAS_DOCSTRING
+    if is_any and not any(first in code.co_code for first in _FIRST_LOADED):
+        return code.co_consts[1:]
+    return code.co_consts
+
+
+def _exact(value: object) -> tuple[object, ...]:
+    """Return a constant such that equal ones are of equal type: 1, 1.0 and True differ."""
+    if isinstance(value, tuple):
+        return (tuple, *map(_exact, value))
+    if isinstance(value, frozenset):
+        return (frozenset, *sorted(map(repr, map(_exact, value))))
+    return type(value), repr(value)

@@ -1,0 +1,114 @@
+"""An interpreter of its own for each judge: what starts it and reads its answers, and what it begins with."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from ordeal._native import die_with, monotonic
+from ordeal._tools.mutation.forks import Message, Say
+
+#: The name of the file with what a judge is to do, in a temporary folder of its own until the last verdict.
+ORDER = "order.json"
+_PART_BYTES = 1 << 16
+
+
+@contextmanager
+def judging(module: str, order: Path, folder: Path, until: float | None = None) -> Iterator[Iterator[Message]]:
+    """Run a module as a judge in ``folder``, and yield its answers. It ends with the block, or with this process.
+
+    Whoever leaves the block without having heard them all, as when a person interrupts, waits for nothing.
+
+    At the time ``until`` of the monotonic clock its answers end.
+    """
+    here, there = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, str(order), str(there), str(os.getpid())],
+        cwd=folder,
+        pass_fds=(there,),
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        env={**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    os.close(there)
+
+    def wait() -> None:
+        if until is None or monotonic() < until:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(5)
+
+    def answers() -> Iterator[Message]:
+        yield from _messages(here, until)
+        # Whoever has heard all of them may ask what the process took.
+        wait()
+
+    try:
+        yield answers()
+    finally:
+        _end_with_descendants(process)
+        os.close(here)
+
+
+def begun() -> tuple[bytes, Say]:
+    """Begin as a judge: end with who asked, print nothing. Return the order, and what sends an answer."""
+    order, answers = Path(sys.argv[1]).read_bytes(), int(sys.argv[2])
+    die_with(int(sys.argv[3]))
+    sys.dont_write_bytecode = True
+    send_output_to(os.devnull)
+
+    def say(message: dict[str, Any]) -> None:
+        data = json.dumps(message).encode() + b"\n"
+        while data:
+            data = data[os.write(answers, data) :]
+
+    return order, say
+
+
+def send_output_to(path: str) -> None:
+    """Have what this process writes from now on go to a file that is there."""
+    opened = os.open(path, os.O_WRONLY | os.O_APPEND)
+    for each in (1, 2):
+        os.dup2(opened, each)
+    if opened > 2:
+        os.close(opened)
+
+
+def _end_with_descendants(process: subprocess.Popen[bytes]) -> None:
+    """End a process and all forks below it, each of which has a process group of its own."""
+    for pid in [*_descendants(process.pid), process.pid]:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    process.wait()
+
+
+def _descendants(pid: int) -> list[int]:
+    found = []
+    try:
+        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
+    except OSError:
+        return []
+    for child in map(int, listed):
+        found += [*_descendants(child), child]
+    return found
+
+
+def _messages(pipe: int, until: float | None) -> Iterator[Message]:
+    rest = b""
+    while True:
+        left = None if until is None else max(0.0, min(until - monotonic(), threading.TIMEOUT_MAX))
+        if not select.select([pipe], [], [], left)[0] or not (part := os.read(pipe, _PART_BYTES)):
+            return
+        *lines, rest = (rest + part).split(b"\n")
+        for line in lines:
+            message = json.loads(line)
+            if isinstance(message, dict):
+                yield message

@@ -1,0 +1,159 @@
+"""Runs collected tests of pytest one by one, with all hooks or plainly, and stops at the first that fails."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from ordeal._tools.mutation.plain_items import PlainItems, failure_of
+
+#: What is told of a failure: the number of the test, and the type of what it raised; ``ASSERTED`` for all assertions.
+OnFailure = Callable[[int, str], None]
+ASSERTED = "AssertionError"
+#: What is told the number of each test that is about to run.
+Before = Callable[[int], object]
+
+
+def same_chance() -> None:
+    """Let what draws from the global generators draw the same each time: a fork would begin with new ones."""
+    random.seed(0)
+    if numpy := sys.modules.get("numpy.random"):
+        numpy.seed(0)
+
+
+def kind_of(error: BaseException) -> str:
+    """Return what is told of what a test has raised."""
+    asserted = isinstance(error, AssertionError | pytest.fail.Exception)
+    return ASSERTED if asserted else type(error).__name__
+
+
+def ignored(number: int) -> None:
+    """Do nothing before a test."""
+
+
+class FailureWatch:
+    """A plugin that sees failures before pytest writes a report of them, which takes most of the time of one.
+
+    What passes gets an empty report as well.
+    """
+
+    def __init__(self) -> None:
+        self.on_failure: Callable[[str], None] | None = None
+        self.reports: list[Any] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> pytest.TestReport | None:
+        """Tell of an exception that is a failure, neither a skip nor an expected one, and make its report empty.
+
+        To raise from here instead would have pluggy warn, which takes long, and fails where warnings are errors.
+        """
+        # unittest keeps what a test raised until its plugin asks for it, which comes after us.
+        kept = getattr(item, "_excinfo", None)
+        excinfo = call.excinfo if call.excinfo is not None or not kept else kept[0]
+        if self.on_failure is None:
+            return None
+        if excinfo is None:
+            return pytest.TestReport(item.nodeid, item.location, {}, "passed", None, call.when)
+        if failure_of(excinfo.value) is None:
+            return None
+        self.on_failure(kind_of(excinfo.value))
+        vars(item).pop("_excinfo", None)
+        return pytest.TestReport(item.nodeid, item.location, {}, "failed", "", call.when)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Tell of a report of a failure that no exception came before, such as that of a subtest."""
+        self.reports.append(report)
+        if self.on_failure is not None and report.failed:
+            self.on_failure(ASSERTED)
+
+
+class Items:
+    """The collected tests of a session."""
+
+    def __init__(self, session: Any, watch: FailureWatch) -> None:
+        self.all: list[Any] = list(session.items)
+        self._watch = watch
+        self.plain = PlainItems(self.all)
+        self._no_lines(session)
+
+    def _no_lines(self, session: Any) -> None:
+        """Let the terminal of pytest, which nobody sees, make no line of each test: that takes a tenth of the time."""
+        manager = session.config.pluginmanager
+        reporter = manager.get_plugin("terminalreporter")
+        for name in ("pytest_runtest_logstart", "pytest_runtest_logreport", "pytest_runtest_logfinish"):
+            with suppress(AttributeError, ValueError):
+                getattr(manager.hook, name)._remove_plugin(reporter)
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def names(self) -> list[str]:
+        """Return the names that pytest knows them by."""
+        return [item.nodeid for item in self.all]
+
+    def outcomes(self, numbers: Sequence[int]) -> list[tuple[int, str, float, float, str]]:
+        """Run tests to their end. Return of each its number, outcome, CPU time, wall time, and why it failed."""
+        return list(self.each_outcome(numbers))
+
+    def each_outcome(self, numbers: Sequence[int], *, plainly: bool = False) -> Any:
+        """Yield the same, each as soon as it is known. What runs without hooks has no outcome but ``other``."""
+        self._watch.on_failure = None
+        for at, number in enumerate(numbers):
+            self._watch.reports.clear()
+            cpu, wall = time.process_time(), time.perf_counter()
+            self._run(numbers, at, plainly=plainly)
+            took = time.process_time() - cpu, time.perf_counter() - wall
+            reports = self._watch.reports
+            failed = [report for report in reports if report.failed]
+            plain = all(report.passed and not hasattr(report, "wasxfail") for report in reports) and reports
+            why = str(getattr(failed[0], "longreprtext", ""))[-2000:] if failed else ""
+            yield number, "failed" if failed else "passed" if plain else "other", *took, why
+
+    def run_until_failure(
+        self, numbers: Sequence[int], on_failure: OnFailure, *, before: Before = ignored, plainly: bool = False
+    ) -> None:
+        """Run tests in this order, and tell of the first failure; ``on_failure`` does not return."""
+        for at, number in enumerate(numbers):
+            self._watch.reports.clear()
+            self._watch.on_failure = lambda kind, number=number: on_failure(number, kind)
+            before(number)
+            self._run(numbers, at, plainly=plainly)
+
+    def first_failure(
+        self, numbers: Sequence[int], *, before: Before = ignored, plainly: bool = False
+    ) -> tuple[int, str] | None:
+        """Run tests in this order until one fails, and return it and the type of what it raised; None if none does.
+
+        Whatever happens, no fixture is left over, so that this process can go on. ``before`` is told of each test;
+        ``plainly`` runs those that need no hooks without them.
+        """
+        found: list[tuple[int, str]] = []
+        for at, number in enumerate(numbers):
+            self._watch.reports.clear()
+            self._watch.on_failure = lambda kind, number=number: found.append((number, kind))
+            before(number)
+            self._run(numbers, at, plainly=plainly)
+            if found:
+                self._watch.on_failure = None
+                with suppress(Exception):
+                    self.all[number].session._setupstate.teardown_exact(None)
+                break
+        self.plain.forget_output()
+        return found[0] if found else None
+
+    def _run(self, numbers: Sequence[int], at: int, *, plainly: bool = False) -> None:
+        same_chance()
+        number = numbers[at]
+        item = self.all[number]
+        following = self.all[numbers[at + 1]] if at + 1 < len(numbers) else None
+        if not (plainly and number in self.plain):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        elif (error := self.plain.run(item, following)) is not None and self._watch.on_failure is not None:
+            self._watch.on_failure(kind_of(error))

@@ -1,0 +1,284 @@
+"""Judges mutants by the tests of a pytest suite, in a process that has collected them and never runs one itself.
+
+``python -m ordeal._tools.mutation.pytest_judge ORDER FD PARENT`` writes what it finds to the descriptor, in lines of
+JSON, and ends when its parent does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from ordeal._base.formatting import counted, one_line
+from ordeal._native import die_with, monotonic
+from ordeal._tools.mutation.forks import Message, Say, limit_memory
+from ordeal._tools.mutation.interpreters.handing_down import begins_with_ours, hand_down
+from ordeal._tools.mutation.interpreters.sitecustomize import real_path
+from ordeal._tools.mutation.judging.importing import ImportRoute, mutant_of, mutants_in
+from ordeal._tools.mutation.judging.lanes import Lanes
+from ordeal._tools.mutation.judging.machine_tests import chosen
+from ordeal._tools.mutation.judging.pytest_options import OwnOptions, pytest_arguments, switched_off
+from ordeal._tools.mutation.judging.quiet_hypothesis import quieten
+from ordeal._tools.mutation.judging.suite import TOLD_SECONDS, Refused, Suite
+from ordeal._tools.mutation.line_coverage import LineCoverage
+from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.own_process import begun, send_output_to
+from ordeal._tools.mutation.pytest_items import FailureWatch, Items, same_chance
+from ordeal._tools.mutation.source import Source
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+#: How a line begins that says why pytest ends: its own, and that of the parser of its options.
+_OWN_ERROR = re.compile(r"(?:ERROR: (?!usage: )|\S*: error: )(?=\S)")
+
+
+_BY_IMPORTING = "`--route import` judges each mutant in a process that imports the program anew"
+_RUNS_AT_IMPORT = "it runs at import, and `--route swap` judges in memory alone"
+
+
+class JudgePlugin:
+    """The plugin that takes the place of running the tests, once they are collected."""
+
+    def __init__(self, order: dict[str, Any], say: Say, sources: list[Source], coverage: LineCoverage) -> None:
+        self._order, self._say, self._sources, self._coverage = order, say, sources, coverage
+        self.watch = FailureWatch()
+        self._uncollected = ""
+        self._collected, self._due = 0, monotonic() + TOLD_SECONDS
+
+    def pytest_itemcollected(self) -> None:
+        """Tell whoever waits how many tests there are so far."""
+        self._collected += 1
+        if monotonic() >= self._due:
+            self._due = monotonic() + TOLD_SECONDS
+            self._say({"beginning": f"{counted(self._collected, 'test')} collected so far"})
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Keep why the first file cannot be collected."""
+        if report.failed and not self._uncollected:
+            self._uncollected = f"{report.nodeid}: {_reason_in(report.longreprtext)}"
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: Any) -> None:
+        """Judge, end this process, and say what is left to be judged by importing it."""
+        imported = self._coverage.take()
+        self._coverage.stop()
+        if session.testsfailed:
+            raise Refused(f"tests cannot be collected: {self._uncollected}", _shown_by(self._order["tests"]))
+        others = [each.name for each in threading.enumerate() if each is not threading.main_thread()]
+        in_place = self._order["route"] == "import"
+        if others and not in_place:
+            raise Refused(f"a thread runs once the tests are collected: {others[0]}", _BY_IMPORTING)
+        judging = chosen(session.items, self._order["machines"], self._order["which"])
+        judges = {*map(id, judging)}
+        apart = [item.nodeid for item in session.items if id(item) not in judges]
+        session.items[:] = judging
+        if not judging and apart:
+            raise Refused("no test runs a machine that judges", "such a test is `TestX = X.TestCase`")
+        quieten(session.items)
+        place = Path(self._order["left"]).parent
+        suite = Suite(
+            *(Items(session, self.watch), self._sources, imported, self._order["workers"], place),
+            seconds=self._order["seconds"],
+            leave_out_failing=self._order["leave_out_failing"],
+            in_place=in_place,
+            may_import=self._order["route"] == "auto",
+            matrix=self._order["matrix"],
+        )
+        off = switched_off([*session.config.getini("addopts"), *self._order["tests"]])
+
+        def say(message: Message) -> None:
+            self._say({**message, "switched off": off, "imports": suite.in_place and not in_place})
+
+        suite.begin(say)
+        if suite.in_place:
+            self._order["route"] = "import"
+        self._say({"apart": apart})
+        left = self._judge(suite)
+        cpu, wall = suite.seconds()
+        left_out = sorted({*suite.names, *apart} - {*suite.passing()})
+        found = {"left": [each.id for each in left], "left out": left_out, "tests": len(suite.passing())}
+        plugins = session.config.pluginmanager.list_plugin_distinfo()
+        found["plugins"] = [plugin.__name__ for plugin, _ in plugins if isinstance(plugin, ModuleType)]
+        found |= {"parts": suite.parts(), "first": {each.id: suite.first_part(each) for each in left}}
+        found |= {"by hooks": [name for number, name in enumerate(suite.names) if number not in suite.items.plain]}
+        self._say({**found, "cpu": cpu, "wall": wall, "peak": suite.peak})
+        # What pytest and its plugins do at the end of a session takes longer than many suites, and nobody reads it.
+        os._exit(0)
+
+    def _judge(self, suite: Suite) -> list[Mutant]:
+        """Judge what can be judged in memory. Return the mutants whose code runs at import: they need another way."""
+        lanes = Lanes(suite, self._say, self._order["isolation"])
+        swapped = []
+        route = self._order["route"]
+        for mutant in [mutant_of(fields) for fields in mutants_in(self._order)]:
+            covering = suite.covering(mutant)
+            at_import = route == "import" if covering else suite.runs_at_import(mutant)
+            if mutant.function is None or at_import:
+                lanes.at_import.append(mutant)
+            elif covering:
+                swapped.append(mutant)
+            else:
+                self._say({"verdict": "uncovered", "id": mutant.id, "route": "none"})
+        suite.forced_failures(swapped)
+        lanes.judge(swapped)
+        if route != "swap":
+            return lanes.at_import
+        for mutant in lanes.at_import:
+            self._say({"verdict": "not run", "id": mutant.id, "route": "none", "note": _RUNS_AT_IMPORT})
+        return []
+
+
+class _AtCollection:
+    """Forks a judge in memory where pytest is about to collect; then judges in further forks what must be imported.
+
+    So this process stays one that has imported nothing of the program, but for what plugins and conftests do.
+    """
+
+    def __init__(self, order: dict[str, Any], sources: list[Source], say: Say, coverage: LineCoverage) -> None:
+        self._order, self._sources, self._say, self._coverage = order, sources, say, coverage
+        self._parent = os.getpid()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: Any) -> None:
+        """Let pytest collect in a fork, and end this process when all is judged that can be judged from here."""
+        if os.getpid() != self._parent:
+            return
+        began = sum(os.times()[:4])
+        pid = os.fork()
+        if pid == 0:
+            die_with(self._parent)
+            self._order["cpu"] += began
+            return
+        os.waitpid(pid, 0)
+        self._coverage.stop()
+        left = Path(self._order["left"])
+        if left.exists():
+            route = ImportRoute(self._order, self._sources, json.loads(left.read_text("utf-8")), self._say)
+            for plugin in session.config.pluginmanager.get_plugins():
+                if isinstance(plugin, JudgePlugin | FailureWatch):
+                    session.config.pluginmanager.unregister(plugin)
+            left.write_text(json.dumps(route.judge_in(session)), "utf-8")
+        os._exit(0)
+
+
+def _judge(order: dict[str, Any], say: Say, sources: list[Source]) -> None:
+    coverage = LineCoverage({real_path(str(source.path)) for source in sources})
+    coverage.start()
+    plugin = JudgePlugin(order, say, sources, coverage)
+    place = Path(order["left"]).parent
+    plugins = [_AtCollection(order, sources, say, coverage), plugin, plugin.watch, OwnOptions(place), _Refusing(say)]
+    try:
+        _silent_pytest(pytest_arguments(order["tests"], place), plugins, order["tests"])
+    except Refused as refused:
+        _refuse(say, refused)
+
+
+class _Refusing:
+    """Says why no verdict is possible, and ends the process: whatever plugins do at the end might hide it."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self) -> Any:
+        """Judge in silence."""
+        send_output_to(os.devnull)
+        try:
+            return (yield)
+        except Refused as refused:
+            _refuse(self._say, refused)
+            os._exit(0)
+
+
+def _refuse(say: Say, refused: Refused) -> None:
+    say({"refused": [str(each) for each in refused.args]})
+
+
+def _silent_pytest(arguments: list[str], plugins: list[Any], tests: Sequence[str] = ()) -> None:
+    same_chance()
+    with NamedTemporaryFile() as said:
+        send_output_to(said.name)
+        code = pytest.main(arguments, plugins=plugins)
+        if code not in (0, 5):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            reason = _reason_in(Path(said.name).read_text("utf-8", "replace"))
+            raise Refused(f"pytest ends before any test: {reason}", _without_options(reason, tests) or _shown_by(tests))
+
+
+def _reason_in(text: str) -> str:
+    """Return the line that says best why pytest cannot go on: an error of its own, or the last of a traceback."""
+    text, _, advice = _ESCAPES.sub("", text).partition("\nHINT: ")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    own = [line for line in lines if _OWN_ERROR.match(line)][:1]
+    raised = [line for line in lines if line.startswith(("E  ", "INTERNALERROR> "))][-1:]
+    # That two files of tests have one name is told in several lines, none of which says it alone.
+    (reason,) = own or raised or ([" ".join(lines)] if advice else lines[-1:]) or ["it says nothing"]
+    return one_line(_OWN_ERROR.sub("", reason).removeprefix("INTERNALERROR> ").removeprefix("E  ").strip())
+
+
+def _without_options(reason: str, tests: Sequence[str]) -> str:
+    """Return what to do where the project gives pytest options of a plugin that is not installed."""
+    if not reason.startswith("unrecognized arguments") or {*reason.split()} & {*tests}:
+        return ""
+    return "install the plugin that knows them, or leave the project's options out: `--tests='-o addopts='`"
+
+
+def _shown_by(tests: Sequence[str]) -> str:
+    return f"`{shlex.join(['python', '-m', 'pytest', *tests])}` shows it, and must pass before mutants are judged"
+
+
+def _in_fork(order: dict[str, Any], sources: list[Source], say: Say) -> None:
+    """Judge in a fork: this process stays one in which pytest has not begun."""
+    order["cpu"] = sum(os.times()[:4])
+
+    def keep(message: dict[str, Any]) -> None:
+        if "baseline" in message:
+            message["cpu"] = order["cpu"] + sum(os.times()[:4])
+        if "left" in message:
+            Path(order["left"]).write_text(json.dumps(message), "utf-8")
+        else:
+            say(message)
+
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            die_with(parent)
+            _judge(order, keep, sources)
+        except BaseException as error:  # noqa: BLE001 - it must not go on as its parent
+            say({"refused": [f"{type(error).__name__}: {error}"]})
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def main() -> None:
+    """Judge the mutants of an order."""
+    text, say = begun()
+    order = json.loads(text)
+    limit_memory(order["memory"])
+    sys.argv = ["pytest"]
+    # The interpreters that tests start begin with a module of ours.
+    os.environ |= begins_with_ours()
+    hand_down()
+    sources = [Source.of(Path(path), shown) for path, shown in order["sources"]]
+    _in_fork(order, sources, say)
+    left = Path(order["left"])
+    if left.exists():
+        ImportRoute(order, sources, json.loads(left.read_text("utf-8")), say).judge()
+        say({"done": True})
+
+
+if __name__ == "__main__":
+    main()

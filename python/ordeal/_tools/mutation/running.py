@@ -1,0 +1,277 @@
+"""Has mutants judged by the pytest suite of a project, in an interpreter of its own: this process runs none of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shlex
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from ordeal._base.trace_file import write_atomically
+from ordeal._native import monotonic
+from ordeal._tools.mutation.forks import MEMORY_MIB
+from ordeal._tools.mutation.judging.machine_tests import Which
+from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.own_process import ORDER, judging
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import WORDS, Verdict, Word
+from ordeal.errors import OrdealError
+
+_DELETES = "delete_statement"
+_JUDGE = "ordeal._tools.mutation.pytest_judge"
+
+
+class NoVerdictError(OrdealError):
+    """No verdict is possible: the tests fail without a mutant, or there are none."""
+
+    exit_code = 3
+
+
+@dataclass
+class Judgement:
+    """What became of all mutants, in their order.
+
+    Attributes:
+        tests: how many tests passed without a mutant, and may notice one.
+        names: all tests that pytest collected.
+        reached: the files of which tests run anything, or import.
+        flaky: tests that did not pass twice, and saved failures that still fail; they judge nothing.
+        seconds: how long all took, and ``cpu_seconds`` of all processes.
+        apart: tests that did not judge, as recorded runs of their machines do.
+        drawn_from: how many mutants there are, where those judged are a sample; else 0.
+        suite_seconds: how long all tests take one after another without a mutant.
+        switched_off: the plugins that a project asks for and that no mutant is judged with.
+        imports_anew: whether each mutant is imported, as tests fail in a fork of the imported program.
+        baseline_seconds: the part of both before the first mutant.
+        left_out: how many more there are of each kind that is not judged: ``equivalent`` ones compile to the code of
+            the original, ``duplicate`` ones to that of another mutant, and ``accepted`` ones have a reason.
+    """
+
+    verdicts: list[Verdict] = field(default_factory=list)
+    tests: int = 0
+    names: list[str] = field(default_factory=list)
+    flaky: list[str] = field(default_factory=list)
+    reached: list[str] = field(default_factory=list)
+    apart: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    suite_seconds: float = 0.0
+    switched_off: list[str] = field(default_factory=list)
+    imports_anew: bool = False
+    baseline_seconds: float = 0.0
+    baseline_cpu_seconds: float = 0.0
+    was_interrupted: bool = False
+    is_over_budget: bool = False
+    left_out: dict[str, int] = field(default_factory=dict)
+    drawn_from: int = 0
+
+
+@dataclass
+class Begun:
+    """A judge that collects the tests and runs them without a mutant, while its mutants are still being made.
+
+    Attributes:
+        messages: what it says.
+        mutants: the file in which it waits for them.
+        tests: what pytest is given.
+        since: when it began, and ``cpu`` what ended processes had taken until then.
+        until: when its time is over.
+    """
+
+    messages: Iterator[dict[str, Any]]
+    mutants: Path
+    tests: Sequence[str]
+    since: float
+    cpu: float
+    until: float | None
+
+    def give(self, mutants: Sequence[Mutant]) -> None:
+        """Let it judge these.
+
+        Raises:
+            NoVerdictError: they cannot be written.
+        """
+        ordered = mutants if self.until is None else by_line(mutants)
+        try:
+            write_atomically(self.mutants, json.dumps([dataclasses.asdict(each) for each in ordered]).encode())
+        except OSError as error:
+            raise NoVerdictError(
+                f"the mutants cannot be written to the folder of temporary files: {error.strerror}",
+                hint="see that it has room, and that no test empties it",
+            ) from None
+
+
+@contextmanager
+def begun_judge(
+    sources: Sequence[Source],
+    *,
+    tests: Sequence[str],
+    folder: Path,
+    workers: int,
+    isolation: str = "batch",
+    route: str = "auto",
+    budget: float | None = None,
+    memory: int = MEMORY_MIB,
+    machines: Sequence[str] = (),
+    which: Which = "others",
+    seconds: float | None = None,
+    leave_out_failing: bool = False,
+    matrix: bool = False,
+) -> Iterator[Begun]:
+    """Begin to judge by a pytest suite, with the options of ``judge_with_pytest``. It ends with the block."""
+    since, cpu = monotonic(), _children_cpu()
+    with tempfile.TemporaryDirectory(prefix="ordeal-mutate-") as place:
+        waited_for = Path(place, "mutants.json")
+        order = {
+            "sources": [[str(source.path), source.shown] for source in sources],
+            "mutants": str(waited_for),
+            "tests": list(tests),
+            "workers": workers,
+            "isolation": isolation,
+            "route": "import" if isolation == "spawn" else route,
+            "left": str(Path(place, "left.json")),
+            "memory": memory,
+            "machines": list(machines),
+            "which": which,
+            "seconds": seconds,
+            "leave_out_failing": leave_out_failing,
+            "matrix": matrix,
+        }
+        path = Path(place, ORDER)
+        path.write_text(json.dumps(order), "utf-8")
+        until = None if budget is None else since + budget
+        with judging(_JUDGE, path, folder, until) as messages:
+            yield Begun(messages, waited_for, tests, since, cpu, until)
+
+
+def judge_with_pytest(
+    sources: Sequence[Source],
+    mutants: Sequence[Mutant],
+    *,
+    early: Begun | None = None,
+    begun: Callable[[Judgement], None] = lambda _: None,
+    progress: Callable[[Verdict], None] = lambda _: None,
+    beginning: Callable[[str], None] = lambda _: None,
+    **options: Any,
+) -> Judgement:
+    """Judge mutants by a pytest suite. ``tests`` are arguments of pytest; ``progress`` is told each verdict.
+
+    ``begun`` is told, before the first of them, what the tests are without a mutant, and ``beginning``, once a second
+    until then, how far they are. A judge that has begun ``early``
+    has its options already.
+
+    The ``route`` is how a mutant comes into the program: ``swap`` in memory alone, ``import`` by importing it, each
+    mutant in a process of its own, and ``auto`` as the place of the mutant needs. ``isolation`` says how many share a
+    process; ``spawn`` is none, by importing.
+
+    A mutant may take ``memory`` MiB more than the original has when its tests are collected. Of the tests in which
+    Hypothesis runs ``machines``, whose recorded runs judge, ``which`` says whether they do as well.
+
+    Each mutant gets ``seconds``, or as long as its tests on the original let expect. With ``leave_out_failing`` tests
+    that fail on the original judge nothing; else there is no verdict. With ``matrix`` each test that runs a mutant in
+    memory is asked, each by itself.
+
+    After ``budget`` seconds those that have no verdict are left: one mutant of each line is judged before all others.
+
+    Raises:
+        NoVerdictError: the tests fail without a mutant, or cannot say anything.
+    """
+    if early is None:
+        with begun_judge(sources, **options) as judge:
+            return _judged(judge, mutants, begun, progress, beginning)
+    return _judged(early, mutants, begun, progress, beginning)
+
+
+def _judged(
+    judge: Begun,
+    mutants: Sequence[Mutant],
+    begun: Callable[[Judgement], None],
+    progress: Callable[[Verdict], None],
+    beginning: Callable[[str], None],
+) -> Judgement:
+    """Give a judge its mutants, and take what it says of them."""
+    judgement, by_id, found = Judgement(), {mutant.id: mutant for mutant in mutants}, dict[str, Verdict]()
+    try:
+        judge.give(mutants)
+        for message in judge.messages:
+            verdict = _take(message, judgement, by_id)
+            if "beginning" in message:
+                beginning(str(message["beginning"]))
+            if "baseline" in message:
+                judgement.baseline_seconds = monotonic() - judge.since
+                begun(judgement)
+            if verdict is not None:
+                found[verdict.mutant.id] = verdict
+                progress(verdict)
+    except KeyboardInterrupt:
+        judgement.was_interrupted = True
+    judgement.is_over_budget = len(found) < len(mutants) and judge.until is not None and monotonic() >= judge.until
+    note = "over budget" if judgement.is_over_budget and not judgement.was_interrupted else ""
+    judgement.verdicts = [found.get(mutant.id, Verdict(mutant, "not run", note=note)) for mutant in mutants]
+    judgement.seconds, judgement.cpu_seconds = monotonic() - judge.since, _children_cpu() - judge.cpu
+    if not judgement.tests and note:
+        raise NoVerdictError("the budget is over before the first mutant", hint="give a longer `--budget`")
+    if not judgement.tests and not judgement.was_interrupted:
+        shown = shlex.join(["python", "-m", "pytest", *judge.tests])
+        raise NoVerdictError("the process that judges ended without an answer", hint=f"`{shown}` shows why")
+    return judgement
+
+
+def by_line(mutants: Sequence[Mutant]) -> list[Mutant]:
+    """Return the mutants such that one of each line comes first, then the second ones.
+
+    A statement that is gone says more than an operator that is another one, and that more than another constant.
+    """
+    seen: Counter[tuple[str, int]] = Counter()
+    ranks = {}
+    for mutant in sorted(mutants, key=_worth):
+        ranks[mutant.id] = seen[mutant.shown, mutant.line], _worth(mutant)
+        seen[mutant.shown, mutant.line] += 1
+    return sorted(mutants, key=lambda mutant: ranks[mutant.id])
+
+
+def _worth(mutant: Mutant) -> int:
+    """Return how early a mutant of a line is tried."""
+    return {_DELETES: 0, "boundary": 2, "constant": 2, "string": 2}.get(mutant.operator, 1)
+
+
+def _children_cpu() -> float:
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant]) -> Verdict | None:
+    if "refused" in message:
+        why, *more = map(str, message["refused"])
+        raise NoVerdictError(why, hint=more[0].strip().splitlines()[-1] if more and more[0].strip() else None)
+    if "baseline" in message:
+        judgement.tests, judgement.flaky = int(message["baseline"]), [str(each) for each in message["flaky"]]
+        judgement.reached = [str(each) for each in message["reached"]]
+        judgement.names = [str(each) for each in message["names"]]
+        judgement.baseline_cpu_seconds = float(message["cpu"])
+        judgement.suite_seconds = float(message["seconds"])
+        judgement.switched_off = [str(each) for each in message["switched off"]]
+        judgement.imports_anew = bool(message["imports"])
+    if "apart" in message:
+        judgement.apart = [str(each) for each in message["apart"]]
+    if message.get("verdict") in WORDS and message.get("id") in by_id:
+        return Verdict(
+            by_id[message["id"]],
+            cast("Word", message["verdict"]),
+            str(message.get("killer", "")),
+            int(message.get("tests", 0)),
+            str(message.get("route", "")),
+            str(message.get("note", "")),
+            str(message.get("nearest", "")),
+            tuple(judgement.names[each] for each in message.get("covering", ())),
+            bool(message.get("asserted")),
+            noticed=tuple(judgement.names[each] for each in message.get("noticed", ())),
+        )
+    return None

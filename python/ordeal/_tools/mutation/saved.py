@@ -1,0 +1,214 @@
+"""What became of the mutants the last time, kept in ``.ordeal/mutate``: to be shown, and to be used while it holds."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from ordeal._base.regular_file import read_regular
+from ordeal._base.trace_file import write_atomically
+from ordeal._native import monotonic
+from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.running import Judgement
+from ordeal._tools.mutation.verdicts import Verdict, Word
+from ordeal.errors import ConfigError
+
+_FILE = Path(".ordeal", "mutate", "last.json")
+_JUDGE = Path(__file__).parent
+_SKIPPED = {".git", ".hg", ".ordeal", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache", "__pycache__"}
+_FILES_MAX, _BYTES_MAX = 20_000, 1 << 28
+_SAVE_SECONDS = 1.0
+
+
+class _Kept(msgspec.Struct):
+    mutant: Mutant
+    word: Word
+    killer: str = ""
+    tests: int = 0
+    route: str = ""
+    note: str = ""
+    nearest: str = ""
+    covering: tuple[int, ...] = ()
+    asserted: bool = False
+    doubt: str = ""
+    noticed: tuple[int, ...] = ()
+
+
+class Saved(msgspec.Struct):
+    """A saved judgement. ``key`` stands for all that it came of; empty where not all is judged.
+
+    ``begun`` is the key of what is not judged to its end, for a run that goes on from there.
+    """
+
+    key: str
+    tests: int
+    names: list[str]
+    flaky: list[str]
+    kept: list[_Kept]
+    left_out: dict[str, int] = {}
+    begun: str = ""
+
+    def verdicts(self) -> list[Verdict]:
+        """Return what became of the mutants."""
+        return [self.verdict_of(each) for each in self.kept]
+
+    def verdict_of(self, kept: _Kept) -> Verdict:
+        """Return what became of one mutant."""
+
+        def named(numbers: tuple[int, ...]) -> tuple[str, ...]:
+            return tuple(self.names[each] for each in numbers if 0 <= each < len(self.names))
+
+        fields = {each.name: getattr(kept, each.name) for each in dataclasses.fields(Verdict)}
+        return Verdict(**{**fields, "covering": named(kept.covering), "noticed": named(kept.noticed)})
+
+    def judgement(self) -> Judgement:
+        """Return the whole judgement."""
+        return Judgement(self.verdicts(), self.tests, self.names, self.flaky, left_out=self.left_out)
+
+    def one(self, start: str) -> Verdict:
+        """Return the verdict on the mutant whose id begins so.
+
+        Raises:
+            ConfigError: there is none, or there are several.
+        """
+        found = [each for each in self.verdicts() if each.mutant.id.startswith(start)]
+        if len(found) != 1:
+            what = "no mutant of the last run begins with" if not found else f"{len(found)} mutants begin with"
+            raise ConfigError(f"{what} `{start}`", hint="an id stands at the end of the first line of a survivor")
+        return found[0]
+
+
+def encoded(key: str, judgement: Judgement, begun: str = "") -> Saved:
+    """Return a judgement as it is kept."""
+    numbers = {name: number for number, name in enumerate(judgement.names)}
+    kept = [
+        _Kept(
+            *(each.mutant, each.word, each.killer, each.tests, each.route, each.note, each.nearest),
+            tuple(numbers[name] for name in each.covering if name in numbers),
+            *(each.asserted, each.doubt),
+            tuple(numbers[name] for name in each.noticed if name in numbers),
+        )
+        for each in judgement.verdicts
+    ]
+    return Saved(key, judgement.tests, judgement.names, judgement.flaky, kept, judgement.left_out, begun)
+
+
+def save(folder: Path, key: str, judgement: Judgement, begun: str = "") -> str:
+    """Keep a judgement. A folder that cannot be written keeps none: return why, else nothing."""
+    try:
+        path = folder / _FILE
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.with_name(".gitignore").write_text("*\n", "utf-8")
+        write_atomically(path, msgspec.json.encode(encoded(key, judgement, begun)))
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+class Keeper:
+    """Keeps the verdicts of a run that goes on, once a second, so that they are there if it is killed."""
+
+    def __init__(self, folder: Path, key: str, earlier: Iterable[Verdict] = ()) -> None:
+        self._folder, self._key, self._verdicts = folder, key, [*earlier]
+        self._next = monotonic() + _SAVE_SECONDS
+
+    def take(self, verdict: Verdict) -> None:
+        """Keep one more. What is kept so far never counts as the whole: there is no key."""
+        self._verdicts.append(verdict)
+        if monotonic() >= self._next:
+            names = dict.fromkeys(name for each in self._verdicts for name in (*each.covering, *each.noticed))
+            save(self._folder, "", Judgement(self._verdicts, names=[*names]), self._key)
+            self._next = monotonic() + _SAVE_SECONDS
+
+
+def load(folder: Path) -> Saved | None:
+    """Return what was saved last; None if there is nothing, or nothing that can be read."""
+    try:
+        return msgspec.json.decode(read_regular(folder / _FILE, _BYTES_MAX), type=Saved)
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
+        return None
+
+
+def still_true(saved: Saved | None, key: str, mutants: Sequence[Mutant]) -> Judgement | None:
+    """Return the saved judgement if it came of the same files, tests, options and distributions; else None.
+
+    One with a test that did not pass each time, or with a verdict that a busy machine may change, is not used again.
+    """
+    if saved is None or not key or saved.key != key or saved.flaky:
+        return None
+    if any(map(_may_differ, saved.kept)) or [each.mutant for each in saved.kept] != list(mutants):
+        return None
+    return saved.judgement()
+
+
+def begun_before(saved: Saved | None, key: str) -> list[Verdict]:
+    """Return the verdicts of a run of the same that has not come to its end, but for those that must be asked again."""
+    if saved is None or not key or key not in (saved.begun, saved.key) or saved.flaky:
+        return []
+    kept = [each for each in saved.kept if each.word != "not run" and not _may_differ(each)]
+    return [saved.verdict_of(each) for each in kept]
+
+
+def _may_differ(kept: _Kept) -> bool:
+    """Return whether a busy machine may have made a verdict. A limit of turns, unlike one of time, leaves a note."""
+    return kept.word in ("memory", "crash") or (kept.word in ("timeout", "not run") and not kept.note)
+
+
+def key_of(folder: Path, mutants: Sequence[Mutant], options: Mapping[str, Any]) -> str:
+    """Return a digest of all that verdicts come of; empty where it is too much to read."""
+    digest = hashlib.sha256()
+    settings = {
+        name: value for name, value in os.environ.items() if name.startswith(("PYTEST", "PYTHON", "HYPOTHESIS"))
+    }
+    digest.update(json.dumps([options, platform.python_build(), platform.platform(), settings]).encode())
+    roots = [folder, *map(Path, filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))]
+    for each in metadata.distributions():
+        digest.update(f"{each.name} {each.version}\n".encode())
+        origin = each.read_text("direct_url.json")
+        with suppress(ValueError, AttributeError, TypeError):
+            found = json.loads(origin or "{}")
+            if each.name != "ordeal" and found.get("dir_info", {}).get("editable"):
+                roots.append(Path(unquote(urlsplit(found["url"]).path)))
+    for mutant in mutants:
+        digest.update(mutant.id.encode())
+    for path in sorted(_JUDGE.rglob("*.py")):  # a version that is being developed judges in other ways each day
+        digest.update(path.read_bytes())
+    left_files, left_bytes = _FILES_MAX, _BYTES_MAX
+    for path in project_files(roots):
+        try:
+            data = read_regular(path, left_bytes)
+        except OSError:
+            data = b"unreadable"
+        left_files, left_bytes = left_files - 1, left_bytes - len(data)
+        if left_files < 0 or left_bytes < 0:
+            return ""
+        digest.update(f"{path}\0{len(data)}\0".encode(errors="surrogateescape") + data)
+    return digest.hexdigest()
+
+
+def project_files(roots: Sequence[Path]) -> Iterator[Path]:
+    """Yield the files below some folders, without those of version control, caches and environments."""
+    done: list[Path] = []
+    for root in sorted({each.resolve() for each in roots}):
+        if any(root.is_relative_to(each) for each in done):
+            continue
+        done.append(root)
+        for place, folders, names in os.walk(root):
+            folders[:] = sorted(
+                each for each in folders if each not in _SKIPPED and not Path(place, each, "pyvenv.cfg").exists()
+            )
+            for name in sorted(names):
+                path = Path(place, name)
+                if path.is_file() and not name.endswith(".pyc"):
+                    yield path

@@ -1,0 +1,114 @@
+"""Puts the code of a mutant into the live functions of a program, and takes it back."""
+
+from __future__ import annotations
+
+import gc
+import types
+from collections.abc import Iterator
+from functools import lru_cache
+
+from ordeal._tools.mutation.interpreters.sitecustomize import real_path
+from ordeal._tools.mutation.mutants import Mutant, compiled_unit, same_code
+from ordeal._tools.mutation.source import Source
+
+Place = tuple[str, int]
+
+
+class NotSwappable(Exception):  # noqa: N818 - no mistake, but a property of a mutant
+    """A mutant cannot be put into the live functions: they are not there, or hold other variables than it."""
+
+
+def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a code object and all within it."""
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield from codes_in(each)
+
+
+class LiveFunctions:
+    """The functions that are alive and come from some files, by where their code begins; found before any test."""
+
+    def __init__(self, paths: set[str]) -> None:
+        self._found: dict[str, dict[Place, list[types.FunctionType]]] = {path: {} for path in paths}
+        self._compared: dict[types.FunctionType, tuple[types.CodeType, types.CodeType]] = {}
+        gc.unfreeze()  # a conftest may have frozen all, and what is frozen is not listed
+        for each in gc.get_objects():
+            if type(each) is types.FunctionType:
+                of_file = self._found.get(real_path(each.__code__.co_filename))
+                if of_file is not None:
+                    of_file.setdefault(_place(each.__code__), []).append(each)
+
+    def at(self, path: str, code: types.CodeType) -> list[types.FunctionType]:
+        """Return the live functions of a file that have a code object."""
+        return self._found[path].get(_place(code), [])
+
+    def has_code(self, function: types.FunctionType, code: types.CodeType) -> bool:
+        """Return whether a function's code does the same as another. The same two are compared once."""
+        known = self._compared.get(function, (None, None))
+        if known[0] is function.__code__ and known[1] is code:
+            return True
+        if not same_code(function.__code__, code):
+            return False
+        self._compared[function] = function.__code__, code
+        return True
+
+    def all(self) -> Iterator[types.FunctionType]:
+        """Yield every live function of the files."""
+        for found in self._found.values():
+            for functions in found.values():
+                yield from functions
+
+    def files(self) -> set[str]:
+        """Return the files that any live function comes from."""
+        return {path for path, found in self._found.items() if found}
+
+
+@lru_cache(maxsize=4096)
+def original_unit(source: Source, function: tuple[int, int]) -> types.CodeType:
+    """Return the code of a function of the original; it is compiled once for all of its mutants."""
+    return compiled_unit(source, source.text, function)
+
+
+def _place(code: types.CodeType) -> Place:
+    return code.co_qualname, code.co_firstlineno
+
+
+class Swap:
+    """One mutant in the live functions, from construction to ``undo``. The functions stay the same objects."""
+
+    def __init__(self, live: LiveFunctions, source: Source, mutant: Mutant) -> None:
+        path = real_path(str(source.path))
+        assert mutant.function is not None
+        original = original_unit(source, mutant.function)
+        changed = compiled_unit(source, mutant.applied(source.text), mutant.function)
+        self._before: list[tuple[types.FunctionType, types.CodeType]] = []
+        news = {_place(code): code for code in codes_in(changed)}
+        reached = False
+        for code in codes_in(original):
+            new = news.get(_place(code))
+            for function in live.at(path, code) if code.co_name != "<module>" else ():
+                if not live.has_code(function, code):
+                    self.undo()
+                    raise NotSwappable("the live function has other code than its file")
+                if new is None or new.co_freevars != code.co_freevars:
+                    self.undo()
+                    raise NotSwappable("the mutant needs other variables of its surroundings")
+                reached = reached or code.co_firstlineno == mutant.function[0]
+                self._before.append((function, function.__code__))
+                file = function.__code__.co_filename
+                function.__code__ = new if new.co_filename == file else new.replace(co_filename=file)
+        if not reached:
+            self.undo()
+            raise NotSwappable("its function is not alive")
+
+    def codes(self) -> Iterator[types.CodeType]:
+        """Yield the code that the functions have now."""
+        for function, _ in self._before:
+            yield function.__code__
+
+    def undo(self) -> None:
+        """Give the functions the code that they had."""
+        for function, code in reversed(self._before):
+            function.__code__ = code
+        self._before.clear()

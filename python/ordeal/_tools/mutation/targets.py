@@ -1,0 +1,290 @@
+"""What to mutate: the files, lines, classes and functions that somebody names, without tests; and what has changed."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.source import Function, Source
+from ordeal.errors import ConfigError
+
+_SKIPPED = {"tests", "test", "build", "dist", "docs", "node_modules", "__pycache__"}
+_LINES = re.compile(r"(.+\.py):([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
+#: How a diff begins that adds no line, such as one that only renames or deletes.
+_HEAD = re.compile(r"^(?:diff --git |\+\+\+ )", re.MULTILINE)
+#: What the settings of git may put before the path of a new file: `diff.mnemonicPrefix` says where it comes from.
+_PREFIXES = ("b/", "w/", "i/", "c/", "o/")
+_ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
+_ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
+#: A diff as we read it, whatever the settings of git are.
+_PLAIN_DIFF = (
+    *("-c", "diff.noprefix=false", "-c", "diff.mnemonicPrefix=false", "diff", "--unified=0", "--no-color"),
+    *("--no-ext-diff", "--no-textconv", "--text", "--relative"),
+)
+_SINCE_HINT = "name a commit, for example `--since HEAD~1`"
+_DIFF_HINT = "its paths lead from the current folder, or from the top of its repository"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file to mutate, or a part of it: the lines from the first to the last, or what a dotted name means there."""
+
+    path: Path
+    lines: tuple[int, int] | None = None
+    name: str = ""
+
+    def holds(self, mutant: Mutant) -> bool:
+        """Return whether a mutant of the file is in the part."""
+        if self.lines is not None:
+            return self.lines[0] <= mutant.line <= self.lines[1]
+        return f"{mutant.name}.".startswith(f"{self.name}.") if self.name else True
+
+
+def targets_of(paths: Sequence[str], folder: Path) -> list[Target]:
+    """Return what words name: a path, ``file.py:12-40``, ``package.module`` or ``package.module.Class.method``.
+
+    Without words these are the packages in ``folder`` or its ``src``.
+
+    Raises:
+        ConfigError: a word names nothing.
+    """
+    if not paths:
+        return [Target(path) for path in _packages(folder)]
+    found = [target for each in paths for target in _named(each, folder)]
+    if not found:
+        raise ConfigError(f"no file of Python in {', '.join(paths)}", hint="name the folder of the program")
+    return list(dict.fromkeys(found))
+
+
+def files_of(paths: Sequence[str], folder: Path, exclude: Sequence[str] = ()) -> list[Path]:
+    """Return the files of Python that words name, or that have the parts that they name; see ``targets_of``.
+
+    Without those of ``exclude``: patterns of the shell for the path of a file or of a folder, from ``folder``; one
+    without a slash for any name in the path.
+
+    Raises:
+        ConfigError: a word names nothing, nothing is left, or of the whole program a pattern excludes nothing.
+    """
+    found = list(dict.fromkeys(each.path for each in targets_of(paths, folder)))
+    shown = {path: shown_path(path, folder) for path in found}
+    for pattern in exclude if not paths else ():
+        if not any(_is_meant(name, pattern) for name in shown.values()):
+            raise ConfigError(
+                f"`{pattern}` excludes nothing here",
+                hint="write the path of a file or folder from the current one, such as `src/shop/vendor` or `*_pb2.py`",
+            )
+    left = [path for path in found if not any(_is_meant(shown[path], pattern) for pattern in exclude)]
+    if not left:
+        raise ConfigError("all files are excluded", hint="name other files, or exclude fewer")
+    return left
+
+
+def shown_path(path: Path, folder: Path) -> str:
+    """Return the path of a file as people read it: from ``folder``, where it lies inside."""
+    try:
+        return path.resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        return path.as_posix()
+
+
+def _is_meant(shown: str, pattern: str) -> bool:
+    """Return whether a pattern means a file, or a folder above it."""
+    path, plain = PurePosixPath(shown), str(PurePosixPath(pattern))
+    if "/" not in plain:
+        return any(fnmatchcase(part, plain) for part in path.parts)
+    return any(fnmatchcase(str(each), plain) for each in (path, *path.parents))
+
+
+def _named(word: str, folder: Path) -> Iterator[Target]:
+    path = folder / word
+    if path.is_file() and path.suffix == ".py":
+        yield Target(path)
+    elif path.is_dir():
+        yield from map(Target, _inside(path))
+    elif (match := _LINES.fullmatch(word)) and (folder / match[1]).is_file():
+        yield Target(
+            folder / match[1], _checked_lines(word, folder / match[1], int(match[2]), int(match[3] or match[2]))
+        )
+    elif _DOTTED.fullmatch(word):
+        yield from _dotted(word, folder)
+    else:
+        raise _nothing(word)
+
+
+def _nothing(word: str) -> ConfigError:
+    return ConfigError(
+        f"`{word}` is neither a file of Python nor a folder",
+        hint="write a path, for example `src/shop`, `shop.py:12-40`, or a name such as `shop.Cart.add`",
+    )
+
+
+def _inside(folder: Path) -> list[Path]:
+    found = sorted(folder.rglob("*.py"))
+    return [inner for inner in found if not _is_test(inner.relative_to(folder)) and inner.is_file()]
+
+
+def _checked_lines(word: str, path: Path, first: int, last: int) -> tuple[int, int]:
+    lines = path.read_bytes().count(b"\n") + 1
+    if not 1 <= first <= last:
+        raise ConfigError(f"`{word}` names no lines", hint="write the first and the last line, such as `shop.py:12-40`")
+    if first > lines:
+        raise ConfigError(f"`{word}` names lines beyond the end of the file", hint=f"it has {lines}")
+    return first, last
+
+
+def _dotted(word: str, folder: Path) -> Iterator[Target]:
+    """Yield the module that a dotted name begins with, or what the rest of the name means in it."""
+    parts = word.split(".")
+    for size in range(len(parts), 0, -1):
+        for home in (folder / "src", folder):
+            place, name = home.joinpath(*parts[:size]), ".".join(parts[size:])
+            if not name and (place / "__init__.py").is_file():
+                yield from map(Target, _inside(place))
+                return
+            if not name and not place.with_name(f"{place.name}.py").is_file() and place.is_dir() and _inside(place):
+                # A package without `__init__.py`, which may be in several folders.
+                yield from map(Target, _inside(place))
+                return
+            for path in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
+                if path.is_file():
+                    yield _defined(word, Target(path, None, name), folder)
+                    return
+    raise _nothing(word)
+
+
+def _defined(word: str, target: Target, folder: Path) -> Target:
+    source = Source.of(target.path, target.path.relative_to(folder).as_posix())
+    names = [source.name_of(node) for node in ast.walk(source.tree) if isinstance(node, Function | ast.ClassDef)]
+    if target.name and target.name not in names:
+        near = difflib.get_close_matches(target.name, names, 1)
+        hint = f"did you mean `{word.removesuffix(target.name)}{near[0]}`?" if near else "name a class or a function"
+        raise ConfigError(f"{source.shown} defines no `{target.name}`", hint=hint)
+    return target
+
+
+def _packages(folder: Path) -> list[Path]:
+    home = folder / "src" if (folder / "src").is_dir() else folder
+    packages = [each for each in sorted(home.iterdir()) if (each / "__init__.py").is_file()]
+    packages = [each for each in packages if each.name not in _SKIPPED]
+    if not packages and home != folder:
+        # What is in `src` is the program, also a package without `__init__.py`, and a file alone.
+        packages = [
+            each for each in sorted(home.iterdir()) if each.suffix == ".py" or (each.is_dir() and _inside(each))
+        ]
+        packages = [each for each in packages if each.name not in _SKIPPED and not _is_test(each.relative_to(home))]
+    if not packages:
+        raise ConfigError(
+            "no package here to mutate", hint="name files or folders, for example `ordeal mutate shop.py`"
+        )
+    return files_of([str(each) for each in packages], folder)
+
+
+def _is_test(path: Path) -> bool:
+    is_hidden = any(part.startswith(".") for part in path.parts)
+    is_test = path.name.startswith("test_") or path.name.endswith("_test.py") or path.name == "conftest.py"
+    return is_hidden or is_test or bool(_SKIPPED & set(path.parts[:-1]))
+
+
+def changed_lines(reference: str, folder: Path) -> dict[Path, set[int]]:
+    """Return, by file, the lines that differ from a commit, as git tells. New files count whole.
+
+    Raises:
+        ConfigError: git knows no such commit, or there is no git.
+    """
+    if reference.startswith("-"):
+        # It would be an option of git.
+        raise ConfigError(f"`{reference}` is no commit", hint=_SINCE_HINT)
+    diff = _git([*_PLAIN_DIFF, reference, "--", "*.py"], folder)
+    found = _new_lines(diff, lambda name: folder / name.removeprefix("b/"))
+    for name in _git(["ls-files", "-z", "--others", "--exclude-standard", "--", "*.py"], folder).split("\0"):
+        path = (folder / name).resolve()
+        if path.is_file():
+            found[path] = set(range(1, path.read_bytes().count(b"\n") + 2))
+    return found
+
+
+def lines_of_diff(path: Path, folder: Path) -> dict[Path, set[int]]:
+    """Return, by file, the lines that a diff has added or changed; nothing for an empty one.
+
+    Its paths are those from ``folder``, or from the top of its repository.
+
+    Raises:
+        ConfigError: it cannot be read, is no diff, or names only files that are not here.
+    """
+    try:
+        text = os.fsdecode(path.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"`{path}` cannot be read: {error.strerror}", hint="name a file of `git diff`") from None
+    homes = _homes(folder)
+    found = _new_lines(text, lambda name: _file_of_diff(name, homes))
+    if text.strip() and not found and not _HEAD.search(text):
+        raise ConfigError(f"`{path}` is no unified diff", hint="write one by `git diff main > FILE`")
+    if found and not any(each.exists() for each in found):
+        first = next(iter(found)).relative_to(folder.resolve(), walk_up=True)
+        raise ConfigError(f"`{path}` names only files that are not here, such as `{first}`", hint=_DIFF_HINT)
+    return found
+
+
+def _homes(folder: Path) -> list[Path]:
+    """Return the folders from which the paths of a diff may lead: this one, and those up to the top of a repository."""
+    above = [folder, *folder.resolve().parents]
+    top = next((number for number, each in enumerate(above) if (each / ".git").exists()), 0)
+    return above[: top + 1]
+
+
+def _file_of_diff(name: str, homes: Sequence[Path]) -> Path:
+    """Return the file that a diff means, with or without the prefix that its settings put before the path."""
+    names = [name[2:], name] if name.startswith(_PREFIXES) else [name]
+    places = [home / each for each in names for home in homes]
+    return next((place for place in places if place.is_file()), places[0])
+
+
+def _new_lines(diff: str, file_of: Callable[[str], Path]) -> dict[Path, set[int]]:
+    """Return the lines of the new files that a diff marks with a plus, whether it has lines around them or not."""
+    found: dict[Path, set[int]] = {}
+    lines: set[int] = set()
+    at = left = 0
+    # A line of a program may hold a form feed, which ends it in the eyes of `splitlines`.
+    for line in diff.split("\n"):
+        if left > 0 and line[:1] in ("+", " ", ""):
+            if line[:1] == "+":
+                lines.add(at)
+            at, left = at + 1, left - 1
+        elif line.startswith("+++ ") and line.rstrip() != "+++ /dev/null":
+            lines = found.setdefault(file_of(_unquoted(line[4:].partition("\t")[0].rstrip("\r"))).resolve(), set())
+        elif match := _HUNK.match(line):
+            at, left = int(match[1]), int(match[2] or 1)
+    return found
+
+
+def _unquoted(name: str) -> str:
+    """Return a path as it is: git writes those with a letter that is not of ASCII, or a quotation mark, as C does."""
+    if not (name.startswith('"') and name.endswith('"') and len(name) > 1):
+        return name
+    data = _ESCAPED.sub(lambda found: _ESCAPES.get(found[1]) or _byte_of(found[1]), os.fsencode(name[1:-1]))
+    return os.fsdecode(data)
+
+
+def _byte_of(escaped: bytes) -> bytes:
+    return bytes([int(escaped, 8) & 255]) if escaped.isdigit() else escaped
+
+
+def _git(arguments: list[str], folder: Path) -> str:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, check=False)
+    except FileNotFoundError:
+        raise ConfigError("git is not installed", hint="leave `--since` out") from None
+    if done.returncode:
+        said = os.fsdecode(done.stderr).strip().splitlines()
+        raise ConfigError(f"git cannot compare: {said[0] if said else done.returncode}", hint=_SINCE_HINT)
+    return os.fsdecode(done.stdout)

@@ -1,0 +1,175 @@
+"""The words for what became of a mutant, and the score."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Literal
+
+from ordeal._tools.mutation.mutants import Mutant
+
+Word = Literal["killed", "timeout", "memory", "crash", "survived", "uncovered", "dead", "not run"]
+DETECTED: tuple[Word, ...] = ("killed", "timeout", "memory", "crash")
+WORDS: tuple[Word, ...] = (*DETECTED, "survived", "uncovered", "dead", "not run")
+#: The operators that take out all that a statement does: a survivor within tells no more.
+WHOLE_STATEMENTS = ("delete_statement", "chimp", "body_none", "finally_drop")
+#: The note of a survivor that machines saw do something else.
+STATE_DIFFERS = "state differs"
+#: So many standard deviations around a mean hold 95 percent.
+_DEVIATIONS = 1.96
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one mutant: the word, the test that noticed it, how many ran, and what else there is to say.
+
+    Of a survivor ``nearest`` is the test that is most about it; ``covering`` are all tests that run it. ``asserted``
+    tells a mutant that an assertion noticed from one that only made the program end in another error. ``doubt`` is why
+    perhaps nothing needs what a mutant changes that nothing noticed. ``noticed`` are the tests that do, as far as they
+    were asked.
+    """
+
+    mutant: Mutant
+    word: Word
+    killer: str = ""
+    tests: int = 0
+    route: str = ""
+    note: str = ""
+    nearest: str = ""
+    covering: tuple[str, ...] = ()
+    asserted: bool = False
+    doubt: str = ""
+    noticed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How many of the judged mutants were detected, and how many of them by an assertion."""
+
+    detected: int
+    undetected: int
+    uncovered: int
+    not_run: int
+    asserted: int = 0
+
+    @classmethod
+    def of(cls, verdicts: Iterable[Verdict]) -> Score:
+        """Count verdicts."""
+        verdicts = list(verdicts)
+        counts = Counter(verdict.word for verdict in verdicts)
+        detected = sum(counts[word] for word in DETECTED)
+        asserted = sum(verdict.asserted for verdict in verdicts)
+        undetected = counts["survived"] + counts["uncovered"]
+        return cls(detected, undetected, counts["uncovered"], counts["not run"], asserted)
+
+    @property
+    def judged(self) -> int:
+        """The number of mutants that were judged."""
+        return self.detected + self.undetected
+
+    @property
+    def percent(self) -> float | None:
+        """The share that was detected, rounded down to a tenth; None without mutants. 100 only if all were judged."""
+        return self._share(self.detected, self.judged)
+
+    @property
+    def covered_percent(self) -> float | None:
+        """The same of those that a test runs."""
+        return self._share(self.detected, self.judged - self.uncovered)
+
+    @property
+    def asserted_percent(self) -> float | None:
+        """The share of the judged ones that an assertion noticed."""
+        return self._share(self.asserted, self.judged)
+
+    def interval(self, drawn_from: int) -> tuple[float, float] | None:
+        """Return where the score of all ``drawn_from`` mutants lies with 95 percent, these being a sample of them."""
+        count = self.judged
+        if not 0 < count < drawn_from:
+            return None
+        # Wilson's interval, narrower as the sample comes near to the whole.
+        wide = _DEVIATIONS**2 * (drawn_from - count) / (drawn_from - 1) / count
+        share = self.detected / count
+        middle, half = share + wide / 2, sqrt(wide * (share * (1 - share) + wide / 4))
+        return round(100 * (middle - half) / (1 + wide), 1), round(100 * (middle + half) / (1 + wide), 1)
+
+    def _share(self, part: int, of: int) -> float | None:
+        if not of:
+            return None
+        tenths = part * 1000 // of
+        return min(tenths, 999 if self.not_run else 1000) / 10
+
+
+def rates[Key: (str, tuple[str, str])](
+    verdicts: Iterable[Verdict], of: Callable[[Verdict], Key]
+) -> list[tuple[Key, Score]]:
+    """Return the score of each group of verdicts, as ``of`` names it, the weakest first."""
+    groups: dict[Key, list[Verdict]] = {}
+    for verdict in verdicts:
+        groups.setdefault(of(verdict), []).append(verdict)
+    found = [(name, Score.of(each)) for name, each in groups.items()]
+    # What has no score comes last; of equal ones that with more to do comes first.
+    return sorted(found, key=lambda pair: (pair[1].percent is None, pair[1].percent, -pair[1].undetected, pair[0]))
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many mutants a test runs, how many of them it notices, and how many no other test does."""
+
+    ran: int = 0
+    noticed: int = 0
+    alone: int = 0
+
+
+def tallied(verdicts: Iterable[Verdict]) -> dict[str, Tally]:
+    """Return the tallies of tests that run mutants in memory, of verdicts for which each of these tests was asked."""
+    found: dict[str, Tally] = {}
+    for verdict in verdicts:
+        for name in verdict.covering if verdict.word in ("killed", "memory", "survived") else ():
+            tally = found.setdefault(name, Tally())
+            tally.ran += 1
+            tally.noticed += name in verdict.noticed
+            tally.alone += verdict.noticed == (name,)
+    return found
+
+
+def weakest_first(verdicts: Sequence[Verdict], *, every: bool = False) -> list[Verdict]:
+    """Return what nobody noticed, in the order of files and lines: all, or of the survivors of one line the first.
+
+    Those within a statement that survived as a whole are not shown then either, as ``inside`` counts them.
+    """
+    survived = [verdict for verdict in verdicts if verdict.word == "survived"]
+    if every:
+        return survived
+    within = {id(each) for found in inside(survived).values() for each in found}
+    shown: list[Verdict] = []
+    seen: set[tuple[str, int]] = set()
+    for verdict in survived:
+        place = (verdict.mutant.shown, verdict.mutant.line)
+        if id(verdict) not in within and place not in seen:
+            seen.add(place)
+            shown.append(verdict)
+    return shown
+
+
+def inside(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
+    """Return the survivors within each that takes a whole statement out, by the id of the outermost one."""
+    survived = [verdict for verdict in verdicts if verdict.word == "survived"]
+    by_file: dict[str, list[Verdict]] = {}
+    for verdict in survived:
+        if verdict.mutant.operator in WHOLE_STATEMENTS:
+            by_file.setdefault(verdict.mutant.shown, []).append(verdict)
+    found: dict[str, list[Verdict]] = {}
+    for verdict in survived:
+        around = [each for each in by_file.get(verdict.mutant.shown, ()) if _holds(each.mutant, verdict.mutant)]
+        if around:
+            outermost = max(around, key=lambda each: each.mutant.end - each.mutant.start)
+            found.setdefault(outermost.mutant.id, []).append(verdict)
+    return found
+
+
+def _holds(outer: Mutant, inner: Mutant) -> bool:
+    length = outer.end - outer.start
+    return outer.start <= inner.start and inner.end <= outer.end and inner.end - inner.start < length

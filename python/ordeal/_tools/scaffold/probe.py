@@ -1,0 +1,571 @@
+"""Tries the methods of a class in a process of its own: which arguments they take, and what they raise.
+
+usage: python -m ordeal._tools.scaffold.probe ORDER, where the file ORDER is JSON with ``class``, ``paths``,
+``seconds``, ``file_seconds`` for a trial with files, and ``output``, the file for the answer.
+
+Nothing here writes files, starts processes or threads, connects or sleeps: an audit hook refuses it, and a method that
+tries is left out of the machine. A class whose constructor takes a path is tried again with a folder of its own when it
+meets files. Each call has a time limit, and the process has limits of memory and CPU.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+import inspect
+import json
+import linecache
+import os
+import re
+import sys
+import tempfile
+import textwrap
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from enum import Enum
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ordeal._tools.scaffold.calls import (
+    CHOICES_MAX,
+    ITEMS_MAX,
+    OMITTED,
+    Method,
+    Parameter,
+    call,
+    choices,
+    consumed,
+    invoke,
+    is_of_wrong_type,
+    never_passed,
+    public_place,
+    said,
+    share_of,
+    shown,
+    text_of,
+)
+from ordeal._tools.scaffold.guard import ABOUT_FILES, WATCH, RefusedError, TooLongError, bounded, limit_process
+from ordeal._tools.scaffold.typed import (
+    NothingGivenError,
+    bundle_name,
+    handle,
+    hints_of,
+    is_own,
+    members,
+    needs_own,
+    typed,
+)
+from ordeal._tools.scaffold.values import (
+    ANYTHING,
+    LIST,
+    SYMBOLS,
+    Candidate,
+    Chance,
+    candidates,
+    is_place,
+    known_values,
+    places,
+)
+
+_METHODS_MAX = 45
+_PARAMETERS_MAX = 4
+_PROPERTIES_MAX = 24
+_CONSTRUCTORS_MAX = 200
+_DRAWS = 4
+_RETURNED_MAX = 20
+_SEQUENCES = 12
+_SEQUENCE_STEPS = 60
+
+#: Methods after which an object is of no more use, unless one of the second kind begins anew.
+_ENDS = ("close", "shutdown", "disconnect", "terminate", "dispose", "destroy")
+_BEGINS = frozenset(["open", "reopen", "connect", "reconnect", "start", "restart"])
+_ITEMS = ("__getitem__", "__setitem__", "__delitem__", "__contains__", "__call__")
+
+
+class _Trial:
+    """The trial of one class."""
+
+    def __init__(self, cls: type, package: str, deadline: float, places: Sequence[Candidate] = ()) -> None:
+        self._cls = cls
+        self._package = package
+        self._deadline = deadline
+        self._places = places  # for what a constructor takes a path for
+        self._rng = Chance(0)
+        self._constructor: tuple[list[Parameter], tuple[Candidate, ...]] = ([], ())
+        self._building: set[type] = set()
+        self._met: Any = None
+        self._returned: list[Any] = []  # by the object that is met, of classes of the program
+        self._made: dict[type, Candidate | None] = {}
+        self.methods: list[Method] = []
+
+    def run(self) -> dict[str, Any]:
+        """Return what was learnt; ``reason`` is not empty if no object can be made."""
+        reason = self._choose_constructor()
+        if reason:
+            return {"reason": reason, "meets_files": WATCH.reason in ABOUT_FILES}
+        self.methods = list(self._find_methods())
+        for _ in range(2):
+            for method in self.methods:
+                self._choose(method, self._fresh if not method.passed else self._used)
+        for _ in range(_SEQUENCES):
+            self._sequence()
+        return self._answer()
+
+    def takes_a_place(self) -> bool:
+        """Return whether the constructor takes a path for what its objects keep."""
+        parameters = self._parameters(self._cls, skip=0, makes=True) or []
+        return any(each.candidates == self._places for each in parameters)
+
+    def _is_over(self) -> bool:
+        return time.monotonic() > self._deadline
+
+    # the constructor
+
+    def _choose_constructor(self) -> str:
+        if inspect.isabstract(self._cls):
+            return "it is abstract"
+        # One that says nothing of its arguments, as that of a subclass of `dict`, may do without any.
+        parameters = self._parameters(self._cls, skip=0, makes=True) or []
+        errors: Counter[str] = Counter()
+        best: tuple[int, tuple[Candidate, ...]] = (0, ())
+        for choice in choices(parameters, _CONSTRUCTORS_MAX):
+            passed = 0
+            for _ in range(_DRAWS + 4):
+                values = self._draw(choice)
+                try:
+                    bounded(lambda values=values: invoke(self._cls, parameters, values))  # type: ignore[misc]
+                    passed += 1
+                except BaseException as error:  # noqa: BLE001 - whatever a constructor raises
+                    errors[said(error)] += 1
+                    if WATCH.reason and not self._places:
+                        return f"its constructor {WATCH.reason}"
+            if passed > best[0]:
+                best = (passed, choice)
+            if passed == _DRAWS + 4:
+                self._constructor = (parameters, choice)
+                return ""
+            if self._is_over():
+                break
+        if best[0] >= _DRAWS:
+            self._constructor = (parameters, best[1])
+            return ""
+        return f"no object could be made: {errors.most_common(1)[0][0] if errors else 'no time'}"
+
+    def _fresh(self) -> Any:
+        parameters, choice = self._constructor
+        for _ in range(10):
+            values = self._draw(choice)
+            try:
+                return bounded(lambda values=values: invoke(self._cls, parameters, values))  # type: ignore[misc]
+            except BaseException:  # noqa: BLE001 - the next arguments may be better
+                continue
+        raise RefusedError("no object")
+
+    def _giving(self) -> Any:
+        """Return an object whose methods that return objects have been called."""
+        thing = self._fresh()
+        for method in self.methods:
+            if method.passed and not method.refused and any(map(is_own, method.gives)):
+                for _ in range(_DRAWS):
+                    self._attempt(thing, method, count=False)
+        self._meet(thing)
+        return thing
+
+    def _used(self) -> Any:
+        """Return an object on which some methods have been called."""
+        thing = self._fresh()
+        working = [method for method in self.methods if method.passed and not (method.refused or method.ends)]
+        for _ in range(20 if working else 0):
+            if not self._is_over():
+                self._attempt(thing, self._rng.choice(working), count=False)
+        return thing
+
+    # methods
+
+    def _find_methods(self) -> Iterator[Method]:
+        names = [name for name in self._names() if not name.startswith("_") or name in _ITEMS or name in SYMBOLS]
+        ending = next((name for name in _ENDS if name in names), "") if _BEGINS.isdisjoint(names) else ""
+        for name in names[:_METHODS_MAX]:
+            found = inspect.getattr_static(self._cls, name)
+            function = getattr(self._cls, name, None)
+            if isinstance(found, property) or not callable(function) or inspect.isclass(function):
+                continue
+            if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+                yield Method(name, "call", [], refused="is a coroutine")
+                continue
+            bound = isinstance(found, classmethod | staticmethod)
+            parameters = self._parameters(function, skip=0 if bound else 1)
+            if parameters is not None:
+                needed = next((each for each in parameters if not each.candidates), None)
+                refused = f"needs a value for `{needed.name}`, which could not be made" if needed else ""
+                form = "item" if name in _ITEMS else "operator" if name in SYMBOLS else "call"
+                ends = name == ending and not bound and all(OMITTED in each.candidates for each in parameters)
+                yield Method(name, form, [] if ends else parameters, ends=ends, refused=refused)
+
+    def _names(self) -> list[str]:
+        """Return the names of the class and its bases, but for those of builtins, in the order of definition."""
+        names: dict[str, None] = {}
+        for base in self._cls.__mro__:
+            if base is not object and not getattr(base, "__module__", "").startswith(("builtins", "typing")):
+                names.update(dict.fromkeys(vars(base)))
+        return list(names)
+
+    def _parameters(self, function: Any, *, skip: int, makes: bool = False) -> list[Parameter] | None:
+        """Return what may be given to ``function``, no object of the class if it ``makes`` one; None if unknown."""
+        try:
+            listed = list(inspect.signature(function).parameters.values())[skip:]
+        except (TypeError, ValueError):
+            return None
+        hints = hints_of(function)
+        found: list[Parameter] = []
+        skips = False  # what follows an argument that is left out is given by its name
+        for each in listed:
+            if each.kind is each.VAR_KEYWORD:
+                continue
+            if each.kind is each.VAR_POSITIONAL:
+                if not found:
+                    found.append(Parameter(each.name, False, [OMITTED, LIST, *ANYTHING]))
+                continue
+            options = self._options(each, hints.get(each.name), makes=makes)
+            if skips and each.kind is each.POSITIONAL_ONLY:
+                options = []
+            elif getattr(function, "__name__", "") in SYMBOLS and not self._places:
+                options = [self._instances(), *options]
+            is_optional = each.default is not each.empty
+            if is_optional and (not options or len(found) >= _PARAMETERS_MAX):
+                skips = True
+                continue
+            by_name = skips or each.kind is each.KEYWORD_ONLY
+            found.append(Parameter(each.name, by_name, options, each.annotation is each.empty))
+        return found
+
+    def _options(self, parameter: inspect.Parameter, hint: Any, *, makes: bool) -> list[Candidate]:
+        """Return what may be given for a parameter; nothing if it is better left out."""
+        name, annotation = parameter.name, ""
+        default = ... if parameter.default is parameter.empty else parameter.default
+        if parameter.annotation is not parameter.empty:
+            annotation = text_of(parameter.annotation)
+        if makes and self._places and is_place(name, annotation):
+            return [*self._places]
+        special = [] if hint is self._cls else typed(hint, self._built)
+        if is_own(hint) and hint is not self._cls and not (makes or issubclass(hint, Enum)):
+            special = [handle(hint, ":".join(public_place(hint, self._package)), self._given), *special]
+        options = special or candidates(name, annotation, default)
+        own = {self._cls.__name__, "Self"}
+        takes_own = not (makes or self._places) and (name == "other" or bool(set(re.findall(r"\w+", annotation)) & own))
+        if takes_own:
+            options = [self._instances(), *options]
+        elif is_own(hint) and not special:
+            options = []  # nothing but its objects will do, and none could be made
+        if default is ...:
+            return options
+        is_rare = needs_own(hint) and not takes_own  # few callers know what is there for those who do not care
+        if name.startswith("_") or is_rare or all(option.type == "None" for option in options):
+            return []
+        if annotation and not (takes_own or special or known_values(annotation)):
+            return []  # a guess would only get wrong what there is a default for
+        return [*([OMITTED] if isinstance(default, str) else []), *options[:5], OMITTED]
+
+    def _given(self, kind: type) -> list[Any]:
+        return [each for each in self._returned if isinstance(each, kind)]
+
+    def _meet(self, thing: Any) -> None:
+        """Forget what other objects have returned."""
+        if thing is not self._met:
+            self._met, self._returned = thing, []
+
+    def _built(self, kind: type) -> Candidate | None:
+        """Return objects of another class, made with what its constructor needs; None if that fails too often."""
+        path = ":".join(public_place(kind, self._package))
+        if issubclass(kind, Enum):
+            return members(kind, path)
+        if kind in self._building or inspect.isabstract(kind) or "<" in kind.__qualname__:
+            return None
+        if kind not in self._made:
+            self._building.add(kind)
+            self._made[kind] = self._builder(kind, path)
+            self._building.discard(kind)
+        return self._made[kind]
+
+    def _builder(self, kind: type, path: str) -> Candidate | None:
+        listed = self._parameters(kind, skip=0, makes=True)
+        if listed is None:
+            return None
+        parameters: list[Parameter] = []
+        for place, each in enumerate(listed):
+            if OMITTED not in each.candidates:
+                # What follows one that is left out is given by its name.
+                parameters.append(replace(each, keyword=each.keyword or len(parameters) < place))
+        if not all(each.candidates for each in parameters):
+            return None
+        for choice in choices(parameters, CHOICES_MAX):
+
+            def made(rng: Chance, choice: tuple[Candidate, ...] = choice) -> Any:
+                values = [each.draw(rng) for each in choice]
+                return bounded(lambda: invoke(kind, parameters, values))
+
+            if self._passes(made):
+                words = [kind.__name__]
+                words += [
+                    f"{each.name + '=' if each.keyword else ''}{one.strategy}"
+                    for each, one in zip(parameters, choice, strict=True)
+                ]
+                imports = (path, *(name for one in choice for name in one.imports))
+                return Candidate(f"st.builds({', '.join(words)})", kind.__name__, made, imports)
+        return None
+
+    def _passes(self, made: Callable[[Chance], Any]) -> bool:
+        try:
+            for _ in range(_DRAWS):
+                made(self._rng)
+        except BaseException:  # noqa: BLE001 - whatever a constructor raises
+            return False
+        return True
+
+    def _instances(self) -> Candidate:
+        return Candidate("OTHERS", self._cls.__name__, lambda _: self._fresh())
+
+    def _draw(self, choice: Sequence[Candidate]) -> list[Any]:
+        return [each.draw(self._rng) for each in choice]
+
+    def _choose(self, method: Method, make: Callable[[], Any]) -> None:
+        """Choose the arguments with which a method passes most often."""
+        if method.refused or (method.passed and method.passed >= _DRAWS) or self._is_over():
+            return
+        best = -1.0
+        for choice in choices(method.parameters):
+            trial = Method(method.name, method.form, method.parameters, choice)
+            for _ in range(_DRAWS):
+                try:
+                    thing = self._giving() if trial.takes_given else make()
+                except RefusedError:
+                    return
+                error = self._attempt(thing, trial)
+                if isinstance(error, Exception) and not trial.refused:
+                    trial.answers.add(type(error))
+            if trial.refused:
+                method.refused = trial.refused
+                return
+            score = trial.passed + sum(share_of(name) * count for name, count in trial.failed.items())
+            # What comes later is less likely, so it must pass more than once more often.
+            if score >= best + 1:
+                best = score
+                method.chosen, method.passed, method.failed = choice, trial.passed, trial.failed
+                method.answers, method.iterates, method.endless = trial.answers, trial.iterates, trial.endless
+                method.gives_own, method.gives = trial.gives_own, trial.gives
+            if trial.passed == _DRAWS or self._is_over():
+                return
+
+    def _attempt(
+        self, thing: Any, method: Method, *, count: bool = True, values: list[Any] | None = None
+    ) -> BaseException | None:
+        self._meet(thing)
+        try:
+            if values is None:
+                values = self._draw(method.chosen)
+            result = bounded(lambda: consumed(call(thing, method, values), method))
+        except BaseException as error:  # noqa: BLE001 - whatever a method raises
+            if WATCH.reason or isinstance(error, TooLongError | SystemExit):
+                method.refused = WATCH.reason or ("ends the process" if isinstance(error, SystemExit) else "takes long")
+            elif count:
+                method.failed[said(error)] += 1
+            return error
+        if count:
+            method.passed += 1
+            method.gives_own &= isinstance(result, self._cls)
+            method.gives.add(type(result))
+        if is_own(type(result)) and len(self._returned) < _RETURNED_MAX:
+            self._returned.append(result)
+        return None
+
+    def _sequence(self) -> None:
+        """Call methods in a random order, and note what may be an answer and what may be a mistake."""
+        useful = [method for method in self.methods if not (method.refused or method.ends)]
+        working = [method for method in useful if method.passed + len(method.answers)]
+        try:
+            thing = self._fresh()
+        except RefusedError:
+            return
+        for _ in range(_SEQUENCE_STEPS if working else 0):
+            if self._is_over():
+                return
+            method = self._rng.choice(working)
+            self._meet(thing)
+            try:
+                values = self._draw(method.chosen)
+            except NothingGivenError:
+                continue
+            error = self._attempt(thing, method, values=values)
+            if is_of_wrong_type(error, method, values):
+                method.refused = said(error) if error else ""
+                working.remove(method)
+                if not working:
+                    return
+            elif isinstance(error, Exception) and (
+                self._is_answer(error) or self._is_of_arguments(error, method, values)
+            ):
+                method.answers.add(type(error))
+
+    def _is_of_arguments(self, error: Exception, method: Method, values: list[Any]) -> bool:
+        """Return whether a fresh object gives the same answer to these arguments: then no sequence is needed for it."""
+        try:
+            again = self._attempt(self._fresh(), method, count=False, values=values)
+        except RefusedError:
+            return False
+        return type(again) is type(error)
+
+    def _is_answer(self, error: Exception) -> bool:
+        """Return whether an exception is what the class means to say, as one that it raises itself."""
+        if isinstance(error, KeyError | IndexError | ValueError | StopIteration):
+            return True
+        if type(error).__module__.partition(".")[0] == self._package:
+            return True
+        last = error.__traceback__
+        while last is not None and last.tb_next is not None:
+            last = last.tb_next
+        if last is None or isinstance(error, AssertionError | RecursionError):
+            return False
+        return linecache.getline(last.tb_frame.f_code.co_filename, last.tb_lineno).strip().startswith("raise")
+
+    # the answer
+
+    def _answer(self) -> dict[str, Any]:
+        module, name = public_place(self._cls, self._package)
+        listed = [self._method_answer(method) for method in self.methods]
+        return {
+            "reason": "",
+            "meets_files": any(method.refused in ABOUT_FILES for method in self.methods),
+            "module": module,
+            "name": name,
+            "doc": (inspect.getdoc(self._cls) or "").strip().partition("\n")[0][:200],
+            "parameters": shown(*self._constructor),
+            "methods": listed,
+            "properties": self._properties(),
+            "protocol": self._protocol(),
+        }
+
+    def _method_answer(self, method: Method) -> dict[str, Any]:
+        answers = method.answers | self._said_to_raise(method)
+        return {
+            "name": method.name,
+            "form": method.form,
+            "parameters": shown(method.parameters, method.chosen),
+            "answers": sorted({":".join(public_place(each, self._package)) for each in answers}),
+            "left_out": method.refused or never_passed(method),
+            "refused": bool(method.refused),
+            "iterates": method.iterates,
+            "endless": method.endless,
+            "gives_own": method.gives_own and method.passed > 0,
+            "gives": self._bundle_of(method),
+            "passed": method.passed,
+            "ends": method.ends,
+        }
+
+    def _bundle_of(self, method: Method) -> str:
+        """Return the bundle for what a method returns; nothing unless that is always an object of one class."""
+        kind = next(iter(method.gives)) if len(method.gives) == 1 else object
+        is_given = is_own(kind) and kind is not self._cls and method.form == "call" and not method.iterates
+        return bundle_name(kind) if is_given else ""
+
+    def _said_to_raise(self, method: Method) -> set[type[BaseException]]:
+        """Return the exceptions that the source of a method raises by name."""
+        function = inspect.unwrap(getattr(self._cls, method.name))
+        function = getattr(function, "__func__", function)
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+        except (OSError, TypeError, SyntaxError, ValueError):
+            return set()
+        names = {
+            each.func.id if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) else getattr(each, "id", "")
+            for each in (node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise))
+        }
+        known = {**vars(builtins), **getattr(function, "__globals__", {})}
+        found = [known.get(name) for name in names]
+        return {each for each in found if isinstance(each, type) and issubclass(each, Exception)}
+
+    def _properties(self) -> dict[str, list[str]]:
+        """Return the properties that can be read, each with the answers that it gives in place of a value."""
+        found: dict[str, list[str]] = {}
+        for name in self._names():
+            if name.startswith("_") or not isinstance(inspect.getattr_static(self._cls, name), property):
+                continue
+            answers: set[type[BaseException]] = set()
+            for _ in range(6):
+                if self._is_over():
+                    return found
+                try:
+                    thing = self._used()
+                    bounded(lambda thing=thing, name=name: getattr(thing, name))  # type: ignore[misc]
+                except BaseException as error:  # noqa: BLE001 - whatever a getter raises
+                    if not isinstance(error, Exception) or WATCH.reason or not self._is_answer(error):
+                        break
+                    answers.add(type(error))
+            else:
+                found[name] = sorted({":".join(public_place(each, self._package)) for each in answers})
+        return dict(list(found.items())[:_PROPERTIES_MAX])
+
+    def _protocol(self) -> dict[str, bool]:
+        """Return which claims that many objects fulfil hold for new ones of this class."""
+        iterates_anew = "__next__" not in dir(self._cls)
+        claims: dict[str, Callable[[Any], Any]] = {
+            "len": lambda thing: len(thing) >= 0,
+            "counts": lambda thing: iterates_anew and len(thing) == len(list(islice(iter(thing), ITEMS_MAX))),
+            "contains": lambda thing: iterates_anew and all(each in thing for each in islice(iter(thing), ITEMS_MAX)),
+            "repr": lambda thing: isinstance(repr(thing), str),
+        }
+        found = {}
+        for name, claim in claims.items():
+            try:
+                made = [self._fresh() for _ in range(10)]
+                found[name] = all(bounded(lambda thing=thing, claim=claim: claim(thing)) for thing in made)  # type: ignore[misc]
+            except BaseException:  # noqa: BLE001 - it does not answer
+                found[name] = False
+        return found
+
+
+def _try_class(path: str, seconds: float, file_seconds: float) -> dict[str, Any]:
+    deadline = time.monotonic() + seconds
+    module, _, name = path.partition(":")
+    try:
+        cls = getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as error:
+        return {"reason": f"it imports `{error.name}`, which is not installed"}
+    except BaseException as error:  # noqa: BLE001 - whatever an import raises
+        return {"reason": f"it cannot be imported: {said(error)}"}
+    if not isinstance(cls, type):
+        return {"reason": "it is no class"}
+    package = module.partition(".")[0]
+    try:
+        found = _Trial(cls, package, deadline).run()
+        if found["meets_files"]:
+            WATCH.folder = os.path.realpath(tempfile.mkdtemp(dir="."))
+            own = _Trial(cls, package, time.monotonic() + file_seconds, places(WATCH.folder))
+            found = max(found, own.run() if own.takes_a_place() else {}, key=_working)
+    except BaseException as error:  # noqa: BLE001 - a hostile class must not hide the others
+        return {"reason": f"it could not be tried: {said(error)}"}
+    return found
+
+
+def _working(found: dict[str, Any]) -> int:
+    return sum(not method["left_out"] for method in found.get("methods", ()))
+
+
+def main(order_path: str) -> int:
+    """Try the class of the order, and write the answer."""
+    order = json.loads(Path(order_path).read_text("utf-8"))
+    sys.path[:0] = order["paths"]
+    limit_process(order["seconds"])
+    found = _try_class(order["class"], order["seconds"], order["file_seconds"])
+    Path(order["output"]).write_text(json.dumps(found), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    # What the code under trial leaves behind, such as threads, does not keep the process.
+    code = main(sys.argv[1])
+    sys.stdout.flush()
+    os._exit(code)

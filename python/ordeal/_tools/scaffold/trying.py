@@ -1,0 +1,121 @@
+"""Runs what a new machine needs in processes of its own: the trial of the classes, and the first exploration."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ordeal._engine.isolation.command import run_module
+
+#: The trial of all classes together, beyond which its process is ended.
+TRIAL_SECONDS = 8.0
+_GRACE_SECONDS = 5.0
+#: How many times longer a trial may take when files are written.
+_FILE_TIMES = 2
+_ANSWER_BYTES_MAX = 1 << 24
+_MEMORY = "/dev/shm"
+#: Shrinking comes on top of the time of an exploration.
+_EXPLORE_GRACE_SECONDS = 90.0
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """An argument of a method: the texts of its strategy and its type, and what they import as ``module:Name``."""
+
+    name: str
+    keyword: bool
+    strategy: str
+    type: str
+    imports: list[str] = []
+
+
+class Method(msgspec.Struct, frozen=True):
+    """A method that was tried; ``left_out`` says why it cannot be a rule, ``ends`` whether nothing may follow it.
+
+    What it returns may be drawn from the bundle ``gives``, if that is not empty.
+    """
+
+    name: str
+    form: str
+    parameters: list[Parameter]
+    answers: list[str]
+    left_out: str
+    refused: bool
+    iterates: bool
+    endless: bool
+    gives_own: bool
+    passed: int
+    ends: bool
+    gives: str = ""
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """A class that was tried; ``reason`` says why no object could be made, and is empty if one was."""
+
+    reason: str
+    module: str = ""
+    name: str = ""
+    doc: str = ""
+    parameters: list[Parameter] = []
+    methods: list[Method] = []
+    properties: dict[str, list[str]] = {}
+    protocol: dict[str, bool] = {}
+
+    @property
+    def working(self) -> list[str]:
+        """The names of the methods that can be rules."""
+        return [each.name for each in self.methods if not each.left_out]
+
+
+def try_classes(paths: Sequence[str], roots: Sequence[Path], *, seconds: float = TRIAL_SECONDS) -> dict[str, Tried]:
+    """Return what each class took and raised. The first one is tried; the others as long as there is time."""
+    deadline = time.monotonic() + seconds
+    found: dict[str, Tried] = {}
+    for path in paths:
+        if time.monotonic() < deadline:
+            found[path] = _try_class(path, roots, seconds / 4)
+    return found
+
+
+def _try_class(path: str, roots: Sequence[Path], seconds: float) -> Tried:
+    """Return what a class took and raised, in a process of its own, in an empty folder and with limits."""
+    # A database waits for its disk at each change; in memory there is nothing to wait for.
+    memory = _MEMORY if os.access(_MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="ordeal-init-", dir=memory) as folder:
+        order, output = Path(folder, "order.json"), Path(folder, "answer.json")
+        content = {
+            "class": path,
+            "paths": [str(root.absolute()) for root in roots],
+            "seconds": seconds,
+            "file_seconds": _FILE_TIMES * seconds,
+            "output": str(output),
+        }
+        order.write_text(json.dumps(content), "utf-8")
+        work = Path(folder, "work")
+        work.mkdir()
+        limit = (1 + _FILE_TIMES) * seconds + _GRACE_SECONDS
+        run_module("ordeal._tools.scaffold.probe", [str(order)], folder=work, seconds=limit)
+        try:
+            data = output.read_bytes()[: _ANSWER_BYTES_MAX + 1]
+            return msgspec.json.decode(data, type=Tried)
+        except (OSError, msgspec.MsgspecError):
+            return Tried("the process that tried it ended without an answer")
+
+
+def explore(class_path: str, seconds: float, folder: Path, roots: Sequence[Path]) -> dict[str, Any] | str:
+    """Return the JSON report of a short exploration in a process of its own; what it said if there is none."""
+    arguments = ["explore", class_path, "--max-time", f"{seconds:g}", "--json"]
+    paths = [root.absolute() for root in roots]
+    limit = seconds + _EXPLORE_GRACE_SECONDS
+    out, err = run_module("ordeal", arguments, folder=folder, seconds=limit, paths=paths)
+    try:
+        document: dict[str, Any] = msgspec.json.decode(out, type=dict[str, Any])
+    except msgspec.MsgspecError:
+        return err.decode("utf-8", "replace")
+    return document

@@ -1,0 +1,352 @@
+"""Writes the machine of a class that was tried: a file that a person keeps and goes on from."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ordeal._base.formatting import one_line
+from ordeal._tools.scaffold.values import CONSTANTS, PLACES, SYMBOLS, is_bundle
+
+WIDTH = 100
+_RULES_MAX = 40
+_ITERATES_MAX = 100
+_NAMES = {
+    "__getitem__": "look_up",
+    "__setitem__": "store",
+    "__delitem__": "delete",
+    "__contains__": "ask_for",
+    "__call__": "call",
+    "__add__": "plus",
+    "__sub__": "minus",
+    "__or__": "unite",
+    "__and__": "intersect",
+    "__xor__": "differ",
+    "__eq__": "equal",
+    "__lt__": "less_than",
+    "__le__": "at_most",
+    "__mul__": "times",
+}
+#: Attributes of a machine that a rule must not replace.
+_TAKEN = frozenset(
+    [
+        "activate",
+        "bundle",
+        "bundles",
+        "check_invariants",
+        "faults",
+        "fault",
+        "folder",
+        "initialize_rules",
+        "invariants",
+        "name_counter",
+        "names_list",
+        "names_to_values",
+        "rules",
+        "setup_state",
+        "simulated",
+        "teardown",
+        "runTest",
+        "settings",
+        "subject",
+    ]
+)
+
+Tried = Mapping[str, Any]
+
+
+def snake(name: str) -> str:
+    """Return the name of a class as one of a variable: ``LRUCache`` as ``lru_cache``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower().strip("_")
+
+
+def machine_name(tried: Tried) -> str:
+    """Return the name of the machine for a class."""
+    name = tried["name"].rpartition(".")[2].strip("_")
+    return f"{name[:1].upper()}{name[1:]}Chaos"
+
+
+def written(tried: Tried, file: str) -> str:
+    """Return the text of the test file for a class; ``file`` is where it will be."""
+    return _Writer(tried, file).text()
+
+
+class _Writer:
+    """The text of one file, and what it comes to need while it is put together."""
+
+    def __init__(self, tried: Tried, file: str) -> None:
+        self._tried = tried
+        self._file = file
+        self._class: str = tried["name"]
+        self._attribute = free(snake(self._class.rpartition(".")[2]))
+        self._is_immutable = not any(
+            method["passed"] and not method["gives_own"] and not method["name"].startswith("__")
+            for method in tried["methods"]
+        )
+        self._uses: set[str] = set()
+        self._rule_names = {"create", "look"}
+        self._imports: dict[str, set[str]] = {}
+        self._bundles: list[str] = []
+
+    def text(self) -> str:
+        """Return the file."""
+        kept = [each for each in self._tried["methods"] if not each["left_out"]]
+        kept = sorted(kept, key=lambda each: each["name"].startswith("__"))[:_RULES_MAX]
+        names = {each["name"] for each in kept}
+        left_out = [each for each in self._tried["methods"] if each["name"] not in names]
+        given = {each["gives"] for each in kept}
+        taken = [parameter["strategy"] for each in kept for parameter in each["parameters"]]
+        self._bundles = sorted(given.intersection(taken) - {""})
+        self._rule_names |= set(self._bundles)
+        ungiven = [each for each in kept if not given.issuperset(_bundles_of(each))]
+        kept = [each for each in kept if each not in ungiven]
+        left_out += [{**each, "left_out": "takes what no other call returns"} for each in ungiven]
+        rules = [self._rule(each) for each in kept if not each["ends"]]
+        endings = [each["name"] for each in kept if each["ends"]]
+        bundles = ["\n".join(f'{name} = Bundle("{name}")' for name in self._bundles)] if self._bundles else []
+        body = [*bundles, self._create(), *rules, *self._look(), *self._teardown(endings), *self._invariants()]
+        body = [textwrap.indent(part, "    ") for part in body]
+        machine = (
+            f'class {machine_name(self._tried)}(ChaosTest):\n    """{self._class} under any sequence of calls."""\n\n'
+        )
+        parts = [self._docstring(), "", self._import_lines(body), *self._definitions(), "", "", machine.rstrip()]
+        text = "\n".join(parts) + "\n\n" + "\n\n".join(body) + "\n"
+        name = machine_name(self._tried)
+        return f"{text}{self._left_out(left_out)}\n\nTest{name.removesuffix('Chaos')} = {name}.TestCase\n"
+
+    # parts
+
+    def _docstring(self) -> str:
+        package = self._tried["module"].partition(".")[0]
+        return (
+            f'"""Sequences of calls on {self._tried["module"]}.{self._class}.\n\n'
+            "`ordeal init` wrote this file; it is yours to change.\n\n"
+            f"    ordeal explore    searches, guided by the code of {package} that runs\n"
+            f"    pytest {self._file}    runs a short search, and every failure that was found before\n"
+            '"""'
+        )
+
+    def _import_lines(self, body: Sequence[str]) -> str:
+        text = "\n".join([*body, *(CONSTANTS[name] for name in self._constants())])
+        needed = {"collections.abc": ["Callable"] if "Callable[" in text else []}
+        needed["contextlib"] = ["suppress"] if "suppress(" in text else []
+        needed["datetime"] = [name for name in ("datetime", "timedelta") if re.search(rf"\b{name}\b(?!s)", text)]
+        needed["itertools"] = ["islice"] if "islice(" in text else []
+        needed["tempfile"] = ["TemporaryDirectory"] if "TemporaryDirectory(" in text else []
+        for module, found in needed.items():
+            if found:
+                self._imports.setdefault(module, set()).update(found)
+        standard = self._lines_of(lambda module: module.partition(".")[0] in sys.stdlib_module_names)
+        names = ["ChaosTest"]
+        names += [name for name in ("Bundle", "initialize", "invariant", "multiple", "rule") if f"{name}(" in text]
+        other = ["from hypothesis import strategies as st"] if re.search(r"\bst\.", text) else []
+        other.append(f"from ordeal import {', '.join(sorted(names, key=lambda name: (name.islower(), name)))}")
+        self._imports.setdefault(self._tried["module"], set()).add(self._class)
+        own = self._lines_of(lambda module: module.partition(".")[0] not in sys.stdlib_module_names)
+        return "\n".join([*standard, *[""] * bool(standard), *other, "", *own])
+
+    def _lines_of(self, is_wanted: Callable[[str], bool]) -> list[str]:
+        wanted = {module: names for module, names in self._imports.items() if is_wanted(module)}
+        return [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(wanted.items())]
+
+    def _constants(self) -> list[str]:
+        used = set(self._uses)
+        for name in reversed(list(CONSTANTS)):
+            if name in used:
+                used |= set(re.findall(r"\b[A-Z]{3,}\b", CONSTANTS[name]))
+        return [name for name in CONSTANTS if name in used]
+
+    def _definitions(self) -> list[str]:
+        parts = []
+        constants = self._constants()
+        if constants:
+            parts += ["", "# Few values, so that calls meet again what earlier ones left. Widen them to look further."]
+            parts += [f"{name} = {CONSTANTS[name]}" for name in constants if name != "CALLBACKS"]
+        if "CALLBACKS" in constants:
+            parts += ["", "", "def callback(*_args: object, **_kwargs: object) -> int:"]
+            parts += ['    """Stand in for the functions that the calls take."""', "    return 1", "", ""]
+            parts += ["CALLBACKS = st.just(callback)"]
+        if "OTHERS" in self._uses:
+            parts += [f"OTHERS = {self._builds()}"]
+        return parts
+
+    def _builds(self) -> str:
+        parameters = self._tried["parameters"]
+        words = [self._class]
+        words += [f"{each['name'] + '=' if each['keyword'] else ''}{self._strategy(each)}" for each in parameters]
+        return f"st.builds({', '.join(words)})"
+
+    def _create(self) -> str:
+        parameters = self._tried["parameters"]
+        drawn = [each for each in parameters if each["strategy"] not in PLACES]
+        body = [f"self.{self._attribute} = {_shown_call(self._class, parameters)}"]
+        if self._keeps_files:
+            body.insert(0, "self.folder = TemporaryDirectory()  # for what it keeps in files")
+        return self._function("initialize", "create", drawn, body, "")
+
+    @property
+    def _keeps_files(self) -> bool:
+        return any(each["strategy"] in PLACES for each in self._tried["parameters"])
+
+    def _rule(self, method: Mapping[str, Any]) -> str:
+        parameters = method["parameters"]
+        target = f"self.{self._attribute}"
+        call = _expression(target, method)
+        if method["iterates"]:
+            call = f"list(islice({call}, {_ITERATES_MAX}))" if method["endless"] else f"list({call})"
+        if method["gives_own"] and self._is_immutable and method["form"] == "call":
+            call = f"{target} = {call}"
+        elif method["form"] == "operator" or method["name"] in ("__getitem__", "__contains__"):
+            call = f"_ = {call}"
+        answers = sorted(self._exception(each) for each in method["answers"])
+        target = method["gives"] if method["gives"] in self._bundles and method["form"] == "call" else ""
+        call = f"return {call}" if target else call
+        body = [f"with suppress({', '.join(answers)}):", f"    {call}"] if answers else [call]
+        body += ["return multiple()"] * bool(target and answers)
+        name = self._rule_name(_NAMES.get(method["name"], method["name"]))
+        return self._function("rule", name, parameters, body, "", target=target)
+
+    def _teardown(self, endings: Sequence[str]) -> Iterator[str]:
+        """Yield the end of a run: what ends the object is called once, when nothing follows that it would break."""
+        last = [f"self.{self._attribute}.{name}()" for name in endings]
+        last += ["self.folder.cleanup()"] * self._keeps_files
+        if last:
+            lines = "".join(f"        {line}\n" for line in last)
+            yield (
+                "def teardown(self) -> None:\n"
+                f'    if hasattr(self, "{self._attribute}"):\n{lines}'
+                "    super().teardown()"
+            )
+
+    def _rule_name(self, wanted: str) -> str:
+        name = free(wanted)
+        while name in self._rule_names:
+            name += "_"
+        self._rule_names.add(name)
+        return name
+
+    def _function(
+        self,
+        decorator: str,
+        name: str,
+        parameters: Sequence[Mapping[str, Any]],
+        body: Sequence[str],
+        doc: str,
+        *,
+        target: str = "",
+    ) -> str:
+        drawn = [f"{_argument(each)}={self._strategy(each)}" for each in parameters]
+        drawn = [f"target={target}", *drawn] if target else drawn
+        returned = "object" if target else "None"
+        typed = [f"{_argument(each)}: {each['type']}" for each in parameters]
+        lines = [
+            _wrapped(f"@{decorator}(", drawn, ")"),
+            _wrapped(f"def {name}(", ["self", *typed], f") -> {returned}:"),
+        ]
+        lines += [f'    """{doc}"""'] * bool(doc) + [f"    {each}" for each in body]
+        return "\n".join(lines)
+
+    def _strategy(self, parameter: Mapping[str, Any]) -> str:
+        text: str = parameter["strategy"]
+        self._uses |= set(re.findall(r"\b[A-Z]{3,}\b", text))
+        for path in parameter.get("imports", ()):
+            self._exception(path)
+        return text
+
+    def _exception(self, path: str) -> str:
+        module, _, name = path.partition(":")
+        if not module:
+            return name
+        self._imports.setdefault(module, set()).add(name.partition(".")[0])
+        return name
+
+    def _look(self) -> Iterator[str]:
+        properties: Mapping[str, Sequence[str]] = self._tried["properties"]
+        asked = [f"_ = self.{self._attribute}.{name}" for name, answers in properties.items() if not answers]
+        if asked:
+            yield self._function("rule", "look", [], asked, "Read what can be read.")
+        for name, answers in properties.items():
+            if answers:
+                raised = ", ".join(sorted(self._exception(each) for each in answers))
+                body = [f"with suppress({raised}):", f"    _ = self.{self._attribute}.{name}"]
+                yield self._function("rule", self._rule_name(f"read_{name}"), [], body, "")
+
+    def _invariants(self) -> Iterator[str]:
+        thing, protocol = f"self.{self._attribute}", self._tried["protocol"]
+        if protocol.get("counts"):
+            yield _invariant("length_counts_items", f"assert len({thing}) == len(list({thing}))")
+        elif protocol.get("len"):
+            yield _invariant("length_is_a_number", f"assert len({thing}) >= 0")
+        if protocol.get("contains"):
+            yield _invariant("items_are_inside", f"assert all(item in {thing} for item in list({thing}))")
+        if protocol.get("repr"):
+            yield _invariant("has_a_text", f"assert isinstance(repr({thing}), str)")
+        yield (
+            "# Yours: what must always hold? For example, what a sequence of calls must leave as it was:\n#\n"
+            "# @invariant()\n# def nothing_is_lost(self) -> None:\n"
+            f"#     assert ...  # compare self.{self._attribute} with what the rules noted in a plain dict or list"
+        )
+
+    def _left_out(self, methods: Sequence[Mapping[str, Any]]) -> str:
+        told = [each for each in methods if each["left_out"]]
+        if not told:
+            return ""
+        lines = ["", "    # Left out, as each call failed or did what a test must not do; write these by hand:"]
+        lines += [f"    #   {each['name']}: {one_line(each['left_out'], limit=WIDTH - 20)}" for each in told]
+        return "\n".join(lines) + "\n"
+
+
+def _bundles_of(method: Tried) -> set[str]:
+    """Return the bundles from which a method takes objects."""
+    return {each["strategy"] for each in method["parameters"] if is_bundle(each["strategy"])}
+
+
+def _invariant(name: str, body: str) -> str:
+    return f"@invariant()\ndef {name}(self) -> None:\n{textwrap.indent(body, '    ')}"
+
+
+def free(name: str) -> str:
+    """Return a name that neither Python nor a machine has taken."""
+    if name in _TAKEN or keyword.iskeyword(name) or name == "self":
+        return f"{name}_"
+    return name
+
+
+def _argument(parameter: Mapping[str, Any]) -> str:
+    name = str(parameter["name"]).strip("_") or "value"
+    return f"{name}_" if keyword.iskeyword(name) or name == "self" else name
+
+
+def _shown_call(function: str, parameters: Sequence[Mapping[str, Any]]) -> str:
+    values = [PLACES.get(each["strategy"]) or _argument(each) for each in parameters]
+    words = [
+        f"{each['name']}={value}" if each["keyword"] else value for each, value in zip(parameters, values, strict=True)
+    ]
+    return f"{function}({', '.join(words)})"
+
+
+def _expression(target: str, method: Mapping[str, Any]) -> str:
+    name, parameters = method["name"], method["parameters"]
+    words = [_argument(each) for each in parameters]
+    forms = {
+        "__getitem__": "{0}[{1}]",
+        "__setitem__": "{0}[{1}] = {2}",
+        "__delitem__": "del {0}[{1}]",
+        "__contains__": "{1} in {0}",
+    }
+    if name in forms and len(words) >= forms[name].count("{") - 1:
+        return forms[name].format(target, *words)
+    if name in SYMBOLS and len(words) == 1:
+        return f"{target} {SYMBOLS[name]} {words[0]}"
+    return _shown_call(target if name == "__call__" else f"{target}.{name}", parameters)
+
+
+def _wrapped(head: str, parts: Sequence[str], tail: str) -> str:
+    flat = f"{head}{', '.join(parts)}{tail}"
+    if len(flat) <= WIDTH - 4:
+        return flat
+    return "\n".join([head, *(f"    {part}," for part in parts), tail])

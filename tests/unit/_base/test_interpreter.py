@@ -1,0 +1,61 @@
+"""A fresh interpreter is ended when its time or its size is over, with all that it started."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ordeal._base.interpreter import answer_of, finish, start_code
+
+
+def finished(program: str, given: bytes = b"", seconds: float = 60.0, bytes_max: int = 1_000, keeps: int = 1) -> bytes:
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        pass_fds=[keeps],
+    )
+    answer = finish(process, given, seconds=seconds, bytes_max=bytes_max)
+    assert process.returncode is not None
+    return answer
+
+
+def test_all_that_is_written_is_the_answer() -> None:
+    assert finished("import sys; print(sys.stdin.read()[::-1], end='')", b"abc") == b"cba"
+
+
+def test_what_is_too_long_is_cut_off_and_its_process_ended() -> None:
+    answer = finished("while True: print('x' * 1_000, flush=True)")
+    assert len(answer) > 1_000
+    assert set(answer) <= {ord("x"), ord("\n")}
+
+
+def test_a_process_that_hangs_is_ended_and_so_is_what_it_started() -> None:
+    reading, writing = os.pipe()
+    finished("import os, time; os.fork(); print('begun', flush=True); time.sleep(600)", seconds=0.3, keeps=writing)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as stream:
+        assert stream.read() == b"", "the pipe is closed when the last of them has ended"
+
+
+def test_a_process_that_reads_nothing_has_no_answer() -> None:
+    assert finished("import os; os.close(0)", b"x" * 10_000_000) == b""
+
+
+def test_a_module_that_is_not_there_gives_no_answer() -> None:
+    with pytest.raises(ValueError, match="without an answer"):
+        answer_of("no_such_module", {}, seconds=60.0, bytes_max=1_000)
+
+
+def test_a_module_is_found_where_arguments_say_and_the_collector_waits_until_it_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "asked.py").write_text(
+        "import gc\nbefore = gc.isenabled()\n"
+        "def told(number): print(before, gc.isenabled(), gc.get_freeze_count() > 0, number)\n"
+    )
+    program = [sys.executable, "-I", "-c", start_code("asked", "told(3)"), str(tmp_path)]
+    assert subprocess.run(program, capture_output=True, text=True, check=True).stdout == "False True True 3\n"

@@ -1,0 +1,239 @@
+"""A rule that takes too long is ended, and whatever alarm was set before is put back."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import gc
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ordeal._base.rule_timeout import RuleLoop, RuleTimeoutError, call_with_timeout
+
+SHORT_S, LONG_S = 0.05, 30.0
+
+
+@pytest.fixture(autouse=True)
+def _alarm_is_put_back() -> Iterator[None]:
+    handler = signal.getsignal(signal.SIGALRM)
+    yield
+    assert signal.getsignal(signal.SIGALRM) is handler
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_call_in_time_gives_its_result() -> None:
+    assert call_with_timeout("pay", LONG_S, lambda: 5) == 5
+
+
+def test_an_error_in_time_is_the_callers() -> None:
+    with pytest.raises(KeyError):
+        call_with_timeout("pay", LONG_S, lambda: {"a": 1}["gone"])
+
+
+def test_a_call_that_takes_too_long_is_ended() -> None:
+    with pytest.raises(RuleTimeoutError) as caught:
+        call_with_timeout("pay", SHORT_S, lambda: time.sleep(LONG_S))
+    text = str(caught.value)
+    assert text.startswith("ChaosTest rule 'pay' timed out after 0.05s. ")
+    assert text.endswith("Set rule_timeout = 0 to disable.")
+
+
+def swallow() -> str:
+    try:
+        time.sleep(LONG_S)
+    except Exception:  # noqa: BLE001
+        return "all is well"
+    return "slept"
+
+
+def replace() -> None:
+    try:
+        time.sleep(LONG_S)
+    except RuleTimeoutError:
+        raise KeyError from None
+
+
+@pytest.mark.parametrize("call", [swallow, replace])
+def test_catching_the_exception_does_not_help(call: Any) -> None:
+    with pytest.raises(RuleTimeoutError):
+        call_with_timeout("pay", SHORT_S, call)
+
+
+def test_a_collection_of_garbage_is_not_interrupted() -> None:
+    def collect_slowly(phase: str, info: dict[str, int]) -> None:
+        due = time.monotonic() + 2 * SHORT_S
+        while phase == "start" and time.monotonic() < due:
+            pass
+
+    slept: list[bool] = []
+
+    def collect_and_sleep() -> None:
+        gc.collect()
+        time.sleep(LONG_S)
+        slept.append(True)
+
+    gc.collect()  # what other tests have left would call back as well
+    gc.callbacks.append(collect_slowly)
+    try:
+        # An exception in the callback would be printed and lost, which fails this test by a warning.
+        with pytest.raises(RuleTimeoutError):
+            call_with_timeout("pay", SHORT_S, collect_and_sleep)
+        assert not slept
+    finally:
+        gc.callbacks.remove(collect_slowly)
+
+
+def test_the_alarm_rings_again() -> None:
+    slept: list[bool] = []
+
+    def swallow_once() -> None:
+        swallow()
+        time.sleep(LONG_S)
+        slept.append(True)
+
+    with pytest.raises(RuleTimeoutError):
+        call_with_timeout("pay", SHORT_S, swallow_once)
+    assert not slept
+
+
+@pytest.mark.parametrize("timeout_s", [0, -1.0])
+def test_no_limit(timeout_s: float) -> None:
+    def timer() -> tuple[float, float]:
+        return signal.getitimer(signal.ITIMER_REAL)
+
+    assert call_with_timeout("pay", timeout_s, timer) == (0.0, 0.0)
+
+
+def test_no_limit_outside_of_the_main_thread() -> None:
+    results: list[Any] = []
+    thread = threading.Thread(
+        target=lambda: results.append(call_with_timeout("pay", SHORT_S, lambda: time.sleep(2 * SHORT_S)))
+    )
+    thread.start()
+    thread.join()
+    assert results == [None]
+
+
+def test_an_alarm_of_somebody_else_is_put_back() -> None:
+    rung: list[int] = []
+    previous = signal.signal(signal.SIGALRM, lambda signum, _frame: rung.append(signum))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 120.0)
+        call_with_timeout("pay", 60.0, lambda: time.sleep(0.05))
+        assert rung == []
+        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 119.95
+        signal.raise_signal(signal.SIGALRM)
+        assert rung == [signal.SIGALRM]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def test_an_earlier_alarm_is_left_to_ring() -> None:
+    def ring(_signum: int, _frame: object) -> None:
+        raise KeyError
+
+    previous = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, SHORT_S)
+        with pytest.raises(KeyError):
+            call_with_timeout("pay", LONG_S, lambda: time.sleep(LONG_S))
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+
+
+def test_limits_nest() -> None:
+    with pytest.raises(RuleTimeoutError, match="'outer'"):
+        call_with_timeout("outer", SHORT_S, lambda: call_with_timeout("inner", LONG_S, lambda: time.sleep(LONG_S)))
+    with pytest.raises(RuleTimeoutError, match="'inner'"):
+        call_with_timeout("outer", LONG_S, lambda: call_with_timeout("inner", SHORT_S, lambda: time.sleep(LONG_S)))
+
+
+def test_an_alarm_that_the_call_sets_for_itself_stays() -> None:
+    previous = signal.getsignal(signal.SIGALRM)
+    try:
+        call_with_timeout("pay", LONG_S, lambda: signal.signal(signal.SIGALRM, signal.SIG_IGN))
+        assert signal.getsignal(signal.SIGALRM) is signal.SIG_IGN
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+# RuleLoop
+
+
+async def current_loop() -> asyncio.AbstractEventLoop:
+    return asyncio.get_running_loop()
+
+
+def test_one_loop_serves_all_coroutines_until_it_is_closed() -> None:
+    rules = RuleLoop()
+    first = rules.run(current_loop())
+    assert rules.run(current_loop()) is first
+    rules.close()
+    rules.close()
+    assert first.is_closed()
+
+
+def test_tasks_left_behind_are_cancelled() -> None:
+    cancelled: list[bool] = []
+
+    async def wait() -> None:
+        try:
+            await asyncio.sleep(LONG_S)
+        except asyncio.CancelledError:
+            cancelled.append(True)
+            raise
+
+    async def leave_behind() -> asyncio.Task[None]:
+        task = asyncio.create_task(wait())
+        await asyncio.sleep(0)
+        return task
+
+    rules = RuleLoop()
+    rules.run(leave_behind())
+    rules.close()
+    assert cancelled == [True]
+
+
+def test_a_coroutine_that_takes_too_long_is_ended_and_its_loop_given_up() -> None:
+    rules = RuleLoop()
+    loop = rules.run(current_loop())
+    with pytest.raises(RuleTimeoutError):
+        call_with_timeout("pay", SHORT_S, lambda: rules.run(asyncio.sleep(LONG_S)))
+    assert loop.is_closed()
+    assert rules.run(current_loop()) is not loop
+    rules.close()
+
+
+def test_a_loop_is_opened_once_and_before_it_is_needed() -> None:
+    rules = RuleLoop()
+    runner = rules.open()
+    assert rules.run(current_loop()) is runner.get_loop()
+    assert rules.open() is runner
+    rules.close()
+
+
+def test_a_copy_has_a_loop_of_its_own() -> None:
+    rules = RuleLoop()
+    loop = rules.run(current_loop())
+    for copied in (copy.copy(rules), copy.deepcopy(rules)):
+        assert copied.run(current_loop()) is not loop
+        copied.close()
+    rules.close()
+
+
+def test_a_coroutine_that_never_began_does_not_complain() -> None:
+    async def unused() -> None: ...
+
+    class NoLoop(RuleLoop):
+        def open(self) -> asyncio.Runner:
+            raise RuleTimeoutError
+
+    with pytest.raises(RuleTimeoutError):
+        NoLoop().run(unused())

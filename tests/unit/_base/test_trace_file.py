@@ -1,0 +1,422 @@
+"""Trace files: every value comes back bit for bit, and nothing in a file is taken on trust."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import math
+import os
+import platform
+import random
+import struct
+import time
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ordeal._native as _native
+from ordeal._base.json_fields import SIZE_MAX
+from ordeal._base.trace_file import ChoiceValue, Trace, TraceFailure, TraceStep, decode_choice, encode_choice
+from ordeal.errors import TraceError
+
+from ..samples.traced import Everything, failing
+
+SUFFIXES = [".json", ".json.gz", ".json.zst"]
+CHOICES: list[ChoiceValue] = [
+    True,
+    False,
+    0,
+    1,
+    -(2**63),
+    2**63,
+    -(10**400),
+    10**6000,
+    0.0,
+    -0.0,
+    5e-324,
+    1.7976931348623157e308,
+    math.inf,
+    -math.inf,
+    math.nan,
+    -math.nan,
+    struct.unpack(">d", bytes.fromhex("7ff0000000000001"))[0],
+    struct.unpack(">d", bytes.fromhex("fff8dead0000beef"))[0],
+    "",
+    "plain",
+    "\x00\n\x1b\x7f",
+    "\ud800",
+    "a\udfffb\U0010ffff",
+    "é\u2028\ufeff",
+    b"",
+    bytes(range(256)),
+]
+
+BAD_CHOICES: list[object] = [
+    None,
+    1.5,
+    math.nan,
+    [],
+    {},
+    {"float": "x", "bytes": ""},
+    {"float": "zz"},
+    {"float": "7ff"},
+    {"float": 1},
+    {"bytes": "é"},
+    {"bytes": "a"},
+    {"bytes": 5},
+    {"characters": [2**40]},
+    {"characters": ["a"]},
+    {"integer": "0xzz"},
+    {"integer": 5},
+    {"other": 1},
+]
+
+
+def bits(value: ChoiceValue) -> object:
+    """The value with its type, comparable bit for bit."""
+    return (type(value), struct.pack(">d", value) if isinstance(value, float) else value)
+
+
+def sample() -> Trace:
+    return Trace(
+        run_id=3,
+        seed=42,
+        test_class="shop.tests:Orders",
+        from_checkpoint=2,
+        steps=[
+            TraceStep("rule_swarm", "[swarm rules=1 faults=0]", params={"active_rules": ["add"], "active_faults": []}),
+            TraceStep("initialize", "begin"),
+            TraceStep("fault_toggle", "+slow(api, 3)", active_faults=["slow(api, 3)"]),
+            TraceStep("rule", "add", params={"by": 4}, choices={"by": CHOICES, "(body)": []}, draws=["3"]),
+        ],
+        failure=TraceFailure("ValueError", "line\nbreak \ud800", 3, "ValueError in add: raise"),
+        edges_discovered=7,
+        targets={"shop.orders": "5a" * 32},
+        program=["state = Orders()", "state.add(by=4)"],
+    )
+
+
+# What comes back
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=[str(number) for number in range(len(CHOICES))])
+def test_every_choice_comes_back_bit_for_bit(choice: ChoiceValue) -> None:
+    assert bits(decode_choice(json.loads(json.dumps(encode_choice(choice))), "here")) == bits(choice)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_gives_the_trace_back(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / "not" / "there" / f"trace{suffix}"
+    sample().save(path)
+    loaded = Trace.load(path)
+    assert loaded.content_hash() == sample().content_hash()
+    assert loaded.to_json() == sample().to_json()
+    assert loaded.failure == sample().failure
+    assert [bits(choice) for choice in loaded.steps[3].choices["by"]] == [bits(choice) for choice in CHOICES]
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_same_trace_is_the_same_file(suffix: str, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        sample().save(tmp_path / f"{name}{suffix}")
+    assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+
+
+def test_a_file_names_its_versions_and_the_source_of_the_targets(tmp_path: Path) -> None:
+    sample().save(tmp_path / "t.json")
+    record = json.loads((tmp_path / "t.json").read_bytes())
+    assert list(record)[:5] == ["format", "version", "ordeal", "hypothesis", "python"]
+    assert record["python"] == platform.python_version()
+    assert record["targets"] == {"shop.orders": "5a" * 32}
+    assert "duration" not in record
+    older = sample()
+    older.versions = {"ordeal": "0.0.1", "hypothesis": "6.1", "python": "3.12.0"}
+    older.save(tmp_path / "t.json")
+    assert Trace.load(tmp_path / "t.json").versions == older.versions
+
+
+def test_packing_pays(tmp_path: Path) -> None:
+    long = sample()
+    long.steps = [TraceStep("rule", f"rule_{i % 7}", {"by": i % 5}, choices={"by": [i % 5]}) for i in range(5_000)]
+    for suffix in SUFFIXES:
+        long.save(tmp_path / f"t{suffix}")
+    plain, gz, zst = ((tmp_path / f"t{suffix}").stat().st_size for suffix in SUFFIXES)
+    assert plain > 20 * zst
+    assert plain > 10 * gz
+
+
+def test_a_recorded_trace_comes_back_whatever_it_drew(tmp_path: Path) -> None:
+    class Failing(Everything):
+        def teardown(self) -> None:
+            super().teardown()
+            raise LookupError
+
+    trace = failing(Failing, shrink=False)
+    trace.save(tmp_path / "t.json")
+    assert Trace.load(tmp_path / "t.json").to_json() == trace.to_json()
+
+
+def test_the_hash_is_of_what_happens() -> None:
+    changed = sample()
+    changed.run_id, changed.seed, changed.edges_discovered, changed.program = 9, 1, 0, []
+    changed.duration, changed.targets, changed.versions = 3.5, {}, dict.fromkeys(changed.versions, "0")
+    changed.steps = changed.steps[1:]
+    changed.steps[2].text, changed.steps[2].params = {"by": "other text"}, {}
+    assert changed.content_hash() == sample().content_hash()
+    for edit in (
+        lambda trace: trace.steps.pop(),
+        lambda trace: trace.steps[3].choices.update(by=[1]),
+        lambda trace: setattr(trace.failure, "bucket", "other"),
+        lambda trace: setattr(trace, "test_class", "a:B"),
+    ):
+        other = sample()
+        edit(other)
+        assert other.content_hash() != sample().content_hash()
+
+
+# What is refused
+
+
+def edited(edit: Callable[[dict[str, Any]], object], *, sign: bool = True) -> bytes:
+    """A file with one edit, and a checksum that fits."""
+    record = sample().to_dict()
+    edit(record)
+    if sign:
+        record.pop("checksum", None)
+        record["checksum"] = signed(record)
+    return json.dumps(record).encode()
+
+
+def with_choice(choice: object) -> bytes:
+    """A file with one choice as given."""
+    return edited(lambda record: record["steps"][3].update(choices={"by": [choice]}))
+
+
+def signed(record: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(record, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "is not JSON"),
+        (b"\xff\xfe\x00garbage\xff", "is not UTF-8: invalid start byte at byte 0"),
+        (b"{", "is not JSON"),
+        (b"[]", "Expected `object`, got `array`"),
+        (b"null", "Expected `object`, got `null`"),
+        ('{"format": "ordeal-trace"}'.encode("utf-16"), "is not UTF-8"),
+        (b"[" * 200_000, "nests lists or objects too deeply"),
+        (
+            b'{"steps": ' + b"[" * 20_000 + b"]" * 20_000 + b"}",
+            "nests lists or objects too deeply|missing required field|got `array` - at",
+        ),
+        (b'{"run_id": 1, "seed": 2, "run_id": 3}', "the field 'run_id' is there twice"),
+        (b'{"run_id": ' + b"9" * 5_000 + b"}", "is not JSON"),
+        (b'{"run_id": 1, "steps": [], "checksum": ""}', "missing required field `format`"),
+        (b'{"format": "zip"}', "is not a trace of ordeal: its format is 'zip'"),
+        (edited(lambda record: record.update(version=2)), "version 2; this ordeal reads version 1"),
+        (edited(lambda record: record.update(version=True)), r"Expected `int \| null`, got `bool` - at `\$.version`"),
+        (edited(lambda record: record.update(run_id=99), sign=False), "damaged: its checksum does not fit"),
+        (edited(lambda record: record.pop("checksum"), sign=False), "damaged: its checksum does not fit"),
+        (edited(lambda record: record.update(checksum=5), sign=False), r"Expected `str`, got `int` - at `\$.checksum`"),
+        (edited(lambda record: record.update(extra=1)), "contains unknown field `extra`"),
+        (edited(lambda record: record.update(run_id=2**64)), "field `run_id` is an integer of more than 64 bits"),
+        (edited(lambda record: record.update(run_id=math.nan)), r"Expected `int`, got `float` - at `\$.run_id`"),
+        (edited(lambda record: record.update(seed=math.inf)), r"Expected `int`, got `float` - at `\$.seed`"),
+        (edited(lambda record: record.update(python=3)), r"Expected `str`, got `int` - at `\$.python`"),
+        (edited(lambda record: record.update(targets=[])), r"Expected `object`, got `array` - at `\$.targets`"),
+        (edited(lambda record: record.update(targets={"shop": 1})), r"Expected `str`, got `int` - at `\$.targets\["),
+        (edited(lambda record: record.update(steps=[{}] * 100_001)), r"length <= 100000 - at `\$.steps`"),
+        (edited(lambda record: record.pop("run_id")), "missing required field `run_id`"),
+        (edited(lambda record: record.update(seed="42")), r"Expected `int`, got `str` - at `\$.seed`"),
+        (
+            edited(lambda record: record.update(from_checkpoint="x")),
+            r"Expected `int \| null`, got `str` - at `\$.from_checkpoint`",
+        ),
+        (edited(lambda record: record.update(steps={})), r"Expected `array`, got `object` - at `\$.steps`"),
+        (edited(lambda record: record.update(steps=[1])), r"Expected `object`, got `int` - at `\$.steps\[0\]`"),
+        (edited(lambda record: record.update(program=[1])), r"Expected `str`, got `int` - at `\$.program\[0\]`"),
+        (edited(lambda record: record.update(failure=[])), r"Expected `object \| null`, got `array` - at `\$.failure`"),
+        (
+            edited(lambda record: record["failure"].update(step=None)),
+            r"Expected `int`, got `null` - at `\$.failure.step`",
+        ),
+        (
+            edited(lambda record: record.update(rule_timeout="30")),
+            r"Expected `float \| null`, got `str` - at `\$.rule_timeout`",
+        ),
+        (
+            edited(lambda record: record.update(rule_timeout=1e300)),
+            r"Expected `float` <= 1000000000.0 - at `\$.rule_timeout`",
+        ),
+        (
+            edited(lambda record: record.update(rule_timeout=2**60)),
+            r"Expected `float` <= 1000000000.0 - at `\$.rule_timeout`",
+        ),
+        (
+            edited(lambda record: record["steps"][3].update(name=1)),
+            r"Expected `str`, got `int` - at `\$.steps\[3\].name`",
+        ),
+        (
+            edited(lambda record: record["steps"][3].update(active_faults=[1])),
+            r"got `int` - at `\$.steps\[3\].active_faults\[0\]`",
+        ),
+        (edited(lambda record: record["steps"][3].update(kind="api_call")), r"'api_call' - at `\$.steps\[3\].kind`"),
+        (
+            edited(lambda record: record["steps"][3].update(extra=1)),
+            r"contains unknown field `extra` - at `\$.steps\[3\]`",
+        ),
+        (edited(lambda record: record["failure"].update(extra=1)), r"contains unknown field `extra` - at `\$.failure`"),
+        (
+            edited(lambda record: record["steps"][3].update(params={"by": 4})),
+            r"Expected `.*`, got `int` - at `\$.steps\[3\].params\[",
+        ),
+        (
+            edited(lambda record: record["steps"][3].update(choices={"by": 4})),
+            r"Expected `array`, got `int` - at `\$.steps\[3\].choices\[",
+        ),
+        *((with_choice(bad), "is not a choice") for bad in BAD_CHOICES),
+    ],
+)
+def test_a_bad_file_is_refused_by_file_and_field(data: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.json"
+    path.write_bytes(data)
+    with pytest.raises(TraceError, match=message) as caught:
+        Trace.load(path)
+    assert "bad.json" in caught.value.message
+    assert len(caught.value.message) < 1_000
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_truncated_files_and_flipped_bits_are_refused(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"trace{suffix}"
+    sample().save(path)
+    whole = path.read_bytes()
+    rng = random.Random(7)
+    refused, loaded = [], []
+    for _ in range(150):
+        if rng.random() < 0.5:
+            damaged = whole[: rng.randrange(len(whole) - 1)]
+        else:
+            at = rng.randrange(len(whole))
+            damaged = whole[:at] + bytes([whole[at] ^ 1 << rng.randrange(8)]) + whole[at + 1 :]
+        path.write_bytes(damaged)
+        try:
+            loaded.append(Trace.load(path).to_json())
+        except TraceError as error:
+            refused.append(error.message)
+    assert all(path.name in message for message in refused)
+    assert len(refused) > 100
+    # A gzip header holds bits that mean nothing: whatever loads is the same trace.
+    assert set(loaded) <= {sample().to_json()}
+
+
+@pytest.mark.parametrize("suffix", [".json.gz", ".json.zst"])
+def test_a_packed_file_in_the_wrong_format_is_refused(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"trace{suffix}"
+    path.write_bytes(sample().to_json())
+    with pytest.raises(TraceError, match="cannot read trace"):
+        Trace.load(path)
+
+
+def test_bytes_after_the_end_of_a_packed_file_are_refused(tmp_path: Path) -> None:
+    sample().save(tmp_path / "t.json.gz")
+    packed = (tmp_path / "t.json.gz").read_bytes()
+    (tmp_path / "t.json.gz").write_bytes(packed + packed)
+    with pytest.raises(TraceError, match=f"{len(packed)} bytes follow the end of the gzip file"):
+        Trace.load(tmp_path / "t.json.gz")
+
+
+def test_a_zst_that_claims_to_be_huge_is_refused_before_memory_is_taken(tmp_path: Path) -> None:
+    # A frame header with a content size of 2**62 bytes, and nothing behind it.
+    path = tmp_path / "trace.json.zst"
+    path.write_bytes(struct.pack("<IBQ", 0xFD2FB528, 0b11100000, 2**62))
+    with pytest.raises(TraceError, match="cannot read trace"):
+        Trace.load(path)
+
+
+def test_ten_million_steps_are_refused_at_once_and_take_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json.zst"
+    path.write_bytes(_native.compress(b'{"steps": [' + b"{}," * 10_000_000 + b"{}]}"))
+    tracemalloc.start()
+    start = time.process_time()
+    with pytest.raises(TraceError, match=r"trace.json.zst holds 20000003 values; at most 4000000 are read"):
+        Trace.load(path)
+    took, (_, peak) = time.process_time() - start, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert took < 2.0
+    assert peak < 200 * 2**20
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "trace.json")
+    with pytest.raises(TraceError, match=r"cannot read trace .*trace.json: it is no regular file"):
+        Trace.load(tmp_path / "trace.json")
+
+
+def test_a_bomb_is_refused(tmp_path: Path) -> None:
+    bomb = b" " * (SIZE_MAX + 2)
+    for name, packed in (("a.json.zst", _native.compress(bomb)), ("a.json.gz", gzip.compress(bomb, 1))):
+        (tmp_path / name).write_bytes(packed)
+        with pytest.raises(TraceError, match=r"larger than|cannot read"):
+            Trace.load(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["gone.json", "gone.json.gz", "gone.json.zst", "folder.json"])
+def test_a_path_that_is_no_file_is_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
+    (tmp_path / "folder.json").mkdir()
+    with pytest.raises(TraceError, match=r"cannot read trace .*: (No such file or directory|Is a directory)\n"):
+        Trace.load(tmp_path / name)
+
+
+def test_a_trace_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TraceError, match="cannot write trace"):
+        sample().save(tmp_path / "file" / "trace.json")
+    (tmp_path / "trace.json").mkdir()
+    with pytest.raises(TraceError, match="cannot write trace"):
+        sample().save(tmp_path / "trace.json")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "trace.json"]
+
+
+def test_a_device_and_a_pipe_that_is_read_are_written_to_and_stay_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "null").symlink_to("/dev/null")
+    sample().save(tmp_path / "null")
+    assert (tmp_path / "null").is_char_device()
+    os.mkfifo(tmp_path / "pipe")
+    reading = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    sample().save(tmp_path / "pipe")
+    assert os.read(reading, 1 << 16) == sample().to_json()
+    os.close(reading)
+    sample().save(tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_file(), "nobody reads it: to write would wait without end"
+
+
+@pytest.mark.parametrize("name", [".", "..", "/", "folder/."])
+def test_a_folder_is_refused_by_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TraceError, match="Is a directory"):
+        sample().save(name)
+
+
+@pytest.mark.parametrize("seconds", [None, 0.5, 0.0, 30.0])
+def test_a_file_keeps_the_limit_of_the_rules(seconds: float | None, tmp_path: Path) -> None:
+    limited = sample()
+    limited.rule_timeout = seconds
+    limited.save(tmp_path / "t.json")
+    assert Trace.load(tmp_path / "t.json").rule_timeout == seconds
+    assert limited.content_hash() == sample().content_hash()
+
+
+def test_a_limit_of_memory_is_kept_and_where_there_is_none_nothing_is_written(tmp_path: Path) -> None:
+    trace = sample()
+    assert b"max_memory" not in trace.to_json()
+    trace.max_memory = 512
+    trace.save(tmp_path / "t.json")
+    assert Trace.load(tmp_path / "t.json").max_memory == 512

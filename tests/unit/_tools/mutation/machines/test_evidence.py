@@ -1,0 +1,71 @@
+"""Tables of kills, and the attributes that hold a part of the state."""
+
+from __future__ import annotations
+
+import pytest
+
+from ordeal._tools.mutation.machines.evidence import (
+    Difference,
+    Finding,
+    Kill,
+    Machine,
+    attribute_of,
+    table_of,
+    unread_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "attribute"),
+    [
+        ("stock.reserved['kettle']", "stock.reserved"),
+        ("shop.orders['A1'].units", "shop.orders.*.units"),
+        ("names['a]b'][3].size", "names.*.*.size"),
+        ("count", "count"),
+    ],
+)
+def test_the_attribute_of_a_path_has_no_keys(path: str, attribute: str) -> None:
+    assert attribute_of(path) == attribute
+
+
+def kill(*invariants: str, by: str = "", faults: tuple[str, ...] = ()) -> Kill:
+    return Kill(1, 3, "assertion", by or f"invariant:{invariants[0]}", invariants, "sell", faults, "test.py:9", "E")
+
+
+MACHINE = Machine("m:M", 1, 3, 0, ("sell", "buy"), ("cut",), ("one", "two", "idle"), {}, ())
+
+
+def test_a_table_counts_what_only_one_invariant_notices_and_what_kills_nothing() -> None:
+    findings = [
+        Finding("a", "killed", (kill("one"),)),
+        Finding("b", "killed", (kill("one", "two", faults=("cut",)),)),
+        Finding("c", "killed", (kill("one"), kill("one"))),
+        Finding("d", "survived"),
+    ]
+    table = table_of(findings, [MACHINE])
+    assert {name: (row.kills, row.only_it) for name, row in table.invariants.items()} == {
+        "one": (3, 2),
+        "two": (1, 0),
+        "idle": (0, 0),
+    }
+    assert table.rules == {"sell": 3, "buy": 0}
+    assert table.faults == {"cut": 1}
+    assert table.asserts == {"test.py:9": 3}
+
+
+def test_a_property_has_a_row_of_its_own() -> None:
+    table = table_of([Finding("a", "killed", (kill("one", by="property:paid once"),))], [MACHINE])
+    assert table.properties == {"paid once": 1}
+
+
+def test_why_a_mutant_survived() -> None:
+    differs = Difference(1, 2, "sell", "stock['a']", "1", "2")
+    assert Finding("a", "uncovered").why_it_survived == "never reached"
+    assert Finding("a", "survived").why_it_survived == "nothing differs"
+    assert Finding("a", "survived", difference=differs).why_it_survived == "state differs"
+    assert not Finding("a", "killed").why_it_survived
+    assert differs.attribute == "stock"
+
+
+def test_what_no_invariant_reads() -> None:
+    assert unread_of(["a", "b.*.c", "d"], {"one": ("a",), "two": ("a", "d")}) == ("b.*.c",)

@@ -1,0 +1,42 @@
+"""What a judge refuses before it says any verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import pytest
+from tests.unit._tools.mutation.machines import till
+
+from ordeal._tools.mutation.machines.judge_process import Judge, Order, Refused
+from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.source import Source
+
+
+def test_a_machine_whose_functions_may_raise_unnoticed_is_refused(
+    source: Source, mutants: dict[tuple[str, str, str], Mutant], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[dict[str, Any]] = []
+    machine = f"{till.__name__}:Till"
+    files = [(str(Path(till.__file__)), source.shown)]
+    order = Order(files, list(mutants.values()), [machine], [till.__name__], 30, 20.0, 1, 1)
+    monkeypatch.setattr("ordeal._tools.mutation.machines.batch.Swap", _NoSwap)
+    with pytest.raises(Refused, match="do not notice functions that raise at once"):
+        Judge(order, said.append).judge()
+    words = [finding["word"] for each in said for finding in each.get("findings", ())]
+    assert not {"killed", "survived"}.intersection(words)
+
+
+class _NoSwap:
+    """A swap that reaches nothing."""
+
+    def __init__(self, *_: object) -> None:
+        """Change nothing."""
+
+    def codes(self) -> tuple[CodeType, ...]:
+        """Return no code."""
+        return ()
+
+    def undo(self) -> None:
+        """Nothing was changed."""

@@ -1,0 +1,60 @@
+"""The traces that judge: those that run twice alike, without the steps that fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.unit._tools.mutation.machines import till
+
+import ordeal._native as _native
+from ordeal._base.trace_file import Trace
+from ordeal._tools.mutation.interpreters.sitecustomize import real_path
+from ordeal._tools.mutation.machines.bench import Bench
+from ordeal._tools.mutation.machines.traces import cheapest_first, drawn, measured, saved, tape_without_failure
+from ordeal._tools.mutation.swap import LiveFunctions
+
+
+def test_drawn_traces_are_the_same_each_time_and_lose_the_step_that_fails(bench: Bench) -> None:
+    said: list[dict[str, Any]] = []
+    for _ in range(2):
+        drawn(f"{till.__name__}:Till", [till.__name__], runs=6, seconds=20, seed=1, say=said.append)
+    half = len(said) // 2
+    hashes = [Trace.from_json(each["trace"].encode()).content_hash() for each in said]
+    assert hashes[:half] == hashes[half:] != []
+    trace = Trace.from_json(said[0]["trace"].encode())
+    whole = tape_without_failure(trace, bench, failed=False)
+    less = tape_without_failure(trace, bench, failed=True)
+    assert whole is not None
+    assert less is None or len(less) == len(whole) - 1
+
+
+def test_saved_traces_of_the_machine_judge_and_damaged_files_do_not(tmp_path: Path) -> None:
+    said: list[dict[str, Any]] = []
+    drawn(f"{till.__name__}:Till", [till.__name__], runs=6, seconds=20, seed=1, say=said.append)
+    trace = Trace.from_json(said[0]["trace"].encode())
+    trace.save(tmp_path / "Till" / "seed-1.json")
+    (tmp_path / "seed-2.json").write_text("{")
+    assert [each.content_hash() for each in saved(f"{till.__name__}:Till", [str(tmp_path)])] == [trace.content_hash()]
+    assert list(saved("other:Till", [str(tmp_path), str(tmp_path / "gone")])) == []
+
+
+def test_what_is_measured_names_lines_and_reads(bench: Bench, tapes: list[_native.Tape]) -> None:
+    said: list[dict[str, Any]] = []
+    path = real_path(till.__file__)
+    measured(bench, tapes[:2], {path}, LiveFunctions({path}), said.append)
+    first, *found, last = said
+    assert first == {"unsteady": []}
+    assert [each["tape"] for each in found] == [0, 1]
+    line = next(n for n, text in enumerate(Path(path).read_text().split("\n"), 1) if "self.given_back += cents" in text)
+    hits = {(file, line): hits for file, line, hits in found[0]["lines"]}
+    given_back = [step for step, (rule, _) in enumerate(found[0]["sketches"]) if rule == "give_back"]
+    assert given_back
+    assert all((hits[path, line] >> step & 1) == (step in given_back) for step in range(found[0]["steps"] + 1))
+    assert found[0]["turns"] > len(given_back)
+    assert "drawer.given_back" in last["attributes"]
+
+
+def test_the_shortest_come_first() -> None:
+    found = [{"tape": 0, "steps": 5}, {"tape": 1, "steps": 2}, {"tape": 2, "steps": 2}]
+    assert [each["tape"] for each in cheapest_first(found)] == [1, 2, 0]

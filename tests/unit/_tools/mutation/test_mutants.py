@@ -1,0 +1,184 @@
+"""Which mutants a file has: what each operator makes of it, what is dropped, and how each is named."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from pathlib import Path
+from textwrap import dedent
+from types import CodeType
+from typing import Literal
+
+import pytest
+
+from ordeal._tools.mutation import mutants
+from ordeal._tools.mutation.mutants import (
+    CHIMP,
+    Mutant,
+    compiled_unit,
+    equals_original,
+    made_of,
+    mutants_of,
+    same_code,
+)
+from ordeal._tools.mutation.operators import OPERATORS
+from ordeal._tools.mutation.source import Source
+from ordeal.errors import ConfigError
+
+
+def source_of(text: str) -> Source:
+    return Source(Path("shop.py"), "shop.py", dedent(text).encode())
+
+
+def made(operator: str, text: str) -> list[str]:
+    """The lines that mutants change, as they then are."""
+    source = source_of(text)
+    return [changed_line(source, each) for each in mutants_of(source, [operator])]
+
+
+def changed_line(source: Source, mutant: Mutant) -> str:
+    return mutant.applied(source.text).decode().split("\n")[mutant.line - 1].strip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'a' + 'docstring'\n",
+        "x: int = 1  # pragma: no cover",
+        "if TYPE_CHECKING:\n    x = 1 + a",
+        "if __name__ == '__main__':\n    f(1 + a)",
+        "def f():\n    logger.info(a + 1)",
+        "assert a + 1 < b",
+        "x = f'{a + 1}'",
+    ],
+)
+def test_what_nobody_tests_has_no_arithmetic_mutant(text: str) -> None:
+    assert [line for line in made("arithmetic", text) if "docstring" not in line] == []
+
+
+def test_a_mutant_of_the_same_code_is_none() -> None:
+    assert made("return_none", "def f():\n    return (None)") == []
+
+
+@pytest.mark.parametrize("branches", ["", "else:", "elif b:", "elif b:\n    pass\nelif c:", "elif b:\n    pass\nelse:"])
+def test_a_function_has_mutants_in_each_branch_of_a_statement(branches: str) -> None:
+    before = f"if a:\n    pass\n{branches}" if branches else "if a:"
+    text = f"{before}\n    class A:\n        def f(self):\n            return 1\n"
+    assert made("return_none", text) == ["return None"]
+
+
+@pytest.mark.parametrize("action", ["error", "always"])
+def test_what_python_warns_of_in_a_mutant_is_neither_told_nor_an_error(action: Literal["error", "always"]) -> None:
+    source = source_of("def f(a):\n    return (a + (1,))[0]\n")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter(action)
+        assert len(mutants_of(source, [CHIMP])) == 2
+    assert told == []
+
+
+@pytest.mark.parametrize("table", ["({})", "[1, f(({}))]", "{{'a': [{}], **b}}", "f(lambda: ({}))"])
+def test_a_long_table_has_the_mutants_that_its_parts_have(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    elements = ["1", "(2, 0x10 + 3)", "-1", "'a'", "x + 1", "{3, 4, 3}", "(1)", "1 if x else 2", "b'' b'c'"]
+    parts = table.format(", ".join(elements)), table.format("5")
+    source = source_of(f"x = {parts[0]}\nasync def f(y): return [2, await y, {parts[1]}]\n")
+    found = made_of(source, [*OPERATORS])
+    assert len(found.mutants) > 30
+    monkeypatch.setattr(mutants, "TABLE_BYTES", 1)
+    assert made_of(source, [*OPERATORS]) == found
+
+
+def test_the_elements_of_a_long_table_are_compared_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[int] = []
+
+    def counting(source: Source, text: bytes, function: tuple[int, int] | None) -> CodeType:
+        compiled.append(len(text))
+        return compiled_unit(source, text, function)
+
+    monkeypatch.setattr(mutants, "compiled_unit", counting)
+    assert len(mutants_of(source_of(f"TABLE = {[(each, each + 1) for each in range(1000)]}\n"), ["boundary"])) > 1000
+    assert len(compiled) <= 2
+
+
+def test_what_never_runs_equals_the_original() -> None:
+    source = source_of("def f():\n    return 1\n    a()\n")
+    (unreachable,) = mutants_of(source, ["delete_statement"])
+    (reachable,) = mutants_of(source, ["return_none"])
+    assert equals_original(source, unreachable)
+    assert not equals_original(source, reachable)
+
+
+def test_all_other_lines_stay_where_they_are() -> None:
+    source = source_of(
+        """
+        import re
+
+        class A:
+            @staticmethod
+            def one(a):
+                x = [
+                    a + 1,
+                    2,
+                ]
+                if (a and
+                        x):
+                    return re.sub("", "", a)
+                return x
+
+            def two(self):
+                return 2
+        """
+    )
+    count = source.text.count(b"\n")
+    mutants = mutants_of(source, [*OPERATORS, CHIMP])
+    assert len(mutants) > 20
+    for mutant in mutants:
+        assert mutant.applied(source.text).count(b"\n") == count, mutant
+        ast.parse(mutant.applied(source.text))
+
+
+def test_a_function_compiled_alone_has_the_code_that_its_module_gives_it() -> None:
+    source = source_of(
+        """
+        import re
+
+        class A:
+            if True:
+                def one(self, a):
+                    return re.sub("", self.__b, super().c(a))
+        """
+    )
+    (mutant,) = mutants_of(source, ["return_none"])
+    alone = compiled_unit(source, source.text, mutant.function)
+    whole = compiled_unit(source, source.text, None)
+    names = [code for unit in (alone, whole) for code in _codes(unit) if code.co_name == "one"]
+    assert same_code(names[0], names[1])
+    assert [code.co_qualname for code in names] == ["A.one", "A.one"]
+    assert names[0].co_firstlineno == names[1].co_firstlineno
+
+
+def _codes(code: CodeType) -> list[CodeType]:
+    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
+    return [code, *(found for each in inner for found in _codes(each))]
+
+
+def test_an_id_stays_when_lines_move() -> None:
+    before = mutants_of(source_of("def f(a):\n    return a + 1\n"), ["arithmetic", "boundary"])
+    after = mutants_of(source_of("\n\n\ndef f(a):\n    return a + 1\n"), ["arithmetic", "boundary"])
+    assert [each.id for each in before] == [each.id for each in after]
+    assert len({each.id for each in before}) == 3
+
+
+def test_a_file_that_is_not_python_is_refused_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\ndef (\n")
+    with pytest.raises(ConfigError, match=r"a\.py:2 cannot be read"):
+        Source.of(tmp_path / "a.py", "a.py")
+
+
+def test_what_is_none_is_counted() -> None:
+    source = Source(
+        Path("a.py"), "a.py", b"def f(a):\n    if not a:\n        while 1:\n            a.sort()\n    return a\n"
+    )
+    made = made_of(source, ["negate", "remove_not", "delete_statement", "boundary"])
+    assert [(each.line, each.replacement) for each in made.equivalent] == [(3, "2")]
+    assert (2, "remove_not") in [(each.line, each.operator) for each in made.duplicate]
+    assert next((each.line, each.operator) for each in made.mutants) == (2, "negate")

@@ -1,0 +1,335 @@
+"""Verdicts of a suite on small programs: each is known beforehand."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from ordeal._report.mutation import mutation_text
+from ordeal._tools.mutation.mutants import mutants_of
+from ordeal._tools.mutation.running import Judgement, NoVerdictError, begun_judge, by_line, judge_with_pytest
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import Word
+from ordeal.explore import Explorer
+
+PROGRAM = """
+    import functools
+
+    LIMIT = 3 + 4
+    TABLE = {}
+
+    def register(name):
+        TABLE[name] = len(name) + 1
+
+    register("one")
+
+    @functools.lru_cache
+    def cached(a):
+        return a + 1
+
+    def loop(n):
+        while n > 0:
+            n -= 1
+        return n
+
+    def unnoticed(a):
+        return a + 5
+
+    def unseen(a):
+        return a + 6
+
+    def maker(a):
+        def inner(b):
+            return a + b
+        return inner
+
+    def eats(n):
+        return [0] * (10 ** n)
+
+    def elsewhere(a):
+        return a + 7
+
+    def forked(a):
+        return a + 8
+
+    def filled():
+        if not TABLE.get("kettle"):
+            TABLE["kettle"] = 3 + 6
+        return TABLE
+
+    def made():
+        return 3 + 5
+"""
+TESTS = """
+    import multiprocessing, subprocess, sys
+    import pytest
+    from shop import LIMIT, TABLE, cached, eats, filled, forked, loop, made, maker, unnoticed
+    from shop import maker as other
+
+    def test_limit(): assert LIMIT == 7
+    def test_table(): assert TABLE == {"one": 4}
+    def test_cached(): assert cached(1) == 2
+    def test_loop(): assert loop(3) == 0
+    def test_unnoticed(): unnoticed(1)
+    def test_maker(): assert other(1)(2) == 3
+    def test_eats(): assert len(eats(2)) == 100
+    def test_raises():
+        with pytest.raises(TypeError): cached()
+    @pytest.mark.xfail
+    def test_expected(): assert unnoticed(1) == 7
+    def test_skipped(): pytest.skip("here")
+    def test_elsewhere():
+        subprocess.run([sys.executable, "-c", "import shop; assert shop.elsewhere(1) == 8"], check=True)
+    def test_forked():
+        with multiprocessing.get_context("fork").Pool(1) as pool: assert pool.apply(forked, [1]) == 9
+    def test_fills(): filled()
+    def test_uses_what_another_filled(): assert filled()["kettle"] == 9
+
+    @pytest.fixture(scope="module")
+    def number(): return made()
+    def test_makes(number): assert number
+    def test_uses_what_another_made(number): assert number == 8
+"""
+
+
+def judged(
+    tmp_path: Path, program: str, tests: str, *operators: str, **more: Any
+) -> tuple[dict[str, tuple[Word, str]], Judgement]:
+    (tmp_path / "shop.py").write_text(dedent(program))
+    (tmp_path / "test_shop.py").write_text(dedent(tests))
+    source = Source.of(tmp_path / "shop.py", "shop.py")
+    mutants = mutants_of(source, operators)
+    judgement = judge_with_pytest([source], mutants, tests=[], folder=tmp_path, workers=2, **more)
+    found = {f"{each.mutant.name} {each.mutant.operator}": (each.word, each.route) for each in judgement.verdicts}
+    return found, judgement
+
+
+@pytest.mark.slow
+def test_each_kind_of_function_has_its_true_verdict(tmp_path: Path) -> None:
+    found, judgement = judged(tmp_path, PROGRAM, TESTS, "arithmetic")
+    assert found == {
+        " arithmetic": ("killed", "import"),
+        "register arithmetic": ("killed", "import"),
+        "cached arithmetic": ("killed", "swap"),
+        "loop arithmetic": ("timeout", "swap"),
+        "unnoticed arithmetic": ("survived", "swap"),
+        "unseen arithmetic": ("uncovered", "none"),
+        "maker.inner arithmetic": ("killed", "swap"),
+        "eats arithmetic": ("killed", "swap"),
+        "elsewhere arithmetic": ("killed", "swap"),
+        "forked arithmetic": ("killed", "swap"),
+        "filled arithmetic": ("killed", "swap"),
+        "made arithmetic": ("killed", "swap"),
+    }
+    assert judgement.tests == 14
+    assert judgement.flaky == []
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["shop.py", "test_shop.py"]
+
+
+OPEN_FAILURE = """
+    from ordeal import ChaosTest, rule
+
+    class OpenFailure(ChaosTest):
+        @rule()
+        def fail(self): assert False
+"""
+
+
+@pytest.mark.slow
+def test_a_saved_failure_that_still_fails_judges_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "open_failure.py").write_text(dedent(OPEN_FAILURE))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    machine = importlib.import_module("open_failure").OpenFailure
+    (seed,) = Explorer(machine, corpus_dir=tmp_path / ".ordeal/seeds").run(max_runs=5).failures
+    tests = "from shop import f\ndef test_it(): assert f(1) == 2\n"
+    found, judgement = judged(tmp_path, "def f(a):\n    return a + 1\n", tests, "arithmetic")
+    assert found == {"f arithmetic": ("killed", "swap")}
+    assert [name.rpartition("::")[2] for name in judgement.flaky] == [Path(str(seed.seed_path)).stem]
+
+
+@pytest.mark.slow
+def test_no_verdict_where_the_tests_fail_without_a_mutant(tmp_path: Path) -> None:
+    with pytest.raises(NoVerdictError, match=r"the tests fail without any mutant: test_shop\.py::test_it") as caught:
+        judged(tmp_path, "def f(a):\n    return a + 1\n", "def test_it(): assert False\n", "arithmetic")
+    assert caught.value.exit_code == 3
+
+
+THREADED = """
+    import threading, time
+    from shop import LIMIT, f
+
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+    def test_it(): assert f(1) == 2 and LIMIT == 3
+    def test_old(): assert f(1) == 3
+"""
+
+
+@pytest.mark.slow
+def test_a_program_with_threads_is_judged_by_importing_it(tmp_path: Path) -> None:
+    program = "LIMIT = 1 + 2\ndef f(a):\n    return a + 1\ndef g(a):\n    return a + 1\n"
+    with pytest.raises(NoVerdictError, match="a thread runs") as caught:
+        judged(tmp_path, program, THREADED, "arithmetic", leave_out_failing=True)
+    assert "`--route import`" in str(caught.value.hint)
+    with pytest.raises(NoVerdictError, match="test_old") as caught:
+        judged(tmp_path, program, THREADED, "arithmetic", isolation="spawn")
+    assert "`--deselect-failing` goes on without it" in str(caught.value.hint)
+    found, judgement = judged(tmp_path, program, THREADED, "arithmetic", isolation="spawn", leave_out_failing=True)
+    assert found == {
+        " arithmetic": ("killed", "import"),
+        "f arithmetic": ("killed", "import"),
+        "g arithmetic": ("uncovered", "none"),
+    }
+    assert (judgement.tests, judgement.flaky) == (1, ["test_shop.py::test_old"])
+
+
+@pytest.mark.slow
+def test_a_time_of_its_own_ends_each_mutant_in_memory_alone(tmp_path: Path) -> None:
+    program = "import time\nLIMIT = 1 + 2\ndef f(a):\n    time.sleep(a - 1)\n"
+    tests = "from shop import f\ndef test_it(): f(1)\n"
+    found, _ = judged(tmp_path, program, tests, "arithmetic", route="swap", seconds=0.5)
+    assert found == {" arithmetic": ("not run", "none"), "f arithmetic": ("timeout", "swap")}
+
+
+_OF_ONE_PROCESS = {
+    "thread": "import threading\nthread = threading.Thread(target=print)\ndef start(): thread.start()\n",
+    "number": "import os\nPID = os.getpid()\ndef start(): assert os.getpid() == PID\n",
+}
+
+
+@pytest.mark.parametrize("made", _OF_ONE_PROCESS)
+def test_what_is_of_no_use_in_a_fork_is_imported_anew(tmp_path: Path, made: str) -> None:
+    program = f"{_OF_ONE_PROCESS[made]}def f(a):\n    return a + 1\ndef g(a):\n    return a - 1\n"
+    tests = "from shop import f, g, start\ndef test_it():\n    start()\n    assert f(1) == 2\ndef test_g(): g(1)\n"
+    found, judgement = judged(tmp_path, program, tests, "arithmetic")
+    # From 3.14 on, a thread that was made before a fork can be started there.
+    route = "swap" if made == "thread" and sys.version_info >= (3, 14) else "import"
+    assert found == {"f arithmetic": ("killed", route), "g arithmetic": ("survived", route)}
+    assert judgement.imports_anew == (route == "import")
+
+
+@pytest.mark.parametrize("route", ["swap", "import"])
+def test_nothing_is_late_that_takes_as_long_as_the_original(tmp_path: Path, route: str) -> None:
+    program = "import time\ndef f(a):\n    time.sleep(0.3)\n    return a + 1\n"
+    tests = "from shop import f\ndef test_it(): f(1)\n"
+    found, _ = judged(tmp_path, program, tests, "arithmetic", route=route, seconds=1e-6)
+    assert found == {"f arithmetic": ("survived", route)}
+
+
+def test_what_pytest_rewrites_is_imported_with_the_mutant(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("import pytest\npytest.register_assert_rewrite('shop')\n", "utf-8")
+    tests = "from shop import LIMIT\ndef test_it(): assert LIMIT == 7\n"
+    assert judged(tmp_path, "LIMIT = 3 + 4\n", tests, "arithmetic")[0] == {" arithmetic": ("killed", "import")}
+
+
+@pytest.mark.slow
+def test_a_plugin_that_another_pytest_rewrites_is_the_mutant_there(tmp_path: Path) -> None:
+    program = "LIMIT = 3 + 4\ndef pytest_configure(config):\n    config.limit = LIMIT\n"
+    (tmp_path / "inner.py").write_text("def test_limit(pytestconfig): assert pytestconfig.limit == 7\n", "utf-8")
+    line = "[sys.executable, '-m', 'pytest', '-p', 'shop', 'inner.py']"
+    tests = f"import subprocess, sys\ndef test_it(): assert subprocess.run({line}).returncode == 0\n"
+    assert judged(tmp_path, program, tests, "arithmetic")[0] == {" arithmetic": ("killed", "import")}
+
+
+@pytest.mark.parametrize(
+    "environment", ["{'PYTHONPATH': os.getcwd()}", "{**os.environ, 'PYTHONPATH': os.getcwd()}", "dict(os.environ)"]
+)
+def test_an_interpreter_with_an_environment_of_its_own_meets_the_mutant(tmp_path: Path, environment: str) -> None:
+    program = "def f():\n    return 3 + 4\n"
+    call = f"subprocess.run([sys.executable, '-c', 'import shop; print(shop.f())'], env={environment}, **more)"
+    tests = (
+        "import os, subprocess, sys\nmore = {'capture_output': True, 'text': True}\n"
+        f"def test_it(): assert {call}.stdout == '7\\n'\n"
+    )
+    assert judged(tmp_path, program, tests, "arithmetic")[0] == {"f arithmetic": ("killed", "import")}
+
+
+@pytest.mark.parametrize("arithmetic", ["LIMIT = 3 + 4\ndef f():\n    return 1\n", "def f():\n    return 3 + 4\n"])
+def test_a_pytest_that_a_test_starts_passes_where_it_notices_nothing(tmp_path: Path, arithmetic: str) -> None:
+    (tmp_path / "inner.py").write_text("import shop\ndef test_it(): shop.f()\n", "utf-8")
+    line = "[sys.executable, '-m', 'pytest', 'inner.py']"
+    tests = f"import shop, subprocess, sys\ndef test_it(): assert subprocess.run({line}).returncode == 0\n"
+    found, _ = judged(tmp_path, arithmetic, tests, "arithmetic")
+    assert [word for word, _ in found.values()] == ["survived"]
+
+
+def test_tests_may_take_more_memory_than_a_mutant_beyond_them(tmp_path: Path) -> None:
+    program = "def f(a):\n    return a + 1\n"
+    tests = "from mmap import mmap\nfrom shop import f\ndef test_it():\n    with mmap(-1, 2 << 30): assert f(1) == 2\n"
+    assert judged(tmp_path, program, tests, "arithmetic")[0] == {"f arithmetic": ("killed", "swap")}
+
+
+@pytest.mark.slow
+def test_a_matrix_asks_each_test_and_names_those_that_notice(tmp_path: Path) -> None:
+    program = "def f(a):\n    return a + 1\n"
+    tests = "from shop import f\ndef test_a(): f(1)\ndef test_b(): assert f(1) == 2\ndef test_c(): assert f(2) == 3\n"
+    _, judgement = judged(tmp_path, program, tests, "arithmetic", matrix=True)
+    (verdict,) = judgement.verdicts
+    assert verdict.noticed == ("test_shop.py::test_b", "test_shop.py::test_c")
+    assert (verdict.killer, verdict.tests) == ("test_shop.py::test_b", 3)
+    text = mutation_text([Source.of(tmp_path / "shop.py", "shop.py")], judgement, matrix=True)
+    assert "     1        1        0  test_shop.py::test_b\n" in text
+    assert "notices none of the 1 mutant that it runs: test_shop.py::test_a\n" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("os._exit(0)", "test_shop.py::test_ends ends the process"),
+        ("os.kill(os.getpid(), 11)", "test_shop.py::test_ends ends by SIGSEGV"),
+    ],
+)
+def test_a_test_that_ends_the_process_is_named(line: str, why: str, tmp_path: Path) -> None:
+    tests = f"import os\nfrom shop import f\ndef test_a(): f(1)\ndef test_ends(): {line}\n"
+    with pytest.raises(NoVerdictError, match=f"do not come to their end without any mutant: {why}") as raised:
+        judged(tmp_path, "def f(a):\n    return a + 1\n", tests, "arithmetic")
+    assert raised.value.hint == "`python -m pytest test_shop.py::test_ends` may show it"
+
+
+@pytest.mark.slow
+def test_no_verdict_without_tests(tmp_path: Path) -> None:
+    with pytest.raises(NoVerdictError, match="no tests were collected"):
+        judged(tmp_path, "def f(a):\n    return a + 1\n", "", "arithmetic")
+
+
+def test_a_budget_goes_to_one_mutant_of_each_line_first(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text("def f(a, b):\n    c = a + b * 3\n    return c - 1\n")
+    source = Source.of(tmp_path / "shop.py", "shop.py")
+    mutants = mutants_of(source, ["arithmetic", "boundary"])
+    assert [mutant.line for mutant in by_line(mutants)][:4] == [2, 3, 2, 3]
+    several = mutants_of(source, ["boundary", "arithmetic", "delete_statement"])
+    found = [(mutant.line, mutant.operator) for mutant in by_line(several)]
+    assert found[:4] == [(2, "delete_statement"), (3, "arithmetic"), (2, "arithmetic"), (3, "boundary")]
+    assert sorted(mutant.id for mutant in by_line(mutants)) == sorted(mutant.id for mutant in mutants)
+    with pytest.raises(NoVerdictError, match="budget is over"):
+        judge_with_pytest([source], mutants, tests=[], folder=tmp_path, workers=1, budget=0.001)
+
+
+def test_a_judge_may_begin_before_its_mutants_are_made(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text("def f(a):\n    return a + 1\n")
+    (tmp_path / "test_shop.py").write_text("from shop import f\n\ndef test_it(): assert f(1) == 2\n")
+    source = Source.of(tmp_path / "shop.py", "shop.py")
+    with begun_judge([source], tests=[], folder=tmp_path, workers=1) as early:
+        mutants = mutants_of(source, ["arithmetic"])
+        found = judge_with_pytest([source], mutants, early=early)
+    assert 0 < found.baseline_cpu_seconds <= found.cpu_seconds
+    assert [each.word for each in found.verdicts] == ["killed"]
+    with (
+        begun_judge([source], tests=[], folder=tmp_path, workers=1, budget=0.001) as late,
+        pytest.raises(NoVerdictError),
+    ):
+        judge_with_pytest([source], mutants, early=late)
+
+
+def test_how_far_the_tests_are_is_told_while_they_run_without_a_mutant(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "test_it.py").write_text("import time\ndef test_a(): time.sleep(1.1)\ndef test_b(): time.sleep(1.1)\n")
+    told: list[str] = []
+    judge_with_pytest([], [], tests=[], folder=tmp_path, workers=1, beginning=told.append)
+    assert "1/2 tests have run without a mutant" in told

@@ -1,0 +1,91 @@
+"""The score, and which survivors are shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ordeal._tools.mutation.mutants import mutants_of
+from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import (
+    Score,
+    Tally,
+    Verdict,
+    Word,
+    inside,
+    rates,
+    tallied,
+    weakest_first,
+)
+
+MUTANT, *OTHERS = mutants_of(Source(Path("a.py"), "a.py", b"x = 1\ny = 2\n"), ["boundary"])
+
+
+def score(*words: Word) -> Score:
+    return Score.of(Verdict(MUTANT, word) for word in words)
+
+
+def test_what_is_detected_and_what_is_covered() -> None:
+    found = score("killed", "timeout", "survived", "uncovered")
+    assert (found.percent, found.covered_percent) == (50.0, 66.6)
+
+
+def test_what_assertions_noticed_has_a_share_of_its_own() -> None:
+    found = Score.of([Verdict(MUTANT, "killed", asserted=True), Verdict(MUTANT, "killed"), Verdict(MUTANT, "survived")])
+    assert (found.percent, found.asserted_percent) == (66.6, 33.3)
+
+
+def test_without_mutants_there_is_no_score() -> None:
+    assert score().percent is None
+    assert score("not run").percent is None
+
+
+def test_what_was_not_judged_forbids_a_hundred() -> None:
+    assert score("killed").percent == 100.0
+    assert score("killed", "not run").percent == 99.9
+
+
+def test_one_survivor_of_a_line_is_shown() -> None:
+    verdicts = [Verdict(mutant, "survived") for mutant in (MUTANT, *OTHERS)]
+    assert [each.mutant.line for each in weakest_first(verdicts)] == [1, 2]
+    assert weakest_first(verdicts + verdicts, every=True) == verdicts + verdicts
+
+
+def test_survivors_within_a_statement_that_survived_are_counted_and_not_shown() -> None:
+    text = b"def f(a):\n    a.b(\n        1 + 2)\n    return a\n"
+    mutants = mutants_of(Source(Path("a.py"), "a.py", text), ["arithmetic", "delete_statement", "boundary"])
+    verdicts = [Verdict(mutant, "survived") for mutant in mutants]
+    outer = next(each for each in mutants if each.operator == "delete_statement")
+    assert [each.mutant for each in weakest_first(verdicts)] == [outer]
+    assert {name: len(found) for name, found in inside(verdicts).items()} == {outer.id: len(mutants) - 1}
+    assert weakest_first(verdicts, every=True) == verdicts
+
+
+def test_rates_begin_with_the_weakest() -> None:
+    words: list[tuple[Word, str]] = [
+        ("killed", "a"),
+        ("survived", "b"),
+        ("killed", "c"),
+        ("survived", "c"),
+        ("dead", "d"),
+    ]
+    verdicts = [Verdict(MUTANT, word, note) for word, note in words]
+    found = rates(verdicts, lambda verdict: verdict.killer)
+    assert [(name, score.percent) for name, score in found] == [("b", 0.0), ("c", 50.0), ("a", 100.0), ("d", None)]
+
+
+def test_tests_are_tallied_by_what_they_run_and_notice() -> None:
+    verdicts = [
+        Verdict(MUTANT, "killed", covering=("a", "b", "c"), noticed=("a", "b")),
+        Verdict(MUTANT, "killed", covering=("a", "b"), noticed=("a",)),
+        Verdict(MUTANT, "survived", covering=("a",)),
+        Verdict(MUTANT, "timeout", covering=("a",)),
+    ]
+    assert tallied(verdicts) == {"a": Tally(3, 2, 1), "b": Tally(2, 1, 0), "c": Tally(1, 0, 0)}
+
+
+def test_a_sample_says_where_the_score_of_all_lies() -> None:
+    found = Score(detected=80, undetected=20, uncovered=0, not_run=0)
+    assert found.interval(100) is None
+    assert found.interval(1_000_000) == (71.1, 86.7)
+    assert found.interval(200) == (73.9, 85.0)
+    assert score().interval(10) is None

@@ -1,0 +1,171 @@
+"""Parameters whose types are classes: what they are given, and that handles come from the calls that return them."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from datetime import date, time
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from textwrap import dedent
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from ordeal._tools.scaffold.trying import Tried, try_classes
+from ordeal._tools.scaffold.typed import bundle_name, hints_of, is_own, typed
+from ordeal._tools.scaffold.values import Chance
+from ordeal._tools.scaffold.writing import written
+
+BANK = """
+    from __future__ import annotations
+
+    from dataclasses import dataclass, field
+    from datetime import date
+    from decimal import Decimal
+    from enum import Enum
+    from typing import TypedDict
+
+    class Kind(Enum):
+        GIRO = "giro"
+        SAVINGS = "savings"
+
+    @dataclass
+    class Rule:
+        amount: Decimal
+        day: date | None
+
+    @dataclass
+    class Address:
+        street: str
+        kinds: list[Kind] = field(default_factory=list)
+
+    class Letter(TypedDict):
+        street: str
+        day: date
+
+    class Sealed:
+        def __init__(self) -> None:
+            raise RuntimeError("nobody makes me")
+
+    class Account:
+        def __init__(self, kind: Kind) -> None:
+            assert isinstance(kind, Kind)
+            self.kept = []
+
+        def book(self, amount: Decimal, day: date | None) -> Rule:
+            if amount < -50:
+                raise ValueError("too much")
+            assert day is None or isinstance(day, date)
+            self.kept.append(Rule(amount + Decimal(1), day))
+            return self.kept[-1]
+
+        def undo(self, entry: Rule) -> None:
+            assert any(entry is each for each in self.kept)
+
+        def move(self, to: Address, also: list[Address]) -> None:
+            assert isinstance(to, Address) and all(isinstance(each, Address) for each in also)
+
+        def post(self, letter: Letter) -> None:
+            assert set(letter) == {"street", "day"} and isinstance(letter["day"], date)
+
+        def open(self, seal: Sealed) -> None:
+            pass
+
+        def note(self, seal: Sealed | None = None, to: Address | None = None, kind: Kind = Kind.GIRO) -> None:
+            assert seal is None and to is None and isinstance(kind, Kind)
+"""
+
+
+@pytest.fixture(scope="module")
+def account(tmp_path_factory: pytest.TempPathFactory) -> Tried:
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "typed_bank.py").write_text(dedent(BANK))
+    return try_classes(["typed_bank:Account"], [folder])["typed_bank:Account"]
+
+
+@pytest.mark.slow
+def test_each_parameter_gets_objects_of_its_type(account: Tried) -> None:
+    assert (account.reason, account.working) == ("", ["book", "undo", "move", "post", "note"])
+    left_out = {each.name: each.left_out for each in account.methods if each.left_out}
+    assert left_out == {"open": "it takes a Sealed, which could not be made"}
+    strategies = {each.name: [one.strategy for one in each.parameters] for each in account.methods}
+    assert strategies["book"] == ["AMOUNTS", "st.none() | DAYS"]
+    assert strategies["undo"] == ["rules_"], "`rules` is taken by machines"
+    assert strategies["note"] == ["st.sampled_from(Kind)"], "what may be left out is, unless it is a choice"
+    assert strategies["post"] == ['st.fixed_dictionaries({"day": DAYS, "street": NAMES})']
+    assert strategies["move"] == ["st.builds(Address, NAMES)", "st.lists(st.builds(Address, NAMES), max_size=4)"]
+
+
+@pytest.mark.slow
+def test_what_a_call_takes_another_has_returned(account: Tried) -> None:
+    text = written(msgspec.to_builtins(account), "tests/test_ordeal_account.py")
+    ast.parse(text)
+    assert "from ordeal import Bundle, ChaosTest, initialize, invariant, multiple, rule\n" in text
+    assert "from datetime import date\nfrom decimal import Decimal\n\nfrom hypothesis" in text
+    assert "from typed_bank import Account, Address, Kind, Rule\n" in text
+    assert '    rules_ = Bundle("rules_")\n' in text
+    assert "    @rule(target=rules_, amount=AMOUNTS, day=st.none() | DAYS)\n" in text
+    assert "            return self.account.book(amount, day)\n        return multiple()\n" in text
+    assert "    @rule(entry=rules_)\n    def undo(self, entry: Rule) -> None:\n" in text
+
+
+@pytest.mark.slow
+def test_what_no_call_returns_is_no_rule(account: Tried) -> None:
+    tried = msgspec.to_builtins(account)
+    (book,) = (each for each in tried["methods"] if each["name"] == "book")
+    book["gives"] = ""  # as if it had returned objects of two classes
+    text = written(tried, "tests/test_ordeal_account.py")
+    assert "Bundle" not in text
+    assert "rules_" not in text
+    assert "def undo(" not in text
+    assert "undo: takes what no other call returns" in text
+
+
+@pytest.mark.slow
+def test_the_machine_runs(account: Tried, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "typed_bank.py").write_text(dedent(BANK))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    space: dict[str, object] = {"__name__": "machine_of_bank"}
+    exec(written(msgspec.to_builtins(account), "tests/test_ordeal_account.py"), space)
+    case = space["TestAccount"]()  # type: ignore[operator]
+    case.runTest()
+    del sys.modules["typed_bank"]
+
+
+def test_what_is_known_by_its_name_is_not_repeated_here() -> None:
+    def build(_: type) -> None:
+        return None
+
+    assert (
+        typed(int, build) == typed(list[int], build) == typed(str | None, build) == typed(dict[str, int], build) == []
+    )
+    assert not any(map(is_own, (int, list[int], str, Path, Decimal)))
+
+
+def test_annotations_that_cannot_be_evaluated_are_none() -> None:
+    def take(x: nowhere.Thing) -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+    assert hints_of(take) == {}
+    assert hints_of(3) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "bundle"), [("Transfer", "transfers"), ("DataEntry", "data_entries"), ("Bus", "buses"), ("Rule", "rules_")]
+)
+def test_a_bundle_is_called_by_what_it_holds(name: str, bundle: str) -> None:
+    assert bundle_name(type(name, (), {})) == bundle
+
+
+def test_values_of_the_standard_library_are_drawn() -> None:
+    for kind in (date, time, Decimal, Fraction, UUID):
+        (found,) = typed(kind, lambda _: None)
+        assert isinstance(found.draw(Chance(1)), kind)
+        (several,) = typed(list[kind], lambda _: None)  # type: ignore[valid-type]
+        assert isinstance(several.draw(Chance(1)), list)
+        (by_name,) = typed(dict[str, kind], lambda _: None)  # type: ignore[valid-type]
+        assert isinstance(by_name.draw(Chance(1)), dict)
+        (maybe,) = typed(kind | None, lambda _: None)
+        assert maybe.strategy == f"st.none() | {found.strategy}"
