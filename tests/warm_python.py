@@ -172,11 +172,8 @@ def run_module(
 
 #: The modules that start an interpreter for each question that they have.
 ASKING = (
-    "ordeal._engine.isolation.command",
     "ordeal._base.interpreter",
     "ordeal._tools.mutation.chimp_by_pytest",
-    "ordeal._engine.plain.reproduction",
-    "ordeal._engine.triage.fresh_interpreter",
 )
 #: The interpreter that forks stand for, whatever a test makes of that name.
 _PROGRAM = sys.executable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ordeal._engine.parallel.supervisor import can_supervise
+from ordeal._engine.isolation.child import can_supervise
 
 from . import copies, interpreters, objects
 from .base import PROGRAMS, Program

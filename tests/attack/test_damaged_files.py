@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from tests.unit.samples.mutations import mutated
 
-from ordeal._engine.parallel.supervisor import can_supervise
+from ordeal._engine.isolation.child import can_supervise
 
 from .damaged import KINDS, Ending, Kind, broken, file_of, project, run
 

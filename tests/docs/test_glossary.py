@@ -34,6 +34,7 @@ PART_OF = {
     "capacity": "scaling",
     "member": "store",
     "lease": "store",
+    "reaper": "child",
 }
 
 

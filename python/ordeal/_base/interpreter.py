@@ -1,6 +1,14 @@
-"""Asks a fresh interpreter, which imports anew what it needs and is gone with all that it started when it has answered.
+"""A fresh interpreter: what starts one, asks it, and ends it with all that it started; and what it begins with.
 
-This process runs no code of the user's: it sends a request and takes bytes, with limits of time and size.
+Two primitives lead into another process, and a third keeps a state:
+
+* a fresh interpreter, here, for code that must not depend on what this process has loaded or left in memory. The one
+  that asks runs no code of the user's: it sends bytes and takes bytes, with limits of time and size.
+* a supervised fork, ``_engine.isolation.child``, for code that needs the modules and objects that are loaded here:
+  ``call_in_fork`` for one call, ``Child`` for a process that talks for longer.
+* the fork server, ``_engine.execution.fork_server``, for runs that start from a state which cannot be copied.
+
+Everything else that needs a process goes through these, so limits and cleaning up are written once.
 """
 
 from __future__ import annotations
@@ -11,11 +19,94 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from pathlib import Path
+from typing import IO, Any, BinaryIO
 
 from ordeal._native import monotonic
+
+#: An answer is a report or a trace: the largest seen have a few MiB.
+ANSWER_BYTES_MAX = 1 << 26
+_PART_BYTES = 1 << 16
+
+
+def start(
+    command: Sequence[str],
+    *,
+    pipes: Collection[str] = (),
+    stderr: int | IO[bytes] = subprocess.DEVNULL,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    pass_fds: Sequence[int] = (),
+) -> subprocess.Popen[bytes]:
+    """Start a command in a new session, so that Ctrl-C does not reach it and ``end`` reaches all that it starts.
+
+    Streams lead nowhere, except ``pipes`` ("stdin", "stdout", "stderr"). ``environment`` replaces that of this process.
+
+    Raises:
+        OSError: the process cannot be started.
+    """
+    stdin, stdout = (subprocess.PIPE if name in pipes else subprocess.DEVNULL for name in ("stdin", "stdout"))
+    return subprocess.Popen(
+        command,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=subprocess.PIPE if "stderr" in pipes else stderr,
+        cwd=folder,
+        env=environment,
+        pass_fds=pass_fds,
+        start_new_session=True,
+    )
+
+
+def finish(
+    process: subprocess.Popen[bytes], given: bytes = b"", *, seconds: float, bytes_max: int = ANSWER_BYTES_MAX
+) -> tuple[bytes, bytes]:
+    """Send ``given``, and return what the process wrote to stdout and stderr until it ended or reached a limit.
+
+    It ends with all that it started, also after an orderly end: what it left behind would keep a pipe or a file.
+    """
+    deadline, size = monotonic() + seconds, 0
+    said: dict[IO[bytes], bytearray] = {stream: bytearray() for stream in (process.stdout, process.stderr) if stream}
+    reading, stdin, unsent = list(said), process.stdin, memoryview(given)
+    if stdin is not None:
+        os.set_blocking(stdin.fileno(), False)
+    try:
+        while reading and size <= bytes_max and (left := deadline - monotonic()) > 0:
+            if stdin is not None and not unsent:
+                stdin.close()
+                stdin = None
+            readable, writable, _ = select.select(reading, [] if stdin is None else [stdin], [], left)
+            if stdin is not None and writable:
+                try:
+                    unsent = unsent[os.write(stdin.fileno(), unsent[:_PART_BYTES]) :]
+                except BrokenPipeError:  # it ended without reading
+                    unsent = memoryview(b"")
+            for stream in readable:
+                part = os.read(stream.fileno(), _PART_BYTES)
+                said[stream] += part
+                size += len(part)
+                if not part:
+                    reading.remove(stream)
+        if not reading:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, deadline - monotonic()))
+    finally:
+        end(process)
+    out, err = (bytes(said[stream]) if stream else b"" for stream in (process.stdout, process.stderr))
+    return out, err
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that ``start`` began with everything in its session's group, and close its pipes."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()
 
 
 def start_code(module: str, call: str = "main()") -> str:
@@ -36,47 +127,57 @@ def answer_of(module: str, request: Mapping[str, Any], *, seconds: float, bytes_
         OSError: the process cannot be started.
     """
     options = ["-O"] * sys.flags.optimize
-    process = subprocess.Popen(
-        [sys.executable, *options, "-B", "-P", "-c", start_code(module), *map(str, sys.path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    answer = finish(process, json.dumps(request).encode() + b"\n", seconds=seconds, bytes_max=bytes_max)
+    command = [sys.executable, *options, "-B", "-P", "-c", start_code(module), *map(str, sys.path)]
+    process = start(command, pipes=("stdin", "stdout"))
+    answer, _ = finish(process, json.dumps(request).encode() + b"\n", seconds=seconds, bytes_max=bytes_max)
     if not answer or len(answer) > bytes_max:
         raise ValueError("its process ended without an answer" if not answer else "its answer is too long")
     return answer
 
 
-def finish(process: subprocess.Popen[bytes], given: bytes, *, seconds: float, bytes_max: int) -> bytes:
-    """Return what a process writes, as far as that is allowed, and end it with all that it started."""
-    stream = process.stdout or process.stderr
-    assert stream is not None
-    deadline, parts, size = monotonic() + seconds, list[bytes](), 0
-    try:
-        if process.stdin is not None:
-            process.stdin.write(given)
-            process.stdin.close()
-        while size <= bytes_max:
-            left = deadline - monotonic()
-            if left <= 0 or not select.select([stream], [], [], left)[0]:
-                break
-            part = os.read(stream.fileno(), 2**16)
-            if not part:
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(max(0.0, deadline - monotonic()))
-                break
-            parts.append(part)
-            size += len(part)
-    except BrokenPipeError:
-        pass  # it ended without reading
-    finally:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        for each in (process.stdin, process.stdout, process.stderr):
-            if each is not None:
-                with suppress(BrokenPipeError):
-                    each.close()
-    return b"".join(parts)
+def run_module(
+    module: str,
+    arguments: Sequence[str],
+    *,
+    folder: Path,
+    seconds: float,
+    paths: Sequence[Path] = (),
+    environment: Mapping[str, str] | None = None,
+) -> tuple[bytes, bytes]:
+    """Return what ``python -m module`` printed to stdout and stderr; ``paths`` come first on its module search path."""
+    values = {**os.environ, **(environment or {})}
+    values["PYTHONPATH"] = os.pathsep.join(filter(None, [*map(str, paths), values.get("PYTHONPATH", "")]))
+    command = [sys.executable, "-m", module, *arguments]
+    return finish(start(command, pipes=("stdout", "stderr"), folder=folder, environment=values), seconds=seconds)
+
+
+def private_streams(*closed: int) -> tuple[BinaryIO, BinaryIO]:
+    """In the new interpreter: return the streams for requests and answers, out of reach for code that prints or reads.
+
+    The descriptors ``closed`` lead nowhere from then on.
+    """
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in closed:
+        os.dup2(nothing, stream)
+    os.close(nothing)
+    return requests, answers
+
+
+def take_request() -> tuple[dict[str, Any], BinaryIO]:
+    """In the new interpreter: return the request of ``answer_of`` and where its answer is written.
+
+    Modules are found as its sender finds them: the request has the ``path``, and may have the ``arguments`` of the
+    command line.
+    """
+    requests, answers = private_streams(0, 1, 2)
+    request: dict[str, Any] = json.loads(requests.readline())
+    sys.path[:] = request["path"]
+    sys.argv[:] = request.get("arguments", sys.argv)
+    return request, answers
+
+
+def send_and_exit(answers: BinaryIO) -> None:
+    """Send what was written and end the process, waiting for no exit handlers or threads of the code under test."""
+    answers.flush()
+    os._exit(0)

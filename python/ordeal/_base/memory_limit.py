@@ -37,6 +37,17 @@ def limited_memory(mebibytes: int) -> Iterator[None]:
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
+def limit_memory(size: int) -> None:
+    """Have Python raise MemoryError for the rest of this process once it has ``size`` bytes of its own.
+
+    What counts is data, as everywhere in ordeal: address space that is only set aside (RLIMIT_AS) says nothing about
+    the memory that a program uses. A lower hard limit stays.
+    """
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    wanted = size if hard == resource.RLIM_INFINITY else min(size, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted, wanted))
+
+
 def memory_is_limited() -> bool:
     """Return whether a memory limit may have caused a MemoryError."""
     return resource.getrlimit(resource.RLIMIT_DATA)[0] != resource.RLIM_INFINITY

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ordeal._base.interpreter import end, start
 from ordeal._engine.parallel.fleet.board import open_board
 from ordeal._engine.parallel.fleet.plan import named_store
 from ordeal._engine.runs.folder import RUNS_PATH
@@ -69,20 +70,16 @@ def beside() -> Iterator[str]:
     """
     command = [sys.executable, "-c", f"from ordeal.cli.dashboard import run; run({_BESIDE})"]
     # Ctrl-C ends the search, whose last page is to be seen until it has ended.
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
-    )
+    process = start(command, pipes=["stdin", "stdout"])
     try:
         yield process.stdout.readline().decode().strip() if process.stdout else ""
     finally:
         for stream in (process.stdin, process.stdout):
             if stream is not None:
                 stream.close()
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process)
 
 
 def _check_store(url: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._engine.parallel.supervisor import can_supervise
+from ordeal._engine.isolation.child import can_supervise
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
 from ordeal.trace import ReplayStatus, rerun

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from ordeal._engine.parallel.supervisor import can_supervise
+from ordeal._engine.isolation.child import can_supervise
 
 from ..projects import CLI_TIME_LIMIT_S, Project, environment
 from .runs import MARK, processes_left

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from ordeal._engine.parallel.supervisor import can_supervise
+from ordeal._engine.isolation.child import can_supervise
 from ordeal.explore import Explorer
 from ordeal.result import Failure
 

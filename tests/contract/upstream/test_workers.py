@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ordeal._engine.parallel.supervisor import can_supervise
+from ordeal._engine.isolation.child import can_supervise
 
 from ..projects import Project
 from .test_leftovers import LEFTOVERS

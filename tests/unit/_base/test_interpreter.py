@@ -1,26 +1,22 @@
-"""A fresh interpreter is ended when its time or its size is over, with all that it started."""
+"""A fresh interpreter has the request and the path of its sender, and ends at its limits with all that it started."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ordeal._base.interpreter import answer_of, finish, start_code
+from ordeal._base.interpreter import answer_of, finish, start, start_code
 
 
 def finished(program: str, given: bytes = b"", seconds: float = 60.0, bytes_max: int = 1_000, keeps: int = 1) -> bytes:
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", program],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-        pass_fds=[keeps],
-    )
-    answer = finish(process, given, seconds=seconds, bytes_max=bytes_max)
+    process = start([sys.executable, "-I", "-S", "-c", program], pipes=["stdin", "stdout"], pass_fds=[keeps])
+    answer, _ = finish(process, given, seconds=seconds, bytes_max=bytes_max)
     assert process.returncode is not None
     return answer
 
@@ -59,3 +55,40 @@ def test_a_module_is_found_where_arguments_say_and_the_collector_waits_until_it_
     )
     program = [sys.executable, "-I", "-c", start_code("asked", "told(3)"), str(tmp_path)]
     assert subprocess.run(program, capture_output=True, text=True, check=True).stdout == "False True True 3\n"
+
+
+PROGRAM = """
+import atexit, os, sys, threading
+from ordeal._base.interpreter import send_and_exit, take_request
+
+def main():
+    request, answers = take_request()
+    print("noise")
+    os.write(1, b"noise")
+    os.write(2, b"noise")
+    threading.Thread(target=threading.Event().wait).start()
+    atexit.register(answers.write, b"late")
+    seen = [request["say"], sys.path, sys.argv[1:], sys.stdin.read()]
+    answers.write(repr(seen).encode())
+    send_and_exit(answers)
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "answering_program.py").write_text(PROGRAM, "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return "answering_program"
+
+
+def answer(program: str, request: dict[str, Any]) -> str:
+    return answer_of(program, request, seconds=60.0, bytes_max=10_000).decode()
+
+
+def test_the_answer_holds_what_was_written_for_it_alone(program: str) -> None:
+    request = {"say": "hello", "path": sys.path, "arguments": ["test", "-v"]}
+    assert answer(program, request) == repr(["hello", json.loads(json.dumps(sys.path)), ["-v"], ""])
+
+
+def test_arguments_stay_where_the_request_has_none(program: str) -> None:
+    assert answer(program, {"say": "hello", "path": ["/a", "/b"]}).startswith("['hello', ['/a', '/b'], ['")

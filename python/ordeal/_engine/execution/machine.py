@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +15,7 @@ from ordeal._base.live_threads import program_threads
 from ordeal._engine.execution.class_path import is_loaded, is_named, path_of
 from ordeal._engine.execution.driver import END, Driver
 from ordeal._engine.execution.step_source import StepSource
-from ordeal._engine.isolation.child import Limits
-from ordeal._engine.isolation.first_call import first_call
+from ordeal._engine.isolation.child import Limits, call_in_fork, can_supervise
 from ordeal._engine.isolation.watchdog import Watchdog
 from ordeal._hypothesis import MachineDefinition, RunContext, check_constructor, define_machine, machine_of_test_case
 from ordeal.chaos import ChaosTest
@@ -66,16 +64,15 @@ def check_factory(given: MachineFactory, rule_timeout: float | None, limits: Lim
     Raises:
         MachineError: it does not return in the time that a rule may take, or raises.
     """
-    if inspect.isclass(given) or not _can_fork():
+    if inspect.isclass(given) or not can_supervise() or program_threads():  # a fork would lack the threads
         return
     _check_takes_nothing(given)
-    if problem := first_call(given, rule_timeout or RULE_TIMEOUT_SECONDS, limits):
+
+    def make() -> None:
+        given()
+
+    if problem := call_in_fork(make, rule_timeout or RULE_TIMEOUT_SECONDS, limits).problem:
         raise _does_not_return(given, problem)
-
-
-def _can_fork() -> bool:
-    """Whether this process can be forked, and its fork would not miss any thread."""
-    return hasattr(os, "pidfd_open") and not program_threads()
 
 
 def usable_definition(cls: type[RuleBasedStateMachine]) -> MachineDefinition:

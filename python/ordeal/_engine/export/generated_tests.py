@@ -7,9 +7,7 @@ import hashlib
 import inspect
 import io
 import json
-import os
 import re
-import sys
 import textwrap
 import warnings
 from collections import Counter
@@ -34,11 +32,9 @@ from ordeal._engine.execution.class_path import load_class, split_class_path
 from ordeal._engine.execution.machine import MachineFactory
 from ordeal._engine.execution.recorder import slug
 from ordeal._engine.export.literals import LiteralWriter, UnwritableError
-from ordeal._engine.isolation.channel import Channel
-from ordeal._engine.isolation.child import Child, Limits, wait_for
+from ordeal._engine.isolation.child import Limits, call_in_fork, can_supervise
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal._hypothesis import REJECTED, MachineDefinition, Rule, define_machine, failure_types, skip_types
-from ordeal._native import monotonic
 from ordeal.errors import TraceError
 from ordeal.faults import Fault
 
@@ -57,8 +53,6 @@ TIMED = "RuleTimeoutError"
 #: Time limit of a process that runs a trace to make its function, and how many such processes may be lost.
 SECONDS_MAX = 20.0
 LOST_MAX = 3
-#: Whether the system has the means to watch processes.
-CAN_WATCH = sys.platform.startswith("linux") and hasattr(os, "pidfd_open")
 
 
 #: A module, and a name imported from it; empty for the module itself.
@@ -89,7 +83,7 @@ def generate_tests(traces: Iterable[Trace], *, class_path: str | None = None, ap
     names = _class_names({trace.test_class for trace in kept})
     # Output of the program under test belongs to no test.
     with redirect_stdout(io.StringIO()):
-        make = _Apart() if apart and CAN_WATCH else _function
+        make = _Apart() if apart and can_supervise() else _function
         functions = [make(trace, _test_name(trace), names[trace.test_class]) for trace in kept]
     return _file(functions) if functions else ""
 
@@ -270,26 +264,16 @@ class _Apart:
 def _made_apart(trace: Trace, name: str, machine: _ClassName) -> _Function | None:
     """Return what ``_function`` makes in another process, None if that fails."""
 
-    def make(channel: Channel, journal: _native.Journal) -> None:
-        del journal
+    def make() -> str:
         function = _function(trace, name, machine)
-        channel.send(json.dumps([sorted(function.imports), function.lines]))
+        return json.dumps([sorted(function.imports), function.lines])
 
     try:
-        child = Child(make, Limits(trace.max_memory * MEBIBYTE))
-    except OSError:
-        return None
-    try:
-        deadline = monotonic() + SECONDS_MAX
-        while not (said := child.messages()) and not child.has_ended() and monotonic() < deadline:
-            wait_for([child], deadline - monotonic())
-        said = said or child.messages()
-        imports, lines = json.loads(str(said[0][0]))
+        called = call_in_fork(make, SECONDS_MAX, Limits(trace.max_memory * MEBIBYTE))
+        imports, lines = json.loads(str(called.answer))
         return _Function(frozenset((str(module), str(each)) for module, each in imports), tuple(map(str, lines)))
-    except (IndexError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError):
         return None
-    finally:
-        child.close()
 
 
 def _docstring(trace: Trace) -> str:

@@ -1,4 +1,13 @@
-"""A forked process that runs code under test, and how it ended."""
+"""A supervised fork: a process that runs code under test with what is loaded here, and how it ended.
+
+``call_in_fork`` makes one call, ``Child`` runs a process that talks for longer. ``_base.interpreter`` says when to use
+a fresh interpreter instead.
+
+A reaper stands between this process and the fork, and ends everything that the fork leaves behind. A process that
+loses its parent is adopted by the nearest ancestor that asked for this (Linux: a child subreaper). A reaper asks for
+it, so all descendants of the fork stay below it, even daemons that left its process group and its session. It runs no
+code of the user's and has no other children, so it can end all of its children.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +17,7 @@ import os
 import resource
 import select
 import signal
+import struct
 import sys
 import warnings
 from collections.abc import Callable, Iterable
@@ -15,16 +25,19 @@ from contextlib import suppress
 from itertools import takewhile
 from mmap import mmap
 from pathlib import Path
+from time import sleep
 from typing import NoReturn
 
 import msgspec
 
 import ordeal._native as _native
+from ordeal._base.formatting import describe_error
+from ordeal._base.memory_limit import limit_memory
 from ordeal._base.untrusted import use_journal
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.isolation.measured import Measured
-from ordeal._engine.isolation.reaper import NOTE_BYTES, end_of, fork_of, guard
 from ordeal._engine.isolation.watched_clock import WatchedClock
+from ordeal._native import monotonic
 
 #: Time limit for one message: a process that stops in the middle of one counts as lost.
 MESSAGE_SECONDS_MAX = 5.0
@@ -38,7 +51,12 @@ LOOK_SECONDS = 0.1
 JOURNAL_BYTES = 1 << 20
 #: How much is read of what Python prints on a fatal signal.
 STACKS_BYTES_MAX = 1 << 16
-
+#: Time limit for a reaper to end all processes: some may fork faster than they are ended, or may not be killed.
+REAP_SECONDS_MAX = 2.0
+#: What a reaper shares with its parent: the fork, whether it has ended, how.
+_NOTE = struct.Struct("<iii")
+#: The signals that end a reaper: a request to do so, and the end of its parent.
+_CALLS = (signal.SIGTERM, _native.ORPHANED_SIGNAL)
 
 #: What a process runs: it reports through the channel, and writes its runs to the journal.
 Job = Callable[[Channel, _native.Journal], None]
@@ -81,7 +99,7 @@ class Child:
         journal = _native.Journal(self.journal)
         self.channel, there = Channel.pair()
         self._stacks = os.memfd_create("stacks")
-        self._note = mmap(-1, NOTE_BYTES)
+        self._note = mmap(-1, _NOTE.size)
         self.exit_status: ChildExit | None = None
         self._is_silent = self._is_closed = False
         _flush()
@@ -106,7 +124,7 @@ class Child:
             reaper = os.fork()
             if reaper == 0:
                 self.channel.close()
-                reaper = guard(parent, self._note)
+                reaper = _guard(parent, self._note)
                 _be_child(_measured(job, self._measured), there, journal, self._stacks, reaper, blocked, limits)
         return reaper
 
@@ -159,17 +177,16 @@ class Child:
         status = 0
         with suppress(ChildProcessError):  # where the program ignores SIGCHLD, there is nothing to wait for
             _, status = os.waitpid(self.reaper, 0)
-        code = end_of(self._note)
-        is_unknown = code is None
-        if code is None:
+        fork, has_ended, code = _NOTE.unpack_from(self._note)
+        if not has_ended:
             # The reaper itself was killed, and left behind what it guarded.
             code = os.waitstatus_to_exitcode(status)
-            if fork := fork_of(self._note):
+            if fork:
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(fork, signal.SIGKILL)
         stacks = _of_the_user(os.pread(self._stacks, STACKS_BYTES_MAX, 0).decode(errors="replace"))
         self._measured.join()
-        self.exit_status = ChildExit(max(code, 0), max(-code, 0), stacks, is_unknown)
+        self.exit_status = ChildExit(max(code, 0), max(-code, 0), stacks, not has_ended)
 
     def close(self) -> None:
         """End the process if it still runs, and release its resources. Unread messages are lost."""
@@ -195,6 +212,57 @@ def wait_for(children: Iterable[Child], seconds: float) -> None:
         watched.register(child.channel, select.POLLIN)
         watched.register(child, select.POLLIN)
     watched.poll(seconds * 1_000)
+
+
+class Called(msgspec.Struct, frozen=True):
+    """What became of a call in a fork: its ``answer`` is None where ``problem`` says why it did not return."""
+
+    answer: Value = None
+    problem: str = ""
+    is_late: bool = False
+
+
+def can_supervise() -> bool:
+    """Return True if this system can supervise a fork: Linux can."""
+    return hasattr(os, "pidfd_open")
+
+
+def call_in_fork(function: Callable[[], Value], seconds: float, limits: Limits) -> Called:
+    """Call ``function`` without arguments in a fork, and return its result, a plain value.
+
+    What it prints is dropped. After ``seconds`` it is killed, with all processes that it started.
+
+    Raises:
+        OSError: no process can be started.
+    """
+
+    def job(channel: Channel, _journal: _native.Journal) -> None:
+        try:
+            answer = function()
+        except BaseException as error:  # noqa: BLE001  # whatever it is, it did not return
+            channel.send(False, f"raised {describe_error(error)}")
+        else:
+            channel.send(True, answer)
+
+    child = Child(job, limits)
+    try:
+        deadline = monotonic() + seconds
+        while not (messages := child.messages()) and not child.has_ended() and (left := deadline - monotonic()) > 0:
+            wait_for([child], left)
+        for message in messages or child.messages():
+            child.wait(END_SECONDS_MAX)
+            match message:
+                case [True, answer]:
+                    return Called(answer)
+                case [False, str(problem)]:
+                    return Called(problem=problem)
+        if child.exit_status is None:
+            return Called(problem=f"did not return within {seconds:g} s", is_late=True)
+        number = child.exit_status.signal
+        how = f"by {signal.Signals(number).name}" if number else f"with exit code {child.exit_status.code}"
+        return Called(problem=f"ended its process {how}")
+    finally:
+        child.close()
 
 
 def _measured(job: Job, measured: Measured) -> Job:
@@ -248,7 +316,7 @@ def _prepare(stacks: int, limits: Limits) -> None:
     faulthandler.enable(stacks, all_threads=False)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if limits.memory:
-        resource.setrlimit(resource.RLIMIT_DATA, (limits.memory, limits.memory))
+        limit_memory(limits.memory)
     gc.freeze()  # these objects are the supervisor's: collecting them would only copy its memory
 
 
@@ -262,3 +330,99 @@ def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
+
+
+def _guard(parent: int, note: mmap) -> int:
+    """Fork, and guard the fork until it ends, ``parent`` ends, or SIGTERM comes. Returns only in the fork.
+
+    All signals must be blocked. Returns the process id of the reaper, the parent of the fork.
+    """
+    process = -1
+    try:
+        os.setpgid(0, 0)  # signals that the fork sends to its group must not reach the reaper
+        if not _native.die_with(parent, group=True) or not _native.keep_orphans():
+            os._exit(1)
+        reaper = os.getpid()
+        # If the program ignored it, the end of a child would go unnoticed.
+        before = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        process = os.fork()
+        if process == 0:
+            signal.signal(signal.SIGCHLD, before)
+            return reaper
+        _watch_fork(process, note)
+    finally:
+        if process:
+            os._exit(1)
+
+
+def _watch_fork(process: int, note: mmap) -> NoReturn:
+    gc.disable()  # it would collect the user's objects
+    with suppress(OSError):
+        os.setpgid(process, process)  # here as well: the fork may not have done so yet
+    _NOTE.pack_into(note, 0, process, 0, 0)
+    while not _has_ended(process) and signal.sigwait((signal.SIGCHLD, *_CALLS)) == signal.SIGCHLD:
+        _wait_for_strangers(process)
+    _end_all(process, note)
+    os._exit(0)
+
+
+def _has_ended(process: int) -> bool:
+    return os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _wait_for_strangers(process: int) -> None:
+    """Reap processes that the fork orphaned and that have ended."""
+    for child in _children():
+        if child != process:
+            with suppress(ChildProcessError):
+                os.waitpid(child, os.WNOHANG)
+
+
+def _end_all(process: int, note: mmap) -> None:
+    # The whole group at once, while its number cannot be reused: a process that forks all the time must not escape.
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process, signal.SIGKILL)
+    with suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)  # it may have moved to another group
+    clock = WatchedClock()
+    while clock.seconds() < REAP_SECONDS_MAX:
+        try:
+            ended, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if ended == process:
+            _NOTE.pack_into(note, 0, process, 1, os.waitstatus_to_exitcode(status))
+        elif not ended:
+            _kill(_children())
+            sleep(0.0005)
+
+
+def _kill(processes: list[int]) -> None:
+    for process in processes:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(process, signal.SIGKILL)
+
+
+def _children() -> list[int]:
+    """Return the processes whose parent is this one, including zombies."""
+    here = os.getpid()
+    try:
+        return [int(word) for word in Path(f"/proc/self/task/{here}/children").read_text().split()]
+    except OSError:  # a kernel without this list
+        return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and _parent(path) == here]
+
+
+def _parent(process: Path) -> int:
+    try:
+        return int(stat_fields(process)[1])
+    except OSError:
+        return 0  # the process has ended
+
+
+def stat_fields(task: Path) -> list[bytes]:
+    """Return what the system tells of a process or thread, from its state on: its name, before that, may hold anything.
+
+    Raises:
+        OSError: it has ended.
+    """
+    return (task / "stat").read_bytes().rpartition(b") ")[2].split()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -62,11 +61,6 @@ LEFT_SHARE = 0.5
 def usable_cores() -> int:
     """Return how many processes can run at the same time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def can_supervise() -> bool:
-    """Return whether the system has the means to watch processes."""
-    return sys.platform.startswith("linux") and hasattr(os, "pidfd_open")
 
 
 def explore_in_processes(

@@ -6,7 +6,6 @@ This process runs no code of the user's: it sends the trace and takes texts, wit
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -17,8 +16,9 @@ from typing import Any
 import msgspec
 
 from ordeal._base.formatting import one_line
-from ordeal._base.interpreter import answer_of, finish
+from ordeal._base.interpreter import answer_of, finish, start
 from ordeal._base.trace_file import Trace
+from ordeal._engine.isolation.child import can_supervise
 from ordeal._engine.plain.program import Program
 from ordeal._engine.plain.recording import Recorded
 from ordeal._engine.plain.trying import Tried
@@ -41,7 +41,7 @@ def reproduce(trace: Trace) -> Reproduction:
     """Return the plain reproduction of a failing trace."""
     if trace.failure is None:
         return Reproduction(reason="the trace does not fail")
-    if not hasattr(os, "fork"):
+    if not can_supervise():
         return Reproduction(reason="this system cannot fork")
     recorded = _recorded(trace)
     if recorded.program is None:
@@ -91,15 +91,9 @@ def _checked(text: str, error: str) -> str:
         path = Path(folder, "reproduction.py")
         path.write_text(text, "utf-8")
         searched = os.pathsep.join(str(each) for each in sys.path if each)
-        process = subprocess.Popen(
-            [sys.executable, "-P", str(path)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": searched, "PYTHONDONTWRITEBYTECODE": "1"},
-            start_new_session=True,
-        )
-        output = finish(process, b"", seconds=RUN_SECONDS_MAX, bytes_max=ANSWER_BYTES_MAX)
+        environment = os.environ | {"PYTHONPATH": searched, "PYTHONDONTWRITEBYTECODE": "1"}
+        process = start([sys.executable, "-P", str(path)], pipes=["stderr"], environment=environment)
+        _, output = finish(process, seconds=RUN_SECONDS_MAX, bytes_max=ANSWER_BYTES_MAX)
     last = output.decode("utf-8", "replace").rstrip().rpartition("\n")[2]
     if process.returncode == 0:
         return "the plain calls do not fail in a new process"

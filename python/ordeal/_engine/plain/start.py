@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ordeal._engine.isolation.answering import send_and_exit, take_request
+from ordeal._base.interpreter import send_and_exit, take_request
 from ordeal._engine.plain.recorder import Recorder
 from ordeal._engine.plain.rewriting import Finder
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,8 +15,9 @@ from typing import Any
 
 import msgspec
 
+from ordeal._base.interpreter import send_and_exit, take_request
 from ordeal._engine.execution.recorder import ADDRESS
-from ordeal._engine.isolation.answering import send_and_exit, take_request
+from ordeal._engine.isolation.child import Limits, call_in_fork
 from ordeal._engine.plain.program import Program
 
 #: The limits of all attempts together, and of one.
@@ -26,7 +25,6 @@ ATTEMPTS_MAX = 400
 SECONDS_MAX = 25.0
 RUN_SECONDS_MAX = 5.0
 MEMORY_BYTES_MAX = 2**31
-ANSWER_BYTES_MAX = 60_000
 TEXT_CHARS_MAX = 2_000
 #: What lies here is no place of the program: its own path may name ordeal as well.
 OWN_FOLDER = f"{Path(__file__).parents[2]}{os.sep}"
@@ -117,36 +115,9 @@ def _warm_up(program: Program) -> None:
 
 def _outcome_apart(program: Program) -> dict[str, Any]:
     """Run a program in a forked process."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.close(reading)
-            os.setpgid(0, 0)
-            _limit_memory()
-            os.write(writing, json.dumps(outcome(program.probe())).encode()[:ANSWER_BYTES_MAX])
-        finally:
-            os._exit(0)
-    os.close(writing)
-    try:
-        ready = select.select([reading], [], [], RUN_SECONDS_MAX)[0]
-        data = os.read(reading, ANSWER_BYTES_MAX) if ready else b""
-        found = json.loads(data) if data else {}
-    except ValueError:
-        found = {}
-    finally:
-        os.close(reading)
-        for end in (os.killpg, os.kill):
-            with suppress(OSError):
-                end(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+    called = call_in_fork(lambda: json.dumps(outcome(program.probe())), RUN_SECONDS_MAX, Limits(MEMORY_BYTES_MAX))
+    found = json.loads(str(called.answer)) if called.answer else {}
     return found if isinstance(found, dict) else {}
-
-
-def _limit_memory() -> None:
-    with suppress(ImportError, OSError, ValueError):
-        resource = __import__("resource")
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
 
 
 def outcome(source: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import msgspec
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._base.formatting import one_line, safe_lines
+from ordeal._base.interpreter import send_and_exit, take_request
 from ordeal._base.memory_limit import limited_memory
 from ordeal._base.trace_file import Trace
 from ordeal._base.untrusted import bounded_call
@@ -25,7 +26,6 @@ from ordeal._engine.execution.bucket import Bucketer, traceback_text, user_frame
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.driver import Driver, Status
 from ordeal._engine.execution.machine import make_driver
-from ordeal._engine.isolation.answering import send_and_exit, take_request
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayed, Replayer

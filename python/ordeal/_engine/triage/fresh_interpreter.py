@@ -5,22 +5,20 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import signal
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
-from contextlib import suppress
 from itertools import batched
 
 import msgspec
 
 from ordeal._base.formatting import counted, one_line
-from ordeal._base.interpreter import start_code
+from ordeal._base.interpreter import finish, start, start_code
 from ordeal._base.trace_file import Trace
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.machine import is_importable
+from ordeal._engine.isolation.child import can_supervise
 from ordeal._engine.isolation.working_folder import present_folder
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._engine.triage.findings import Finding
@@ -94,7 +92,7 @@ class FreshInterpreter:
         in ``hung``, a rule has taken its full limit before, and need not take all of it again.
         """
         replays: list[FreshReplay] = []
-        for batch in batched(enumerate(traces), max(1, len(traces)) if hasattr(os, "fork") else 1):
+        for batch in batched(enumerate(traces), max(1, len(traces)) if can_supervise() else 1):
             replays += self._replay([(trace, number in hung) for number, trace in batch])
         return replays
 
@@ -120,22 +118,9 @@ class FreshInterpreter:
 
     def _talk(self, request: bytes, seconds: float) -> bytes:
         """Return the output of the process. It is gone afterwards, with everything that it started."""
-        with subprocess.Popen(
-            [sys.executable or "", *_interpreter_options(), *_START, *self._path],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=self._folder,
-            env=self._environment,
-            # Ctrl-C is for this process, which ends the other.
-            start_new_session=True,
-        ) as process:
-            try:
-                return process.communicate(request, timeout=seconds)[0]
-            except subprocess.TimeoutExpired:
-                return b""
-            finally:
-                _kill(process)
+        command = [sys.executable or "", *_interpreter_options(), *_START, *self._path]
+        process = start(command, pipes=["stdin", "stdout"], folder=self._folder, environment=self._environment)
+        return finish(process, request, seconds=seconds)[0]
 
 
 def fresh_interpreter_of(
@@ -199,15 +184,3 @@ def _interpreter_options() -> list[str]:
     options += ["-B"] if sys.dont_write_bytecode else []
     options += ["-X", "dev"] if sys.flags.dev_mode else []
     return options + [f"-W{option}" for option in sys.warnoptions]
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process that still runs, and all that it started; a process that ended has done that itself."""
-    if process.poll() is not None:
-        return
-    with suppress(ProcessLookupError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    process.wait()

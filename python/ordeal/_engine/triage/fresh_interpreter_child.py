@@ -6,37 +6,31 @@ It reads a line with the settings, then one for each trace, and writes a line fo
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from time import sleep
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
+import ordeal._native as _native
+from ordeal._base.interpreter import private_streams
 from ordeal._base.memory_limit import limited_memory
 from ordeal._base.trace_file import Trace
 from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.execution.bucket import Bucketer, is_in_bucket
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import make_driver
-from ordeal._engine.isolation.answering import private_streams
+from ordeal._engine.isolation.child import Limits, call_in_fork, can_supervise
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._hypothesis import GlobalRandoms
-from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 
-#: How often to check whether a replay has ended.
-POLL_SECONDS = 0.01
 #: After this many that do not end, the others would not end either.
 HANGING_MAX = 3
-#: What a pipe holds without a reader.
-ANSWER_BYTES_MAX = 4_096
 REASON_CHARS_MAX = 500
 
 Answer = dict[str, str]
@@ -67,68 +61,26 @@ def main(path: Sequence[str]) -> None:
     settings = Settings(**json.loads(requests.readline()))
     sys.path[:] = path
     sys.argv[:] = settings.arguments
+    # Once nobody is left to read the answers, this ends, and the reaper of its fork with it.
+    _native.die_with(settings.parent, group=True)
     hanging = 0
     for number, line in enumerate(requests):
-        try:
-            answer = _replay_apart(line, settings, (requests, answers)) if hanging < HANGING_MAX else GIVEN_UP
-        except TimeoutError as error:
-            hanging += 1
-            answer = {"reason": str(error)}
+        answer = GIVEN_UP
+        if hanging < HANGING_MAX:
+            answer, is_late = _replay_apart(line, settings)
+            hanging += is_late
         answers.write(json.dumps({**answer, "number": number}).encode() + b"\n")
         answers.flush()
-    if _leads_group():
-        # Everything that the code under test has started ends with this process.
-        os.killpg(0, signal.SIGKILL)
 
 
-def _leads_group() -> bool:
-    return hasattr(os, "getpgrp") and os.getpgrp() == os.getpid()
-
-
-def _replay_apart(line: bytes, settings: Settings, private: Sequence[BinaryIO]) -> Answer:
-    """Return the answer of a forked process; without fork() this process has only one request, and answers it."""
-    if not hasattr(os, "fork"):
-        return _replay(line, settings)
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            for stream in private:
-                os.close(stream.fileno())
-            os.write(writing, json.dumps(_replay(line, settings)).encode())
-        finally:
-            # Wait neither for exit handlers of the code under test nor for its threads.
-            os._exit(0)
-    os.close(writing)
-    try:
-        _wait(child, settings)
-        return _read(reading) or {"reason": "it ended without an answer"}
-    finally:
-        os.close(reading)
-
-
-def _wait(child: int, settings: Settings) -> None:
-    """Wait until the process has ended; end it with TimeoutError if it takes too long."""
-    deadline = monotonic() + settings.seconds
-    while os.waitpid(child, os.WNOHANG) == (0, 0):
-        if os.getppid() != settings.parent and _leads_group():
-            # Nobody is left to read the answer.
-            os.killpg(0, signal.SIGKILL)
-        if monotonic() >= deadline:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            raise TimeoutError(f"it took longer than {settings.seconds:g} s")
-        sleep(POLL_SECONDS)
-
-
-def _read(reading: int) -> Answer:
-    """Return the present content of a pipe: processes started by the code under test may keep its other end open."""
-    os.set_blocking(reading, False)
-    try:
-        answer = json.loads(os.read(reading, ANSWER_BYTES_MAX))
-    except (BlockingIOError, ValueError, RecursionError):
-        return {}
-    return answer if isinstance(answer, dict) else {}
+def _replay_apart(line: bytes, settings: Settings) -> tuple[Answer, bool]:
+    """Return the answer of a fork, and True if it took too long. Without forks, this process has one request alone."""
+    if not can_supervise():
+        return _replay(line, settings), False
+    called = call_in_fork(lambda: json.dumps(_replay(line, settings)), settings.seconds, Limits())
+    if called.is_late:
+        return {"reason": f"it took longer than {settings.seconds:g} s"}, True
+    return json.loads(str(called.answer)) if called.answer else {"reason": "it ended without an answer"}, False
 
 
 def _replay(line: bytes, settings: Settings) -> Answer:

@@ -17,7 +17,7 @@ import msgspec
 
 import ordeal._native as _native
 from ordeal._base.formatting import name_list, one_line
-from ordeal._engine.isolation.command import run_module
+from ordeal._base.interpreter import run_module
 from ordeal._tools.doctor.checks import Check, checks_of, stability
 from ordeal.config import OrdealConfig
 from ordeal.config.options import DEFAULT_PATH

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ordeal._engine.isolation.reaper import stat_fields
+from ordeal._engine.isolation.child import stat_fields
 from ordeal._engine.isolation.watched_clock import WatchedClock
 from ordeal._native import die_with, monotonic
 

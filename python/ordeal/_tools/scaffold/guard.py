@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ordeal._base.memory_limit import limit_memory
+
 CALL_SECONDS_MAX = 0.2
 MEMORY_MAX = 4 << 30
 FILE_BYTES_MAX = 64 << 20
@@ -134,7 +136,7 @@ def bounded(call: Callable[[], Any]) -> Any:
 
 def limit_process(seconds: float) -> None:
     """Set the limits of this process, from now on."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
+    limit_memory(MEMORY_MAX)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
     most = int(seconds) + 10

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ordeal._engine.isolation.command import run_module
+from ordeal._base.interpreter import run_module
 
 #: The trial of all classes together, beyond which its process is ended.
 TRIAL_SECONDS = 8.0

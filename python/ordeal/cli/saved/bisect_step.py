@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from ordeal._engine.isolation.command import run_module
+from ordeal._base.interpreter import run_module
 
 FAILS, PASSES = 1, 0
 _SECONDS_MAX = 600.0

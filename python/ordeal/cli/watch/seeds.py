@@ -10,12 +10,10 @@ import importlib.util
 import json
 import os
 import select
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, override
@@ -23,6 +21,7 @@ from typing import Any, Protocol, override
 import msgspec
 
 from ordeal._base.formatting import counted, one_line
+from ordeal._base.interpreter import end, start
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._native import monotonic
 from ordeal.cli import terminal
@@ -93,14 +92,8 @@ class WarmProcess:
     def _started(self, deadline: float) -> subprocess.Popen[bytes]:
         if self._process is None:
             self._rest = b""
-            start = "import sys; sys.path[:] = sys.argv[1:]; from ordeal.cli.watch.warm_replay import main; main()"
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", start, *sys.path],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            code = "import sys; sys.path[:] = sys.argv[1:]; from ordeal.cli.watch.warm_replay import main; main()"
+            self._process = start([sys.executable, "-P", "-c", code, *sys.path], pipes=["stdin", "stdout"])
             self._answer(deadline)
         return self._process
 
@@ -121,16 +114,9 @@ class WarmProcess:
 
     def close(self) -> None:
         """End the process with all that it started."""
-        if self._process is None:
-            return
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with suppress(OSError):
-                    stream.close()
-        self._process = None
+        if self._process is not None:
+            end(self._process)
+            self._process = None
 
 
 @dataclass(slots=True)

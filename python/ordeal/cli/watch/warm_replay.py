@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import importlib
-import io
 import json
 import os
 import signal
@@ -18,31 +17,32 @@ import sysconfig
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
+from ordeal._base.interpreter import private_streams
+from ordeal._engine.isolation.channel import Channel
+from ordeal._engine.isolation.child import Child, Limits, wait_for
 from ordeal._engine.seed_corpus.corpus import SeedReplayer
 from ordeal._report.seeds import seed_line
 from ordeal.config import DEFAULT_PATH
 
 #: More than a machine with its libraries has.
 MODULES_MAX = 10_000
+#: How long one wait for a message may take; there is another one after it.
+WAIT_SECONDS = 60.0
 
 
 def main() -> NoReturn:
     """Answer the requests on stdin until it ends."""
-    requests = os.fdopen(os.dup(0), "rb")
-    answers = os.dup(1)
     # What the code under test reads and writes is not the channel.
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nowhere, 0)
-    os.dup2(nowhere, 1)
+    requests, answers = private_streams(0, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that asks
     _settle()
     _answer(answers, {"ready": os.getpid()})
     for line in requests:
-        request = json.loads(line)
-        learned = _replay_in_fork(request, answers)
+        learned = _replay_in_fork(json.loads(line), answers)
         _answer(answers, {"done": True, "ended": learned is None})
         for name in learned or ():
             _import_library(name)
@@ -56,55 +56,52 @@ def _settle() -> None:
     gc.freeze()
 
 
-def _answer(descriptor: int, value: Mapping[str, Any]) -> None:
-    data = json.dumps(value).encode() + b"\n"
-    while data:
-        data = data[os.write(descriptor, data) :]
+def _answer(answers: BinaryIO, value: Mapping[str, Any]) -> None:
+    answers.write(json.dumps(value).encode() + b"\n")
+    answers.flush()
 
 
-def _replay_in_fork(request: Mapping[str, Any], answers: int) -> list[str] | None:
-    """Replay the seeds of a request in a fork. Return the libraries that it imported, None where it ended badly."""
-    read, write = os.pipe()
-    process = os.fork()
-    if not process:
-        with suppress(BaseException):
-            os.close(read)
-            _be_fork(request, answers, write)
-        os._exit(1)
-    os.close(write)
-    with os.fdopen(read, "rb") as pipe:
-        told = pipe.read()
-    _, status = os.waitpid(process, 0)
+def _replay_in_fork(request: Mapping[str, Any], answers: BinaryIO) -> list[str] | None:
+    """Replay the seeds of a request in a fork. Return the libraries that it imported, None where it ended badly.
+
+    It has no time limit here: the process that asks ends this one, and the fork with it.
+    """
+    names: list[str] | None = None
+    child = Child(partial(_be_fork, request), Limits())
     try:
-        names = json.loads(told) if status == 0 else None
-    except ValueError:
-        return None
-    return names if isinstance(names, list) and len(names) <= MODULES_MAX else None
+        has_ended = False
+        while not has_ended:
+            wait_for([child], WAIT_SECONDS)
+            has_ended = child.has_ended()
+            for message in child.messages():
+                match message:
+                    case ["answer", str(text)]:
+                        _answer(answers, json.loads(text))
+                    case ["libraries", *libraries] if len(libraries) <= MODULES_MAX:
+                        names = [str(name) for name in libraries]
+    finally:
+        child.close()
+    return names
 
 
-def _be_fork(request: Mapping[str, Any], answers: int, write: int) -> NoReturn:
+def _be_fork(request: Mapping[str, Any], channel: Channel, _journal: object) -> None:
     # Where the caches of the code under test lie, no other process writes, and what was saved has none there: times of
     # files are too coarse to tell two savings of one second apart.
     sys.pycache_prefix = request["caches"]
     sys.path[:] = request["path"]
-    sys.stdout = sys.stderr = io.TextIOWrapper(io.FileIO(0, "w", closefd=False), write_through=True)
     before = set(sys.modules)
     replayer = SeedReplayer(request["rule_timeout"], settings=Path(DEFAULT_PATH))
+
+    def answer(**value: object) -> None:
+        channel.send("answer", json.dumps(value))
+
     for name in request["seeds"]:
         replay = replayer.replay(Path(name))
-        _answer(
-            answers,
-            {"seed": name, "status": replay.status.value, "fails": replay.fails, "line": seed_line(replay)},
-        )
+        answer(seed=name, status=replay.status.value, fails=replay.fails, line=seed_line(replay))
     libraries = _library_folders()
     loaded = dict(_loaded_files(set(sys.modules) - before))
-    own = sorted({file for file in loaded.values() if not file.startswith(libraries)})
-    _answer(answers, {"files": own})
-    names = sorted(name for name, file in loaded.items() if file.startswith(libraries))
-    data = json.dumps(names).encode()
-    while data:
-        data = data[os.write(write, data) :]
-    os._exit(0)
+    answer(files=sorted({file for file in loaded.values() if not file.startswith(libraries)}))
+    channel.send("libraries", *sorted(name for name, file in loaded.items() if file.startswith(libraries)))
 
 
 def _loaded_files(names: set[str]) -> Iterator[tuple[str, str]]:

@@ -15,8 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from ordeal import ChaosTest
 from ordeal._engine.execution.class_path import _loaded, load_class, trust
 from ordeal._engine.execution.machine import RULE_TIMEOUT_SECONDS, check_factory, class_path, make_driver
-from ordeal._engine.isolation.child import Limits
-from ordeal._engine.parallel.supervisor import can_supervise
+from ordeal._engine.isolation.child import Limits, can_supervise
 from ordeal.errors import MachineError
 from ordeal.explore import Explorer
 from ordeal.faults import LambdaFault

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,8 +17,7 @@ import pytest
 
 import ordeal._native as _native
 from ordeal._engine.isolation.channel import Channel, Value
-from ordeal._engine.isolation.child import Child, ChildExit, Limits, wait_for
-from ordeal._engine.parallel.supervisor import can_supervise
+from ordeal._engine.isolation.child import Called, Child, ChildExit, Limits, call_in_fork, can_supervise, wait_for
 
 pytestmark = [
     pytest.mark.forks,
@@ -238,3 +239,141 @@ def test_whoever_has_news_first_is_not_waited_for_longer() -> None:
     assert len(loud.messages()) == 1
     quiet.close()
     loud.close()
+
+
+def sleeper(channel: Any) -> None:
+    """Tell the number of this process, and sleep."""
+    channel.send(os.getpid())
+    time.sleep(600)
+
+
+def said_by(child: Child, count: int = 1) -> list[int]:
+    """The first numbers that it tells."""
+    deadline = time.monotonic() + SECONDS
+    said: list[int] = []
+    while len(said) < count and time.monotonic() < deadline:
+        said += (int(str(number)) for (number,) in child.messages())
+        time.sleep(0.001)
+    return said
+
+
+def test_it_is_the_parent_of_the_process_and_in_another_group() -> None:
+    def tell(channel: Any, journal: Any) -> None:
+        channel.send(os.getppid())
+        channel.send(os.getpgrp())
+        channel.send(os.getpgid(os.getppid()))
+        time.sleep(600)
+
+    child = Child(tell, Limits())
+    reaper, group, group_of_warden = said_by(child, 3)
+    child.close()
+    assert reaper == child.reaper == group_of_warden
+    assert group not in (reaper, os.getpgrp())
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["by-itself", "killed"])
+def test_a_daemon_ends_with_the_process(ends: bool) -> None:
+    there, is_there = os.pipe()
+
+    def daemonise(channel: Any, journal: Any) -> None:
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                channel.send(os.getpid())
+                os.write(is_there, b"!")
+                time.sleep(600)
+            os._exit(0)
+        if not ends:
+            time.sleep(600)
+        os.read(there, 1)
+
+    child = Child(daemonise, Limits())
+    (daemon,) = said_by(child)
+    if ends:
+        child.wait(SECONDS)
+    child.close()
+    os.close(there)
+    os.close(is_there)
+    assert is_gone(daemon)
+    assert child.exit_status == (ChildExit() if ends else ChildExit(signal=signal.SIGKILL))
+
+
+def test_one_that_is_stopped_ends_all_the_same() -> None:
+    child = Child(lambda channel, journal: sleeper(channel), Limits())
+    (process,) = said_by(child)
+    os.kill(child.reaper, signal.SIGSTOP)
+    child.close()
+    assert is_gone(process)
+
+
+def test_one_that_is_killed_takes_the_process_along_and_nobody_knows_how_that_ended() -> None:
+    child = Child(lambda channel, journal: sleeper(channel), Limits())
+    (process,) = said_by(child)
+    os.kill(child.reaper, signal.SIGKILL)
+    child.wait(SECONDS)
+    child.close()
+    assert is_gone(process)
+    assert child.exit_status == ChildExit(signal=signal.SIGKILL, is_unknown=True)
+
+
+def test_it_hears_of_the_end_in_a_program_that_ignores_that_of_its_children() -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        # The job finds it as it was, and nobody can wait for the reaper: the system has done so already.
+        exit_status, _ = outcome(
+            lambda channel: os._exit(7 if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN else 0)
+        )
+        killed = Child(lambda channel, journal: sleeper(channel), Limits())
+        killed.close()
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert exit_status == ChildExit(code=7)
+    assert killed.exit_status == ChildExit(signal=signal.SIGKILL)
+
+
+def test_signals_are_blocked_in_neither_process_for_long() -> None:
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    child = Child(lambda channel, journal: channel.send(len(signal.pthread_sigmask(signal.SIG_BLOCK, ()))), Limits())
+    assert said_by(child) == [len(blocked)]
+    child.close()
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == blocked
+
+
+def hang() -> None:
+    while True:
+        with suppress(BaseException):
+            time.sleep(1000)
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("function", "problem"),
+    [
+        (lambda: None, ""),
+        (lambda: int("x"), "raised ValueError: invalid literal for int() with base 10: 'x'"),
+        (lambda: sys.exit(0), "raised SystemExit: 0"),
+        (interrupt, "raised KeyboardInterrupt"),
+        (lambda: os._exit(5), "ended its process with exit code 5"),
+        (lambda: os._exit(0), "ended its process with exit code 0"),
+        (lambda: ctypes.string_at(0), "ended its process by SIGSEGV"),
+    ],
+)
+def test_what_a_call_did_is_reported(function: Callable[[], Value], problem: str) -> None:
+    assert call_in_fork(function, SECONDS, Limits()).problem == problem
+
+
+def test_a_call_that_hangs_is_ended() -> None:
+    assert call_in_fork(hang, 0.1, Limits()) == Called(problem="did not return within 0.1 s", is_late=True)
+
+
+def test_a_call_may_take_no_more_memory_than_is_allowed() -> None:
+    problem = call_in_fork(lambda: void(bytearray(2**40)), SECONDS, Limits(memory=2**30)).problem
+    assert problem.startswith("raised MemoryError")
+
+
+def test_what_a_call_returns_is_its_answer() -> None:
+    assert call_in_fork(lambda: os.getppid() != os.getpid(), SECONDS, Limits()) == Called(answer=True)
+    assert call_in_fork(lambda: "x" * 10_000_000, SECONDS, Limits()).answer == "x" * 10_000_000

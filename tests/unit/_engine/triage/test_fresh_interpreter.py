@@ -134,7 +134,7 @@ class TestReplay:
         assert process().replay([trace]) == [REPRODUCED]
 
     def test_nothing_to_replay_costs_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delattr(fresh_interpreter, "subprocess")
+        monkeypatch.delattr(fresh_interpreter, "start")
         assert process().replay([]) == []
 
     def test_what_the_code_prints_and_reads_is_kept_apart(
@@ -213,9 +213,9 @@ class TestReplay:
         trace = failing("SEEN.append(1)\nif len(SEEN) > 1: return")
         other = failing("os._exit(0)", "leaving")
         # Found by the interpreter itself; what it prints is no answer.
-        make_module("import os\ndel os.fork\nprint('{}\\n[')", "sitecustomize", import_it=False)
+        make_module("import os\ndel os.pidfd_open\nprint('{}\\n[')", "sitecustomize", import_it=False)
         monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ['PYTHONPATH']}")
-        monkeypatch.delattr(os, "fork")
+        monkeypatch.delattr(os, "pidfd_open")
         assert process().replay([trace, other, trace]) == [REPRODUCED, SILENT, REPRODUCED]
 
 
@@ -324,7 +324,7 @@ class TestExplorer:
         assert (failure.flaky, failure.flaky_reason) == (True, HIDDEN)
 
     def test_it_is_off_unless_asked_for(self, make_module: MakeModule, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delattr(fresh_interpreter, "subprocess")
+        monkeypatch.delattr(fresh_interpreter, "start")
         machine = make_module(self.LEAK.format(condition="len(CALLS) > 9"), "machines").Machine
         (failure,) = Explorer(machine).run(max_runs=20, steps_per_run=5).failures
         assert not failure.flaky
@@ -335,7 +335,7 @@ class TestExplorer:
             def go(self) -> None:
                 raise ValueError
 
-        monkeypatch.delattr(fresh_interpreter, "subprocess")
+        monkeypatch.delattr(fresh_interpreter, "start")
         result = self.explore(Local)
         assert ([failure.flaky for failure in result.failures], result.notes) == ([False], ())
 
