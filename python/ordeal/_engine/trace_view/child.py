@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 import msgspec
@@ -29,16 +28,9 @@ from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayed, Replayer
-from ordeal._engine.trace_view.comparison import compared
-from ordeal._engine.trace_view.lanes import lanes_between
-from ordeal._engine.trace_view.likelihood import likelihood
-from ordeal._engine.trace_view.roles import removals, roles
-from ordeal._engine.trace_view.spectrum import suspicious_lines
-from ordeal._engine.trace_view.trials import Trials
-from ordeal._engine.trace_view.variation import variations
 from ordeal._engine.trace_view.view import SourceView, TraceView
-from ordeal._engine.trace_view.watch import StepWatch, shown_path
-from ordeal._engine.trace_view.windows import fault_windows
+from ordeal._engine.trace_view.watch import ReplayWatch, lanes_between, shown_path
+from ordeal._engine.trace_view.why import Variants, compared, fault_windows, likelihood, removals, roles, variations
 from ordeal._hypothesis import GlobalRandoms
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
@@ -78,7 +70,7 @@ def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceVie
     tape = tape_of(trace, driver)
     own = frozenset(_files_of(driver.definition.cls))
     is_target = _is_target_by(request["targets"])
-    new_watch = partial(StepWatch, driver.definition.cls, is_target, own)
+    new_watch = partial(ReplayWatch, driver.definition.cls, is_target, own)
     watch = new_watch()
     memory = trace.max_memory or MEMORY_MIB_MAX
     with randoms.managed(), driver.watchdog.watching(), limited_memory(memory):
@@ -93,9 +85,8 @@ def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceVie
             view.reason = "the trace did not fail when it was recorded"
         answer(view)
         if request["likelihood_seconds"] and replayed.bucket:
-            is_program = _is_program_by(is_target, driver.definition.cls)
             seconds = request["likelihood_seconds"]
-            for _ in _explained(driver, replayer, replayed, view, new_watch, is_program, seconds):
+            for _ in _explained(driver, replayer, replayed, view, new_watch, seconds):
                 answer(view)
 
 
@@ -104,26 +95,24 @@ def _explained(
     replayer: Replayer,
     replayed: Replayed,
     view: TraceView,
-    new_watch: Callable[[], StepWatch],
-    is_program: Callable[[CodeType], bool],
+    new_watch: Callable[[], ReplayWatch],
     seconds: float,
 ) -> Iterator[None]:
     """Add to ``view`` why the trace fails, and yield after each part of it: any of them may be the last."""
-    tape, bucket = replayed.tape, replayed.bucket
-    view.chances, view.decided_at = likelihood(driver, replayer, tape, bucket, seconds)
+
+    def variants(limit: float) -> Variants:
+        return Variants(driver, replayer, replayed.tape, replayed.bucket, monotonic() + limit)
+
+    view.chances, view.decided_at = likelihood(variants(seconds))
     yield
-    deadline = monotonic() + seconds / 2
-    trials = Trials(replayer, bucket, deadline)
-    with suppress(OutOfTime), driver.watchdog.until(deadline):
-        removed = removals(trials, tape)
-        view.roles = roles(trials, tape, removed, view.steps)
-        view.passing = compared(driver, trials, tape, removed, view, new_watch)
-        view.windows = fault_windows(driver, trials, tape)
+    tried = variants(seconds / 2)
+    with suppress(OutOfTime), driver.watchdog.until(tried.deadline):
+        removed = removals(tried)
+        view.roles = roles(tried, removed, view.steps)
+        view.passing = compared(tried, removed, view, new_watch)
+        view.windows = fault_windows(tried)
     yield
-    view.suspicious = suspicious_lines(driver, replayer, tape, bucket, is_program, seconds / 4)
-    yield
-    texts = [step.arguments for step in view.steps]
-    view.variations = variations(driver, replayer, tape, bucket, texts, seconds / 2)
+    view.variations = variations(variants(seconds / 2), [step.arguments for step in view.steps])
     yield
 
 
@@ -152,19 +141,7 @@ def _is_target_by(targets: Sequence[str]) -> Callable[[str], bool]:
     return is_target
 
 
-def _is_program_by(is_target: Callable[[str], bool], cls: type[RuleBasedStateMachine]) -> Callable[[CodeType], bool]:
-    """Return what tells whether a function is of the program: in a watched file, but no method of the machine."""
-    classes = [f"{base.__qualname__}." for base in cls.__mro__ if issubclass(base, RuleBasedStateMachine)]
-    files = frozenset(_files_of(cls))
-
-    def is_program(code: CodeType) -> bool:
-        of_machine = code.co_filename in files and code.co_qualname.startswith(tuple(classes))
-        return is_target(code.co_filename) and not of_machine
-
-    return is_program
-
-
-def _sources(driver: Driver, watch: StepWatch, replayed: Replayed) -> Iterator[SourceView]:
+def _sources(driver: Driver, watch: ReplayWatch, replayed: Replayed) -> Iterator[SourceView]:
     """Yield the source of each rule of the trace, and the lines around where it failed, in the machine and beyond."""
     taken = {step.name for step in watch.steps}
     for rule in (*driver.definition.initializers, *driver.definition.rules):

@@ -1,15 +1,16 @@
-"""Reads the state of a machine as paths and texts, in bounded time and size, whatever its objects do."""
+"""Reads the state of a machine in bounded time and size: as texts by their paths, or as one number to compare."""
 
 from __future__ import annotations
 
 import enum
+import hashlib
 import sys
 import types
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, Protocol, override
 
 from hypothesis import stateful
 from hypothesis.stateful import RuleBasedStateMachine, rule
@@ -21,17 +22,18 @@ from ordeal._native import monotonic
 from ordeal.chaos import ChaosTest
 
 DEPTH_MAX = 6
-ITEMS_MAX = 200
 CHARS_MAX = 64 * 2**10
 LEAF_CHARS_MAX = 160
 SECONDS_MAX = 0.5
+#: What lies behind this many parts of a state is not compared.
+PARTS_MAX = 20_000
 #: A collection of so few plain values, and so short, is shown on one line.
 SHORT_ITEMS, SHORT_CHARS = 12, 72
 #: The method with which a machine says itself what there is to see.
 HOOK = "view_state"
 
 LEAVES = (type, types.FunctionType, types.MethodType, types.ModuleType, BaseException, enum.Enum)
-PLAIN = (type(None), bool, int, float, complex, str, bytes)
+PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
 _QUICK_MAX, _QUICK_CHARS = 1 << 60, 1000
 SEQUENCES = (list, tuple, deque)
 SETS = (set, frozenset)
@@ -58,13 +60,13 @@ class StateReader:
 
     def read(self, machine: RuleBasedStateMachine) -> dict[str, str]:
         """Return the text of each part by its path, in the order of the attributes; then the bundles."""
-        walk = _Walk()
+        walk = _Texts()
         bounded_call(lambda: self.walk(walk, machine), lambda _: walk.stop())
         return walk.rows
 
     def places(self, machine: RuleBasedStateMachine) -> tuple[dict[int, str], set[type], set[str]]:
         """Return the path of each object by its id, the machine's being empty; their types; and other paths to them."""
-        walk = _Walk()
+        walk = _Texts()
         bounded_call(lambda: self.walk(walk, machine), lambda _: walk.stop())
         found, types = {id(machine): ""}, {type(machine)}
         for value, path in walk.visited():
@@ -143,13 +145,28 @@ def _bundles(machine: RuleBasedStateMachine) -> Iterator[tuple[str, list[Any]]]:
 class _Walk:
     """Visits a value and what it holds. What several paths lead to is shown at the first one."""
 
-    def __init__(self) -> None:
-        self.rows: dict[str, str] = {}
-        self._left = CHARS_MAX
+    items_max = 200
+
+    def __init__(self, left: int) -> None:
+        self._left = left
         self._deadline = monotonic() + SECONDS_MAX
         self._kept: list[Any] = []  # so that no other object gets the id of one that was visited
         self._paths: dict[int, str] = {}
         self.aliases: set[str] = set()
+
+    def leaf(self, path: str, value: Any) -> None:
+        """Note a value that is not looked into."""
+        self.note(path, leaf_text(value))
+
+    def note(self, path: str, text: str) -> None:
+        """Note the text of a part."""
+
+    def holder(self, path: str, value: Any) -> None:
+        """Note that a value holds the parts that are visited next."""
+
+    def is_short(self, value: Any) -> bool:
+        """Return True for a collection that is not looked into: a set, as its items have no paths."""
+        return type(value) in SETS
 
     def visited(self) -> Iterator[tuple[Any, str]]:
         """Yield the objects that hold others, with their paths."""
@@ -157,35 +174,36 @@ class _Walk:
 
     def stop(self) -> None:
         """Note that there is more."""
-        self.rows["..."] = "not all of the state could be read"
-        self._left = 0
+        if self._left >= 0:
+            self.note("...", "not all of the state could be read")
+        self._left = -1
 
     def visit(self, path: str, value: Any, depth: int) -> None:
-        """Add the rows of ``value``."""
-        if self._left <= 0 or monotonic() > self._deadline:
-            if self._left > 0 or "..." not in self.rows:
-                self.stop()
-            return
+        """Visit a value that lies ``depth`` steps below the machine."""
         kind = type(value)
-        short = leaf_text(value) if kind in PLAIN or depth >= DEPTH_MAX else _short_text(value)
-        if short is not None:
-            self._leaf(path, short)
+        if self._left <= 0 or (kind not in PLAIN and monotonic() > self._deadline):
+            self.stop()
+        elif kind in PLAIN or depth >= DEPTH_MAX or self.is_short(value):
+            self.leaf(path, value)
         elif (first := self._paths.setdefault(id(value), path)) != path:
             self.aliases.add(path)
-            self._leaf(path, f"the same as {first}")
+            self.note(path, f"the same as {first}")
         else:
             self._kept.append(value)
+            self.holder(path, value)
             self._visit_parts(path, value, depth)
 
     def _visit_parts(self, path: str, value: Any, depth: int) -> None:
-        fields = dict(_fields(value))
+        fields = {} if type(value) in (dict, list, tuple) else dict(_fields(value))
         if issubclass(type(value), dict):
             self._several(((f"{path}[{_key(key)}]", item) for key, item in list(dict.items(value))), path, value, depth)
         elif issubclass(type(value), SEQUENCES) and not hasattr(type(value), "_fields"):
-            items = enumerate(_items_of(value))
+            # The methods of a subclass are bypassed.
+            base = next(base for base in SEQUENCES if issubclass(type(value), base))
+            items = enumerate(list(base.__iter__(value)))
             self._several(((f"{path}[{number}]", item) for number, item in items), path, value, depth)
         elif not fields:
-            self._leaf(path, leaf_text(value))
+            self.leaf(path, value)
         # A class of the program that is a mapping or sequence may have attributes as well.
         if fields:
             self._several(((f"{path}.{name}", item) for name, item in fields.items()), path, value, depth)
@@ -193,39 +211,93 @@ class _Walk:
     def _several(self, parts: Iterator[tuple[str, Any]], path: str, value: Any, depth: int) -> None:
         number = 0
         for number, (name, item) in enumerate(parts, start=1):
-            if number > ITEMS_MAX:
-                self._leaf(f"{path}[...]", f"more than {ITEMS_MAX} in all")
+            if number > self.items_max:
+                self.note(f"{path}[...]", f"more than {self.items_max} in all")
                 return
             self.visit(name, item, depth + 1)
         if not number:
-            self._leaf(path, leaf_text(value))
+            self.leaf(path, value)
 
-    def _leaf(self, path: str, text: str) -> None:
+
+class _Texts(_Walk):
+    """Notes the text of each part by its path."""
+
+    def __init__(self) -> None:
+        super().__init__(CHARS_MAX)
+        self.rows: dict[str, str] = {}
+
+    @override
+    def note(self, path: str, text: str) -> None:
         self.rows[path] = text
         self._left -= len(path) + len(text)
 
+    @override
+    def is_short(self, value: Any) -> bool:
+        """Return True for a collection that is shown on one line: one with a few plain values as well."""
+        kind = type(value)
+        if kind is not dict and kind not in SEQUENCES:
+            return kind in SETS
+        items = [*value, *value.values()] if kind is dict else list(value)
+        is_plain = all(type(item) in PLAIN or issubclass(type(item), enum.Enum) for item in items)
+        return is_plain and len(items) <= SHORT_ITEMS and len(leaf_text(value)) <= SHORT_CHARS
 
-def _items_of(value: Any) -> list[Any]:
-    """Return the items, bypassing the methods of a subclass."""
-    base = next(base for base in SEQUENCES if issubclass(type(value), base))
-    return list(base.__iter__(value))
+
+class _Parts(_Walk):
+    """Notes the parts of a state in their order, each with what tells its kind."""
+
+    items_max = PARTS_MAX
+
+    def __init__(self) -> None:
+        super().__init__(PARTS_MAX)
+        self._parts: list[Any] = []
+
+    @override
+    def leaf(self, path: str, value: Any) -> None:
+        kind = type(value)
+        if kind is int:  # Python writes no decimals of long numbers
+            value = value if value.bit_length() < 1_000 else hex(value)
+        elif kind in SETS:
+            value = kind.__name__, sorted(repr(each) if is_quick(each) else leaf_text(each) for each in value)
+        elif kind not in PLAIN:
+            value = kind.__name__, leaf_text(value)
+        self._parts += (path, value)
+        self._left -= 1
+
+    @override
+    def note(self, path: str, text: str) -> None:
+        self._parts += (path, text)
+
+    @override
+    def holder(self, path: str, value: Any) -> None:
+        self._parts.append(type(value).__name__)
+
+    def number(self) -> int:
+        """Return a number of the parts, all of which are plain: their text is exact."""
+        text = repr(self._parts).encode("utf-8", "surrogatepass")
+        return int.from_bytes(hashlib.blake2b(text, digest_size=7).digest())
 
 
-def _short_text(value: Any) -> str | None:
-    """Return the text of a collection that is shown on one line: a set always, others with a few plain values."""
-    kind = type(value)
-    if kind in SETS:
-        return leaf_text(value)
-    if kind is dict:
-        items = [*value, *value.values()]
-    elif kind in SEQUENCES:
-        items = list(value)
+def sketch(reader: StateReader, machine: RuleBasedStateMachine) -> int:
+    """Return a number that is equal for equal states, in every process."""
+    walk = _Parts()
+    # To limit the time takes a good part of it. Without a hook, only texts of objects run code of the program.
+    if reader.is_plain(machine):
+        reader.walk(walk, machine)
     else:
-        return None
-    if len(items) > SHORT_ITEMS or not all(type(item) in PLAIN or issubclass(type(item), enum.Enum) for item in items):
-        return None
-    text = leaf_text(value)
-    return text if len(text) <= SHORT_CHARS else None
+        bounded_call(lambda: reader.walk(walk, machine), lambda _: walk.stop())
+    return walk.number()
+
+
+def sketch_of(values: Sequence[Any]) -> int:
+    """Return a number that is equal for equal values, in every process."""
+    walk = _Parts()
+
+    def visit() -> None:
+        for number, value in enumerate(values):
+            walk.visit(str(number), value, 1)
+
+    bounded_call(visit, lambda _: walk.stop())
+    return walk.number()
 
 
 def _fields(value: Any) -> Iterator[tuple[str, Any]]:
@@ -253,7 +325,8 @@ def _fields(value: Any) -> Iterator[tuple[str, Any]]:
 def leaf_text(value: Any) -> str:
     """Return the text of a value that is not looked into."""
     if is_quick(value):
-        return one_line(repr(value), limit=LEAF_CHARS_MAX)
+        text = repr(value)  # has no characters that one_line() would escape
+        return text if len(text) <= LEAF_CHARS_MAX else one_line(text, limit=LEAF_CHARS_MAX)
     if issubclass(type(value), enum.Enum):
         with suppress(AttributeError):
             return one_line(f"{type_name(type(value))}.{object.__getattribute__(value, '_name_')}")
@@ -271,4 +344,5 @@ def is_quick(value: Any) -> bool:
 
 
 def _key(key: Any) -> str:
-    return one_line(leaf_text(key), limit=60)
+    text = leaf_text(key)
+    return text if len(text) <= 60 else one_line(text, limit=60)

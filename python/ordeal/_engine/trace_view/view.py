@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Change(msgspec.Struct, array_like=True, frozen=True):
+class PartChange(msgspec.Struct, array_like=True, frozen=True):
     """A part of the machine that a step changed, by its path; None where it was or is not there."""
 
     path: str
@@ -43,7 +43,7 @@ class StepView(msgspec.Struct, kw_only=True):
     fired: list[str] = []
     decided: list[str] = []
     output: str = ""
-    changes: list[Change] = []
+    changes: list[PartChange] = []
     new_lines: list[CodeSpot] = []
     new_lines_more: int = 0
     swallowed: list[Swallowed] = []
@@ -60,7 +60,7 @@ class SourceView(msgspec.Struct, kw_only=True):
     failed: int = 0
 
 
-class Chance(msgspec.Struct, kw_only=True):
+class FailShare(msgspec.Struct, kw_only=True):
     """How often a run that takes the first ``steps`` steps of the trace, and others at random then, fails alike."""
 
     steps: int
@@ -101,21 +101,7 @@ class FaultWindow(msgspec.Struct, kw_only=True):
     off: list[Switch] = []
 
 
-class SuspiciousLine(msgspec.Struct, kw_only=True):
-    """In how many failing and passing runs a line ran, and as often ``more`` lines of its function."""
-
-    file: str
-    line: int
-    function: str
-    code: str
-    more: int
-    failing: int
-    failing_runs: int
-    passing: int
-    passing_runs: int
-
-
-class Difference(msgspec.Struct, array_like=True, frozen=True):
+class PartDifference(msgspec.Struct, array_like=True, frozen=True):
     """A part of the machine in a passing run and in the failing one; None where it is not there."""
 
     path: str
@@ -132,7 +118,7 @@ class PassingStep(msgspec.Struct, kw_only=True):
     ran: bool = True
     arguments: dict[str, str] = {}
     result: str = ""
-    differs: list[Difference] = []
+    differs: list[PartDifference] = []
 
 
 class PassingRun(msgspec.Struct, kw_only=True):
@@ -160,9 +146,8 @@ class TraceView(msgspec.Struct, kw_only=True):
 
     ``start`` is the state of the fresh machine; the changes of the steps lead to all later ones. ``decided_at`` are the
     steps after which a failure became much more likely, ``variations`` says what arguments matter, ``roles`` what
-    steps do, ``windows`` when faults must be on; ``passing`` is a run to compare with, and ``suspicious`` are
-    lines that failing runs take and passing ones do not. ``lanes`` is what a simulated world has
-    instead of steps.
+    steps do, ``windows`` when faults must be on; ``passing`` is a run to compare with. ``lanes`` is what a
+    simulated world has instead of steps.
     """
 
     reason: str = ""
@@ -170,13 +155,12 @@ class TraceView(msgspec.Struct, kw_only=True):
     steps: list[StepView] = []
     sources: list[SourceView] = []
     traceback: str = ""
-    chances: list[Chance] = []
+    chances: list[FailShare] = []
     decided_at: list[int] = []
     variations: list[Variation] = []
     roles: list[Role] = []
     passing: PassingRun | None = None
     windows: list[FaultWindow] = []
-    suspicious: list[SuspiciousLine] = []
     lanes: list[LaneEvent] = []
 
     def states(self) -> list[dict[str, str]]:
@@ -192,7 +176,7 @@ class TraceView(msgspec.Struct, kw_only=True):
         return found
 
 
-def changes_between(before: dict[str, str], after: dict[str, str]) -> list[Change]:
+def changes_between(before: dict[str, str], after: dict[str, str]) -> list[PartChange]:
     """Return what differs, in the order of the state: first what is there now."""
-    found = [Change(path, before.get(path), text) for path, text in after.items() if before.get(path) != text]
-    return [*found, *(Change(path, text, None) for path, text in before.items() if path not in after)]
+    found = [PartChange(path, before.get(path), text) for path, text in after.items() if before.get(path) != text]
+    return [*found, *(PartChange(path, text, None) for path, text in before.items() if path not in after)]

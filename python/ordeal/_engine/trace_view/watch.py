@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import linecache
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import CodeType
@@ -15,15 +15,49 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._base.formatting import counted, describe_error, one_line, safe_lines
 from ordeal._base.monitoring_tools import free_tool
-from ordeal._base.trace_file import TraceStep
+from ordeal._base.trace_file import SCHEDULE, Trace, TraceStep
 from ordeal._engine.execution.bucket import user_frames
 from ordeal._engine.execution.recorder import RunRecorder
-from ordeal._engine.trace_view.lanes import EVENTS_MAX, Decision
 from ordeal._engine.trace_view.values import StateReader
-from ordeal._engine.trace_view.view import CodeSpot, StepView, Swallowed, changes_between
+from ordeal._engine.trace_view.view import CodeSpot, LaneEvent, StepView, Swallowed, changes_between
 from ordeal._hypothesis import Rule
 from ordeal.chaos import ChaosTest
 from ordeal.faults import Fault
+from ordeal.simulate.errors import SimulationError
+from ordeal.simulate.runtime.decisions import Decided
+
+EVENTS_MAX = 500
+
+#: For which task or node something was decided, what, where, and in which step of a machine, 0 for none.
+Decision = tuple[str, str, str, int]
+
+
+def lanes_of(trace: Trace) -> list[LaneEvent]:
+    """Return what the trace of a schedule decided, each in the lane of the task or node that it was decided for.
+
+    What is decided between two of them leads from the one to the other.
+    """
+    step = trace.steps[0]
+    labels, texts = step.choices[SCHEDULE][::2], step.draws
+    found: list[Decision] = []
+    for number, label in enumerate(labels[:EVENTS_MAX]):
+        try:
+            decided = Decided.from_label(label, 0)
+        except SimulationError:
+            continue
+        text = texts[number] if number < len(texts) else decided.site
+        found.append((decided.actor, text, decided.site, 0))
+    return lanes_between(found)
+
+
+def lanes_between(found: Sequence[Decision]) -> list[LaneEvent]:
+    """Return decisions as events of lanes: one whose site is another actor leads there."""
+    actors = {actor for actor, _, _, _ in found}
+    return [
+        LaneEvent(one_line(actor), one_line(text), one_line(site) if site in actors - {actor} else "", step)
+        for actor, text, site, step in found
+    ]
+
 
 OUTPUT_CHARS_MAX = 2_000
 NEW_LINES_MAX = 40
@@ -34,7 +68,7 @@ _MONITORING = sys.monitoring
 _EVENTS = _MONITORING.events
 
 
-class StepWatch(RunRecorder):
+class ReplayWatch(RunRecorder):
     """Records a replay. Between two steps it reads the state; that costs time, but nothing of it is searched.
 
     ``is_target`` tells which files to watch, ``own_files`` are those of the machine.

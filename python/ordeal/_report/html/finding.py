@@ -7,13 +7,12 @@ from typing import Any
 
 from ordeal._base.formatting import counted, short_names
 from ordeal._engine.trace_view.view import (
-    Change,
     FaultWindow,
     LaneEvent,
+    PartChange,
     PassingStep,
     SourceView,
     StepView,
-    SuspiciousLine,
     Switch,
     TraceView,
 )
@@ -71,7 +70,6 @@ def finding_values(failure: Row, view: TraceView | None, *, number: int, replaye
             {"step": f"step {each.step}", "argument": each.argument, "said": each.said} for each in view.variations
         ],
         "windows": [_window(each) for each in view.windows if each.on or each.off],
-        "suspicious": [_suspicious(each) for each in view.suspicious],
         "passing": _passing_text(view),
         "world": lane_table(view.lanes),
         **_chances(view),
@@ -199,16 +197,6 @@ def _switched(switches: Sequence[Switch], may: str, must: str) -> str:
     is_broken = any(first < each.before < last and not each.fails for each in switches)
     steps = f"step {first}" if first == last else f"{'some of ' if is_broken else ''}steps {first} to {last}"
     return f"{may} before {steps}"
-
-
-def _suspicious(line: SuspiciousLine) -> dict[str, str]:
-    more = f" and {counted(line.more, 'more line')} there" if line.more else ""
-    return {
-        "place": f"{line.file}:{line.line}",
-        "code": line.code,
-        "said": f"in {line.function}{more}: ran in {line.failing} of {counted(line.failing_runs, 'failing run')} "
-        f"and in {line.passing or 'none'} of {counted(line.passing_runs, 'passing run')}",
-    }
 
 
 def _passing_text(view: TraceView) -> str:
@@ -361,7 +349,7 @@ def _step(step: StepView, lanes: Mapping[str, str], state: Mapping[str, str], de
     }
 
 
-def shown_changes(changes: Sequence[Change]) -> list[Change]:
+def shown_changes(changes: Sequence[PartChange]) -> list[PartChange]:
     """Return the changes without those that only say that an empty collection is empty no more."""
     there = [change.path for change in changes if change.after is not None]
 
@@ -371,7 +359,7 @@ def shown_changes(changes: Sequence[Change]) -> list[Change]:
     return [change for change in changes if change.after is not None or not is_filled(change.path)]
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: PartChange) -> dict[str, Any]:
     return {"path": change.path, "before": change.before, "after": change.after, "passing": None, "differs": False}
 
 

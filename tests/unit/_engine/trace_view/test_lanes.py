@@ -6,9 +6,9 @@ import asyncio
 
 from ordeal import ChaosTest, Explorer, rule
 from ordeal._base.trace_file import SCHEDULE, Trace, TraceFailure, TraceStep
-from ordeal._engine.trace_view.lanes import lanes_of
 from ordeal._engine.trace_view.recording import record_view
 from ordeal._engine.trace_view.view import LaneEvent
+from ordeal._engine.trace_view.watch import lanes_of
 
 
 def schedule(*labels: str, texts: tuple[str, ...] = ()) -> Trace:

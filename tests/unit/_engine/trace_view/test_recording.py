@@ -9,7 +9,7 @@ import pytest
 
 from ordeal._base.trace_file import Trace
 from ordeal._engine.trace_view.recording import record_view
-from ordeal._engine.trace_view.view import Change, TraceView
+from ordeal._engine.trace_view.view import PartChange, TraceView
 from ordeal.explore import Explorer
 
 from ...samples.viewed import Till
@@ -38,12 +38,12 @@ def test_all_steps_are_there_with_what_they_did(view: TraceView) -> None:
     opened, collected = step_named(view, "open_order"), step_named(view, "collect")
     assert view.steps[opened].result == "orders_0 = 'A1'"
     assert view.steps[opened].output == "<b>order A1</b>"
-    assert Change("asked", "{}", "{'A1': 1}") in view.steps[opened].changes
+    assert PartChange("asked", "{}", "{'A1': 1}") in view.steps[opened].changes
     last = view.steps[collected]
     assert last is view.steps[-1]
     assert last.failed
     assert last.arguments == {"order": "orders_0"}
-    assert Change("gateway.paid", "{}", "{'A1': 2}") in last.changes
+    assert PartChange("gateway.paid", "{}", "{'A1': 2}") in last.changes
     assert any("answer" in name for name in last.faults_on)
     assert last.fired == ["timeout(unit.samples.viewed.Gateway.answer, 30.0s), in 2 calls"]
     assert [each.error.partition(":")[0] for each in last.swallowed] == ["TimeoutError", "TimeoutError"]

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from ordeal._engine.trace_view import sketch as module
-from ordeal._engine.trace_view.sketch import PARTS_MAX, sketch
-from ordeal._engine.trace_view.values import StateReader
+from ordeal._engine.trace_view import values as module
+from ordeal._engine.trace_view.values import PARTS_MAX, StateReader, sketch
 
 
 class Light(enum.Enum):
@@ -76,6 +75,7 @@ def number(value: Any) -> int:
         (Slotted(1), Point(1)),
         (Point(Point(-1)), Point(Point(-2))),
         (datetime.date(2000, 1, 1), datetime.date(2000, 1, 2)),
+        (set(range(1_000)), {*range(999), 2_000}),
         pytest.param(10**5000, 10**5000 + 1, id="huge"),
     ],
 )
@@ -106,14 +106,12 @@ class Changing(Machine):
     ("kind", "value", "is_limited"),
     [
         (Machine, {"a": [1, Point({2})]}, False),
-        (Machine, [datetime.date(2000, 1, 1)], True),
-        (Machine, set(range(PARTS_MAX + 1)), True),
-        (Machine, deque(range(PARTS_MAX + 1)), True),
+        (Machine, deque(range(PARTS_MAX + 1)), False),
         (Shown, 1, True),
         (Changing, 1, True),
     ],
 )
-def test_the_time_is_limited_where_code_of_the_program_runs_or_there_is_much(
+def test_the_time_is_limited_where_code_of_the_program_runs(
     kind: type[Machine], value: Any, is_limited: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[str] = []

@@ -15,7 +15,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
 from ordeal._base import untrusted
 from ordeal._engine.trace_view import values
 from ordeal._engine.trace_view.values import StateReader
-from ordeal._engine.trace_view.view import Change, changes_between
+from ordeal._engine.trace_view.view import PartChange, changes_between
 from ordeal.chaos import ChaosTest
 
 
@@ -253,7 +253,7 @@ def test_time_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_changes_name_what_came_and_went() -> None:
     assert changes_between({"a": "1", "b": "2"}, {"b": "3", "c": "4"}) == [
-        Change("b", "2", "3"),
-        Change("c", None, "4"),
-        Change("a", "1", None),
+        PartChange("b", "2", "3"),
+        PartChange("c", None, "4"),
+        PartChange("a", "1", None),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ordeal._engine.trace_view.view import Change, StepView, TraceView, changes_between
+from ordeal._engine.trace_view.view import PartChange, StepView, TraceView, changes_between
 
 
 def test_the_states_follow_from_the_changes() -> None:
@@ -15,4 +15,4 @@ def test_the_states_follow_from_the_changes() -> None:
 
 
 def test_a_change_says_what_is_there_no_more() -> None:
-    assert changes_between({"a": "1"}, {}) == [Change("a", "1", None)]
+    assert changes_between({"a": "1"}, {}) == [PartChange("a", "1", None)]

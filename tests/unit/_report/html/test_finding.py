@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ordeal._engine.trace_view.view import (
-    Change,
-    Difference,
     FaultWindow,
     LaneEvent,
+    PartChange,
+    PartDifference,
     PassingRun,
     PassingStep,
     StepView,
@@ -30,7 +30,7 @@ from .test_page import failure
 
 
 def test_a_collection_that_is_filled_is_not_gone_as_well() -> None:
-    filled = [Change("paid['A1']", None, "3"), Change("paid", "{}", None), Change("order", "1", None)]
+    filled = [PartChange("paid['A1']", None, "3"), PartChange("paid", "{}", None), PartChange("order", "1", None)]
     assert [change.path for change in shown_changes(filled)] == ["paid['A1']", "order"]
 
 
@@ -84,12 +84,14 @@ def test_a_window_says_when_the_fault_must_be_on(on: str, off: str, text: str) -
 
 def test_a_step_is_shown_beside_the_passing_run() -> None:
     steps = [
-        StepView(kind="rule", name="pay", changes=[Change("paid", "0", "2"), Change("asked", "0", "1")]),
-        StepView(kind="rule", name="look", failed=True, changes=[Change("paid", "2", "3")]),
+        StepView(kind="rule", name="pay", changes=[PartChange("paid", "0", "2"), PartChange("asked", "0", "1")]),
+        StepView(kind="rule", name="look", failed=True, changes=[PartChange("paid", "2", "3")]),
     ]
     beside = [
-        PassingStep(differs=[Difference("paid", "1", "2"), Difference("seen", None, "x")], arguments={"cents": "7"}),
-        PassingStep(ran=False, differs=[Difference("paid", "3", "3")]),
+        PassingStep(
+            differs=[PartDifference("paid", "1", "2"), PartDifference("seen", None, "x")], arguments={"cents": "7"}
+        ),
+        PassingStep(ran=False, differs=[PartDifference("paid", "3", "3")]),
     ]
     view = TraceView(steps=steps, passing=PassingRun(how="without step 2", first=1, steps=beside))
     shown = finding_values(failure(), view, number=1, replayed=frozenset())

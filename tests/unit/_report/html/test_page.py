@@ -12,18 +12,17 @@ import pytest
 
 from ordeal._engine.runs.events import ClassStarted, Event, Found, NewEdges, Progress, SessionBegun
 from ordeal._engine.trace_view.view import (
-    Chance,
-    Change,
     CodeSpot,
-    Difference,
+    FailShare,
     FaultWindow,
     LaneEvent,
+    PartChange,
+    PartDifference,
     PassingRun,
     PassingStep,
     Role,
     SourceView,
     StepView,
-    SuspiciousLine,
     Swallowed,
     Switch,
     TraceView,
@@ -171,12 +170,12 @@ def view(text: str = "text", steps: int = 3) -> TraceView:
         faults_on=[text],
         fired=[text],
         output=text,
-        changes=[Change(text, None, text), Change(f"{text}2", text, None)],
+        changes=[PartChange(text, None, text), PartChange(f"{text}2", text, None)],
         new_lines=[CodeSpot(text, 1, text)],
         swallowed=[Swallowed(text, text)],
     )
     toggle = StepView(kind="fault_toggle", name=f"+{text}", faults_on=[text])
-    differs = [Difference(text, text, None), Difference("more", None, text)]
+    differs = [PartDifference(text, text, None), PartDifference("more", None, text)]
     beside = PassingStep(arguments={"value": f"{text}3"}, result=text, differs=differs)
     return TraceView(
         start={text: text},
@@ -186,26 +185,13 @@ def view(text: str = "text", steps: int = 3) -> TraceView:
             SourceView(name=text, file=text, line=1, text=text, failed=1),
         ],
         traceback=text,
-        chances=[Chance(steps=n, runs=64, failed=n, low=0.0, high=1.0) for n in range(min(steps, 40) + 1)],
+        chances=[FailShare(steps=n, runs=64, failed=n, low=0.0, high=1.0) for n in range(min(steps, 40) + 1)],
         decided_at=[1],
         variations=[Variation(1, text, text)],
         roles=[Role(1, text)],
         lanes=[LaneEvent(text, text, f"{text}2")],
         passing=PassingRun(how=text, first=1, steps=[beside] * steps),
         windows=[FaultWindow(fault=text, step=1, on=[Switch(1, True)], off=[Switch(2, False)])],
-        suspicious=[
-            SuspiciousLine(
-                file=text,
-                line=1,
-                function=text,
-                code=text,
-                more=1,
-                failing=1,
-                failing_runs=1,
-                passing=0,
-                passing_runs=9,
-            )
-        ],
     )
 
 

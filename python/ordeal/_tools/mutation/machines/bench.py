@@ -20,8 +20,7 @@ from ordeal import assertions
 from ordeal._base.rule_timeout import RuleTimeoutError
 from ordeal._engine.execution.driver import Driver, Outcome, Status
 from ordeal._engine.execution.machine import MachineFactory, make_driver
-from ordeal._engine.trace_view.sketch import sketch
-from ordeal._engine.trace_view.values import StateReader
+from ordeal._engine.trace_view.values import StateReader, sketch
 from ordeal._hypothesis import GlobalRandoms, Invariant, Rule, holds, is_initializing, skip_types
 from ordeal._tools.mutation.machines.evidence import Difference, Kill, attribute_of
 from ordeal._tools.mutation.machines.lookout import Lookout, Step

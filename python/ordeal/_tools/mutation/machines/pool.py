@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal._engine.trace_view.sketch import sketch_of
+from ordeal._engine.trace_view.values import sketch_of
 from ordeal._native import monotonic
 from ordeal._tools.mutation.machines.closed import Closed
 from ordeal._tools.mutation.machines.closing import Closing

@@ -1,0 +1,438 @@
+"""Why a trace fails: its variants run again, and show which step decided and what each part is needed for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+import ordeal._native as _native
+from ordeal._base.formatting import describe_error, one_line
+from ordeal._engine.execution.bucket import falls_into
+from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, RULE, Driver, Observer, Status
+from ordeal._engine.isolation.watchdog import OutOfTime
+from ordeal._engine.replay.replayer import Replayed, Replayer
+from ordeal._engine.trace_view.view import (
+    FailShare,
+    FaultWindow,
+    PartDifference,
+    PassingRun,
+    PassingStep,
+    Role,
+    StepView,
+    Switch,
+    TraceView,
+    Variation,
+)
+from ordeal._engine.trace_view.watch import ReplayWatch
+from ordeal._hypothesis import skip_types
+from ordeal._native import monotonic
+from ordeal.errors import OrdealError
+
+#: Runs after each number of steps: with 64, benchmarks/decided_steps.py names the right step of ten puzzles out of ten.
+RUNS = 64
+#: Runs before the next number of steps has its turn, so that a time limit leaves all with about the same number.
+ROUND = 8
+#: A step decided the failure if the share of failing runs rises by this much after it.
+JUMP = 0.3
+#: Positions that are tried in a longer trace.
+POSITIONS_MAX = 41
+#: Roles are for shrunk traces. Most steps of a longer one are needed for nothing.
+ROLE_STEPS_MAX = 100
+#: What an integer is changed to, besides its neighbours; the replay takes the nearest value that the strategy allows.
+_TRIED = (0, 1, 2, 3, 5, 10, 30, 100, 1_000, 1_000_000, 2**40, -1, -2, -5, -30, -1_000, -(2**40))
+
+
+class Variants:
+    """Runs variants of the trace ``tape``, which fails in ``bucket``, until a deadline."""
+
+    def __init__(self, driver: Driver, replayer: Replayer, tape: _native.Tape, bucket: str, deadline: float) -> None:
+        self.driver = driver
+        self.tape = tape
+        self.steps = tape.steps()
+        self.deadline = deadline
+        self._replayer = replayer
+        self._bucket = bucket
+
+    def run(self, tape: _native.Tape, observer: Observer | None = None) -> Replayed | None:
+        """Return what ``tape`` did; None if it asked to be skipped, or one of its faults could not be switched.
+
+        Raises:
+            OutOfTime: the deadline has come.
+        """
+        if monotonic() >= self.deadline:
+            raise OutOfTime
+        try:
+            return self._replayer.run(tape, observer)
+        except OrdealError:
+            return None
+        except skip_types():
+            return None
+
+    def run_steps(self, steps: Sequence[_native.StepTuple]) -> Replayed | None:
+        """Return what a tape of ``steps`` did."""
+        return self.run(_native.Tape.from_steps(steps))
+
+    def run_without(self, number: int) -> Replayed | None:
+        """Return what the trace does without one of its steps."""
+        return self.run(self.without(number))
+
+    def without(self, number: int) -> _native.Tape:
+        """Return the trace without one of its steps."""
+        return self.tape.subset([other != number for other in range(len(self.tape))])
+
+    def with_choice(self, number: int, at: int, value: int) -> _native.Tape:
+        """Return the trace where the argument ``at`` of a step, which one choice decides, has another value."""
+        kind, target, origin, arguments = self.steps[number]
+        name, (before,) = arguments[at]
+        changed = list(arguments)
+        changed[at] = name, [bool(value) if isinstance(before, bool) else value]
+        step: _native.StepTuple = (kind, target, origin, changed)
+        return _native.Tape.from_steps([*self.steps[:number], step, *self.steps[number + 1 :]])
+
+    def fails_continued(self, steps: int, seed: int) -> bool:
+        """Return True if a run that takes the first ``steps`` steps and then random ones fails the same way."""
+        total, definition = len(self.tape), self.driver.definition
+        shape = len(definition.rules), len(definition.initializers), len(self.driver.faults)
+        faults = sorted({target for kind, target, _, _ in self.steps if kind == FAULT_ON})
+        # The whole trace leaves nothing to chance. The others go on for the same number of steps, to be comparable.
+        going_on = _native.Continuation(shape, faults, 0 if steps == total else min(60, max(12, 2 * total)), seed)
+        start = self.tape.subset([number < steps for number in range(total)])
+        try:
+            return falls_into(self._replayer.continued(start, going_on, self.deadline) or "", self._bucket)
+        except OrdealError:
+            return False
+        except skip_types():
+            return False
+
+    def fails_alike(self, replayed: Replayed | None) -> bool:
+        """Return True if a run failed as the trace does."""
+        return replayed is not None and falls_into(replayed.bucket, self._bucket)
+
+
+def passes(replayed: Replayed | None) -> bool:
+    """Return True if a run came to its end without a failure."""
+    return replayed is not None and replayed.outcome.status is Status.DONE
+
+
+def origins(tape: _native.Tape) -> list[int]:
+    """Return what identifies the steps of a tape in its variants."""
+    return [origin for _, _, origin, _ in tape.steps()]
+
+
+def spread(positions: Sequence[int]) -> list[int]:
+    """Return the positions; if there are many, some that are evenly spread, with the first and the last."""
+    last, most = len(positions) - 1, POSITIONS_MAX
+    return [positions[round(at * last / (most - 1))] for at in range(most)] if last >= most else list(positions)
+
+
+# -- when it was decided
+
+
+def likelihood(variants: Variants) -> tuple[list[FailShare], list[int]]:
+    """Return the share of failing runs after each number of steps, and the steps after which it was much higher."""
+    counts = {number: [0, 0] for number in spread(range(len(variants.tape) + 1))}
+    try:
+        with variants.driver.watchdog.until(variants.deadline):
+            for first in range(0, RUNS, ROUND):
+                for beginning, count in counts.items():
+                    for seed in range(first, first + ROUND):
+                        count[1] += variants.fails_continued(beginning, seed)
+                        count[0] += 1
+    except OutOfTime:
+        pass
+    shares = [_share(number, runs, failed) for number, (runs, failed) in counts.items() if runs]
+    return shares, decided(shares)
+
+
+def decided(shares: list[FailShare]) -> list[int]:
+    """Return the steps after which the share was higher by a jump; at least the one with the largest rise."""
+    rises = [(now.failed / now.runs - before.failed / before.runs, now.steps) for before, now in pairwise(shares)]
+    found = [step for rise, step in rises if rise >= JUMP]
+    if not found and rises:
+        rise, step = max(rises, key=lambda pair: (pair[0], -pair[1]))
+        found = [step] if rise > 0 else []
+    return found
+
+
+def _share(steps: int, runs: int, failed: int) -> FailShare:
+    """Return a share with its interval (Wilson's score, 95 %)."""
+    share, square = failed / runs, 1.96**2
+    middle = (share + square / (2 * runs)) / (1 + square / runs)
+    half = 1.96 / (1 + square / runs) * math.sqrt(share * (1 - share) / runs + square / (4 * runs * runs))
+    low, high = max(0.0, middle - half), min(1.0, middle + half)
+    return FailShare(steps=steps, runs=runs, failed=failed, low=round(low, 4), high=round(high, 4))
+
+
+# -- which arguments may have other values
+
+
+def variations(variants: Variants, texts: Sequence[Mapping[str, str]]) -> list[Variation]:
+    """Return what other values the arguments may have that one integer or boolean decides.
+
+    ``texts`` are the arguments of each step as they are shown: a number is only compared where it is shown as itself,
+    and not where it is the position of something in a list.
+    """
+    found = []
+    names = variants.driver.definition.argument_names
+    try:
+        with variants.driver.watchdog.until(variants.deadline):
+            for number, (_, _, _, arguments) in enumerate(variants.steps):
+                for at, (name, choices) in enumerate(arguments):
+                    shown = texts[number].get(names[name]) if number < len(texts) else None
+                    if shown is None or len(choices) != 1 or type(choices[0]) not in (int, bool):
+                        continue
+                    said = _variation(variants, number, at, is_number=shown == str(choices[0]))
+                    if said:
+                        found.append(Variation(number + 1, names[name], said))
+    except OutOfTime:
+        pass
+    return found
+
+
+def _variation(variants: Variants, number: int, at: int, *, is_number: bool) -> str:
+    """Return what other values an argument may have; empty if too little is known."""
+    _, _, origin, arguments = variants.steps[number]
+    name, (failing_choice,) = arguments[at]
+    value = int(failing_choice)
+    tried = {value: True}
+
+    def attempt(wanted: int) -> None:
+        """Run with the value ``wanted``, and note how the value failed that the argument had in fact."""
+        replayed = variants.run(variants.with_choice(number, at, wanted))
+        for _, _, ran, drawn in [] if replayed is None else replayed.tape.steps():
+            values = [choices[0] for other, choices in drawn if ran == origin and other == name and len(choices) == 1]
+            if values and isinstance(values[0], int):
+                tried.setdefault(int(values[0]), variants.fails_alike(replayed))
+
+    def border(passing: int, failing: int) -> int:
+        """Return the failing value nearest to those that pass."""
+        while abs(failing - passing) > 1:
+            middle = (passing + failing) // 2
+            attempt(middle)
+            if middle not in tried:
+                break
+            passing, failing = (passing, middle) if tried[middle] else (middle, failing)
+        return failing
+
+    for other in dict.fromkeys((value - 1, value + 1, 1 - value, *_TRIED)):
+        if other not in tried and -(2**63) <= other < 2**63:
+            attempt(other)
+    others = len(tried) - 1
+    failing = sorted(each for each, failed in tried.items() if failed)
+    passing = sorted(each for each, failed in tried.items() if not failed)
+    if others < 2:
+        return ""
+    if not passing:
+        return f"may be anything: {others} other values fail alike"
+    if not is_number:
+        return ""
+    if len(failing) == 1:
+        return f"must be {value}: none of {others} other values fails alike"
+    if passing[-1] < failing[0]:
+        return f"must be {border(passing[-1], failing[0])} or more"
+    if failing[-1] < passing[0]:
+        return f"must be {border(passing[0], failing[-1])} or less"
+    if len(passing) <= 3 < len(failing):
+        return f"may be anything but {' or '.join(map(str, passing))}: {len(failing) - 1} other values fail alike"
+    return ""
+
+
+# -- what each step is needed for
+
+
+def removals(variants: Variants) -> dict[int, Replayed | None]:
+    """Return what the trace does without each of its steps but the last, by their positions, as far as time allows."""
+    found: dict[int, Replayed | None] = {}
+    if len(variants.tape) <= ROLE_STEPS_MAX:
+        try:
+            for number in reversed(range(len(variants.tape) - 1)):
+                found[number] = variants.run_without(number)
+        except OutOfTime:
+            pass
+    return found
+
+
+def roles(variants: Variants, removed: dict[int, Replayed | None], views: Sequence[StepView]) -> list[Role]:
+    """Return what each step is needed for, in order."""
+    traded = _traded(variants, removed)
+    found = []
+    for number in sorted(removed):
+        said = _role(variants, number, removed[number], views)
+        if said:
+            trade = f"; may trade places with step {number + 2}" if number in traded else ""
+            found.append(Role(number + 1, f"{said}{trade}"))
+    return found
+
+
+def _role(variants: Variants, number: int, replayed: Replayed | None, views: Sequence[StepView]) -> str:
+    if replayed is None:
+        return ""
+    if variants.fails_alike(replayed):
+        return "not needed: without it the trace fails alike"
+    error = replayed.outcome.error
+    if replayed.outcome.status is Status.FAILED and error is not None:
+        return f"needed: without it the trace fails in another way, with {describe_error(error)}"
+    there = set(origins(replayed.tape))
+    missing = [at for at, origin in enumerate(origins(variants.tape)) if at > number and origin not in there]
+    if not missing:
+        return "needed: without it the run passes"
+    made = {part.partition(" = ")[0] for part in views[number].result.split(", ") if " = " in part}
+    used = [at for at in missing if made.intersection(views[at].arguments.values())]
+    if used:
+        return f"needed: makes what {_steps_text(used)} {'take' if len(used) > 1 else 'takes'}"
+    return f"needed: without it {_steps_text(missing)} cannot run"
+
+
+def _steps_text(steps: Sequence[int]) -> str:
+    """Return steps by their numbers: ``step 2``, ``steps 2, 4 to 6 and 9``."""
+    ranges: list[list[int]] = []
+    for step in steps:
+        if ranges and ranges[-1][1] == step:
+            ranges[-1][1] = step + 1
+        else:
+            ranges.append([step + 1, step + 1])
+    parts: list[str] = []
+    for first, last in ranges[:6]:
+        parts += [f"{first} to {last}"] if last - first > 1 else map(str, range(first, last + 1))
+    listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
+    return f"step{'s' if len(steps) > 1 else ''} {listed}{' and others' if len(ranges) > 6 else ''}"
+
+
+def _traded(variants: Variants, removed: dict[int, Replayed | None]) -> set[int]:
+    """Return the needed rules which may come after the needed rule that follows them; the last step fails."""
+    steps = variants.steps
+    needed = {at for at, replayed in removed.items() if steps[at][0] == RULE and not variants.fails_alike(replayed)}
+    found = set()
+    try:
+        for at in sorted(needed):
+            if at + 1 in needed:
+                replayed = variants.run_steps([*steps[:at], steps[at + 1], steps[at], *steps[at + 2 :]])
+                if replayed is not None and not replayed.rejected and variants.fails_alike(replayed):
+                    found.add(at)
+    except OutOfTime:
+        pass
+    return found
+
+
+# -- the nearest run that passes
+
+
+def compared(
+    variants: Variants, removed: Mapping[int, Replayed | None], view: TraceView, new_watch: Callable[[], ReplayWatch]
+) -> PassingRun | None:
+    """Return the nearest passing run next to the failing one of ``view``; None if none was found in time."""
+    try:
+        nearest = _nearest(variants, removed, view.steps)
+        if nearest is None:
+            return None
+        how, passing = nearest
+        watch = new_watch()
+        with watch.watching():
+            replayed = variants.run(passing, watch)
+    except OutOfTime:
+        return None
+    if replayed is None or not passes(replayed):
+        return None
+    other = TraceView(start=watch.start, steps=watch.views)
+    return _next_to(how, origins(variants.tape), view, origins(replayed.tape), other)
+
+
+def _nearest(
+    variants: Variants, removed: Mapping[int, Replayed | None], views: Sequence[StepView]
+) -> tuple[str, _native.Tape] | None:
+    """Return a passing variant in words, and its tape.
+
+    First without the last fault that is needed, then without the step that takes the fewest others with it, the last
+    of these; then with another value of the last argument that allows one.
+    """
+    steps = variants.steps
+    left_out = {at: len(run.tape) for at, run in removed.items() if run is not None and passes(run)}
+    if left_out:
+        at = max(left_out, key=lambda at: (steps[at][0] == FAULT_ON, left_out[at], at))
+        return f"without step {at + 1}", variants.without(at)
+    names = variants.driver.definition.argument_names
+    for number in reversed(range(min(len(steps), len(views)))):
+        for at, (name, choices) in reversed(list(enumerate(steps[number][3]))):
+            if len(choices) != 1 or type(choices[0]) not in (int, bool) or names[name] not in views[number].arguments:
+                continue
+            value = int(choices[0])
+            for other in dict.fromkeys((value - 1, value + 1, 1 - value, 0, 2 * value, value // 2)):
+                if other == value or not -(2**63) <= other < 2**63:
+                    continue
+                candidate = variants.with_choice(number, at, other)
+                replayed = variants.run(candidate)
+                if replayed is not None and passes(replayed) and len(replayed.tape) == len(variants.tape):
+                    return f"with another {names[name]} in step {number + 1}", candidate
+    return None
+
+
+def _next_to(
+    how: str, failing_steps: Sequence[int], failing: TraceView, passing_steps: Sequence[int], passing: TraceView
+) -> PassingRun:
+    """Return where two runs differ, by the steps of the failing one."""
+    at_by_origin = {origin: at for at, origin in enumerate(passing_steps[: len(passing.steps)])}
+    passing_states = passing.states()
+    there = passing.start
+    known: dict[str, PartDifference] = {}
+    found: list[PassingStep] = []
+    first = 0
+    for number, (view, here) in enumerate(zip(failing.steps, failing.states(), strict=True)):
+        at = at_by_origin.get(failing_steps[number]) if number < len(failing_steps) else None
+        there = there if at is None else passing_states[at]
+        paths = [*here, *(path for path in there if path not in here)]
+        differs = {
+            path: PartDifference(path, there.get(path), here.get(path))
+            for path in paths
+            if there.get(path) != here.get(path)
+        }
+        new = [each for path, each in differs.items() if known.get(path) != each]
+        gone = [PartDifference(path, here.get(path), here.get(path)) for path in known if path not in differs]
+        other = None if at is None else passing.steps[at]
+        result = "" if other is None or other.result == view.result else other.result or "nothing"
+        arguments = {} if other is None or other.arguments == view.arguments else dict(other.arguments)
+        if not first and at is not None and (new or result or arguments):
+            first = number + 1
+        found.append(PassingStep(ran=at is not None, arguments=arguments, result=result, differs=[*new, *gone][:40]))
+        known = differs
+    return PassingRun(how=how, first=first, steps=found)
+
+
+# -- when the faults must be on
+
+
+def fault_windows(variants: Variants) -> list[FaultWindow]:
+    """Return for each fault that the trace switches on at which positions of the switches it fails alike."""
+    steps, found = variants.steps, []
+    try:
+        for at in [at for at, step in enumerate(steps) if step[0] == FAULT_ON]:
+            target = steps[at][1]
+            before = [other for other in range(at) if steps[other][:2] in ((FAULT_ON, target), (FAULT_OFF, target))]
+            after = [other for other in range(at + 1, len(steps)) if steps[other][:2] == (FAULT_OFF, target)]
+            # The switch does not move past another one of its fault.
+            first, off = max(before, default=-1) + 1, min(after, default=len(steps))
+            on = [_switched(variants, at, position) for position in spread([*range(first, at), *range(at + 1, off)])]
+            name = one_line(variants.driver.faults[target].name)
+            found.append(FaultWindow(fault=name, step=at + 1, on=on, off=_switched_off(variants, at, off)))
+    except OutOfTime:
+        pass
+    return found
+
+
+def _switched(variants: Variants, at: int, position: int) -> Switch:
+    """Return whether the trace fails when the step ``at`` comes before the one at ``position``."""
+    order = [step for number, step in enumerate(variants.steps) if number != at]
+    order.insert(position if position < at else position - 1, variants.steps[at])
+    return Switch(position + 1, variants.fails_alike(variants.run_steps(order)))
+
+
+def _switched_off(variants: Variants, at: int, off: int) -> list[Switch]:
+    """Return whether the trace fails when the fault is off again before each of the steps that follow."""
+    steps = variants.steps
+    kind_off: _native.StepTuple = (FAULT_OFF, steps[at][1], max(step[2] for step in steps) + 1, [])
+    rest = [step for number, step in enumerate(steps) if number != off]
+    found = []
+    for position in spread(range(at + 2, len(rest))):
+        replayed = variants.run_steps([*rest[:position], kind_off, *rest[position:]])
+        found.append(Switch(position + (position >= off) + 1, variants.fails_alike(replayed)))
+    return found

@@ -1,0 +1,246 @@
+"""Why a trace fails: the step that decided, what may vary, what each step is for, a run that passes, fault windows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+import ordeal._native as _native
+from ordeal._engine.isolation.watchdog import OutOfTime
+from ordeal._engine.replay.loading import load_for_replay
+from ordeal._engine.trace_view import why
+from ordeal._engine.trace_view.recording import record_view
+from ordeal._engine.trace_view.view import FailShare, PartDifference, Switch, TraceView
+from ordeal._engine.trace_view.watch import ReplayWatch
+from ordeal._engine.trace_view.why import ROLE_STEPS_MAX, Variants
+from ordeal.explore import Explorer
+
+from ...samples import explained as sample
+from ...samples.decided import PUZZLES, RareArgument, WrongMode
+from ...samples.explained import explained
+
+
+def found_in(machine: Any, **limits: Any) -> Any:
+    """The trace of the only failure of a machine."""
+    (failure,) = Explorer(machine, workers=1).run(**limits).failures
+    assert failure.trace is not None
+    return failure.trace
+
+
+@contextmanager
+def variants_of(trace: Any, machine: Any, deadline: float = math.inf) -> Iterator[Variants]:
+    loaded = load_for_replay(trace, machine)
+    with loaded.running():
+        ran = loaded.replayer.run(loaded.tape)
+        yield Variants(loaded.driver, loaded.replayer, ran.tape, ran.bucket, deadline)
+
+
+@pytest.fixture
+def variants() -> Iterator[Variants]:
+    with variants_of(sample.trace(), sample.Desk) as found:
+        yield found
+
+
+@pytest.fixture
+def late() -> Iterator[Variants]:
+    """Variants whose deadline has come."""
+    with variants_of(sample.trace(), sample.Desk, deadline=0.0) as found:
+        yield found
+
+
+def test_a_variant_fails_alike_or_passes_and_keeps_what_identifies_its_steps(variants: Variants) -> None:
+    same = variants.run(variants.tape)
+    assert variants.fails_alike(same)
+    assert not why.passes(same)
+    shorter = variants.run_without(3)
+    assert shorter is not None
+    assert why.passes(shorter)
+    assert why.origins(shorter.tape) == [each for at, each in enumerate(why.origins(variants.tape)) if at != 3]
+    assert why.passes(variants.run(variants.with_choice(4, 1, 9)))
+    assert variants.fails_alike(variants.run(variants.with_choice(4, 1, 11)))
+
+
+def test_without_time_nothing_runs_and_nothing_is_said(late: Variants) -> None:
+    with pytest.raises(OutOfTime):
+        late.run(late.tape)
+    assert why.likelihood(late) == ([], [])
+    assert why.variations(late, [step.arguments for step in explained().steps]) == []
+    assert why.removals(late) == {}
+    assert why.compared(late, {}, explained(), lambda: ReplayWatch(sample.Desk, lambda _: False, frozenset())) is None
+    assert why.fault_windows(late) == []
+
+
+def test_nothing_is_explained_where_that_is_not_wanted() -> None:
+    view = record_view(sample.trace(), likelihood=False)
+    assert (view.passing, view.roles, view.windows, view.chances) == (None, [], [], [])
+
+
+@pytest.mark.parametrize(("size", "kept"), [(3, 3), (41, 41), (500, 41)])
+def test_of_many_positions_some_are_tried_with_the_ends(size: int, kept: int) -> None:
+    tried = why.spread(range(size))
+    assert (len(set(tried)), tried[0], tried[-1]) == (kept, 0, size - 1)
+
+
+# -- when it was decided
+
+
+def largest_rise(puzzle: Any) -> tuple[str, list[FailShare], list[int]]:
+    """The rule of the step at which the share of failing runs rises most."""
+    trace = found_in(puzzle, max_runs=4_000, steps_per_run=30)
+    with variants_of(trace, puzzle, _native.monotonic() + 30) as variants:
+        shares, steps = why.likelihood(variants)
+    rises = [(now.failed - before.failed, trace.taken_steps()[now.steps - 1].name) for before, now in pairwise(shares)]
+    return max(rises)[1], shares, steps
+
+
+@pytest.mark.parametrize("puzzle", [RareArgument, WrongMode])
+def test_the_step_that_decided_is_named(puzzle: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(why, "RUNS", 32)
+    rule, shares, steps = largest_rise(puzzle)
+    assert rule == puzzle.DECIDED_BY
+    assert shares[-1].failed == shares[-1].runs
+    assert len(steps) == 1
+    assert all(0 <= share.low <= share.failed / share.runs <= share.high <= 1 for share in shares)
+
+
+@pytest.mark.nightly
+def test_nine_of_ten_puzzles() -> None:
+    right = [puzzle for puzzle in PUZZLES if largest_rise(puzzle)[0] == puzzle.DECIDED_BY]
+    assert len(right) >= 9
+
+
+@pytest.mark.parametrize(("failed", "steps"), [([0, 4, 4, 10], [1, 3]), ([0, 1, 3, 3], [2]), ([5, 5], []), ([5], [])])
+def test_a_jump_decides_and_else_the_largest_rise(failed: list[int], steps: list[int]) -> None:
+    shares = [FailShare(steps=at, runs=10, failed=count, low=0, high=1) for at, count in enumerate(failed)]
+    assert why.decided(shares) == steps
+
+
+# -- what may vary
+
+
+class Account(RuleBasedStateMachine):
+    @rule(
+        least=st.integers(0, 1000),
+        most=st.integers(-500, 500),
+        exact=st.integers(0, 40),
+        free=st.integers(),
+        but=st.integers(-20, 20),
+        item=st.sampled_from("abcdef"),
+        name=st.text(),
+    )
+    def check(self, least: int, most: int, exact: int, free: int, but: int, item: str, name: str) -> None:
+        assert not (least >= 137 and most <= 20 and exact == 7 and but not in (0, 1))
+
+
+def test_thresholds_values_that_must_be_and_those_that_do_not_matter() -> None:
+    trace = found_in(Account, max_runs=3_000)
+    with variants_of(trace, Account, _native.monotonic() + 30) as variants:
+        said = {each.argument: each.said for each in why.variations(variants, [s.text for s in trace.taken_steps()])}
+    assert said["least"] == "must be 137 or more"
+    assert said["most"] == "must be 20 or less"
+    assert said["exact"].startswith("must be 7: none of ")
+    assert said["but"].startswith("may be anything but 0 or 1: ")
+    assert said["free"].startswith("may be anything: ")
+    assert said["item"].startswith("may be anything: ")
+    assert "name" not in said
+
+
+# -- what each step is needed for
+
+
+def test_each_step_but_the_last_has_a_role() -> None:
+    assert [(each.step, each.said) for each in explained().roles] == [
+        (1, "needed: without it steps 2, 3, 5 and 6 cannot run"),
+        (2, "needed: makes what step 5 takes; may trade places with step 3"),
+        (3, "needed: without it the run passes"),
+        (4, "needed: without it the run passes"),
+        (5, "needed: without it the run passes"),
+    ]
+
+
+def tape_with(steps: list[_native.StepTuple], variants: Variants) -> Variants:
+    driver, replayer, bucket = variants.driver, variants._replayer, variants._bucket
+    return Variants(driver, replayer, _native.Tape.from_steps(steps), bucket, math.inf)
+
+
+def test_a_step_that_nothing_needs_is_named(variants: Variants) -> None:
+    kind, target, origin, arguments = variants.steps[2]
+    # The mode is switched on twice.
+    twice = tape_with([*variants.steps[:3], (kind, target, origin + 1_000, arguments), *variants.steps[3:]], variants)
+    views = explained().steps
+    said = why.roles(twice, why.removals(twice), [*views[:3], views[2], *views[3:]])
+    unneeded = [each.step for each in said if each.said.startswith("not needed: without it the trace fails alike")]
+    assert unneeded == [3, 4]
+
+
+def test_of_long_traces_no_roles_are_said(variants: Variants) -> None:
+    assert why.removals(tape_with([variants.steps[2]] * (ROLE_STEPS_MAX + 1), variants)) == {}
+
+
+@pytest.mark.parametrize(
+    ("steps", "text"),
+    [
+        ([1], "step 2"),
+        ([1, 2], "steps 2 and 3"),
+        ([1, 2, 3, 7], "steps 2 to 4 and 8"),
+        (list(range(0, 40, 3)), "steps 1, 4, 7, 10, 13 and 16 and others"),
+    ],
+)
+def test_steps_are_named_by_ranges(steps: list[int], text: str) -> None:
+    assert why._steps_text(steps) == text
+
+
+# -- the nearest run that passes
+
+
+def test_it_lacks_the_fault_and_the_first_difference_is_named() -> None:
+    passing = explained().passing
+    assert passing is not None
+    assert passing.how == "without step 4"
+    assert passing.first == 5
+    assert [step.ran for step in passing.steps] == [True, True, True, False, True, True]
+    assert passing.steps[4].differs == [
+        PartDifference("store.sizes", "{'file 1': 10}", "{}"),
+        PartDifference("store.lost", "0", "-10"),
+    ]
+    # What differed before is not repeated.
+    assert passing.steps[5].differs == [PartDifference("store.lost", "0", "10")]
+
+
+class Limit(RuleBasedStateMachine):
+    @rule(amount=st.integers(0, 1_000))
+    def spend(self, amount: int) -> None:
+        assert amount < 137
+
+
+def test_where_no_step_can_be_left_out_another_value_passes() -> None:
+    def new() -> ReplayWatch:
+        return ReplayWatch(Limit, lambda _: False, frozenset())
+
+    with variants_of(found_in(Limit, max_runs=1_000), Limit) as variants:
+        watch = new()
+        variants.run(variants.tape, watch)
+        passing = why.compared(variants, {}, TraceView(start=watch.start, steps=watch.views), new)
+    assert passing is not None
+    assert passing.how == "with another amount in step 1"
+    assert passing.steps[0].arguments == {"amount": "136"}
+    assert passing.first == 1
+
+
+# -- when the faults must be on
+
+
+def test_the_window_reaches_from_any_step_before_to_the_step_that_the_fault_acts_on() -> None:
+    (window,) = explained().windows
+    assert window.fault.startswith("timeout(unit.samples.explained.Store.confirm")
+    assert window.step == 4
+    # The write is step 5: on before it, and off again right after it.
+    assert window.on == [*[Switch(step, True) for step in (1, 2, 3, 5)], Switch(6, False)]
+    assert window.off == [Switch(6, True)]
