@@ -68,12 +68,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Run the async tests of pytest-asyncio and anyio in simulated time: 10 schedules each, 200 with --chaos",
     )
     group.addoption(
-        "--simulate-order",
-        choices=("legal", "any"),
-        help="Order of callbacks in simulated tests: what asyncio allows, or any, and tell what only that breaks"
-        " (default: what each test says)",
-    )
-    group.addoption(
         "--e2e",
         action="store_true",
         help="Run the tests of @simulate.e2e, which send commands to the program in real time (default: skip them)",

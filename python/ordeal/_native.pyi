@@ -728,7 +728,6 @@ class ReadyQueue:
     _is_quiet: bool
     _stopping: bool
     _debug: bool
-    _is_in_any_order: bool
     def call_soon(
         self, callback: Callable[..., object], /, *args: Any, context: contextvars.Context | None = None
     ) -> asyncio.Handle: ...

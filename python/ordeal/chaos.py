@@ -7,7 +7,7 @@ import importlib
 import inspect
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, ClassVar, Self, overload
+from typing import Any, ClassVar, overload
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -114,32 +114,6 @@ class ChaosTest(RuleBasedStateMachine):
         _adopt_rules_of_plain_machines(cls)
         rewrap_rules(cls, _timed)
         _guard_teardown(cls)
-
-    @classmethod
-    def in_any_order(cls) -> type[Self]:
-        """Return this machine on an event loop whose callbacks may overtake each other, which asyncio rules out.
-
-        What only such a run breaks is no bug under asyncio, but may be one under other loops. Its class path is that of
-        the machine and ``.in_any_order``: ``ordeal explore tests.test_store:StoreChaos --order any`` explores it.
-
-        Raises:
-            MachineError: the machine has neither ``world`` nor ``simulated``, so that no loop of ours runs it.
-        """
-        if cls.is_in_any_order:
-            return cls
-        if cls.world is None and cls.simulated is False:
-            raise MachineError(
-                f"{cls.__name__} has no simulated event loop, so its callbacks have no other order",
-                hint="give it `simulated = True` or `world = simulate.world(clients=3)`",
-            )
-        name = f"{cls.__qualname__}.{cls.in_any_order.__name__}"
-        body = {"__module__": cls.__module__, "__qualname__": name, "__doc__": cls.__doc__, "is_in_any_order": True}
-        kind: Any = type(cls)
-        made: type[Self] = kind(cls.__name__, (cls,), body)
-        return made
-
-    is_in_any_order: ClassVar[bool] = False
-    """Whether this is what ``in_any_order`` returns."""
 
     @classmethod
     def _check_class(cls) -> None:
@@ -275,9 +249,7 @@ def interleaving_of(machine: ChaosTest) -> Interleaving:
 def _simulated_loop(machine: ChaosTest) -> RuleLoop:
     # Imported late: most machines have none.
     module = importlib.import_module("ordeal.simulate.runtime.machine_loop")
-    loop: RuleLoop = module.MachineLoop(
-        module.machine_settings(machine.simulated, is_in_any_order=machine.is_in_any_order)
-    )
+    loop: RuleLoop = module.MachineLoop(module.machine_settings(machine.simulated))
     return loop
 
 

@@ -1,6 +1,5 @@
 #include "bindings/simulate/ready_queue.h"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -39,7 +38,6 @@ struct LoopNames {
   PyObject* log_step = interned("_log_step");
   PyObject* callback_failed = interned("_callback_failed");
   PyObject* livelock = interned("_livelock");
-  PyObject* overtaking = interned("_overtaking");
 };
 
 const LoopNames& loop_names() {
@@ -172,30 +170,12 @@ void run_next(PyObject* self) {
 
 std::size_t ready_count(const ReadyQueue& queue) noexcept { return queue.handles.size() - queue.head; }
 
-// Puts one of the first `count` handles in front of the others, if the loop says so.
-void let_overtake(PyObject* self, std::size_t count) {
-  const py::object first = borrowed(queue_of(self).handles[queue_of(self).head]);
-  const auto chosen = called(self, loop_names().overtaking, first.ptr(), py::int_(count).ptr()).cast<std::size_t>();
-  ReadyQueue& queue = queue_of(self);
-  if (chosen > 0 && chosen < ready_count(queue)) {
-    const auto begin = queue.handles.begin() + static_cast<std::ptrdiff_t>(queue.head);
-    std::rotate(begin, begin + static_cast<std::ptrdiff_t>(chosen), begin + static_cast<std::ptrdiff_t>(chosen) + 1);
-  }
-}
-
-void run_one_of(PyObject* self, std::size_t count) {
-  if (queue_of(self).is_in_any_order != 0 && count > 1) {
-    let_overtake(self, count);
-  }
-  run_next(self);
-}
-
 // One turn of asyncio: exactly the callbacks that are ready when it begins.
 void run_turn(PyObject* self) {
   const ReadyQueue& queue = queue_of(self);
   begin_turn(self);
   for (std::size_t left = ready_count(queue); left > 0 && ready_count(queue) > 0; --left) {
-    run_one_of(self, left);
+    run_next(self);
   }
 }
 
@@ -394,8 +374,8 @@ PyObject* ordeal_begin_turn(PyObject* self, PyObject* /*unused*/) noexcept {
 
 PyObject* ordeal_run_next(PyObject* self, PyObject* /*unused*/) noexcept {
   return done([&] {
-    if (const std::size_t ready = ready_count(queue_of(self)); ready > 0) {
-      run_one_of(self, ready);
+    if (ready_count(queue_of(self)) > 0) {
+      run_next(self);
     }
   });
 }
@@ -521,7 +501,7 @@ py::object ready_queue_type() {
          {"_is_ready", ordeal_is_ready, nullptr, nullptr, nullptr},
          {nullptr, nullptr, nullptr, nullptr, nullptr}}};
     // offsetof of a type with a vector: what every compiler of CPython's extensions supports.
-    static std::array<PyMemberDef, 31> members{
+    static std::array<PyMemberDef, 30> members{
         {{"world", _Py_T_OBJECT, offsetof(ReadyQueue, world), 0, nullptr},
          {"log", _Py_T_OBJECT, offsetof(ReadyQueue, log), 0, nullptr},
          {"_timers", _Py_T_OBJECT, offsetof(ReadyQueue, timers), 0, nullptr},
@@ -551,7 +531,6 @@ py::object ready_queue_type() {
          {"_running", Py_T_BOOL, offsetof(ReadyQueue, is_running), 0, nullptr},
          {"_has_cancels", Py_T_BOOL, offsetof(ReadyQueue, has_cancels), 0, nullptr},
          {"_has_main", Py_T_BOOL, offsetof(ReadyQueue, has_main), 0, nullptr},
-         {"_is_in_any_order", Py_T_BOOL, offsetof(ReadyQueue, is_in_any_order), 0, nullptr},
          {nullptr, 0, 0, 0, nullptr}}};
     std::array<PyType_Slot, 8> slots{{slot(Py_tp_new, ordeal_queue_new),
                                       slot(Py_tp_dealloc, ordeal_queue_dealloc),

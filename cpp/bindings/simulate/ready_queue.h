@@ -45,7 +45,6 @@ struct ReadyQueue {
   char is_quiet;
   char is_stopping;
   char is_debugged;
-  char is_in_any_order;  // whether callbacks that are ready may overtake each other
   char has_cancels;      // whether a fault may cancel tasks
   char has_main;         // whether the next task without a main one becomes it
 };

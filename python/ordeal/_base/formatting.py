@@ -57,7 +57,6 @@ PLURALS = {
     "loss of what was not synced": "losses of what was not synced",
     "silent crash": "silent crashes",
     "crash": "crashes",
-    "callback that overtakes others": "callbacks that overtake others",
 }
 
 

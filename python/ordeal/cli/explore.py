@@ -50,7 +50,7 @@ from ordeal.cli.progress import Watchers, progress_view
 from ordeal.config import ExplorerConfig, OrdealConfig, TestConfig, load_config_for, override
 from ordeal.config.arguments import given_arguments, options_of_entry
 from ordeal.config.fleet_options import FleetConfig
-from ordeal.config.options import ANY_ORDER, ExplorationOptions, ExploreFlags, options_of, values_of
+from ordeal.config.options import ExplorationOptions, ExploreFlags, options_of, values_of
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError, TraceError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, Failure, NoteKind, SeedOutcome, SeedStatus
@@ -67,8 +67,6 @@ def run(given: Mapping[str, Any]) -> int:
     own = override(ExploreFlags(), given)
     config = load_config_for(given["classes"], given["config"])
     report = override(config.report, {**given, "verbose": None})
-    if own.order == "any":
-        config = dataclasses.replace(config, tests=tuple(map(_in_any_order, config.tests)))
     formats = tuple(dict.fromkeys((*config.report.formats, *report.formats)))
     fail_on = (*config.health.fail_on, *override(config.health, given).fail_on)
     health = dataclasses.replace(config.health, fail_on=tuple(dict.fromkeys(fail_on)))
@@ -90,12 +88,6 @@ def run(given: Mapping[str, Any]) -> int:
                 session.explore_all()
             session.finish()
     return session.exit_code()
-
-
-def _in_any_order(test: TestConfig) -> TestConfig:
-    """Return the entry for the same machine, on a loop whose callbacks overtake each other."""
-    is_done = test.class_path.endswith(f".{ANY_ORDER}")
-    return test if is_done else dataclasses.replace(test, class_path=f"{test.class_path}.{ANY_ORDER}")
 
 
 @contextmanager

@@ -51,9 +51,6 @@ Traces = bool | Literal["sample"]
 #: What `--report` writes; each is a module of `_report/formats`.
 FORMATS = ("coverage", "github", "html", "json", "junit", "md", "ndjson", "observe", "sarif")
 
-#: How the class path of a machine ends whose callbacks may overtake each other.
-ANY_ORDER: Final = "in_any_order"
-
 #: Who decides what kind of run comes next, by default.
 DEFAULT_SWARM_POLICY: Final = "adaptive"
 
@@ -429,13 +426,6 @@ class ExploreFlags:
             SWITCH, "ten", flag=Flag("--all", "", "Show all failures, not only ten of each class")
         ).metadata,
     )
-    order: str = field(
-        default="legal",
-        metadata=Option(
-            one_of("legal", "any", example="any"),
-            flag=Flag("--order", "ORDER", "Of callbacks on simulated loops: legal, or any, which asyncio rules out"),
-        ).metadata,
-    )
     json: bool = field(
         default=False,
         metadata=Option(SWITCH, "as text", flag=Flag("--json", "", "Print the report as JSON")).metadata,
@@ -520,7 +510,7 @@ _TABLES: dict[str, tuple[type, ...]] = {
 _FLAGS = {
     "explore": {
         "Search": "config target_modules seed max_time max_runs patience workers isolate buggify_prob shrink "
-        "confirm_fresh order",
+        "confirm_fresh",
         "Seeds": "known no_seeds prune_fixed_seeds watch",
         "State": "save_state_to resume_from store",
         "Fleet": "on members image job_options on_interrupt project fleet_name dry_run",

@@ -88,31 +88,6 @@ def test_nothing_is_simulated_without_the_option(project: pytest.Pytester) -> No
     project.runpytest_inprocess(*QUIET).assert_outcomes(failed=3, errors=1)
 
 
-ORDER_TEST = """
-import asyncio
-from ordeal import simulate
-
-@simulate.test(runs=30, strict_order=True)
-async def test_order():
-    await asyncio.wait([asyncio.create_task(asyncio.sleep(1)) for _ in range(2)])
-    order = []
-    for number in range(6):
-        asyncio.get_running_loop().call_soon(order.append, number)
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-    assert order == sorted(order)
-"""
-
-
-def test_other_orders_are_searched_if_asked_for(project: pytest.Pytester) -> None:
-    project.makepyfile(test_them="", test_order=ORDER_TEST)
-    options = ("--chaos", *QUIET, "test_order.py")
-    project.runpytest_inprocess(*options).assert_outcomes(passed=1)
-    result = project.runpytest_inprocess("--simulate-order", "any", *options)
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*Order-dependent:*"])
-
-
 GIVEN_TEST = """
 import asyncio
 import time

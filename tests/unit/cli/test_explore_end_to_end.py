@@ -61,23 +61,6 @@ PROJECT = {
 }
 
 
-ORDERED = """
-    import asyncio
-    from ordeal import ChaosTest, rule
-
-    class Books(ChaosTest):
-        simulated = True
-
-        @rule()
-        async def pay_and_audit(self):
-            books, audited = [], asyncio.Event()
-            asyncio.get_running_loop().call_soon(books.append, "paid")
-            asyncio.get_running_loop().call_soon(lambda: (books.append("audited"), audited.set()))
-            await audited.wait()
-            assert books == ["paid", "audited"]
-"""
-
-
 @pytest.fixture(autouse=True)
 def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -173,19 +156,3 @@ def test_a_state_that_is_not_there() -> None:
     ran = in_shell(sys.executable, "-m", "ordeal", "explore", "--resume", "state")
     assert ran.returncode == 2
     assert "error: there is no state state\n\nhint: write the path that `--save-state` was given" in ran.stderr
-
-
-def test_order_any_explores_the_machine_with_callbacks_that_overtake_each_other() -> None:
-    Path("test_books.py").write_text(dedent(ORDERED), "utf-8")
-    Path("ordeal.toml").unlink()
-    command = ["explore", "test_books:Books", "--max-runs", "60", "--workers", "1", "--seed", "3"]
-    assert in_shell(sys.executable, "-m", "ordeal", *command).returncode == 0
-    found = in_shell(sys.executable, "-m", "ordeal", *command, "--order", "any")
-    assert found.returncode == 1
-    assert "test_books:Books.in_any_order" in found.stdout
-    assert "order-dependent, as none of 200 runs next to it that asyncio allows fails like this" in found.stdout
-    again = in_shell(sys.executable, "-m", "ordeal", "replay", *map(str, Path().glob("**/fail-*.json")))
-    assert again.returncode == 1, again.stderr
-    refused = in_shell(sys.executable, "-m", "ordeal", "explore", "test_bank:Bank", "--order", "any")
-    assert refused.returncode == 2
-    assert "`test_bank:Bank` has no simulated event loop" in refused.stderr

@@ -23,7 +23,6 @@ from ordeal._engine.execution.machine_files import machines_nearby
 from ordeal._engine.execution.project_modules import reach_test_file
 from ordeal._hypothesis import hint_for_definition
 from ordeal.config import DEFAULT_PATH, load_config
-from ordeal.config.options import ANY_ORDER
 from ordeal.errors import ConfigError, MachineError, OrdealError
 from ordeal.stateful.generic import AnyMachine, GenericStateMachine
 
@@ -58,19 +57,10 @@ def load_class(path: str) -> Callable[[], AnyMachine]:
     """
     module_name, name = split_class_path(path)
     found = _find(_import(module_name, name), module_name, name)
-    factory = _machine_factory(_in_any_order(found) if name.endswith(f".{ANY_ORDER}") else found, path)
+    factory = _machine_factory(found, path)
     with suppress(TypeError):  # not every callable object can be referred to weakly
         _loaded[factory] = path
     return factory
-
-
-def _in_any_order(found: Any) -> Any:
-    """Return the machine whose method ``in_any_order`` was named, in any order; anything else as it is."""
-    owner = getattr(found, "__self__", None)
-    chaos = sys.modules.get("ordeal.chaos")  # it is imported where there is such a machine
-    if chaos is None or not isinstance(owner, type) or not issubclass(owner, chaos.ChaosTest):
-        return found
-    return owner.in_any_order()  # type: ignore[attr-defined]
 
 
 def load_object(path: str) -> Any:
@@ -201,11 +191,6 @@ def _find(module: ModuleType, module_name: str, name: str) -> Any:
         if not hasattr(found, part) and module_name == "__main__":
             problem = f"`{name}` was defined in a script that was run, where nothing else can import it"
             raise MachineError(f"{problem}: move the class into a module and explore it there")
-        if not hasattr(found, part) and part == ANY_ORDER:
-            raise MachineError(
-                f"`{module_name}:{name.removesuffix(f'.{part}')}` has no simulated event loop, so there is one order",
-                hint="leave out `--order any`, or give a ChaosTest `simulated = True` or `world = simulate.world()`",
-            )
         if not hasattr(found, part):
             raise MachineError(f"`{module_name}` has no `{name}`", hint=_class_hint(module, module_name, name))
         found = getattr(found, part)

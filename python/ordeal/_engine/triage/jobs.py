@@ -20,7 +20,6 @@ from ordeal._engine.replay.replayer import Replayed, Replayer, ShrinkProgress
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.aftereffects import Aftereffects, Suspicion
 from ordeal._engine.triage.findings import Finding
-from ordeal._engine.triage.legal_orders import judge_order
 from ordeal._engine.triage.messages import (
     CausesFound,
     CheckFailed,
@@ -148,11 +147,6 @@ def triage_finding(
             elif context.own_process and not is_pristine and not is_suspected:
                 return
             _write(context, writer, finding, send, finished=finished, replaced=replaced)
-            if context.setup.is_in_any_order and not (finding.flaky or finding.needs_own_process):
-                # Not in processes of their own: what runs decide is noted in this one.
-                judgement = judge_order(context.replayer, finding, began + allowed)
-                if judgement is not None:
-                    send(judgement)
 
     return kept(f"Writing down {finding.bucket}", job)
 

@@ -14,7 +14,6 @@ from ordeal._base.untrusted import error_message, remote_error, type_name
 from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal._engine.storage.state_file import SavedFinding
 from ordeal._engine.triage.findings import Finding
-from ordeal._engine.triage.legal_orders import OrderJudgement
 from ordeal._engine.triage.records import FindingRecords, writable_text
 from ordeal.result import Failure, SeedOutcome, ShrinkSnapshot
 
@@ -131,7 +130,6 @@ Message = (
     | Comparing
     | FailureWritten
     | Refuted
-    | OrderJudgement
     | CausesFound
     | ToldApart
     | TraceWritten
@@ -264,8 +262,6 @@ def pack_message(message: Message, names: _native.MachineNames) -> tuple[Value, 
             return ("failure", pack_failure(failure), pack_tape(tape, names), improved, finished, replaced)
         case Refuted():
             return ("refuted",)
-        case OrderJudgement(tried, is_legal):
-            return ("order", tried, is_legal)
         case ToldApart(through, others):
             told = [
                 value
@@ -304,8 +300,6 @@ def unpack_message(values: Sequence[Value], names: _native.MachineNames) -> Mess
             return FailureWritten(unpack_failure(failure), unpack_tape(tape, names), improved, finished, replaced)
         case ["refuted"]:
             return Refuted()
-        case ["order", int(tried), bool(is_legal)]:
-            return OrderJudgement(tried, is_legal)
         case ["told apart", str(through), *told] if len(told) % 4 == 0:
             return ToldApart(through, tuple(_unpack_other(told[at : at + 4], names) for at in range(0, len(told), 4)))
         case ["causes", *numbers] if len(numbers) % 2 == 0:

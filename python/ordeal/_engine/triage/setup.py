@@ -72,7 +72,6 @@ class ReplaySetup:
 
     Attributes:
         is_importable: whether another process can import the class under test.
-        is_in_any_order: whether callbacks of the machine may overtake each other, which asyncio rules out.
         trace_builder: makes traces of this exploration.
     """
 
@@ -82,7 +81,6 @@ class ReplaySetup:
         self.targets = targets
         self.limits = limits
         self.is_importable = is_importable(driver.factory, settings.test_class)
-        self.is_in_any_order: bool = getattr(driver.definition.cls, "is_in_any_order", False)
         self.trace_builder = TraceBuilder(
             settings.test_class,
             settings.seed,

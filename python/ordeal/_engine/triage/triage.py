@@ -38,7 +38,6 @@ from ordeal._engine.triage.jobs import (
     write_traces,
 )
 from ordeal._engine.triage.known import KnownFailures
-from ordeal._engine.triage.legal_orders import OrderJudgement
 from ordeal._engine.triage.lookalikes import Lookalikes
 from ordeal._engine.triage.messages import (
     CausesFound,
@@ -370,8 +369,6 @@ class Triage:
         def on_message(message: Message) -> None:
             if isinstance(message, Refuted):
                 each.is_refuted = True
-            elif isinstance(message, OrderJudgement):
-                self._listener.note(message.text(finding.bucket))
             elif isinstance(message, Shrinking):
                 self._listener.shrinking(each.number, total, message)
             elif isinstance(message, FailureWritten):

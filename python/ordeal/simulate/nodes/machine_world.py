@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Collection, Coroutine
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
@@ -44,10 +44,8 @@ class MachineWorld:
 
     def loop(self, machine: Any, *, awaited: Collection[CodeType]) -> WorldLoop:
         """Make the loop of a machine, on which coroutines of the code in ``awaited`` run to their end."""
-        settings = replace(self.settings, is_in_any_order=machine.is_in_any_order)
-        ordered = replace(self, settings=settings)
         invariants = _invariants(machine)
-        return WorldLoop(ordered, awaited=awaited, converged=getattr(machine, "converged", None), invariants=invariants)
+        return WorldLoop(self, awaited=awaited, converged=getattr(machine, "converged", None), invariants=invariants)
 
 
 def _invariants(machine: Any) -> Callable[[], None] | None:

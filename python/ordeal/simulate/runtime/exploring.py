@@ -12,7 +12,6 @@ from time import process_time
 from typing import Any
 
 import ordeal._native as _native
-from ordeal._base import untrusted
 from ordeal._base.formatting import counted
 from ordeal.simulate.arguments import checked_number, checked_seconds
 from ordeal.simulate.errors import SimulationError, SimulationFailure, SimulationWarning, StalledStep
@@ -20,7 +19,6 @@ from ordeal.simulate.fresh_arguments import FreshMain
 from ordeal.simulate.runtime.decisions import (
     CANCEL,
     KINDS,
-    OVERTAKE,
     POLICIES,
     SEED_MAX,
     Decided,
@@ -35,7 +33,7 @@ from ordeal.simulate.runtime.loop import TIME_LIMIT_S
 from ordeal.simulate.runtime.node_faults import NODE_FAULTS
 from ordeal.simulate.runtime.report import Report, ScheduleFailure
 from ordeal.simulate.runtime.running import Main, Outcome, RunSettings, checked_main, in_world, run_once, run_settings
-from ordeal.simulate.runtime.scheduled_faults import Cancel, SimulatedFault, with_stalls
+from ordeal.simulate.runtime.scheduled_faults import Cancel, SimulatedFault
 from ordeal.simulate.runtime.sites import is_program
 from ordeal.simulate.runtime.stalled_step import steps_watched
 from ordeal.simulate.runtime.surroundings import Surroundings
@@ -51,9 +49,6 @@ SHRINK_CPU_S = 30.0
 #: most, once with two of those that are needed and once with any.
 _FEW, _MANY, _VALUES_TRIED = 2, 12, 3
 FEW_RUNS_MAX = 300
-#: In how many legal runs a failure is sought that an illegal order has found, and how far their seeds are apart.
-NEIGHBOURS = 200
-_NEIGHBOUR_STEP = 1_000_003
 _KEPT = (
     "an earlier run left something behind, the real time is read, a generator has no seed, or a set of objects is "
     "iterated, in the order of their addresses"
@@ -93,7 +88,7 @@ def run(
         schedule = drawn_schedule(seed)
     else:
         decided = list(from_labels(decisions))
-        schedule, settings = fixed_schedule(decided), allowing(settings, decided)
+        schedule = fixed_schedule(decided)
     surroundings = Surroundings()
     with surroundings.entered(), steps_watched(surroundings.running):
         outcome = run_once(main, schedule, settings, surroundings, chance=seed, is_examined=decisions is not None)
@@ -114,8 +109,6 @@ def explore(
     time_limit: float = TIME_LIMIT_S,
     check: bool = True,
     policy: str = "auto",
-    order: str = "legal",
-    strict_order: bool = False,
 ) -> Report:
     """Run a coroutine function under many schedules, and raise the first failure with what it needs.
 
@@ -138,9 +131,6 @@ def explore(
         check: whether to raise; otherwise the report has the failure.
         policy: ``"auto"`` steers runs by what earlier ones did; with ``"random"`` each follows from its seed alone, and
             with ``"sparse"`` each makes only a few decisions that are not 0.
-        order: ``"any"`` lets callbacks that are ready overtake each other as well, which asyncio rules out and other
-            loops do not. What only such an order brings about is a warning, and ``order_dependent`` of the report.
-        strict_order: whether that is a failure too.
 
     Raises:
         SimulationFailure: a run ends in a deadlock, or in another way that is a bug of the program.
@@ -153,14 +143,11 @@ def explore(
     if seconds is not None:
         checked_seconds("seconds", seconds)
     check_cancel(cancel, settings)
-    check_order(order, cancel)
     check_policy(policy)
     search = ScheduleSearch(main, settings)
     with search.entered():
         if cancel == "each":
             search.try_each_cancellation(runs, seconds)
-        elif order == "any":
-            search.try_any_order(seed, runs, seconds, is_strict=strict_order)
         else:
             search.try_seeds(seed, runs, seconds, policy)
     if check and search.report.failure is not None:
@@ -205,10 +192,6 @@ class ScheduleSearch:
         report.vain = tuple(vain_faults(self._settings.faults, report)) if report.runs and not report.failure else ()
         for text in report.vain:
             warnings.warn(SimulationWarning(text), stacklevel=3)
-        if report.order_dependent is not None:
-            error, text = report.order_dependent.error, failure_text(report.order_dependent)
-            what = f"{untrusted.type_name(type(error))}: {untrusted.error_message(error)}"
-            warnings.warn(SimulationWarning(f"order-dependent: {what}\n{text}"), stacklevel=3)
         if report.nondeterministic:
             warnings.warn(SimulationWarning(f"two runs with one seed differ: {report.nondeterministic}"), stacklevel=3)
         elif is_meant and report.failure is None and report.runs > 1 and not report.made:
@@ -240,59 +223,6 @@ class ScheduleSearch:
             if end is not None and _native.monotonic() > end:
                 return
 
-    def try_any_order(self, search_seed: int, runs: int, seconds: float | None, *, is_strict: bool) -> None:
-        """Run with the seeds of one search, in orders of callbacks that asyncio rules out too.
-
-        What such a run finds is sought in legal ones next to it, and otherwise only marked, unless ``is_strict``.
-        """
-        end = None if seconds is None else _native.monotonic() + seconds
-        legal, any_order = self._settings, replace(self._settings, is_in_any_order=True)
-        known = set[str]()
-        for seed in run_seeds(search_seed, runs):
-            self._settings = any_order
-            outcome = self._run(drawn_schedule(seed), partial(drawn_schedule, seed), seed)
-            if outcome.error is not None and outcome.bucket not in known:
-                known.add(outcome.bucket)
-                self._found(outcome, seed)
-                self._settings = legal
-                if self._is_settled(is_strict=is_strict):
-                    return
-            if end is not None and _native.monotonic() > end:
-                return
-
-    def _is_settled(self, *, is_strict: bool) -> bool:
-        """Judge what was found in any order; return whether it is a failure, and else only mark it."""
-        report = self.report
-        failure, report.failure = report.failure, None
-        assert failure is not None
-        if any(decision.kind == KINDS[OVERTAKE] for decision in failure.decided):
-            if self._is_found_legally(failure):
-                return True
-            failure = replace(failure, is_order_dependent=True)
-            if not is_strict:
-                report.order_dependent = report.order_dependent or failure
-                return False
-        report.failure = failure
-        return True
-
-    def _is_found_legally(self, failure: ScheduleFailure) -> bool:
-        """Look for a failure in runs that asyncio allows, with other seeds and what is legal of its decisions.
-
-        In half of them steps may take long, whether or not the faults say so: that is legal, and brings about orders.
-        """
-        kept = [decision for decision in failure.decided if decision.kind != KINDS[OVERTAKE]]
-        legal = self._settings
-        stalled = replace(legal, faults=with_stalls(legal.faults))
-        for neighbour in range(NEIGHBOURS):
-            near = partial(_drawn_with, (failure.seed + _NEIGHBOUR_STEP * neighbour) % SEED_MAX, kept)
-            self._settings = stalled if neighbour % 2 else legal
-            outcome = self._run(near(), near, failure.chance)
-            if outcome.error is not None and outcome.bucket == failure.bucket:
-                self._found(outcome, failure.chance)
-                return True
-        self._settings = legal
-        return False
-
     def try_each_cancellation(self, runs: int, seconds: float | None) -> None:
         """Run once as it is, and then once for each cancellation that this run could have had."""
         end = None if seconds is None else _native.monotonic() + seconds
@@ -319,7 +249,7 @@ class ScheduleSearch:
         return run_once(
             self._main,
             fixed_schedule(decisions),
-            allowing(settings, decisions),
+            settings,
             self._surroundings,
             chance=chance,
             is_examined=True,
@@ -504,20 +434,6 @@ class ScheduleSearch:
         return log
 
 
-def allowing(settings: RunSettings, decisions: Iterable[Decided]) -> RunSettings:
-    """Return settings with which these decisions can be made: callbacks overtake each other only if one says so."""
-    is_in_any_order = any(decision.kind == KINDS[OVERTAKE] for decision in decisions)
-    return replace(settings, is_in_any_order=settings.is_in_any_order or is_in_any_order)
-
-
-def _drawn_with(seed: int, kept: Iterable[Decided]) -> _native.Schedule:
-    """Return a schedule that is drawn, but for some decisions."""
-    schedule = drawn_schedule(seed)
-    for decision in kept:
-        schedule.set(*decision.to_override())
-    return schedule
-
-
 def _kept_plain() -> _native.Schedule:
     """Return the plain schedule, which keeps all its decisions."""
     plain = drawn_schedule(0)
@@ -530,16 +446,6 @@ def check_policy(policy: Any) -> None:
     if not isinstance(policy, str) or policy not in POLICIES:
         names = ", ".join(f'"{name}"' for name in POLICIES)
         raise SimulationError(f"policy is {policy!r:.100}", hint=f"write one of {names}")
-
-
-def check_order(order: Any, cancel: Any) -> None:
-    """Raise SimulationError unless ``order`` is "legal", or "any" in a random search."""
-    if order not in ("legal", "any"):
-        raise SimulationError(f"order is {order!r:.100}", hint='write "legal" or "any"')
-    if order == "any" and cancel is not None:
-        raise SimulationError(
-            'order="any" cannot be combined with cancel="each"', hint="search the two one after the other"
-        )
 
 
 def check_cancel(cancel: Any, settings: RunSettings) -> None:

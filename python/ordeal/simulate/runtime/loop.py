@@ -30,7 +30,7 @@ from ordeal.simulate.errors import (
     SimulationFailure,
 )
 from ordeal.simulate.nodes.life import LIFE, NOWHERE, Life, bury, bury_all, life_of
-from ordeal.simulate.runtime.decisions import ORDER, OVERTAKE, STALL, DecisionSource, name_key
+from ordeal.simulate.runtime.decisions import ORDER, STALL, DecisionSource, name_key
 from ordeal.simulate.runtime.endings import all_ended, forget_error, ignore
 from ordeal.simulate.runtime.interruptions import Interruptions
 from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, packet_latencies, stall_lengths
@@ -66,7 +66,6 @@ _NANOSECONDS = 1e9
 
 _TIMER_SITE = name_key("timers with one deadline")
 _STEP_SITE = name_key("step")
-_READY_SITE = name_key("ready callbacks")
 _LOOP_ACTOR = "the loop"
 
 _native.set_task_types(SimulationTask, TaskRecord)
@@ -115,12 +114,8 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         allowed: Iterable[str] = (),
         time_limit: float = TIME_LIMIT_S,
         log: Callable[[float, str, str], object] | None = None,
-        is_in_any_order: bool = False,
     ) -> None:
-        """Calls ``log(time, who, what)`` for everything that happens, if given.
-
-        ``is_in_any_order`` lets callbacks that are ready overtake each other, which asyncio rules out.
-        """
+        """Calls ``log(time, who, what)`` for everything that happens, if given."""
         super().__init__()
         faults = tuple(faults)
         self.schedule = schedule
@@ -129,7 +124,6 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         self.interruptions = Interruptions(schedule, faults, self.call_soon)
         self._has_cancels = self.interruptions.has_any
         self._stalls, self.packet_latencies = stall_lengths(faults), packet_latencies(faults)
-        self._is_in_any_order = is_in_any_order
         self._stall_bound = len(self._stalls) + 2
         self._allowed = frozenset(allowed)
         self._time_limit = self._ends_at = time_limit
@@ -322,12 +316,6 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         if not awaited.done():
             raise RuntimeError("Event loop stopped before Future completed.")
         return awaited.result()
-
-    def _overtaking(self, first: Any, count: int) -> int:
-        """Return which of ``count`` callbacks that are ready runs next, of which ``first`` is the first."""
-        task = stepped_task(first._callback)
-        actor = name_key(_LOOP_ACTOR) if task is None else self.record_of(task).key
-        return self.decide(OVERTAKE, actor, _READY_SITE, count)
 
     def _log_step(self, record: TaskRecord) -> None:
         assert self.log is not None

@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
-from ordeal._base.formatting import counted
 from ordeal._base.rule_timeout import RuleLoop, Tell, end_unstarted
 from ordeal._base.world_reach import OF_WORLDS
 from ordeal._native import Interleaving
 from ordeal.buggify import effect_acts
 from ordeal.errors import MachineError
 from ordeal.simulate.errors import SimulationError
-from ordeal.simulate.runtime.decisions import DATAGRAM, KINDS, OVERTAKE, PACKET, STALL, Decided, name_key, name_of
+from ordeal.simulate.runtime.decisions import DATAGRAM, KINDS, PACKET, STALL, Decided, name_key, name_of
 from ordeal.simulate.runtime.loop import SimulationLoop
 from ordeal.simulate.runtime.node_faults import STEP, NodeFault
 from ordeal.simulate.runtime.running import RunSettings, failure_of
@@ -49,30 +47,22 @@ class TapeSchedule:
         faults: Sequence[SimulatedFault],
         tell: Tell | None,
         interleaving: Interleaving | None = None,
-        *,
-        made: list[tuple[int, int, int, int, int]] | None = None,
     ) -> None:
-        """Tells ``tell``, ``interleaving`` and ``made`` of each decision that is not 0, as far as they are given."""
+        """Reports each decision that is not 0 to ``tell`` and ``interleaving``, as far as they are given."""
         self._has_stalls = any(isinstance(fault, Stall) for fault in faults)
         self._faults = faults
         self._tell = tell
         self.interleaving = interleaving
         """Notes in which order tasks go on: the loop tells it of each step."""
         self._met = Counter[tuple[int, int, int]]()
-        self._noted = made
-        self._is_heard = tell is not None or made is not None
         self.made = Counter[int]()
         """Of each kind, how many decisions were made that were open."""
         self.struck = Counter[int]()
         """How many of them were not 0."""
-        self.overtakings = 0
-        """How often a callback overtook others, which asyncio rules out."""
 
     def decide(self, kind: int, actor: int, site: int, bound: int) -> int:
         """Draw a value below ``bound``. Of those above 0, 1 takes half."""
-        value = self._drawn(kind, bound)
-        self.overtakings += kind == OVERTAKE and value > 0
-        return self._told(kind, actor, site, value)
+        return self._told(kind, actor, site, self._drawn(kind, bound))
 
     def _drawn(self, kind: int, bound: int) -> int:
         # Every step of every task makes one of these, and a tape holds them all.
@@ -93,11 +83,9 @@ class TapeSchedule:
             self.struck[kind] += 1
             if self.interleaving is not None:
                 self.interleaving.struck(kind, _role(actor), site, self.struck[kind], value)
-        if self._is_heard:
+        if self._tell is not None:
             place = kind, actor, site
-            if value and self._noted is not None:
-                self._noted.append((*place, self._met[place], value))
-            if value and self._tell is not None:
+            if value:
                 decided = Decided(KINDS[kind], name_of(actor), name_of(site), self._met[place], value)
                 # That a node is to be struck later is decided here; it counts when it is.
                 noun = "" if decided.site == STEP else noun_of(decided)
@@ -114,10 +102,6 @@ class TapeSchedule:
         """Note nothing: a replay of the tape is compared by its steps."""
 
 
-#: Returns the settings and the schedule of a loop.
-type Schedules = Callable[[MachineLoop, RunSettings], tuple[RunSettings, TapeSchedule]]
-
-
 class MachineLoop(RuleLoop):
     """The simulated loop of one machine: made for its first coroutine, closed by its teardown. Not thread-safe.
 
@@ -126,7 +110,6 @@ class MachineLoop(RuleLoop):
 
     #: Whether a coroutine is waited for to its end, and is the main task meanwhile.
     _has_main = True
-    _schedules: ClassVar[Schedules | None] = None
 
     def __init__(self, settings: RunSettings) -> None:
         super().__init__()
@@ -138,29 +121,13 @@ class MachineLoop(RuleLoop):
     def open(self) -> asyncio.Runner:
         """Return what runs coroutines, creating it if needed."""
         if self._runner is None:
-            settings, self._schedule = self._scheduled(self._settings)
-            self._loop = SimulationLoop(  # type: ignore[abstract]
-                self._schedule, faults=settings.faults, is_in_any_order=settings.is_in_any_order
-            )
+            faults = self._settings.faults
+            self._schedule = TapeSchedule(faults, self.tell, self.interleaving)
+            self._loop = SimulationLoop(self._schedule, faults=faults)  # type: ignore[abstract]
             self._loop.on_strike = self._schedule.tell_strike
             self._runner = asyncio.Runner(loop_factory=lambda: self._loop)
             self._runner.get_loop()
         return self._runner
-
-    def _scheduled(self, settings: RunSettings) -> tuple[RunSettings, TapeSchedule]:
-        if MachineLoop._schedules is not None:
-            return MachineLoop._schedules(self, settings)
-        return settings, TapeSchedule(settings.faults, self.tell, self.interleaving)
-
-    @staticmethod
-    @contextmanager
-    def scheduled_by(schedules: Schedules) -> Iterator[None]:
-        """Let ``schedules(loop, settings)`` return the settings and the schedule of each loop made in the block."""
-        MachineLoop._schedules = schedules
-        try:
-            yield
-        finally:
-            MachineLoop._schedules = None
 
     def run[Result](self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         """Run ``coroutine`` in simulated time, and return its result or raise its error, or that of another task."""
@@ -178,25 +145,16 @@ class MachineLoop(RuleLoop):
             with Surroundings().around(loop):
                 result = run()
             failure = self._failure()
-        except BaseException as error:
+        except BaseException:
             self._has_failed = True
-            self._mark(error)
             raise
         finally:
             loop.escaped = loop.blocked = None
             loop.unhandled.clear()
         if failure is not None:
             self._has_failed = True
-            self._mark(failure)
             raise failure
         return result
-
-    def _mark(self, error: BaseException) -> None:
-        """Say that what failed may have been brought about by an order that asyncio rules out."""
-        overtakings = 0 if self._schedule is None else self._schedule.overtakings
-        if overtakings and isinstance(error, Exception):
-            often = counted(overtakings, "callback")
-            error.add_note(f"In this run {often} overtook others, which asyncio rules out and other loops do not.")
 
     def _failure(self) -> BaseException | None:
         return failure_of(self._loop)
@@ -242,7 +200,7 @@ def _struck_by(fault: SimulatedFault, loop: SimulationLoop, schedule: TapeSchedu
     return f"{OF_WORLDS}{type(fault).__name__.lower()}({fault.longest!r})", met, hits
 
 
-def machine_settings(simulated: Any, *, is_in_any_order: bool = False) -> RunSettings:
+def machine_settings(simulated: Any) -> RunSettings:
     """Return the settings behind the ``simulated`` of a ChaosTest.
 
     Raises:
@@ -250,7 +208,7 @@ def machine_settings(simulated: Any, *, is_in_any_order: bool = False) -> RunSet
     """
     try:
         faults = () if simulated is True else checked_faults(simulated)
-        return RunSettings(faults=faults, is_in_any_order=is_in_any_order)
+        return RunSettings(faults=faults)
     except SimulationError as error:
         raise MachineError(
             f"`simulated` of a ChaosTest is {simulated!r:.100}",

@@ -28,8 +28,6 @@ class ScheduleFailure:
     faults: tuple[SimulatedFault, ...] = ()
     is_flaky: bool = False
     """Whether it did not happen again with the same decisions."""
-    is_order_dependent: bool = False
-    """Whether only an order of callbacks that asyncio rules out brings it about."""
     is_steered: bool = False
     """Whether what earlier runs did decided what the run that found it was to do, so that no seed alone repeats it."""
     shared: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -72,8 +70,6 @@ class Report:
     vain: tuple[str, ...] = ()
     """A sentence for each fault that struck nothing though it was to."""
     failure: ScheduleFailure | None = None
-    order_dependent: ScheduleFailure | None = None
-    """What only an order of callbacks brings about that asyncio rules out; ``order="any"`` looks for it."""
     nondeterministic: str = ""
     """Where a repeated run first did something else; empty if none did."""
 

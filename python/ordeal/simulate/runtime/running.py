@@ -52,8 +52,6 @@ class RunSettings:
     faults: tuple[SimulatedFault, ...] = ()
     allowed: tuple[str, ...] = ()
     time_limit: float = TIME_LIMIT_S
-    is_in_any_order: bool = False
-    """Whether callbacks that are ready may overtake each other, which asyncio rules out."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -185,7 +183,6 @@ def run_once(
         allowed=settings.allowed,
         time_limit=settings.time_limit,
         log=log,
-        is_in_any_order=settings.is_in_any_order,
     )
     outcome = Outcome(schedule=schedule)
     surroundings.begin(loop, chance, may_miss_chance=may_miss_chance)

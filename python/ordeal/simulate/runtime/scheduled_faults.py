@@ -82,11 +82,6 @@ def stall(longest: float = 2.0) -> Stall:
     return Stall(checked_seconds("longest", longest, _HOUR_S))
 
 
-def with_stalls(faults: tuple[SimulatedFault, ...]) -> tuple[SimulatedFault, ...]:
-    """Return these faults, and steps that take long if none of them says so."""
-    return faults if any(isinstance(fault, Stall) for fault in faults) else (*faults, stall())
-
-
 def latency(longest: float = 2.0) -> Latency:
     """Return a fault that lets packets of the simulated network take up to ``longest`` seconds.
 

@@ -14,14 +14,7 @@ from ordeal.simulate.arguments import checked_number
 from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.fresh_arguments import FreshArgument, FreshMain
 from ordeal.simulate.runtime.decisions import SEED_MAX
-from ordeal.simulate.runtime.exploring import (
-    RUNS_MAX,
-    ScheduleSearch,
-    check_cancel,
-    check_order,
-    check_policy,
-    noted,
-)
+from ordeal.simulate.runtime.exploring import RUNS_MAX, ScheduleSearch, check_cancel, check_policy, noted
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S
 from ordeal.simulate.runtime.report import ScheduleFailure
 from ordeal.simulate.runtime.running import Main, Outcome, RunSettings, run_settings
@@ -53,8 +46,6 @@ class SimulatedTest:
         seed: int,
         cancel: str | None,
         policy: str = "auto",
-        order: str = "legal",
-        strict_order: bool = False,
         is_decorated: bool = True,
     ) -> None:
         """``is_decorated`` is False for a test that runs here only because of ``--simulate``."""
@@ -65,8 +56,6 @@ class SimulatedTest:
         self._seed = seed
         self._cancel = cancel
         self._policy = policy
-        self._order = order
-        self._is_strict = strict_order
 
     @property
     def name(self) -> str:
@@ -91,11 +80,8 @@ class SimulatedTest:
             failure = self._saved_failure(search, folder)
             if failure is None:
                 runs = min(self._runs, PLAIN_RUNS) if is_short else self._runs
-                order = None if request is None else request.config.getoption("simulate_order", default=None)
                 if self._cancel == "each":
                     search.try_each_cancellation(runs, None)
-                elif (order or self._order) == "any":
-                    search.try_any_order(self._seed, runs, None, is_strict=self._is_strict)
                 else:
                     search.try_seeds(self._seed, runs, None, self._policy)
                 failure = search.report.failure
@@ -206,8 +192,6 @@ def simulated_test(
     allow: Any = (),
     time_limit: float = TIME_LIMIT_S,
     policy: str = "auto",
-    order: str = "legal",
-    strict_order: bool = False,
 ) -> Callable[[AsyncTest], Callable[..., None]]: ...
 
 
@@ -222,8 +206,6 @@ def simulated_test(
     allow: Any = (),
     time_limit: float = TIME_LIMIT_S,
     policy: str = "auto",
-    order: str = "legal",
-    strict_order: bool = False,
 ) -> Any:
     """Decorate an ``async def`` test to run in a simulation, under many schedules.
 
@@ -241,9 +223,6 @@ def simulated_test(
         allow: what the runs may do though no simulation controls it, such as ``["time.sleep"]``.
         time_limit: the simulated seconds after which a run fails.
         policy: ``"random"`` plans each run by its seed alone, and not by what earlier ones did.
-        order: ``"any"`` lets callbacks that are ready overtake each other as well, which asyncio rules out. What only
-            such an order brings about is a warning. ``pytest --simulate-order any`` does so for all tests.
-        strict_order: whether that is a failure too.
 
     Raises:
         SimulationError: an argument cannot be used, or the function is not ``async def``.
@@ -252,9 +231,7 @@ def simulated_test(
     checked_number("runs", runs, 1, RUNS_MAX)
     checked_number("seed", seed, 0, SEED_MAX)
     check_cancel(cancel, settings)
-    check_order(order, cancel)
     check_policy(policy)
-    options: dict[str, Any] = {"policy": policy, "order": order, "strict_order": strict_order}
 
     def decorate(function: AsyncTest) -> Callable[..., None]:
         name = getattr(function, "__name__", repr(function))
@@ -262,7 +239,8 @@ def simulated_test(
             if hasattr(function, "hypothesis"):
                 raise SimulationError(f"{name} is wrapped by @given", hint="write `@given(...)` above `@simulate.test`")
             raise SimulationError(f"{name} is not `async def`", hint=f"write `async def {name}(...)`")
-        return _made(SimulatedTest(function, settings, runs=runs, seed=seed, cancel=cancel, **options), function)
+        test = SimulatedTest(function, settings, runs=runs, seed=seed, cancel=cancel, policy=policy)
+        return _made(test, function)
 
     return decorate if function is None else decorate(function)
 

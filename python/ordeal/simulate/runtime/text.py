@@ -43,7 +43,6 @@ NOUNS = {
     "clog": "clog",
     "disk_full": "full disk",
     "disk_error": "broken disk",
-    "overtake": "callback that overtakes others",
 }
 _CUT_OFF = ("both ways", "what it sends", "what it gets")
 _WHEN = ("", "between its wake-up and its turn", "while it waits", "before time passes")
@@ -75,8 +74,6 @@ class _Failure(Protocol):
     @property
     def shared(self) -> dict[str, tuple[str, ...]]: ...
     @property
-    def is_order_dependent(self) -> bool: ...
-    @property
     def is_steered(self) -> bool: ...
 
 
@@ -95,8 +92,6 @@ class _Report(Protocol):
 
     @property
     def failure(self) -> _Failure | None: ...
-    @property
-    def order_dependent(self) -> _Failure | None: ...
 
 
 def needed_text(decided: Sequence[Decided]) -> str:
@@ -127,8 +122,6 @@ def decision_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str:
         return one_line(f"stall step {decision.occurrence + 1} of {who}: it takes {took}", limit=300)
     if decision.kind == "order":
         return one_line(f"of timers with one deadline, number {value + 1} fires before that of {who}{nth}")
-    if decision.kind == "overtake":
-        return one_line(f"of callbacks that are ready, number {value + 1} runs before that of {who}{nth}")
     if decision.kind == "arrival":
         what = "the result of" if who == "executor" else "the start of"
         return one_line(f"{what} {decision.site} in an executor takes {_ARRIVES[min(value, 4)]}{nth}")
@@ -197,8 +190,6 @@ def failure_text(failure: _Failure, replay: str | None = None) -> str:
         f"Needed: {needed_text(failure.decided)}, of {counted(failure.made, 'decision')}.",
         *(f"  {decision_text(decision, failure.faults)}" for decision in failure.decided),
     ]
-    if failure.is_order_dependent:
-        lines.append("Order-dependent: the first-in, first-out order of asyncio rules this out; other loops do not.")
     lines += map(_shared_text, list(failure.shared.items())[:_SHARED_MAX])
     if failure.shrink_limit:
         lines.append(f"Shrinking ended at its limit, {failure.shrink_limit}: fewer decisions may suffice.")
@@ -247,8 +238,8 @@ def _table(decisions: Mapping[str, int]) -> str:
 
 def report_text(report: _Report) -> str:
     """Return how far a search reached, and what it found."""
-    found = [failure for failure in (report.failure, report.order_dependent) if failure is not None]
-    return "\n\n".join([reach_text(report), *map(failure_text, found)])
+    reach = reach_text(report)
+    return reach if report.failure is None else f"{reach}\n\n{failure_text(report.failure)}"
 
 
 def reach_text(report: _Report) -> str:

@@ -11,7 +11,6 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from ordeal import ChaosTest, Explorer, rule, simulate
 from ordeal.errors import MachineError
-from ordeal.trace import replay
 
 from ...samples.waiters import CarefulPool, LosingPool, use
 
@@ -165,62 +164,5 @@ class WorldAuditChaos(AuditChaos):
 
 
 @pytest.mark.parametrize("machine", [AuditChaos, WorldAuditChaos])
-def test_only_in_any_order_callbacks_overtake_each_other(machine: type[ChaosTest]) -> None:
+def test_callbacks_keep_their_order(machine: type[ChaosTest]) -> None:
     assert not Explorer(machine, seed=1).run(max_runs=40, steps_per_run=4).failures
-    anyhow = machine.in_any_order()
-    assert anyhow.in_any_order() is anyhow
-    result = Explorer(anyhow, seed=1).run(max_runs=40, steps_per_run=4)
-    (failure,) = result.failures
-    assert failure.trace is not None
-    assert failure.trace.test_class == f"{__name__}:{machine.__name__}.in_any_order"
-    notes = "".join(getattr(replay(failure.trace), "__notes__", ()))
-    assert "In this run 1 callback overtook others, which asyncio rules out" in notes
-    (judged,) = [note for note in result.notes if failure.bucket in note]
-    assert judged.endswith("order-dependent, as none of 200 runs next to it that asyncio allows fails like this.")
-
-
-class LateOrOvertakenChaos(AuditChaos):
-    """Fails where the second task overtakes the first at the start, or where a step takes 50 ms or more."""
-
-    async def pay_and_audit(self) -> None:  # type: ignore[override]
-        pass
-
-    @rule()  # type: ignore[arg-type]
-    async def begin_and_end(self) -> None:
-        started, done = list[bool](), list[bool]()
-
-        async def first() -> None:
-            started.append(True)
-            await asyncio.sleep(0.05)
-            await asyncio.sleep(0)
-            done.append(True)
-
-        async def second() -> None:
-            is_second = bool(started)
-            await asyncio.sleep(0.1)
-            assert (is_second, bool(done)) == (True, True)
-
-        await asyncio.gather(first(), second())
-
-
-@pytest.mark.parametrize("is_world", [False, True])
-def test_what_long_steps_bring_about_too_is_not_order_dependent(is_world: bool) -> None:
-    class Machine(LateOrOvertakenChaos):
-        simulated = not is_world
-        world = simulate.world(clients=1) if is_world else None
-
-    assert not Explorer(Machine, seed=1).run(max_runs=60, steps_per_run=4).failures
-    result = Explorer(Machine.in_any_order(), seed=1).run(max_runs=60, steps_per_run=4)
-    (failure,) = result.failures
-    (judged,) = [note for note in result.notes if failure.bucket in note]
-    assert judged.endswith("asyncio allows it, as a run next to it that keeps the order of callbacks fails too.")
-
-
-class PlainChaos(ChaosTest):
-    """Has no event loop of ours."""
-
-
-def test_a_machine_without_a_simulated_loop_has_no_other_order() -> None:
-    with pytest.raises(MachineError, match="has no simulated event loop") as caught:
-        PlainChaos.in_any_order()
-    assert "simulated = True" in str(caught.value.hint)
