@@ -115,13 +115,13 @@ py::dict run_counts(const Session& session) {
 
 // The steps and failures of each rule: without faults, then under each fault.
 py::list rule_uses(const Session& session) {
-  const RuleUses& uses = session.uses();
+  const RuleStats& stats = session.stats();
   py::list rules;
-  for (std::size_t row = 0; row < uses.counts().size(); row += uses.columns()) {
+  for (std::size_t row = 0; row < stats.uses().size(); row += stats.columns()) {
     py::list numbers;
-    for (std::size_t column = 0; column < uses.columns(); ++column) {
-      numbers.append(uses.counts()[row + column].steps);
-      numbers.append(uses.counts()[row + column].failed);
+    for (std::size_t column = 0; column < stats.columns(); ++column) {
+      numbers.append(stats.uses()[row + column].steps);
+      numbers.append(stats.uses()[row + column].failed);
     }
     rules.append(numbers);
   }

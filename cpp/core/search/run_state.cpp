@@ -18,14 +18,10 @@ constexpr std::uint64_t kChoicesPerCost = 4;
 
 }  // namespace
 
-RunState::RunState(const MachineShape& shape, double fault_toggle_prob, const RuleRisk& risk, const StepRisk& step_risk,
-                   const RuleTimes& times, const FailureTime& failure_time)
+RunState::RunState(const MachineShape& shape, double fault_toggle_prob, const RuleStats& stats)
     : shape_(shape),
       fault_toggle_prob_(fault_toggle_prob),
-      risk_(&risk),
-      step_risk_(&step_risk),
-      times_(&times),
-      failure_time_(&failure_time),
+      stats_(&stats),
       source_(tape_),
       faults_on_(shape.faults, false) {}
 
@@ -126,7 +122,7 @@ bool RunState::applies(const TapeStep& step) const noexcept {
     case StepKind::kFaultOff:
       return faults_on_[step.target];
     case StepKind::kRule:
-      return !failure_time_->waits(step.target);
+      return !stats_->waits(step.target);
   }
   return true;
 }
@@ -204,10 +200,11 @@ NextStep RunState::next_rule() {
     return {NextKind::kStuck, 0};
   }
   std::size_t pick = pick_rule();
-  for (std::uint32_t avoided = 0; avoided < kAvoidedMax && avoids(rules_[pick]); ++avoided) {
+  for (std::uint32_t avoided = 0; avoided < kAvoidedMax && stats_->avoids(tape_, rules_[pick], planned_.rng);
+       ++avoided) {
     pick = pick_rule();
   }
-  if (times_->avoids(rules_[pick], planned_.rng)) {
+  if (stats_->avoids_expensive(rules_[pick], planned_.rng)) {
     pick = pick_rule();
   }
   std::swap(rules_[rules_offered_], rules_[pick]);
@@ -216,18 +213,13 @@ NextStep RunState::next_rule() {
   return propose(NextKind::kRule, rule);
 }
 
-bool RunState::avoids(std::uint32_t rule) {
-  return risk_->has_failed(rule) &&
-         (risk_->avoids(rule, planned_.rng) || step_risk_->avoids_next(tape_, rule, planned_.rng));
-}
-
 // By weight among the remaining active rules. The others have no weights, and are drawn uniformly, also where one of
 // them has taken the place of one that waits.
 std::size_t RunState::pick_rule() {
   const std::vector<std::uint32_t>& weights = planned_.weights;
   bool among_active = rules_offered_ < rules_active_;
   std::size_t end = end_without_failed(among_active ? rules_active_ : rules_.size());
-  if (failure_time_->is_used_up()) [[unlikely]] {
+  if (stats_->any_waits()) [[unlikely]] {
     // Rather one that the swarm left out than one that waits.
     among_active = among_active && end_without_waiting(end) > rules_offered_;
     const std::size_t ready = end_without_waiting(among_active ? end : rules_.size());
@@ -267,7 +259,7 @@ std::size_t RunState::end_without_failed(std::size_t end) {
 // The same for the rules that wait for time, even if none is left.
 std::size_t RunState::end_without_waiting(std::size_t end) {
   for (std::size_t i = end; i-- > rules_offered_;) {
-    if (failure_time_->waits(rules_[i])) {
+    if (stats_->waits(rules_[i])) {
       std::swap(rules_[i], rules_[--end]);
     }
   }
@@ -301,8 +293,7 @@ void RunState::reject() {
 bool RunState::draws_again() {
   const TapeStep step = tape_.last_step();
   const bool may_draw = step.kind == StepKind::kRule && !step_of_prefix_ && source_.is_live();
-  if (!may_draw || redraws_ == kAvoidedMax || !risk_->has_failed(step.target) ||
-      !step_risk_->avoids_values(tape_, planned_.rng)) {
+  if (!may_draw || redraws_ == kAvoidedMax || !stats_->avoids_values(tape_, planned_.rng)) {
     return false;
   }
   ++redraws_;

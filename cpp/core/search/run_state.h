@@ -8,11 +8,8 @@
 
 #include "core/base/rng.h"
 #include "core/draw/choice_source.h"
-#include "core/search/failure_time.h"
-#include "core/search/rule_risk.h"
-#include "core/search/rule_times.h"
+#include "core/search/rule_stats.h"
 #include "core/search/run_planner.h"
-#include "core/search/step_risk.h"
 #include "core/tape/step_source.h"
 #include "core/tape/tape.h"
 
@@ -36,9 +33,8 @@ class RunState {
   // How often other rules may be picked, and arguments drawn anew, in place of those that would likely fail.
   static constexpr std::uint32_t kAvoidedMax = 3;
 
-  // `risk`, `step_risk` and `times` say what to propose rarely, `failure_time` what not; they must outlive this object.
-  RunState(const MachineShape& shape, double fault_toggle_prob, const RuleRisk& risk, const StepRisk& step_risk,
-           const RuleTimes& times, const FailureTime& failure_time);
+  // `stats` decides what is proposed rarely; it must outlive this object.
+  RunState(const MachineShape& shape, double fault_toggle_prob, const RuleStats& stats);
   RunState(const RunState&) = delete;  // the source writes to this object's tape
   RunState& operator=(const RunState&) = delete;
 
@@ -100,7 +96,6 @@ class RunState {
   std::optional<NextStep> next_fault();
   NextStep next_rule();
   std::size_t pick_rule();
-  [[nodiscard]] bool avoids(std::uint32_t rule);
   [[nodiscard]] std::size_t end_without_failed(std::size_t end);
   [[nodiscard]] std::size_t end_without_waiting(std::size_t end);
   void mutate_from_prefix(std::uint32_t rule);
@@ -109,10 +104,7 @@ class RunState {
   // What the run is, and what it has written.
   MachineShape shape_;
   double fault_toggle_prob_;
-  const RuleRisk* risk_;
-  const StepRisk* step_risk_;
-  const RuleTimes* times_;
-  const FailureTime* failure_time_;
+  const RuleStats* stats_;
   PlannedRun planned_;
   Tape tape_;
   ChoiceSource source_;

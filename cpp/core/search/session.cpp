@@ -8,22 +8,13 @@
 #include "core/base/error.h"
 
 namespace ordeal {
-namespace {
-
-// As how many failures one counts that costs a process.
-constexpr int kFailuresOfDear = 4;
-
-}  // namespace
 
 // The options are checked before any part is constructed, as parts rely on them.
 Session::Session(const MachineShape& shape, const SessionOptions& options, std::shared_ptr<CoverageMap> coverage)
     : options_(checked(options, checked(shape))),
       planner_(shape, options_),
-      risk_(shape.rules),
-      rule_times_(shape.rules),
-      failure_time_(shape.rules),
-      uses_(shape.rules, shape.faults),
-      run_(shape, options_.fault_toggle_prob, risk_, step_risk_, rule_times_, failure_time_),
+      stats_(shape.rules, shape.faults, options_.by_clock),
+      run_(shape, options_.fault_toggle_prob, stats_),
       learning_(shape, options_, std::move(coverage)) {
   run_.source().reuse(learning_.values(), options_.value_reuse_prob);
 }
@@ -41,7 +32,6 @@ RunSpec Session::begin_run() {
   return spec();
 }
 
-// The order matters in one place: a smaller corpus draws from the restored schedule which checkpoints make room.
 void Session::restored(std::optional<std::size_t> steps) {
   ORDEAL_CHECK(stage_ == Stage::kReady, "run " << spec().run_id << " waits for no step");
   run_.restored(steps.value_or(run_.planned().prefix.size()));
@@ -72,9 +62,9 @@ bool Session::draws_again() {
 void Session::took(double seconds) {
   ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << spec().run_id << " proposed no step");
   if (const TapeStep& step = tape().last_step(); step.kind == StepKind::kRule) {
-    rule_times_.note(step.target, seconds);
+    stats_.took(step.target, seconds);
   }
-  if (rule_times_.are_slow() && planner_.simplify(run_.planned())) {
+  if (stats_.are_slow() && planner_.simplify(run_.planned())) {
     run_.simplify();
   }
 }
@@ -84,12 +74,8 @@ StepNovelty Session::done(std::uint64_t state_hash, std::uint32_t improved) {
   ORDEAL_CHECK(stage_ == Stage::kProposed, "run " << spec().run_id << " proposed no step");
   stage_ = Stage::kReady;
   run_.step_done();
-  if (const TapeStep& step = tape().last_step(); step.kind == StepKind::kRule && !run_.replaying_prefix()) {
-    risk_.passed(step.target);
-    if (risk_.has_failed(step.target)) [[unlikely]] {
-      step_risk_.passed(tape());
-    }
-    count_use(false);
+  if (is_new_rule()) {
+    stats_.passed(tape(), run_.faults_on());
   }
   return learning_.end_step(tape(), state_hash, improved);
 }
@@ -104,12 +90,12 @@ KeepResult Session::keep() {
   return learning_.keep(tape(), planner_.schedule());
 }
 
-void Session::count_use(bool failed) noexcept { uses_.count(tape().last_step().target, run_.faults_on(), failed); }
+// Whether the last step counts for its rule: a step of the prefix was counted when it was new.
+bool Session::is_new_rule() const { return tape().last_step().kind == StepKind::kRule && !run_.replaying_prefix(); }
 
-// What a step of the prefix does was counted when it was new.
 void Session::failed() {
-  if (stage_ == Stage::kProposed && !run_.replaying_prefix() && tape().last_step().kind == StepKind::kRule) {
-    count_use(true);
+  if (stage_ == Stage::kProposed && is_new_rule()) {
+    stats_.failed(tape().last_step().target, run_.faults_on());
   }
   learning_.take_unfinished();
 }
@@ -120,9 +106,8 @@ bool Session::step_back(std::uint64_t failure, bool slow) {
   if (stage_ != Stage::kProposed) {
     return false;
   }
-  if (const TapeStep& step = tape().last_step(); step.kind == StepKind::kRule && !run_.replaying_prefix()) {
-    risk_.failed(step.target);
-    step_risk_.failed(tape());
+  if (is_new_rule()) {
+    stats_.failed_again(tape());
   }
   if (!run_.step_back(failure, slow)) {
     return false;
@@ -136,20 +121,14 @@ void Session::ended_process(const Tape& tape, double seconds) {
   if (tape.empty() || tape.last_step().kind != StepKind::kRule) {
     return;
   }
-  ORDEAL_CHECK(tape.last_step().target < risk_.counts().size(), "a step of rule " << tape.last_step().target);
-  for (int i = 0; i < kFailuresOfDear; ++i) {
-    risk_.failed(tape.last_step().target);
-    step_risk_.failed(tape);
-  }
-  if (options_.by_clock && seconds > 0) {
-    failure_time_.spend(tape.last_step().target, seconds);
-  }
+  ORDEAL_CHECK(tape.last_step().target < options_.operations.size(), "a step of rule " << tape.last_step().target);
+  stats_.crashed(tape, seconds);
 }
 
 void Session::failure_took(double seconds) {
   ORDEAL_CHECK(running(), "no run that failed");
-  if (options_.by_clock && !tape().empty() && tape().last_step().kind == StepKind::kRule) {
-    failure_time_.spend(tape().last_step().target, seconds);
+  if (!tape().empty() && tape().last_step().kind == StepKind::kRule) {
+    stats_.lost(tape().last_step().target, seconds);
   }
 }
 
@@ -160,8 +139,8 @@ void Session::end_run(double seconds) {
   stage_ = Stage::kIdle;
   run_.end();
   const std::size_t steps = tape().size() - std::min(tape().size(), run_.planned().prefix.size());
-  const double slowness = times_.note(seconds, steps);
-  planner_.allow_simple(times_.matter());
+  const double slowness = stats_.run_took(seconds, steps);
+  planner_.allow_simple(stats_.runs_are_slow());
   const RunTally tally = learning_.end_run(run_.planned(), slowness);
   const double cost = std::max(1.0, static_cast<double>(run_.cost()) * slowness);
   planner_.report(run_.planned(), tally.reward, static_cast<std::uint64_t>(cost), tally.edges);
@@ -194,13 +173,14 @@ SessionState Session::save() const {
   state.schedule = planner_.schedule().state();
   state.swarm = planner_.swarm().save();
   state.runs_by_kind = planner_.runs().save();
-  state.risk = risk_.counts();
-  state.step_risk = step_risk_.counts();
+  state.risk = stats_.risk();
+  state.step_risk = stats_.circumstances();
   learning_.save(state);
   return state;
 }
 
-// Only before the first run. The state may come from a file, so that each size was checked when it was read.
+// Only before the first run. The state may come from a file, so that each size was checked when it was read. The
+// schedule comes before the corpus: one that is smaller by now draws from it which checkpoints make room.
 void Session::restore(SessionState state) {
   ORDEAL_CHECK(spec().run_id == 0, "run " << spec().run_id << " has begun");
   for (const Checkpoint& checkpoint : state.checkpoints) {
@@ -212,8 +192,7 @@ void Session::restore(SessionState state) {
   }
   run_.planned().spec.run_id = state.runs;
   planner_.restore(state.schedule, std::move(state.swarm), std::move(state.runs_by_kind));
-  risk_.restore(std::move(state.risk));
-  step_risk_.restore(state.step_risk);
+  stats_.restore(state.risk, state.step_risk);
   learning_.restore(std::move(state), planner_.schedule());
 }
 

@@ -12,21 +12,16 @@
 
 #include "core/corpus/corpus.h"
 #include "core/corpus/shared_entry.h"
-#include "core/corpus/step_times.h"
 #include "core/coverage/coverage_map.h"
 #include "core/coverage/features.h"
 #include "core/coverage/species_estimate.h"
 #include "core/draw/choice_source.h"
-#include "core/search/failure_time.h"
 #include "core/search/learning.h"
-#include "core/search/rule_risk.h"
-#include "core/search/rule_times.h"
-#include "core/search/rule_uses.h"
+#include "core/search/rule_stats.h"
 #include "core/search/run_planner.h"
 #include "core/search/run_state.h"
 #include "core/search/session_options.h"
 #include "core/search/session_state.h"
-#include "core/search/step_risk.h"
 #include "core/tape/journal.h"
 #include "core/tape/step_source.h"
 #include "core/tape/tape.h"
@@ -70,9 +65,7 @@ class Session {
   // Returns whether this value of hypothesis.target() is a new maximum; then it counts as one of `improved`.
   bool target(std::uint64_t label, double value) { return learning_.target(label, value); }
   // Before done(): what the step and its invariants took, in a session `by_clock` that wants to know.
-  [[nodiscard]] bool wants_times() const noexcept {
-    return options_.by_clock && (rule_times_.are_few() || times_.matter()) && !run_.replaying_prefix();
-  }
+  [[nodiscard]] bool wants_times() const noexcept { return stats_.wants_times() && !run_.replaying_prefix(); }
   void took(double seconds);
   // Notes that the step ran to its end. `state_hash` 0 means none. `improved` counts the properties with comparisons
   // that came closer to their bound than ever before; the caller keeps these distances.
@@ -96,7 +89,7 @@ class Session {
   // In a run: notes that its last step took so many seconds to fail in a way that is known, as one that hangs does. In
   // a session `by_clock`, such steps have a share of the time that the search says it took; others ignore both.
   void failure_took(double seconds);
-  void search_took(double seconds) noexcept { failure_time_.search_took(seconds); }
+  void search_took(double seconds) noexcept { stats_.search_took(seconds); }
   // `seconds` is what the run took, with its prefix where that ran again; 0 where no clock may decide anything.
   void end_run(double seconds = 0);
 
@@ -141,9 +134,8 @@ class Session {
 
   // All runs until now.
   [[nodiscard]] const Corpus& corpus() const noexcept { return learning_.corpus(); }
-  [[nodiscard]] const RuleRisk& risk() const noexcept { return risk_; }
-  // Since this was made; what came before is not part of save().
-  [[nodiscard]] const RuleUses& uses() const noexcept { return uses_; }
+  // The uses of rules since this was made: they are not part of save().
+  [[nodiscard]] const RuleStats& stats() const noexcept { return stats_; }
   [[nodiscard]] const Swarm& swarm() const noexcept { return planner_.swarm(); }
   [[nodiscard]] const RunCounts& run_counts() const noexcept { return planner_.runs().counts(); }
   [[nodiscard]] bool learns_swarm() const noexcept { return planner_.learns_swarm(); }
@@ -156,18 +148,13 @@ class Session {
   enum class Stage : std::uint8_t { kIdle, kReady, kProposed };
 
   void check_idle() const;
-  void count_use(bool failed) noexcept;
+  [[nodiscard]] bool is_new_rule() const;
 
   SessionOptions options_;
   RunPlanner planner_;
-  RuleRisk risk_;
-  StepRisk step_risk_;
-  RuleTimes rule_times_;
-  FailureTime failure_time_;
-  RuleUses uses_;
+  RuleStats stats_;
   RunState run_;
   Learning learning_;
-  StepTimes times_;
   Stage stage_ = Stage::kIdle;
 };
 

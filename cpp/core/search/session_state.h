@@ -10,8 +10,7 @@
 #include "core/coverage/coverage_map.h"
 #include "core/coverage/features.h"
 #include "core/draw/dictionary.h"
-#include "core/search/rule_risk.h"
-#include "core/search/step_risk.h"
+#include "core/search/rule_stats.h"
 #include "core/swarm/run_schedule.h"
 #include "core/swarm/swarm.h"
 

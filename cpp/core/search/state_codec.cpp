@@ -347,11 +347,11 @@ void write_step_risk(ByteWriter& out, const std::vector<CircumstanceCounts>& ris
 // Only circumstances in which a step failed are written, in ascending order.
 std::vector<CircumstanceCounts> read_step_risk(ByteReader& in) {
   std::uint64_t next = 0;
-  return in.items<CircumstanceCounts>("steps that fail", kCircumstanceBytesMin, StepRisk::kPlaces, [&] {
+  return in.items<CircumstanceCounts>("steps that fail", kCircumstanceBytesMin, RuleStats::kPlaces, [&] {
     const CircumstanceCounts counts{.place = in.number32("a circumstance"),
                                     .passed = in.number32("passed steps"),
                                     .failed = in.number32("failed steps")};
-    if (counts.place < next || counts.place >= StepRisk::kPlaces || counts.failed == 0) {
+    if (counts.place < next || counts.place >= RuleStats::kPlaces || counts.failed == 0) {
       throw TraceError("steps failed " + std::to_string(counts.failed) + " times in circumstance " +
                        std::to_string(counts.place));
     }

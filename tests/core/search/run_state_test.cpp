@@ -27,14 +27,10 @@ Tape tape_of(const std::vector<std::pair<StepKind, std::uint32_t>>& steps) {
 }
 
 struct Running {
-  RuleRisk risk{kShape.rules};
-  StepRisk step_risk;
-  RuleTimes times{kShape.rules};
-  FailureTime failure_time{kShape.rules};
+  RuleStats stats{kShape.rules, kShape.faults, true};
   RunState state;
 
-  explicit Running(double fault_toggle_prob = 0.0)
-      : state(kShape, fault_toggle_prob, risk, step_risk, times, failure_time) {
+  explicit Running(double fault_toggle_prob = 0.0) : state(kShape, fault_toggle_prob, stats) {
     state.planned().spec = {.run_id = 1, .steps = 6};
     state.planned().configuration = {std::vector<bool>(kShape.rules, true), std::vector<bool>(kShape.faults, true)};
   }
@@ -103,7 +99,7 @@ TEST(RunState, LeavesOutStepsOfASequenceThatChangeNothing) {
 
 TEST(RunState, ARuleThatWaitsIsLeftOutOfASequenceAndComesLast) {
   Running run;
-  run.failure_time.spend(1, 30);
+  run.stats.lost(1, 30);
   run.state.planned().sequence.tape = tape_of({{StepKind::kInitialize, 0}, {StepKind::kRule, 1}, {StepKind::kRule, 2}});
   run.state.planned().sequence.changed.assign(3, false);
   run.state.begin(Rng(1));
@@ -347,7 +343,7 @@ TEST(RunState, ARiskyRuleIsProposedRarely) {
   Running run;
   run.state.planned().spec.steps = 3'000;
   for (int i = 0; i < 1'000; ++i) {
-    run.risk.failed(1);
+    run.stats.failed_again(tape_of({{StepKind::kRule, 1}}));
   }
   run.state.begin(Rng(1));
   std::vector<int> counts(kShape.rules, 0);
@@ -366,9 +362,8 @@ void fail_with(Running& run, std::int64_t argument) {
   tape.begin_argument(1);
   tape.add(Choice::integer(argument));
   for (int i = 0; i < 50; ++i) {
-    run.step_risk.failed(tape);
+    run.stats.failed_again(tape);
   }
-  run.risk.failed(1);
 }
 
 TEST(RunState, ArgumentsThatFailedAreDrawnAgainSomeTimes) {

@@ -243,7 +243,7 @@ TEST(StateCodec, RefusesValuesOutOfRange) {
             "");
   EXPECT_NE(with([](SessionState& state) { state.step_risk = {{.place = 9, .failed = 1}, {.place = 9, .failed = 2}}; }),
             "");
-  EXPECT_NE(with([](SessionState& state) { state.step_risk = {{.place = StepRisk::kPlaces, .failed = 1}}; }), "");
+  EXPECT_NE(with([](SessionState& state) { state.step_risk = {{.place = RuleStats::kPlaces, .failed = 1}}; }), "");
   EXPECT_NE(with([](SessionState& state) { state.step_risk = {{.place = 9, .passed = 1}}; }), "");
   EXPECT_NE(with([](SessionState& state) {
               state.features.entries.push_back({.feature = {.kind = static_cast<FeatureKind>(kFeatureKinds), .key = 1},
