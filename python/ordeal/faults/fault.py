@@ -24,7 +24,7 @@ _PACKAGE_FOLDER = str(Path(__file__).parents[1])
 
 
 @dataclass(slots=True)
-class FaultUse:
+class FaultCounts:
     """What a fault has done: the ``runs`` in which it was on, the ``calls`` that met it then, and ``hits``.
 
     Hits are the calls that it diverted, or whose results it changed.
@@ -95,9 +95,9 @@ class Fault(ABC):
         self._fault_switch.listener = listener
 
     @property
-    def observed(self) -> FaultUse:
+    def observed(self) -> FaultCounts:
         """Return what the fault has done in this process so far, regardless of resets."""
-        return FaultUse(*self._fault_switch.uses)
+        return FaultCounts(*self._fault_switch.uses)
 
     def pause_observed(self) -> None:
         """Let ``observed`` stay as it is until ``resume_observed()``."""

@@ -15,10 +15,8 @@ from ordeal._engine.isolation.channel import ChannelError
 from ordeal._engine.parallel.messages import EarlierProcesses, Properties, Report, empty_report
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.trace_builder import Provenance
-from ordeal._engine.search.fault_uses import Counts, add_counts
 from ordeal._engine.search.result_builder import Totals
-from ordeal._engine.search.rule_uses import Counts as RuleCounts
-from ordeal._engine.search.rule_uses import add_counts as add_rules
+from ordeal._engine.search.uses import Counts, add_counts
 from ordeal._engine.storage.state_file import Header
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.lookalikes import Lookalikes
@@ -219,10 +217,10 @@ class MergedProgress:
         swarm: Counter[str] = Counter()
         kinds: dict[str, Counter[str]] = {}
         faults: Counts = {}
-        rules: RuleCounts = {}
+        rules: Counts = {}
         for report in reports:
             add_counts(faults, report.faults)
-            add_rules(rules, report.rules)
+            add_counts(rules, report.rules)
             swarm.update(report.swarm)
             for what, counted in report.run_kinds.items():
                 kinds.setdefault(what, Counter()).update(counted)
@@ -344,7 +342,7 @@ def add_report(total: Report, report: Report) -> None:
     for path, ran in report.lines.items():
         total.lines[path] = sorted({*total.lines.get(path, ()), *ran})
     add_counts(total.faults, report.faults)
-    add_rules(total.rules, report.rules)
+    add_counts(total.rules, report.rules)
     total.notes = list(dict.fromkeys([*total.notes, *report.notes]))[:NOTES_MAX]
     total.checkpoints_saved += report.checkpoints_saved
     total.snapshot_kind = report.snapshot_kind

@@ -11,8 +11,8 @@ from ordeal._base.property_tracker import tracker
 from ordeal._engine.coverage.gaps import files_with_gaps, read_ahead
 from ordeal._engine.coverage.targets import Source, Target
 from ordeal._engine.execution.settings import Settings
-from ordeal._engine.search.fault_uses import FaultUses
 from ordeal._engine.search.state import SearchProgress
+from ordeal._engine.search.uses import FaultUses
 from ordeal.errors import TargetError
 
 

@@ -7,17 +7,14 @@ from collections.abc import Sequence
 import msgspec
 
 import ordeal._native as _native
-from ordeal._base.formatting import counted
+from ordeal._base.formatting import counted, name_list
 from ordeal._base.trace_file import Trace
 from ordeal._engine.coverage.gaps import Gaps, find_gaps
 from ordeal._engine.coverage.imports import imported_modules
 from ordeal._engine.coverage.targets import Target, compiled_modules
 from ordeal._engine.execution.settings import Settings, Tally
 from ordeal._engine.properties.watch import PropertyWatch
-from ordeal._engine.search.fault_uses import Counts, uses_of
-from ordeal._engine.search.inconclusive import why_inconclusive
-from ordeal._engine.search.rule_uses import Counts as RuleCounts
-from ordeal._engine.search.rule_uses import uses_of as rule_uses_of
+from ordeal._engine.search.uses import Counts, fault_uses_of, rule_uses_of
 from ordeal.result import (
     Discovery,
     ExplorationResult,
@@ -29,7 +26,7 @@ from ordeal.result import (
     StoppedReason,
 )
 from ordeal.result.exploration import swarm_text
-from ordeal.result.rule_uses import unused_remark
+from ordeal.result.uses import unused_remark
 
 #: The first runs, in which the core learns what the targets look like.
 WARM_UP_RUNS = _native.RunPolicy.WARM_UP_RUNS
@@ -54,7 +51,7 @@ class Totals(msgspec.Struct, kw_only=True):
     lines: dict[str, list[int]] = msgspec.field(default_factory=dict)
     idle_workers: int = 0
     faults: Counts = msgspec.field(default_factory=dict)
-    rules: RuleCounts = msgspec.field(default_factory=dict)
+    rules: Counts = msgspec.field(default_factory=dict)
 
 
 def make_result(
@@ -74,7 +71,7 @@ def make_result(
 ) -> ExplorationResult:
     """Return the result, with a note on everything unusual. ``watch`` has finished recording."""
     gaps = find_gaps(list(targets), totals.lines)
-    faults, rules = uses_of(totals.faults), rule_uses_of(totals.rules, fault_names)
+    faults, rules = fault_uses_of(totals.faults), rule_uses_of(totals.rules, fault_names)
     _note_what_was_odd(targets, totals, gaps)
     for remark in filter(None, (*(use.remark() for use in faults), unused_remark(rules, totals.tally.runs))):
         totals.tally.note(remark)
@@ -110,14 +107,47 @@ def make_result(
         rules=rules,
         target_modules=tuple(dict.fromkeys(target.name for target in targets)),
         imported_modules=() if machine is None else imported_modules(machine),
-        inconclusive=None if failures else _why_inconclusive(settings, totals, gaps),
+        inconclusive=None
+        if failures
+        else why_inconclusive(
+            totals.tally, max_time=settings.max_time, idle_workers=totals.idle_workers, unreached=gaps.unreached
+        ),
     )
 
 
-def _why_inconclusive(settings: Settings, totals: Totals, gaps: Gaps) -> Inconclusive | None:
-    return why_inconclusive(
-        totals.tally, max_time=settings.max_time, idle_workers=totals.idle_workers, unreached=gaps.unreached
-    )
+def why_inconclusive(
+    tally: Tally, *, max_time: float, idle_workers: int, unreached: Sequence[str]
+) -> Inconclusive | None:
+    """Return what was left undone, or None.
+
+    ``idle_workers`` never finished a run; no code ran of the targets ``unreached``.
+    """
+    if idle_workers:
+        workers = counted(idle_workers, "worker")
+        return Inconclusive(
+            f"{workers} never came to the end of a run in {max_time:g} s",
+            "give it more time or fewer steps in a run, or look for what a rule waits for, such as a lock",
+        )
+    if not tally.runs:
+        return Inconclusive(
+            f"no run came to its end in {max_time:g} s", "give it more time, or look for what it waits for"
+        )
+    runs = counted(tally.runs, "run")
+    if tally.overrun >= tally.runs:
+        return Inconclusive(
+            f"all {runs} needed more data than Hypothesis allows",
+            "draw smaller collections and texts: all arguments of a run may fill 8 KiB",
+        )
+    if tally.rejected >= tally.runs:
+        return Inconclusive(
+            f"all {runs} were rejected by assume() or a filter", "have the rules draw only what they accept"
+        )
+    if not tally.steps:
+        return Inconclusive(f"no step was made in {runs}", "see that a rule can run from a fresh machine")
+    if unreached:
+        hint = "have the rules call it, name the module whose code they do call, or take it out of target_modules"
+        return Inconclusive(f"no code of {name_list(unreached)} ran", hint)
+    return None
 
 
 def _note_what_was_odd(targets: Sequence[Target], totals: Totals, gaps: Gaps) -> None:

@@ -32,16 +32,15 @@ from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.search.checkpoints import Checkpoints, KeptState
 from ordeal._engine.search.dictionary import Dictionary
 from ordeal._engine.search.failure_time import FailureTime
-from ordeal._engine.search.fault_uses import FaultUses
 from ordeal._engine.search.learning import Learning
 from ordeal._engine.search.leftovers import Leftovers
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals
-from ordeal._engine.search.rule_uses import RuleUses
 from ordeal._engine.search.sample import Sample
 from ordeal._engine.search.search_listener import SearchListener
 from ordeal._engine.search.session import make_session
 from ordeal._engine.search.state import SearchProgress, SessionState
+from ordeal._engine.search.uses import FaultUses, RuleUses
 from ordeal._engine.triage.findings import Finding, Verdict
 from ordeal._engine.triage.known import KnownFailures
 from ordeal._engine.triage.messages import CheckFailed

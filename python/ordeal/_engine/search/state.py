@@ -14,8 +14,7 @@ from ordeal._engine.coverage.targets import Target
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.trace_builder import Provenance
-from ordeal._engine.search.fault_uses import FaultUses
-from ordeal._engine.search.rule_uses import RuleUses
+from ordeal._engine.search.uses import FaultUses, RuleUses
 from ordeal._engine.storage.state_file import (
     NO_PAST,
     Header,

@@ -13,7 +13,7 @@ from ordeal._base.untrusted import source_line
 from ordeal._tools.doctor.checks import RUNS_LONG, Check, faults_without_calls, properties_never_reached
 from ordeal.result import ExplorationResult
 from ordeal.result.exploration import blind_lines
-from ordeal.result.rule_uses import unused_remark
+from ordeal.result.uses import unused_remark
 
 
 def unhealthy(result: ExplorationResult, wanted: Collection[str]) -> list[Check]:

@@ -10,7 +10,7 @@ import pytest
 from ordeal._engine.coverage.targets import Target, resolve_targets
 from ordeal._engine.execution.settings import Tally
 from ordeal._engine.properties.watch import PropertyWatch
-from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals, make_result
+from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals, make_result, why_inconclusive
 from ordeal.result import ExplorationResult
 
 from ...samples.monitored import MakeModule
@@ -83,3 +83,28 @@ def test_the_swarm_is_told_of_where_the_user_asked_for_one(swarm: bool | None, t
     counts = {"runs": 0}
     text = result_of(Totals(tally=Tally(), swarm=counts), rule_swarm=swarm).swarm_summary
     assert bool(text) is told
+
+
+def reason(tally: Tally, idle_workers: int = 0, unreached: tuple[str, ...] = ()) -> str | None:
+    why = why_inconclusive(tally, max_time=3, idle_workers=idle_workers, unreached=unreached)
+    return None if why is None else why.reason
+
+
+@pytest.mark.parametrize(
+    ("tally", "expected"),
+    [
+        (Tally(), "no run came to its end in 3 s"),
+        (Tally(runs=5), "no step was made in 5 runs"),
+        (Tally(runs=5, steps=9, rejected=5), "all 5 runs were rejected by assume() or a filter"),
+        (Tally(runs=5, steps=9, rejected=5, overrun=5), "all 5 runs needed more data than Hypothesis allows"),
+        (Tally(runs=5, steps=9, rejected=4), None),
+    ],
+)
+def test_of_runs_and_steps(tally: Tally, expected: str | None) -> None:
+    assert reason(tally) == expected
+
+
+def test_of_workers_and_targets() -> None:
+    good = Tally(runs=5, steps=9)
+    assert reason(good, idle_workers=1) == "1 worker never came to the end of a run in 3 s"
+    assert reason(good, unreached=("shop", "till")) == "no code of shop, till ran"

@@ -1,4 +1,4 @@
-"""What a fault did in the runs of an exploration."""
+"""What the rules and the faults of a machine did in the runs of an exploration."""
 
 from __future__ import annotations
 
@@ -7,6 +7,35 @@ from dataclasses import dataclass
 
 from ordeal._base.formatting import counted, one_line
 from ordeal._base.world_reach import OF_WORLDS
+
+#: A rule that did not run in this many runs is worth a remark.
+RUNS_TO_REMARK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class UnderFault:
+    """The ``steps`` of a rule under a fault, or without one where ``fault`` is None, and how many of them failed."""
+
+    fault: str | None
+    steps: int
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
+class RuleUse:
+    """What a rule did in the runs of an exploration: first without a fault, then under each fault of the machine.
+
+    A step with two faults on counts for both. One fails that raises or breaks an invariant, and no step is one that
+    ``assume()`` rejects. Replays are not counted, nor are runs that start from a state held by a process.
+    """
+
+    name: str
+    cells: tuple[UnderFault, ...]
+
+    @property
+    def ran(self) -> bool:
+        """Whether there was a step of it."""
+        return any(cell.steps for cell in self.cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +66,17 @@ class FaultUse:
         if not self.calls:
             return f"{on}, met 0 calls: see that the rules call its target."
         return f"{on}, met {counted(self.calls, 'call')} and changed nothing in any of them."
+
+
+def unused_remark(uses: Sequence[RuleUse], runs: int) -> str:
+    """Return a remark on the rules that never ran; empty if all did, or none, or there were few runs."""
+    never = [use.name for use in uses if not use.ran]
+    if runs < RUNS_TO_REMARK or not never or len(never) == len(uses):
+        return ""
+    names = ", ".join(never[:5]) + (f" and {len(never) - 5} more" if len(never) > 5 else "")
+    which, them = ("Rule", "it") if len(never) == 1 else ("Rules", "them")
+    ran = f"{which} {names} never ran to the end in {counted(runs, 'run')}"
+    return f"{ran}: `ordeal doctor` says what keeps {them} from it."
 
 
 def world_lines(uses: Sequence[FaultUse]) -> list[str]:

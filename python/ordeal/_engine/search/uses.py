@@ -1,15 +1,44 @@
-"""Counts what the faults of a machine do in the runs of a search, but not in replays."""
+"""Counts what the rules and faults of a machine do in the runs of a search, but not in replays."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import ordeal._native as _native
 from ordeal._base.world_reach import WorldReach
+from ordeal._engine.triage.records import writable_text
 from ordeal.faults import Fault
-from ordeal.result import FaultUse
+from ordeal.result import FaultUse, RuleUse, UnderFault
 
-#: For each fault by name: the runs in which it was on, the calls that met it, and the calls that it changed.
+#: Numbers by the name of what they count.
+#:
+#: For a fault: the runs in which it was on, the calls that met it, and the calls that it changed. For a rule: steps and
+#: failures without a fault, then the same two under each fault by its number.
 Counts = dict[str, list[int]]
+
+
+class RuleUses:
+    """What the core has counted, and what earlier processes have. Used for one search."""
+
+    def __init__(self, session: _native.Session, rules: Sequence[str]) -> None:
+        self._session = session
+        self._rules = [writable_text(rule) for rule in rules]
+        self._before: Counts = {}
+
+    def counts(self) -> Counts:
+        """Return the counts."""
+        total: Counts = {}
+        for rule, numbers in zip(self._rules, self._session.rule_uses(), strict=True):
+            add_counts(total, {rule: numbers})
+        add_counts(total, self._before)
+        return total
+
+    def restore(self, counts: Mapping[str, Sequence[int]]) -> None:
+        """Continue from the counts of another process of the same machine; those of other machines are left out."""
+        width = {len(numbers) for numbers in self._session.rule_uses()}
+        self._before = {
+            rule: list(numbers) for rule, numbers in counts.items() if rule in self._rules and {len(numbers)} == width
+        }
 
 
 class FaultUses:
@@ -83,12 +112,28 @@ class FaultUses:
 
 
 def add_counts(total: Counts, counts: Mapping[str, Sequence[int]]) -> None:
-    """Add ``counts``, of another process, to ``total``."""
+    """Add ``counts``, of another process of the same machine, to ``total``."""
     for name, more in counts.items():
-        before = total.get(name, [0, 0, 0])
+        before = total.get(name) or [0] * len(more)
         total[name] = [one + other for one, other in zip(before, more, strict=False)]
 
 
-def uses_of(counts: Counts) -> list[FaultUse]:
-    """Return the counts as a result holds them, in the order of the class."""
+def fault_uses_of(counts: Counts) -> list[FaultUse]:
+    """Return the counts of faults as a result holds them, in the order of the class."""
     return [FaultUse(name, *numbers[:3]) for name, numbers in counts.items() if len(numbers) == 3]
+
+
+def rule_uses_of(counts: Counts, faults: Sequence[str]) -> list[RuleUse]:
+    """Return the counts of rules as a result holds them, in the order of the class. ``faults`` are the names of its faults."""
+    columns = [None, *faults]
+    return [
+        RuleUse(
+            rule,
+            tuple(
+                UnderFault(fault, *pair)
+                for fault, pair in zip(columns, zip(numbers[::2], numbers[1::2], strict=True), strict=True)
+            ),
+        )
+        for rule, numbers in counts.items()
+        if len(numbers) == 2 * len(columns)
+    ]

@@ -1,20 +1,22 @@
-"""What faults do in a search is counted, and a fault that did nothing is told of."""
+"""What rules and faults do in a search is counted: alone, by workers, and resumed. What did nothing is reported."""
 
 from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import strategies as st
+from hypothesis.stateful import precondition
 
-from ordeal._engine.search.fault_uses import FaultUses, add_counts, uses_of
+from ordeal._engine.search.uses import FaultUses, add_counts, fault_uses_of, rule_uses_of
 from ordeal._report.exploration import json_report
 from ordeal.chaos import ChaosTest
 from ordeal.explore import Explorer
 from ordeal.faults import LambdaFault, numerical, timing
-from ordeal.result import FaultUse
+from ordeal.result import ExplorationResult, FaultUse, RuleUse, UnderFault
 from ordeal.stateful import rule
 
 from ...samples.shop import add_module, shop_app
@@ -101,8 +103,59 @@ def test_paused_and_gone_on_with() -> None:
     assert uses.counts() == {fault.name: [6, 7, 8]}
 
 
-def test_sums() -> None:
-    total = {"a": [1, 2, 3]}
-    add_counts(total, {"a": [1, 1, 1], "b": [0, 0, 1]})
-    assert uses_of(total) == [FaultUse("a", 2, 3, 4), FaultUse("b", 0, 0, 1)]
-    assert uses_of({"damaged": [1]}) == []
+class Answers(ChaosTest):
+    faults: ClassVar = [LambdaFault("quiet", int, int)]
+
+    @rule()
+    def ask(self) -> None:
+        pass
+
+    @rule()
+    def answer(self) -> None:
+        assert not self.faults[0].active, "nobody answers"
+
+    @precondition(lambda self: False)
+    @rule()
+    def never(self) -> None:
+        raise NotImplementedError
+
+
+def failures(result: ExplorationResult, name: str) -> list[int]:
+    (use,) = [use for use in result.rules if use.name == name]
+    return [cell.failures for cell in use.cells]
+
+
+@pytest.mark.parametrize("isolate", [False, True], ids=["here", "apart"])
+def test_a_rule_fails_under_the_fault_that_breaks_it(isolate: bool) -> None:
+    result = Explorer(Answers, seed=3, workers=1, isolate=isolate).run(max_runs=600)
+    by_name = {use.name: use for use in result.rules}
+    assert list(by_name) == [rule.name for rule in result.rules]
+    assert [cell.fault for cell in by_name["ask"].cells] == [None, "quiet"]
+    assert failures(result, "ask") == [0, 0]
+    without, under = failures(result, "answer")
+    assert without == 0
+    assert under > 0
+    assert all(cell.steps == cell.failures for cell in by_name["answer"].cells if cell.fault == "quiet")
+    assert not by_name["never"].ran
+    assert any(note.startswith("Rule never never ran to the end in 600 runs") for note in result.notes)
+    steps = sum(cell.steps - cell.failures for use in result.rules for cell in use.cells)
+    # Steps that switch a fault are no steps of a rule.
+    assert 0 < steps <= result.total_steps
+
+
+def test_a_resumed_exploration_continues_the_counts(tmp_path: Path) -> None:
+    whole = Explorer(Answers, seed=3, workers=1, isolate=False).run(max_runs=40, shrink=False)
+    path = tmp_path / "state"
+    Explorer(Answers, seed=3, workers=1, isolate=False).run(max_runs=25, shrink=False, save_state_to=path)
+    resumed = Explorer(Answers, seed=3, workers=1, isolate=False).run(max_runs=40, shrink=False, resume_from=path)
+    assert resumed.rules == whole.rules
+
+
+def test_counts_of_several_processes_are_added() -> None:
+    total = {"ask": [5, 0, 3, 1]}
+    add_counts(total, {"ask": [1, 0, 1, 1], "answer": [2, 2, 0, 0]})
+    assert rule_uses_of(total, ["quiet"]) == [
+        RuleUse("ask", (UnderFault(None, 6, 0), UnderFault("quiet", 4, 2))),
+        RuleUse("answer", (UnderFault(None, 2, 2), UnderFault("quiet", 0, 0))),
+    ]
+    assert fault_uses_of({"a": [2, 3, 4], "damaged": [1]}) == [FaultUse("a", 2, 3, 4)]
