@@ -14,10 +14,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ordeal._report.comparing import compare
+from ordeal._report.comparing import compare, read_document
 from ordeal._report.formats.document import findings_of, results_of
 from ordeal._report.formats.md import markdown
-from ordeal._report.reading import read_document
 from ordeal.errors import OrdealError
 
 BASELINE = Path(".ordeal/baseline.json")

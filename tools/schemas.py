@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from ordeal._engine.runs.schemas import schemas
+from ordeal._engine.runs.report import schemas
 
 FOLDER = Path(__file__).parent.parent / "docs/reference/schemas"
 

@@ -25,7 +25,7 @@ LATER = {
     "simulation of async programs": ("simulate/network", "simulate/nodes", "simulate/outside", "simulate/runtime"),
     "reports and pages": (
         *("_engine/runs", "_engine/trace_view", "_engine/plain", "_base/notebook.py"),
-        *("_report/dashboard", "_report/formats", "_report/html", "_report/comparing.py", "_report/reading.py"),
+        *("_report/dashboard", "_report/formats", "_report/html", "_report/comparing.py", "_report/comparing.py"),
         *("cli/dashboard.py", "cli/live.py", "cli/report.py", "cli/saved/view.py", "cli/schema.py", "cli/watch"),
     ),
     "init, doctor, bisect": (
@@ -47,8 +47,8 @@ LATER = {
         *("config/fleet_options.py", "store/bases.py", "store/compaction.py"),
     ),
     "model oracles": (
-        *("model/idempotence.py", "model/incremental.py", "model/oracle.py", "model/round_trip.py"),
-        *("model/two_implementations.py", "model/undo.py"),
+        *("model/laws.py", "model/laws.py", "model/oracle.py", "model/laws.py"),
+        *("model/laws.py", "model/laws.py"),
     ),
 }
 

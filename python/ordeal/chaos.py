@@ -21,8 +21,15 @@ from ordeal.buggify import DEFAULT_PROBABILITY, activate, set_seed
 from ordeal.errors import MachineError
 from ordeal.faults import Fault, release
 from ordeal.faults.fault import begin_run
-from ordeal.swarm.weighted_rules import ChanceStrategy, weigh_rules
-from ordeal.swarm.weights import Chance, OpWeights, SwarmOptions, draw_by_size, swarm_options_of
+from ordeal.swarm.weights import (
+    Chance,
+    ChanceStrategy,
+    OpWeights,
+    SwarmOptions,
+    draw_by_size,
+    swarm_options_of,
+    weigh_rules,
+)
 
 __all__ = ["ChaosTest", "RuleTimeoutError", "chaos_test", "overrides"]
 

@@ -15,7 +15,7 @@ from ordeal import buggify
 from ordeal._base.formatting import one_line
 from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
 from ordeal._hypothesis.seeding import forced_seed
-from ordeal._report.pytest_chaos import property_sections
+from ordeal._report.pytest_lines import property_sections
 from ordeal.assertions import report, tracker
 from ordeal.errors import PropertyError
 

@@ -22,7 +22,7 @@ from ordeal._base.untrusted import bounded_call, release_frames, traceback_text
 from ordeal._engine.seed_corpus.paths import SeedError, seed_paths
 from ordeal._pytest.projects import ROOT, Project, class_name, own_package, relative_path, test_name
 from ordeal._pytest.store_seeds import pulled_seeds
-from ordeal._report.pytest_seeds import (
+from ordeal._report.pytest_lines import (
     SeedRecord,
     known_again,
     recorded_failure,

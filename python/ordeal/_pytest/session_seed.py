@@ -170,7 +170,7 @@ class SessionSeed:
     @cached_property
     def _words(self) -> ModuleType:
         # A run with nothing to report should not wait for this import.
-        return importlib.import_module("ordeal._report.session_seed")
+        return importlib.import_module("ordeal._report.pytest_lines")
 
     def _line(self) -> str:
         return str(self._words.session_seed_line(self._chosen.seed, origin=self._chosen.origin))

@@ -9,7 +9,7 @@ from pathlib import Path
 from ordeal._base.formatting import counted, one_line
 from ordeal._engine.parallel.fleet.reader import read_failures
 from ordeal._engine.seed_corpus.paths import SeedError, seed_paths
-from ordeal._report.pytest_seeds import PULLED_DIR
+from ordeal._report.pytest_lines import PULLED_DIR
 from ordeal.errors import StoreError
 
 #: How long a run of tests waits for a store, in seconds.

@@ -35,8 +35,7 @@ from ordeal.result.exploration import (
     run_figures,
 )
 from ordeal.result.failure import failure_details, failure_id, runnable_program, sequence_text, trace_steps
-from ordeal.result.known import known_lines
-from ordeal.result.uses import world_lines
+from ordeal.result.parts import known_lines, world_lines
 
 if TYPE_CHECKING:
     from ordeal._base.trace_file import Trace

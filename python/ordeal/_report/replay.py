@@ -23,7 +23,7 @@ from ordeal._base.formatting import (
 )
 from ordeal._base.trace_file import step_text
 from ordeal._base.untrusted import error_message, type_name
-from ordeal.result.place import place_lines
+from ordeal.result.parts import place_lines
 
 if TYPE_CHECKING:
     from ordeal._base.trace_file import Trace, TraceFailure, TraceStep

@@ -19,7 +19,7 @@ from ordeal._base.formatting import (
     safe_lines,
 )
 from ordeal._base.untrusted import error_message, type_name
-from ordeal._report.pytest_seeds import recorded_failure
+from ordeal._report.pytest_lines import recorded_failure
 from ordeal._report.replay import recorded_error
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ from ordeal._report.formats import recognised as show_by_itself
 from ordeal._report.formats.github import annotation_lines
 from ordeal._report.formats.md import markdown
 from ordeal._report.seeds import seed_outcomes_text, seeds_pruned, seeds_saved, seeds_that_hang
-from ordeal._tools.doctor.explored import unhealthy
+from ordeal._tools.doctor.checks import unhealthy
 from ordeal.cli import INTERRUPTED, terminal
 from ordeal.cli.flags import ALL_OPTIONS
 from ordeal.cli.folders import traces_folders
@@ -54,7 +54,7 @@ from ordeal.config.options import ExplorationOptions, ExploreFlags, options_of, 
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError, TraceError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, Failure, NoteKind, SeedOutcome, SeedStatus
-from ordeal.result.notes import has_kind
+from ordeal.result.parts import has_kind
 from ordeal.trace import generate_tests
 
 FOUND = 1

@@ -10,9 +10,8 @@ from typing import Any
 
 from ordeal._engine.execution.class_path import trust_settings
 from ordeal._engine.runs.folder import RESULT, RUNS_PATH, find_run, run_folders
-from ordeal._report.comparing import compare, comparison_text
+from ordeal._report.comparing import compare, comparison_text, read_document
 from ordeal._report.formats import write_report
-from ordeal._report.reading import read_document
 from ordeal.cli import terminal
 from ordeal.config import DEFAULT_PATH
 from ordeal.config.options import FORMATS, ReportConfig

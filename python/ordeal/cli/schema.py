@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ordeal._engine.runs.schemas import schemas
+from ordeal._engine.runs.report import schemas
 from ordeal.cli import terminal
 from ordeal.errors import ConfigError
 

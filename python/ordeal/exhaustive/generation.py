@@ -23,8 +23,7 @@ from ordeal._base.formatting import one_line
 from ordeal._hypothesis import REJECTED, Draw, RunContext, compile_draw
 from ordeal.errors import GenerationError, Incomplete, InfiniteStrategyError, NonDeterministicGeneration
 from ordeal.exhaustive.enumerable import EnumerableSource, make_enumerable
-from ordeal.exhaustive.progress import CaseProgress
-from ordeal.exhaustive.text import failing_case
+from ordeal.exhaustive.text import CaseProgress, failing_case
 
 __all__ = ["Estimate", "Gen", "GenerationError", "Incomplete", "NonDeterministicGeneration", "test"]
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import ordeal._native as _native
 from ordeal.errors import FaultError
-from ordeal.faults.attributes import Wrap
-from ordeal.faults.fault import MultiPatchFault, check_function
-from ordeal.faults.function_kinds import (
+from ordeal.faults.attributes import (
+    Wrap,
     async_generator_like,
     changed_items,
     direct,
@@ -20,7 +19,7 @@ from ordeal.faults.function_kinds import (
     keeps_nothing,
     mark_like,
 )
-from ordeal.faults.limits import CallLimits
+from ordeal.faults.fault import CallLimits, MultiPatchFault, check_function
 
 
 class PatchFault(MultiPatchFault):

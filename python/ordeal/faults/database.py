@@ -13,9 +13,8 @@ from typing import Any
 
 from ordeal.faults.arguments import check_error, check_mode, check_seconds, check_text
 from ordeal.faults.attributes import Wrap
-from ordeal.faults.connections import Call, around_connect
+from ordeal.faults.connections import CREATE_ENGINE, Call, around_connect, around_dialect
 from ordeal.faults.fault import MultiPatchFault, made_again
-from ordeal.faults.sqlalchemy_dialect import CREATE_ENGINE, around_dialect
 
 __all__ = ["commit_failure", "deadlock", "locked", "lost_connection", "slow_query"]
 

@@ -7,8 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from ordeal.errors import ConfigError
-from ordeal.invariants.check import Invariant, shown
-from ordeal.invariants.frames import is_frame
+from ordeal.invariants.check import Invariant, is_frame, shown
 
 
 def monotonic(*, strict: bool = False) -> Invariant:

@@ -10,8 +10,7 @@ from numbers import Number
 from typing import Any
 
 from ordeal.errors import ConfigError
-from ordeal.invariants.check import Invariant, shown
-from ordeal.invariants.frames import is_frame, is_missing, is_table
+from ordeal.invariants.check import Invariant, is_frame, is_missing, is_table, shown
 
 Complaint = Callable[[Any], str | None]
 

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 
 from ordeal.errors import DivergenceError, MachineError
 from ordeal.model.call_result import Outcome, Sides, agree, for_two, materialized, outcome_of, same, shown
-from ordeal.model.comparing_machine import ComparingMachine
-from ordeal.model.definition import check_errors, made, maker
+from ordeal.model.definition import ComparingMachine, check_errors, made, maker
 from ordeal.model.operation import PASSED_ON, VacuousOpWarning, op
 
 __all__ = ["DivergenceError", "Pair", "VacuousOpWarning", "op", "same"]

@@ -23,10 +23,7 @@ from ordeal._base.notebook import notebook_html
 from ordeal._base.property_text import explored_properties
 from ordeal.config import SnapshotKind
 from ordeal.result.failure import Failure, failure_details, needed_faults, trace_steps
-from ordeal.result.inconclusive import Inconclusive
-from ordeal.result.known import KnownFailure, known_lines
-from ordeal.result.seeds import SeedOutcome
-from ordeal.result.uses import FaultUse, RuleUse
+from ordeal.result.parts import FaultUse, Inconclusive, KnownFailure, RuleUse, SeedOutcome, known_lines
 
 if TYPE_CHECKING:
     from ordeal._base.property_tracker import PropertyResult, ReliabilityCell

@@ -21,7 +21,7 @@ from ordeal._base.formatting import (
     short_names,
 )
 from ordeal._base.notebook import notebook_html
-from ordeal.result.place import FailurePlace, place_lines
+from ordeal.result.parts import FailurePlace, place_lines
 
 if TYPE_CHECKING:
     from ordeal._base.trace_file import Trace

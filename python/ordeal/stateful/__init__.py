@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from hypothesis.stateful import Bundle, consumes, invariant, multiple, precondition
 
-from ordeal.stateful.as_test import run_state_machine_as_test
-from ordeal.stateful.generic import GenericStateMachine
 from ordeal.stateful.rules import initialize, rule, strategy
-from ordeal.stateful.test_case import RuleBasedStateMachine
+from ordeal.stateful.test_case import GenericStateMachine, RuleBasedStateMachine, run_state_machine_as_test
 
 __all__ = [
     "Bundle",

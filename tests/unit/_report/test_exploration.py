@@ -22,7 +22,7 @@ from ordeal._report.exploration import (
 from ordeal.result import Discovery, ExplorationResult, Failure, ProgressSnapshot, SeedOutcome, SeedStatus
 from ordeal.result.exploration import summary_text, swarm_text
 from ordeal.result.failure import failure_id, replay_command
-from ordeal.result.place import CodeLine, FailurePlace
+from ordeal.result.parts import CodeLine, FailurePlace
 
 
 def make_trace(*names: str) -> Trace:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ordeal._report.pytest_chaos import property_sections
+from ordeal._report.pytest_lines import property_sections
 from ordeal.assertions import always, declare, report, sometimes, tracker
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ordeal._report.pytest_seeds import SeedRecord, replay_command, seed_failure_sections, seed_section
+from ordeal._report.pytest_lines import SeedRecord, replay_command, seed_failure_sections, seed_section
 from ordeal.trace import Trace, TraceStep
 
 RECORD = SeedRecord(

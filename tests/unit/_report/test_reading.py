@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._report.reading import read_document
+from ordeal._report.comparing import read_document
 from ordeal.errors import ConfigError
 
 from ..samples.documents import make_document

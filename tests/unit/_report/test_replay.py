@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ordeal._engine.replay.rerun import ReplayStatus, Rerun
-from ordeal._report.pytest_seeds import recorded_failure
+from ordeal._report.pytest_lines import recorded_failure
 from ordeal._report.replay import (
     ablation_text,
     outdated_json,

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from ordeal._report.session_seed import session_seed_line, session_seed_replay
+from ordeal._report.pytest_lines import session_seed_line, session_seed_replay
 
 
 def test_the_seed_is_told_once_with_where_it_is_from() -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ordeal._engine.runs.schemas import schemas
+from ordeal._engine.runs.report import schemas
 
 from .conftest import Run
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ordeal.exhaustive.progress import PERIOD, PROPERTY, CaseProgress
+from ordeal.exhaustive.text import PERIOD, PROPERTY, CaseProgress
 
 
 class Capture:
@@ -73,9 +73,7 @@ def test_the_report_has_the_count_whoever_looks() -> None:
 def test_capturing_is_off_while_the_line_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     capture = Capture()
     seen: list[bool] = []
-    monkeypatch.setattr(
-        "ordeal.exhaustive.progress.show_in_place", lambda text, *, instead_of: seen.append(capture.is_off)
-    )
+    monkeypatch.setattr("ordeal.exhaustive.text.show_in_place", lambda text, *, instead_of: seen.append(capture.is_off))
     run(CaseProgress(Request(isatty=True, capture=capture)), PERIOD)
     assert seen == [True]
     assert not capture.is_off

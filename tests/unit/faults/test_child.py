@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ordeal.faults.child import Ending, changed_output, command_text, finished
+from ordeal.faults.io import Ending, changed_output, command_text, finished
 
 
 def strike() -> int:

@@ -9,7 +9,7 @@ from hypothesis.stateful import rule
 
 from ordeal.explore import Explorer
 from ordeal.model import DivergenceError, Incremental, Pair, RoundTrip, TwoImplementations, op
-from ordeal.model.comparing_machine import ComparingMachine
+from ordeal.model.definition import ComparingMachine
 
 
 class Counted(ComparingMachine):

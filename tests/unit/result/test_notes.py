@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ordeal.result.notes import Note, NoteKind, Notes, has_kind
+from ordeal.result.parts import Note, NoteKind, Notes, has_kind
 
 NOT_SAVED = NoteKind.STATE_NOT_SAVED
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ordeal.result.uses import RUNS_TO_REMARK, FaultUse, RuleUse, UnderFault, unused_remark, world_lines
+from ordeal.result.parts import RUNS_TO_REMARK, FaultUse, RuleUse, UnderFault, unused_remark, world_lines
 
 RAN, NEVER = RuleUse("ran", (UnderFault(None, 1, 0),)), RuleUse("idle", (UnderFault(None, 0, 0),))
 

@@ -19,8 +19,7 @@ from ordeal.result import (
     SeedStatus,
     UnderFault,
 )
-from ordeal.result.inconclusive import Inconclusive
-from ordeal.result.place import CodeLine, FailurePlace, PlaceKind
+from ordeal.result.parts import CodeLine, FailurePlace, Inconclusive, PlaceKind
 
 #: Texts that break what does not expect them.
 HOSTILE = (

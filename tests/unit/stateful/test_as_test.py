@@ -12,7 +12,7 @@ from hypothesis.stateful import rule
 
 from ordeal.errors import MachineError
 from ordeal.stateful import GenericStateMachine, RuleBasedStateMachine, run_state_machine_as_test
-from ordeal.stateful.as_test import rule_machines
+from ordeal.stateful.test_case import rule_machines
 
 QUICK = settings(
     max_examples=20, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)

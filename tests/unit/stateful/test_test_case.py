@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import rule
 
 from ordeal.stateful import RuleBasedStateMachine
-from ordeal.stateful.mutable_settings import MutableSettings
-from ordeal.stateful.test_case import run_rule_machines
+from ordeal.stateful.test_case import MutableSettings, run_rule_machines
 
 QUICK = settings(
     max_examples=20, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)

@@ -24,7 +24,7 @@ from ordeal._engine.execution.project_modules import reach_test_file
 from ordeal._hypothesis import hint_for_definition
 from ordeal.config import DEFAULT_PATH, load_config
 from ordeal.errors import ConfigError, MachineError, OrdealError
-from ordeal.stateful.generic import AnyMachine, GenericStateMachine
+from ordeal.stateful.test_case import AnyMachine, GenericStateMachine
 
 #: The path by which each class was loaded: of several names for it, the one in the settings is used.
 _loaded: WeakKeyDictionary[Any, str] = WeakKeyDictionary()

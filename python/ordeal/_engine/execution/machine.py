@@ -21,7 +21,7 @@ from ordeal._hypothesis import MachineDefinition, RunContext, check_constructor,
 from ordeal.chaos import ChaosTest
 from ordeal.errors import MachineError, OrdealError
 from ordeal.faults import Fault
-from ordeal.stateful.generic import (
+from ordeal.stateful.test_case import (
     AnyMachine,
     GenericRunner,
     GenericStateMachine,

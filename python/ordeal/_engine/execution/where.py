@@ -22,7 +22,7 @@ from ordeal._engine.execution.operators import COMPARED, SIGNS
 from ordeal._engine.execution.recorder import RunRecorder, render
 from ordeal._hypothesis import MachineDefinition
 from ordeal.errors import DivergenceError
-from ordeal.result.place import CodeLine, FailurePlace, PlaceKind
+from ordeal.result.parts import CodeLine, FailurePlace, PlaceKind
 
 #: How much of a value is shown, and how many lines of an assertion.
 VALUE_CHARS_MAX = 120

@@ -16,7 +16,7 @@ from ordeal._engine.parallel.messages import ERROR, Broken, pack_keys, unpack_ke
 from ordeal._engine.triage.messages import pack, unpack
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError, StoreError
-from ordeal.result.notes import NoteKind
+from ordeal.result.parts import NoteKind
 from ordeal.store import Entry, FailureReport, Incoming, Outgoing, Store, open_store
 
 #: How often the store is synchronised, in seconds, and how often all members together do so in a second. Each member

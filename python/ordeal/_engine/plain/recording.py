@@ -18,9 +18,8 @@ from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.driver import Status
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.execution.recorder import RunRecorder
-from ordeal._engine.plain.operations import FaultHit
 from ordeal._engine.plain.program import Program
-from ordeal._engine.plain.recorder import Recorder
+from ordeal._engine.plain.recorder import FaultHit, Recorder
 from ordeal._engine.plain.writing import CannotWriteError, program_of
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayer

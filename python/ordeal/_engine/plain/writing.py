@@ -9,9 +9,8 @@ from typing import Any
 
 from ordeal._base.untrusted import error_message, full_name
 from ordeal._engine.plain.expressions import ATOMIC, Expression, is_plain
-from ordeal._engine.plain.operations import Decision, Operand, Operation, value_of
 from ordeal._engine.plain.program import End, Program, Statement
-from ordeal._engine.plain.recorder import Recorder
+from ordeal._engine.plain.recorder import Decision, Operand, Operation, Recorder, value_of
 from ordeal.errors import DivergenceError
 from ordeal.simulate.errors import SimulationFailure
 

@@ -21,7 +21,7 @@ from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._hypothesis import GlobalRandoms, skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
-from ordeal.result.place import FailurePlace
+from ordeal.result.parts import FailurePlace
 
 CONFIRMATIONS = 2
 #: How often shrinking a hang begins, with longer limits each time.

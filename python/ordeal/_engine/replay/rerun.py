@@ -21,7 +21,7 @@ from ordeal._engine.replay.loading import LoadedTrace, load_for_replay
 from ordeal._engine.replay.replayer import Replayed, ShrinkProgress
 from ordeal._hypothesis import skip_types
 from ordeal.errors import OutdatedTraceError, TraceError
-from ordeal.result.place import FailurePlace
+from ordeal.result.parts import FailurePlace
 
 
 class ReplayStatus(Enum):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from inspect import cleandoc
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ordeal._engine.runs.events import Count, Seconds
+from ordeal._engine.runs.events import AnyEvent, Count, RunStatus, Seconds
+from ordeal.config.schema import config_schema
 
 Ranges = Annotated[str, msgspec.Meta(pattern=r"^(\d{1,7}(-\d{1,7})?(,\d{1,7}(-\d{1,7})?)*)?$")]
 Status = Literal["PASS", "FAIL", "NOT EXERCISED"]
@@ -224,3 +226,17 @@ class ReportDocument(msgspec.Struct, kw_only=True):
     schema_version: int
     results: list[ReportedResult]
     options: dict[str, Any] = {}
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """Return the schemas by their names in the reference."""
+    kinds: dict[str, Any] = {"event": AnyEvent, "report": ReportDocument, "status": RunStatus}
+    return {"config": config_schema(), **{name: _schema(kind) for name, kind in kinds.items()}}
+
+
+def _schema(kind: Any) -> dict[str, Any]:
+    schema = msgspec.json.schema(kind)
+    for each in schema["$defs"].values():
+        if "description" in each:
+            each["description"] = cleandoc(each["description"])  # Python 3.12 leaves docstrings indented
+    return schema

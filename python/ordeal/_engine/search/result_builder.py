@@ -26,7 +26,7 @@ from ordeal.result import (
     StoppedReason,
 )
 from ordeal.result.exploration import swarm_text
-from ordeal.result.uses import unused_remark
+from ordeal.result.parts import unused_remark
 
 #: The first runs, in which the core learns what the targets look like.
 WARM_UP_RUNS = _native.RunPolicy.WARM_UP_RUNS

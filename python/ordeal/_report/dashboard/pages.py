@@ -27,8 +27,7 @@ from ordeal._engine.runs.events import (
 )
 from ordeal._engine.runs.folder import EVENTS, RESULT, STATUS, read_events, read_result, read_status, run_folders
 from ordeal._engine.runs.report import ReportDocument
-from ordeal._report.html.chart import Mark, Point, coverage_chart
-from ordeal._report.html.heat import rule_heat
+from ordeal._report.html.chart import Mark, Point, coverage_chart, rule_heat
 from ordeal._report.html.page import property_rows
 
 #: So many rows of a kind are on a page; the report has all of them.

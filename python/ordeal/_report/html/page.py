@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.formatting import counted
+from ordeal._base.trace_file import Trace
 from ordeal._engine.runs.events import ClassStarted, Event, Found, NewEdges, Progress, SessionBegun
 from ordeal._engine.trace_view.view import TraceView
-from ordeal._report.html.chart import Mark, Point, coverage_chart
+from ordeal._report.html.chart import Mark, Point, coverage_chart, rule_heat
 from ordeal._report.html.finding import finding_values, rows_of
-from ordeal._report.html.heat import rule_heat
+from ordeal.result.failure import failure_id
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: So many failures of a class are shown with all that is known, the others as rows.
@@ -285,3 +286,34 @@ def _search(result: Mapping[str, Any]) -> list[dict[str, str]]:
         shown = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
         rows.append((f"Runs by {kinds}", shown or "none"))
     return [{"what": what, "value": str(value)} for what, value in rows]
+
+
+def render_trace(trace: Trace, view: TraceView, path: str) -> str:
+    """Return the page of a trace that fails; ``path`` is where it is saved."""
+    failure = finding_values(_row(trace, view, path), view, number=1, replayed=frozenset([path]))
+    facts = [f"random seed {trace.seed}", *(f"{name} {version}" for name, version in trace.versions.items())]
+    title = f"{failure['error']} - ordeal"
+    return render("trace.html", {"title": title, "finding": failure, "facts": facts, "test_class": trace.test_class})
+
+
+def _row(trace: Trace, view: TraceView, path: str) -> dict[str, Any]:
+    """Return the failure as the report would have it, as far as a trace tells."""
+    assert trace.failure is not None
+    bucket = trace.failure.bucket
+    return {
+        "id": failure_id(bucket),
+        "error_type": trace.failure.error_type,
+        "error_message": trace.failure.error_message,
+        "run_id": trace.run_id,
+        "bucket": bucket,
+        "place": None,
+        "count": 0,
+        "flaky": False,
+        "shrunk": True,
+        "active_faults": view.steps[-1].faults_on if view.steps else [],
+        "necessary_faults": None,
+        "trace_steps": len(trace.taken_steps()),
+        "trace_path": path,
+        "seed_path": path,
+        "program": "\n".join(trace.program),
+    }

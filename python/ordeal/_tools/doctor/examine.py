@@ -6,28 +6,221 @@ usage: python -m ordeal._tools.doctor.examine ORDER, where the file ORDER is JSO
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import json
+import linecache
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
-from dataclasses import asdict
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
+from time import thread_time
+from types import CodeType
 from typing import Any
 
+from hypothesis.errors import UnsatisfiedAssumption
+
+from ordeal._base.monitoring_tools import needed_tool
 from ordeal._base.property_text import json_properties
 from ordeal._base.untrusted import bounded_call
 from ordeal._engine.coverage.targets import compiled_modules
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import make_driver
-from ordeal._native import deep_copy
-from ordeal._tools.doctor.counting import Counts, Uses, counted
-from ordeal._tools.doctor.explored import called_faults
+from ordeal._hypothesis import MachineDefinition
+from ordeal._native import deep_copy, monotonic
+from ordeal._tools.doctor.checks import called_faults
 from ordeal.errors import OrdealError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
 from ordeal.result.exploration import line_ranges
+
+_STATES_MAX = 200
+_DEPTH_MAX = 5
+_COUNTED_ITEMS_MAX = 50
+_EVENTS = sys.monitoring.events
+#: What a machine has before anything is added to it.
+_OWN = frozenset({"bundles", "invariants", "name_counter", "names_counters", "names_list", "names_to_values", "rules"})
+
+
+@dataclass(slots=True)
+class Uses:
+    """How often a rule, a precondition or an invariant ran, how long that took in all, and how it ended."""
+
+    name: str
+    starts: int = 0
+    returns: int = 0
+    true: int = 0
+    rejected: int = 0
+    raised: Counter[str] = field(default_factory=Counter)
+    swallowed: Counter[str] = field(default_factory=Counter)
+    states: set[bytes] = field(default_factory=set)
+    opaque: bool = False
+    source: str = ""
+    pending: str = ""
+    seconds: float = 0.0
+    processor: float = 0.0
+    """The part of the seconds in which the processor worked for it."""
+    began: float = 0.0
+    processor_began: float = 0.0
+
+    def begin(self) -> None:
+        """Note when a call begins."""
+        self.began, self.processor_began = monotonic(), thread_time()
+
+    def end(self) -> None:
+        """Add what the call took."""
+        self.processor += thread_time() - self.processor_began
+        self.seconds += monotonic() - self.began
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was counted for one machine; ``last`` is the machine that ran last."""
+
+    rules: dict[CodeType, Uses] = field(default_factory=dict)
+    preconditions: dict[str, list[Uses]] = field(default_factory=dict)
+    invariants: dict[CodeType, Uses] = field(default_factory=dict)
+    last: Any = None
+
+
+def _code_of(function: Any) -> CodeType | None:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return code if isinstance(code, CodeType) else None
+
+
+@contextmanager
+def counted(definition: MachineDefinition) -> Iterator[Counts]:
+    """Count during the block what the functions of a machine do."""
+    counts = Counts()
+    known: dict[CodeType, Uses] = {}
+    for rule in (*definition.initializers, *definition.rules):
+        code = _code_of(rule.function)
+        if code is None or str(getattr(rule.function, "__module__", "")).partition(".")[0] == "ordeal":
+            continue
+        known[code] = counts.rules[code] = Uses(rule.name)
+        counts.preconditions[rule.name] = []
+        for precondition in rule.preconditions:
+            own = _code_of(precondition)
+            if own is not None:
+                known[own] = Uses(rule.name, source=_source_of(own))
+                counts.preconditions[rule.name].append(known[own])
+    for invariant in definition.invariants:
+        code = _code_of(invariant.function)
+        if code is not None and not code.co_filename.startswith("<") and code not in known:
+            known[code] = counts.invariants[code] = Uses(invariant.name)
+    with _monitoring(known, counts):
+        yield counts
+
+
+@contextmanager
+def _monitoring(known: dict[CodeType, Uses], counts: Counts) -> Iterator[None]:
+    monitoring = sys.monitoring
+    tool = needed_tool("`ordeal doctor`")
+    monitoring.use_tool_id(tool, "ordeal doctor")
+    callbacks = _callbacks(known, counts)
+    try:
+        for event, callback in callbacks.items():
+            monitoring.register_callback(tool, event, callback)
+        for code in known:
+            monitoring.set_local_events(tool, code, _EVENTS.PY_START | _EVENTS.PY_RETURN)
+        monitoring.set_events(tool, _EVENTS.PY_UNWIND | _EVENTS.EXCEPTION_HANDLED)
+        yield
+    finally:
+        monitoring.set_events(tool, 0)
+        for event in callbacks:
+            monitoring.register_callback(tool, event, None)
+        monitoring.free_tool_id(tool)
+
+
+def _callbacks(known: dict[CodeType, Uses], counts: Counts) -> dict[int, Callable[..., Any]]:
+    def started(code: CodeType, _offset: int) -> None:
+        uses = known.get(code)
+        if uses is None:
+            return
+        uses.starts += 1
+        uses.pending = ""
+        if code in counts.rules or code in counts.invariants:
+            machine = next(iter(sys._getframe(1).f_locals.values()), None)
+            counts.last = machine
+            if code in counts.invariants and len(uses.states) < 2 and uses.starts <= _STATES_MAX:
+                digest, opaque = state_digest(machine)
+                uses.states.add(digest)
+                uses.opaque |= opaque
+        uses.begin()
+
+    def returned(code: CodeType, _offset: int, value: object) -> None:
+        uses = known.get(code)
+        if uses is not None:
+            uses.end()
+            uses.returns += 1
+            uses.true += value is True or (value is not None and value is not False)
+            if uses.pending:
+                uses.swallowed[uses.pending] += 1
+
+    def unwound(code: CodeType, _offset: int, error: BaseException) -> None:
+        uses = known.get(code)
+        if uses is not None:
+            uses.end()
+            if isinstance(error, UnsatisfiedAssumption):
+                uses.rejected += 1
+            else:
+                uses.raised[type(error).__name__] += 1
+
+    def handled(code: CodeType, _offset: int, error: BaseException) -> None:
+        uses = counts.rules.get(code)
+        if uses is not None:
+            uses.pending = type(error).__name__
+
+    return {
+        _EVENTS.PY_START: started,
+        _EVENTS.PY_RETURN: returned,
+        _EVENTS.PY_UNWIND: unwound,
+        _EVENTS.EXCEPTION_HANDLED: handled,
+    }
+
+
+def _source_of(code: CodeType) -> str:
+    return linecache.getline(code.co_filename, code.co_firstlineno).strip()
+
+
+def state_digest(machine: Any) -> tuple[bytes, bool]:
+    """Return a digest of the attributes of a machine, and whether a part of them cannot be looked into.
+
+    No method of the program runs for it.
+    """
+    own = {name: value for name, value in vars(machine).items() if name not in _OWN and not name.startswith("_")}
+    opaque: list[bool] = []
+    text = _told(own, 0, opaque)
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest(), bool(opaque)
+
+
+def _told(value: Any, depth: int, opaque: list[bool]) -> str:
+    kind = type(value)
+    if kind in (bool, int, float, complex, str, bytes, type(None)):
+        return repr(value) if not isinstance(value, str | bytes) else repr(value[:200])
+    if depth >= _DEPTH_MAX:
+        opaque.append(True)
+        return kind.__name__
+    if issubclass(kind, dict):
+        items: Sequence[Any] = list(islice(dict.items(value), _COUNTED_ITEMS_MAX))
+        parts = [f"{_told(k, depth + 1, opaque)}:{_told(v, depth + 1, opaque)}" for k, v in items]
+        return f"{kind.__name__}{dict.__len__(value)}{{{','.join(parts)}}}"
+    if kind in (list, tuple, set, frozenset, deque):
+        shown = (
+            sorted(value, key=repr) if kind in (set, frozenset) and all(type(v) in (int, str) for v in value) else value
+        )
+        parts = [_told(each, depth + 1, opaque) for each in islice(shown, _COUNTED_ITEMS_MAX)]
+        return f"{kind.__name__}{len(value)}[{','.join(parts)}]"
+    attributes = getattr(value, "__dict__", None)
+    if type(attributes) is dict and attributes:
+        return f"{kind.__name__}({_told(attributes, depth + 1, opaque)})"
+    opaque.append(True)
+    return kind.__name__
+
 
 _PATH_DEPTH_MAX = 6
 _ITEMS_MAX = 100

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ordeal._base.formatting import one_line
-from ordeal._tools.scaffold.values import CONSTANTS, PLACES, SYMBOLS, is_bundle
+from ordeal._tools.scaffold.values import CONSTANTS, PLACES, SYMBOLS, free, is_bundle
 
 WIDTH = 100
 _RULES_MAX = 40
@@ -31,31 +31,6 @@ _NAMES = {
     "__le__": "at_most",
     "__mul__": "times",
 }
-#: Attributes of a machine that a rule must not replace.
-_TAKEN = frozenset(
-    [
-        "activate",
-        "bundle",
-        "bundles",
-        "check_invariants",
-        "faults",
-        "fault",
-        "folder",
-        "initialize_rules",
-        "invariants",
-        "name_counter",
-        "names_list",
-        "names_to_values",
-        "rules",
-        "setup_state",
-        "simulated",
-        "teardown",
-        "runTest",
-        "settings",
-        "subject",
-    ]
-)
-
 Tried = Mapping[str, Any]
 
 
@@ -307,13 +282,6 @@ def _bundles_of(method: Tried) -> set[str]:
 
 def _invariant(name: str, body: str) -> str:
     return f"@invariant()\ndef {name}(self) -> None:\n{textwrap.indent(body, '    ')}"
-
-
-def free(name: str) -> str:
-    """Return a name that neither Python nor a machine has taken."""
-    if name in _TAKEN or keyword.iskeyword(name) or name == "self":
-        return f"{name}_"
-    return name
 
 
 def _argument(parameter: Mapping[str, Any]) -> str:

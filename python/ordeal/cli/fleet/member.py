@@ -23,7 +23,7 @@ from ordeal._engine.parallel.store_namespace import namespace_of
 from ordeal.errors import WRONG_USE, OrdealError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, NoteKind, ProgressSnapshot, ShrinkSnapshot
-from ordeal.result.notes import has_kind
+from ordeal.result.parts import has_kind
 
 TELL_SECONDS = 0.5
 

@@ -10,7 +10,7 @@ from ordeal._base.trace_file import Trace, write_atomically
 from ordeal._engine.execution.class_path import trust_settings
 from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._engine.trace_view.recording import record_view
-from ordeal._report.html.trace_page import render_trace
+from ordeal._report.html.page import render_trace
 from ordeal.cli import terminal
 from ordeal.cli.browser import open_page
 from ordeal.cli.folders import corpus_folders, traces_folders

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from ordeal._engine.runs.events import Event, Found, Health, NewEdges, Progress, RunStatus, plain, short
-from ordeal._engine.runs.schemas import schemas
+from ordeal._engine.runs.report import schemas
 
 
 @pytest.mark.parametrize(

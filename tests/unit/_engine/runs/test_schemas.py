@@ -9,8 +9,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from ordeal._engine.runs.report import ReportDocument
-from ordeal._engine.runs.schemas import schemas
+from ordeal._engine.runs.report import ReportDocument, schemas
 
 from ...samples.documents import make_document
 

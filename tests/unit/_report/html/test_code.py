@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ordeal._report.html.code import CHARS_MAX, highlighted
+from ordeal._report.html.finding import CHARS_MAX, highlighted
 
 
 def plain(html: object) -> str:

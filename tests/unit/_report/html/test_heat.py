@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ordeal._report.html.heat import RULES_MAX, rule_heat
+from ordeal._report.html.chart import RULES_MAX, rule_heat
 
 SLOW, LOST = "timeout(bank.ask, 30.0s)", "timeout(bank.pay, 30.0s)"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ordeal._tools.doctor.explored import unhealthy
+from ordeal._tools.doctor.checks import unhealthy
 from ordeal.config.options import HEALTH
 from ordeal.result import ExplorationResult, FaultUse, RuleUse, UnderFault
 

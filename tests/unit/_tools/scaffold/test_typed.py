@@ -15,8 +15,7 @@ import msgspec
 import pytest
 
 from ordeal._tools.scaffold.trying import Tried, try_classes
-from ordeal._tools.scaffold.typed import bundle_name, hints_of, is_own, typed
-from ordeal._tools.scaffold.values import Chance
+from ordeal._tools.scaffold.values import Chance, bundle_name, hints_of, is_own, typed
 from ordeal._tools.scaffold.writing import written
 
 BANK = """

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from ordeal._base.formatting import counted
 from ordeal._engine.parallel.fleet.fleet import FleetOutcome
 from ordeal.result import ExplorationResult
-from ordeal.result.notes import Note
+from ordeal.result.parts import Note
 
 
 def fleet_result(

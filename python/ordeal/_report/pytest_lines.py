@@ -1,4 +1,4 @@
-"""The section on saved seeds in the summary of a pytest run, and details of each failing seed."""
+"""What a pytest run says: its seed, its properties, and the saved failures that it replayed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,44 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ordeal._base.formatting import MESSAGE_CHARS_MAX, capped, counted, error_line, indented, one_line, program_lines
+from ordeal._base.property_text import property_lines, reliability_lines
 
 if TYPE_CHECKING:
+    from ordeal._base.property_tracker import PropertyReport
     from ordeal._base.trace_file import Trace
+
+
+def session_seed_line(seed: int, *, origin: str = "") -> str:
+    """Return the line that a pytest run prints once. ``origin`` says where the seed comes from, empty if obvious."""
+    place = f", from {origin}" if origin else ""
+    return f"ordeal seed: {seed:#x}{place} (replay with --ordeal-seed={seed:#x})"
+
+
+def session_seed_replay(node_id: str, seed: int, *, options: Sequence[str] = ()) -> str:
+    """Return the line that says how to run a failed pytest test again, as it ran."""
+    quoted = "'" + node_id.replace("'", "'\"'\"'") + "'"
+    return " ".join(["replay: pytest", quoted, f"--ordeal-seed={seed:#x}", *options])
+
+
+def property_sections(
+    report: PropertyReport, *, chaos: bool, fails_run: bool, chaos_seed: int | None
+) -> list[tuple[str, list[str]]]:
+    """Return titles and lines of the sections that are not empty.
+
+    ``chaos`` says that a failed property fails the run, ``fails_run`` that nothing else fails it.
+    """
+    properties = property_lines(report)
+    if properties:
+        types = sorted({row["type"] for row in (*report["passed"], *report["failed"])})
+        seed = "" if chaos_seed is None else f"seed={chaos_seed}, "
+        if fails_run:
+            properties.append("  The tests pass, but not all properties do: the run fails.")
+        elif report["failed"] and not chaos:
+            properties.append("  Without --chaos this does not fail the run.")
+        properties.append(f"  Config: {seed}assertion types used: {', '.join(types)}")
+    sections = [("Ordeal Property Results", properties), ("Ordeal Reliability Coverage", reliability_lines(report))]
+    return [section for section in sections if section[1]]
+
 
 #: Where a project keeps the failures that a run of tests has read from a store, which nobody needs to delete.
 PULLED_DIR = ".ordeal/pulled"
