@@ -35,6 +35,7 @@ PART_OF = {
     "member": "store",
     "lease": "store",
     "reaper": "child",
+    "inconclusive": "result",
 }
 
 

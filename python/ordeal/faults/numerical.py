@@ -13,10 +13,82 @@ from numbers import Complex, Number, Real
 from typing import Any
 
 from ordeal.errors import FaultError
-from ordeal.faults import frames
 from ordeal.faults.arguments import check_count, check_fraction
 from ordeal.faults.call_faults import CallFault
 from ordeal.faults.fault import Fault, made_again
+
+Change = Callable[[Any], Any]
+
+
+def is_frame(value: Any) -> bool:
+    """Return whether it is a DataFrame, which exists only if pandas was imported."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, pandas.DataFrame)
+
+
+def is_series(value: Any) -> bool:
+    """Return whether it is a Series."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, pandas.Series)
+
+
+def with_items(value: Any, change: Change) -> Any:
+    """Return a frame or series with every value changed, and the same labels; ``value`` itself if nothing changes."""
+    if is_series(value):
+        return _series_with(value, change)
+    columns = [value.iloc[:, place] for place in range(value.shape[1])]
+    changed = [_series_with(column, change) for column in columns]
+    if all(new is old for new, old in zip(changed, columns, strict=True)):
+        return value
+    made = value.copy()
+    for place, (new, old) in enumerate(zip(changed, columns, strict=True)):
+        if new is not old:
+            made.isetitem(place, new)
+    return made
+
+
+def _series_with(series: Any, change: Change) -> Any:
+    items = series.tolist()
+    changed = [change(item) for item in items]
+    if all(new is old for new, old in zip(changed, items, strict=True)):
+        return series
+    return sys.modules["pandas"].Series(changed, index=series.index, name=series.name)
+
+
+def first_items(value: Any, count: int) -> Any:
+    """Return the first rows of a frame, or items of a series."""
+    return value.iloc[:count]
+
+
+def reordered(value: Any, order: Callable[[list[int]], list[int]]) -> Any:
+    """Return a frame with its columns, or a series with its items, in the given ``order`` of positions."""
+    if is_frame(value):
+        return value.iloc[:, order(list(range(value.shape[1])))]
+    return value.iloc[order(list(range(len(value))))]
+
+
+def without(value: Any, key: Any, fill: Any, drop: object) -> Any:
+    """Return a frame without a column, or a series without an item; with ``fill`` instead unless that is ``drop``."""
+    labels = value.columns if is_frame(value) else value.index
+    missing = key if key is not None else next(iter(labels), None)
+    if missing not in labels:
+        return value
+    if fill is drop:
+        return value.drop(columns=missing) if is_frame(value) else value.drop(missing)
+    made = value.copy()
+    made[missing] = fill
+    return made
+
+
+def of_shape(like: Any, zeros: Any) -> Any:
+    """Return the array ``zeros`` as a frame or a series, if ``like`` is one and the number of dimensions is right."""
+    pandas = sys.modules.get("pandas")
+    if is_frame(like) and getattr(zeros, "ndim", 0) == 2:
+        return pandas.DataFrame(zeros)  # type: ignore[union-attr]
+    if is_series(like) and getattr(zeros, "ndim", 0) == 1:
+        return pandas.Series(zeros, name=like.name)  # type: ignore[union-attr]
+    return zeros
+
 
 __all__ = [
     "corrupted_floats",
@@ -29,7 +101,6 @@ __all__ = [
     "wrong_shape",
 ]
 
-Change = Callable[[Any], Any]
 
 _CORRUPT_FLOATS = {
     "nan": math.nan,
@@ -70,7 +141,7 @@ def wrong_shape(target: str, expected: Sequence[int], actual: Sequence[int]) -> 
     """
     right, wrong = _shape("expected", expected), _shape("actual", actual)
     return CallFault(
-        target, f"wrong_shape({target}, {right}->{wrong})", after=lambda result: frames.of_shape(result, _zeros(wrong))
+        target, f"wrong_shape({target}, {right}->{wrong})", after=lambda result: of_shape(result, _zeros(wrong))
     )
 
 
@@ -101,7 +172,7 @@ def partial_batch(target: str, fraction: float = 0.5, min_items: int = 1) -> Cal
         count = max(min_items, int(len(result) * fraction))
         if count >= len(result):
             return result
-        return frames.first_items(result, count) if _is_table(result) else result[:count]
+        return first_items(result, count) if _is_table(result) else result[:count]
 
     return CallFault(target, f"partial_batch({target}, fraction={fraction}, min_items={min_items})", after=cut)
 
@@ -203,7 +274,7 @@ def _with(value: Any, change: Change) -> Any:
         made = [_with(item, change) for item in value]
         return value if _are_same(made, value) else _like_sequence(value, made)
     if _is_table(value):
-        return frames.with_items(value, lambda item: _with(item, change))
+        return with_items(value, lambda item: _with(item, change))
     if _is_array(value):
         return _array_with(value, change)
     return _with(value.tolist(), change) if hasattr(value, "tolist") else value
@@ -256,7 +327,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _is_table(value: Any) -> bool:
-    return frames.is_frame(value) or frames.is_series(value)
+    return is_frame(value) or is_series(value)
 
 
 def _is_batch(value: Any) -> bool:
@@ -301,7 +372,7 @@ def _reordered(value: Any, shift: int) -> Any:
         return _like_sequence(value, _rotated(list(value), shift)) if value and shift % len(value) else value
     if _is_table(value):
         width = value.shape[-1]
-        return frames.reordered(value, lambda places: _rotated(places, shift)) if width and shift % width else value
+        return reordered(value, lambda places: _rotated(places, shift)) if width and shift % width else value
     if _is_array(value) and value.ndim:
         return sys.modules["numpy"].roll(value, -shift, axis=-1)
     return value
@@ -317,7 +388,7 @@ def _without(value: Any, key: Any, fill: Any) -> Any:
         rows = [_without(row, key, fill) if isinstance(row, dict) else row for row in value]
         return value if _are_same(rows, value) else _like_sequence(value, rows)
     if _is_table(value):
-        return frames.without(value, key, fill, _DROP)
+        return without(value, key, fill, _DROP)
     if not isinstance(value, dict):
         return value
     missing = next(iter(value), None) if key is None else key

@@ -124,7 +124,7 @@ def fault_uses_of(counts: Counts) -> list[FaultUse]:
 
 
 def rule_uses_of(counts: Counts, faults: Sequence[str]) -> list[RuleUse]:
-    """Return the counts of rules as a result holds them, in the order of the class. ``faults`` are the names of its faults."""
+    """Return the counts of rules as a result holds them, in the order of the class; ``faults`` are names."""
     columns = [None, *faults]
     return [
         RuleUse(
