@@ -36,6 +36,7 @@ from ordeal._engine.parallel.messages import (
     pack_keys,
     unpack_keys,
 )
+from ordeal._engine.search.intake import SearchListener
 from ordeal._engine.search.search import Search
 from ordeal._engine.search.state import PERIOD_SECONDS, writable_snapshot
 from ordeal._engine.storage.state_file import split_part
@@ -205,7 +206,7 @@ def work(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
         channel.send(FAILED, describe_error(error), traceback_text(error)[-TRACEBACK_CHARS_MAX:])
 
 
-class _Worker:
+class _Worker(SearchListener):
     """Drives a search in its process, and sends and receives between runs."""
 
     def __init__(self, job: WorkerJob, channel: Channel) -> None:
@@ -243,7 +244,7 @@ class _Worker:
         """See ``SearchListener``. Saved seeds were replayed before, so their failures are known."""
         search, job = self._search, self._job
         search.findings.restore(job.known, {})
-        search.failure_time.continue_from(job.known, job.failures_took, job.began)
+        search.intake.continue_from(job.known, job.failures_took, job.began)
         if job.state:
             # After what others know: only the worker's own part says how many runs met its findings.
             search.session_state.load_part(RESUMED, split_part(job.state), search.progress, search.monitoring.monitor)
@@ -270,9 +271,6 @@ class _Worker:
             self._save_due = monotonic() + PERIOD_SECONDS
             self._channel.send(PART, self._state())
         return None
-
-    def run_made(self) -> None:
-        """See ``SearchListener``. Progress is reported by the clock instead."""
 
     def failing(self, finding: Finding) -> None:
         """See ``SearchListener``."""
@@ -359,7 +357,7 @@ class _Worker:
             swarm=totals.swarm,
             run_kinds=totals.run_kinds,
             counts={finding.bucket: finding.count for finding in search.findings.all()},
-            properties=writable_snapshot(search.watch.snapshot()),
+            properties=writable_snapshot(search.progress.watch.snapshot()),
             lines=totals.lines,
             discovery=search.session.species_estimate(),
             faults={writable_text(name): counts for name, counts in totals.faults.items()},

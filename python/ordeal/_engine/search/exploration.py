@@ -8,6 +8,7 @@ from ordeal._base.trace_file import Trace
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.settings import Settings
+from ordeal._engine.search.intake import SearchListener
 from ordeal._engine.search.result_builder import make_result
 from ordeal._engine.search.search import Search
 from ordeal._engine.triage.executors import Here
@@ -27,7 +28,7 @@ from ordeal.result import (
 )
 
 
-class Exploration:
+class Exploration(SearchListener):
     """Explores once, alone in this process. Listens to its own search and triage."""
 
     def __init__(self, settings: Settings, driver: Driver, targets: list[Target]) -> None:
@@ -64,34 +65,21 @@ class Exploration:
     # -- the search ---------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """See ``SearchListener``: replay saved seeds before the first run."""
+        """Replay saved seeds before the first run."""
         self._triage.replay_seeds(self._search.findings.add_replayed_seed)
 
-    def between_runs(self) -> StoppedReason | None:
-        """See ``SearchListener``: nothing else ends the search."""
-        return None
-
     def run_made(self) -> None:
-        """See ``SearchListener``: read the sources after the first run, which need not wait for them."""
+        """Read the sources after the first run, which need not wait for them."""
         self._search.setup.trace_builder.read_sources()
         if self._settings.progress is not None:
             self._settings.progress(self._progress())
 
-    def failing(self, finding: Finding) -> None:
-        """See ``SearchListener``: there are no others to inform."""
-
     def checked(self, finding: Finding, verdict: Verdict) -> None:
-        """See ``SearchListener``: it is reported at the end, and now to whoever watches."""
+        """It is reported at the end, and now to whoever watches."""
         if self._settings.progress is None or verdict not in (Verdict.CONFIRMED, Verdict.FLAKY):
             return
         if self._search.known.entry_of(finding) is None:
             self._found += (finding.told(),)
-
-    def looks_alike(self, finding: Finding) -> None:
-        """See ``SearchListener``: the findings hold it."""
-
-    def cut_off(self) -> None:
-        """See ``SearchListener``: nothing is lost by this."""
 
     # -- triage -------------------------------------------------------------------------------------------------------
 
@@ -142,7 +130,7 @@ class Exploration:
             known=self._known,
             traces=traces,
             seeds=self._triage.seed_outcomes,
-            watch=search.watch,
+            watch=search.progress.watch,
             seconds=self._elapsed(),
             stopped=self._stopped,
             machine=search.driver.definition.cls,

@@ -17,7 +17,7 @@ from ordeal._engine.execution.fork_messages import ForkedRunResult, Seen
 from ordeal._engine.execution.fork_server import ForkServer, refusal
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation.channel import Channel, ChannelError
-from ordeal._engine.search.session import make_session
+from ordeal._engine.search.run_loop import make_session
 
 from ...samples.traced import Counter
 from ...samples.triaged import settings_for

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.search.intake import SearchListener
 from ordeal._engine.search.result_builder import WARM_UP_RUNS
 from ordeal._engine.search.search import Search
 from ordeal._engine.triage.findings import Finding, Verdict
@@ -26,7 +27,7 @@ from ...samples.traced import Counter
 from ...samples.triaged import settings_for
 
 
-class Log:
+class Log(SearchListener):
     """A listener that writes down what it hears; ``between`` may end the search after so many runs."""
 
     def __init__(self, between: Callable[[int], StoppedReason | None] = lambda _runs: None) -> None:

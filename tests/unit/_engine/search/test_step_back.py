@@ -13,11 +13,13 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+import ordeal._native as _native
 from ordeal import ChaosTest
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation import rule_limits
 from ordeal._engine.search import search
 from ordeal._engine.search.checkpoints import KeptState
+from ordeal._engine.search.run_loop import RunLoop
 from ordeal._engine.search.search import Search
 from ordeal.assertions import sometimes
 from ordeal.explore import Explorer
@@ -149,17 +151,21 @@ def test_a_bucket_counts_once_in_a_run_and_its_steps_are_not_on_the_tape() -> No
     assert not any(choices == [True] for _, _, _, arguments in passed for _, choices in arguments)
 
 
-def test_a_second_failure_in_a_run_begins_at_a_copy_of_where_the_run_had_gone_back() -> None:
+def test_a_second_failure_in_a_run_begins_at_a_copy_of_where_the_run_had_gone_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     kept: list[tuple[int, int]] = []
 
-    class Watched(Search):
-        def _start_again(self) -> KeptState | None:
-            start = super()._start_again()
-            if start is not None and start.steps > self.session.spec.prefix_steps:
-                kept.append((start.steps, self.session.prefix_left))
-            return start
+    start_again = RunLoop._start_again
 
-    search = Watched(settings_for(Store, max_runs=60, steps_per_run=50), make_driver(Store), [])
+    def watched(self: RunLoop, spec: _native.RunSpec) -> KeptState | None:
+        start = start_again(self, spec)
+        if start is not None and start.steps > spec.prefix_steps:
+            kept.append((start.steps, self._session.prefix_left))
+        return start
+
+    monkeypatch.setattr(RunLoop, "_start_again", watched)
+    search = Search(settings_for(Store, max_runs=60, steps_per_run=50), make_driver(Store), [])
     with search.prepared():
         search.run(Log())
     assert len(kept) > 20

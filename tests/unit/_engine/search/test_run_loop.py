@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ordeal._engine.search.sample import EACH, KEPT_MAX, Sample
+from ordeal._engine.search.run_loop import EACH, KEPT_MAX, Sample
 
 
 def taken(runs: int) -> list[int]:
