@@ -20,11 +20,9 @@ from ordeal._engine.execution.machine import MachineFactory, class_path, make_dr
 from ordeal._engine.execution.settings import Progress, Settings, ShrinkListener
 from ordeal._engine.isolation.child import can_supervise
 from ordeal._engine.parallel.background_compaction import StoreOptions, spool_folder
-from ordeal._engine.parallel.fleet.fleet import UNWRITABLE_HINT, Fleet, FleetOutcome
+from ordeal._engine.parallel.fleet.fleet import FleetOutcome, RunningFleet, fleet_result
 from ordeal._engine.parallel.fleet.home import BACK_SECONDS, SHORT_BACK_SECONDS, edges_in, pull, when_back
-from ordeal._engine.parallel.fleet.launcher import FleetError
 from ordeal._engine.parallel.fleet.plan import FleetPlan, make_plan
-from ordeal._engine.parallel.fleet.summary import fleet_result
 from ordeal._engine.parallel.store_namespace import namespace_of
 from ordeal._engine.parallel.supervisor import explore_in_processes, usable_cores
 from ordeal._engine.parallel.sync import Sharing
@@ -248,15 +246,13 @@ class Explorer:
         with TemporaryDirectory(prefix="ordeal-fleet-") as folder:
             corpus = SeedCorpus(self.options.corpus_dir or folder)
             seeds = set(map(str, corpus.paths_of(plan.task.test_class)))
-            outcome = Fleet(plan, progress, corpus=corpus.folder).run()
+            outcome = RunningFleet(plan, progress, corpus=corpus.folder).run()
             wrong, edges = self._brought_home(plan, namespace, corpus, outcome)
             values = values_of(self.options) | dict.fromkeys(("on", "store", "image", "fleet_name"))
             names = inspect.signature(Explorer).parameters.keys() - {"test_class"}
             here = {name: values[name] for name in names} | {"workers": 1, "isolate": True, "corpus_dir": corpus.folder}
             # The seeds are what counts; a search runs at least once.
             result = Explorer(self.test_class, **here).run(**given | {"max_runs": 1}, shrink_progress=None)
-        if outcome.trouble and not result.failures:
-            raise FleetError(outcome.trouble, hint=UNWRITABLE_HINT)
         kept = self.options.corpus_dir is not None
         return fleet_result(result, outcome, edges, wrong, kept=kept, seeds=seeds)
 

@@ -28,6 +28,7 @@ from ordeal._native import monotonic
 
 #: An answer is a report or a trace: the largest seen have a few MiB.
 ANSWER_BYTES_MAX = 1 << 26
+KILL_SECONDS_MAX = 2.0
 _PART_BYTES = 1 << 16
 
 
@@ -98,11 +99,36 @@ def finish(
     return out, err
 
 
+class LineReader:
+    """The lines that a process writes to a pipe, as they come.
+
+    Attributes:
+        is_over: the pipe has ended, or a line was longer than allowed; nothing more is read.
+    """
+
+    def __init__(self, stream: IO[bytes] | None, line_bytes_max: int = _PART_BYTES) -> None:
+        assert stream is not None
+        self._number, self._line_bytes_max = stream.fileno(), line_bytes_max
+        self._rest = b""
+        self.is_over = False
+
+    def read(self, seconds: float = 0.0) -> list[bytes]:
+        """Wait at most ``seconds`` for output, and return the lines that are complete."""
+        if self.is_over or not select.select([self._number], [], [], max(0.0, seconds))[0]:
+            return []
+        part = os.read(self._number, _PART_BYTES)
+        *lines, self._rest = (self._rest + part).split(b"\n")
+        self.is_over = not part or len(self._rest) > self._line_bytes_max
+        return lines
+
+
 def end(process: subprocess.Popen[bytes]) -> None:
     """Kill a process that ``start`` began with everything in its session's group, and close its pipes."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    # One that hangs in a file system that is gone cannot be killed, and is not waited for.
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(KILL_SECONDS_MAX)
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             with suppress(OSError):

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ordeal._base.formatting import counted
-from ordeal._engine.parallel.fleet.board import LAUNCHER, Record, new_edges_an_hour, number_of, state_of, text_of
-from ordeal._engine.parallel.fleet.growth import edges_over_time
+from ordeal._engine.parallel.fleet.board import (
+    LAUNCHER,
+    Record,
+    edges_over_time,
+    new_edges_an_hour,
+    number_of,
+    state_of,
+    text_of,
+)
 
 #: A member that has not said anything for this long may be lost.
 SILENT_SECONDS = 15.0

@@ -57,7 +57,7 @@ class RedisBackend(Backend):
     def __init__(self, client: redis.Redis, prefix: str, *, place: str) -> None:
         """``place`` names the server in errors."""
         # The library types its commands for blocking and asynchronous clients alike.
-        self._client: Any = client
+        self.client: Any = client
         self._prefix = prefix
         self._place = place
         self._bases: dict[ShardName, int] = {}
@@ -84,7 +84,7 @@ class RedisBackend(Backend):
         )
         backend = cls(client, prefix, place=place)
         try:
-            with backend._reached():
+            with backend.reached():
                 client.ping()
                 # An idle connection that died when the server restarted fails at its next command. All commands but one
                 # can be repeated, and that one then skips a number. A server that hangs at first is not asked twice.
@@ -104,32 +104,32 @@ class RedisBackend(Backend):
 
     def identity(self) -> str:
         """Return a text that identifies the store from its first member on."""
-        with self._reached():
+        with self.reached():
             key = self._key("identity")
-            self._client.set(key, new_name(), nx=True)
-            return self._expected(self._client.getrange(key, 0, TOKEN_CHARS - 1), bytes).decode("ascii", "replace")
+            self.client.set(key, new_name(), nx=True)
+            return self._expected(self.client.getrange(key, 0, TOKEN_CHARS - 1), bytes).decode("ascii", "replace")
 
     def namespaces(self, number: int) -> list[str]:
         """Return the digests of the namespaces that members joined last, at most so many, the newest first."""
-        with self._reached():
-            found = self._expected(self._client.zrevrange(_NAMESPACES, 0, number - 1), list)
+        with self.reached():
+            found = self._expected(self.client.zrevrange(_NAMESPACES, 0, number - 1), list)
         return [each.decode("ascii", "replace") for each in found if isinstance(each, bytes)]
 
     @override
     def claim(self, token: str, preferred: int | None) -> int:
-        with self._reached():
+        with self.reached():
             number = self._next_number() if preferred is None else preferred
             for _ in range(MEMBERS_MAX):
                 if self._claimed(number, token):
-                    self._client.zadd(_NAMESPACES, {self._prefix.rpartition(":")[2]: time.time()})
+                    self.client.zadd(_NAMESPACES, {self._prefix.rpartition(":")[2]: time.time()})
                     return number
                 number = self._next_number()
         raise UnreachableError(f"{self._place}: gives no free number")
 
     @override
     def survey(self) -> dict[ShardName, ShardState]:
-        with self._reached():
-            pipeline = self._client.pipeline(transaction=False)
+        with self.reached():
+            pipeline = self.client.pipeline(transaction=False)
             pipeline.getrange(self._key("heads"), 0, MEMBERS_MAX * _SLOT.size - 1)
             # In this order: a shard that is gone is in a base that is there.
             pipeline.zrevrange(self._key("bases"), 0, BASES_MAX - 1)
@@ -148,8 +148,8 @@ class RedisBackend(Backend):
     def read(self, spans: Sequence[Span]) -> list[bytes | Unreadable]:
         if not spans:
             return []
-        with self._reached():
-            pipeline = self._client.pipeline(transaction=False)
+        with self.reached():
+            pipeline = self.client.pipeline(transaction=False)
             for span in spans:
                 key = self._base(span.name) if span.is_base else self._shard(span.name)
                 pipeline.getrange(key, span.offset, span.offset + span.size - 1)
@@ -161,8 +161,8 @@ class RedisBackend(Backend):
 
     @override
     def write(self, name: ShardName, offset: int, data: bytes) -> None:
-        with self._reached():
-            pipeline = self._client.pipeline(transaction=False)
+        with self.reached():
+            pipeline = self.client.pipeline(transaction=False)
             # In this order: if the server fails in between, the rest is written again and nobody has read beyond it.
             if data:
                 pipeline.setrange(self._shard(name), offset, data)
@@ -179,11 +179,11 @@ class RedisBackend(Backend):
     @override
     def write_base(self, name: ShardName, parts: Iterable[bytes]) -> None:
         key, size = self._base(name), 0
-        with self._reached():
+        with self.reached():
             for part in parts:
                 for begin in range(0, len(part), _PART_SIZE):
                     piece = part[begin : begin + _PART_SIZE]
-                    pipeline = self._client.pipeline()
+                    pipeline = self.client.pipeline()
                     pipeline.setrange(key, size, piece)
                     # What a killed member leaves unfinished vanishes by itself.
                     pipeline.expire(key, _UNFINISHED_SECONDS)
@@ -191,16 +191,16 @@ class RedisBackend(Backend):
                     size += len(piece)
                     if self._expected(written, int) != size:
                         raise UnreachableError(f"{self._place}: did not take what was written")
-            pipeline = self._client.pipeline()
+            pipeline = self.client.pipeline()
             pipeline.persist(key)
             pipeline.zadd(self._key("bases"), {f"{name} {size}": name.number})
             pipeline.execute()
 
     @override
     def remove(self, shards: Collection[ShardName], bases: Collection[ShardName]) -> None:
-        with self._reached():
+        with self.reached():
             sizes = self.bases()
-            pipeline = self._client.pipeline(transaction=False)
+            pipeline = self.client.pipeline(transaction=False)
             for shard in shards:
                 # The slot comes first: while it is empty, a member that lives nevertheless publishes all of it again.
                 pipeline.setrange(self._key("heads"), shard.number * _SLOT.size, bytes(_SLOT.size))
@@ -215,10 +215,10 @@ class RedisBackend(Backend):
         """See ``Backend``. By the clock of the server."""
         name = self._key(f"lease:{key}")
         milliseconds = max(1, int(seconds * 1000))  # the server knows no shorter ones
-        with self._reached():
-            if self._client.set(name, token, nx=True, px=milliseconds):
+        with self.reached():
+            if self.client.set(name, token, nx=True, px=milliseconds):
                 return True
-            with self._client.pipeline() as pipeline:
+            with self.client.pipeline() as pipeline:
                 pipeline.watch(name)
                 if pipeline.getrange(name, 0, TOKEN_CHARS) != token.encode():
                     return False
@@ -236,17 +236,17 @@ class RedisBackend(Backend):
     @override
     def close(self) -> None:
         with contextlib.suppress(redis.RedisError, OSError):
-            self._client.close()
+            self.client.close()
 
     def _next_number(self) -> int:
-        return self._expected(self._client.incr(self._key("members")), int) - 1
+        return self._expected(self.client.incr(self._key("members")), int) - 1
 
     def _claimed(self, number: int, token: str) -> bool:
         if not 0 <= number < MEMBERS_MAX:
             raise UnreachableError(f"{MEMBERS_MAX} members have joined it, which is the most; begin another one")
         key = self._key(f"member:{number}")
-        taken = self._client.set(key, token, nx=True)
-        return bool(taken) or self._client.getrange(key, 0, TOKEN_CHARS) == token.encode()
+        taken = self.client.set(key, token, nx=True)
+        return bool(taken) or self.client.getrange(key, 0, TOKEN_CHARS) == token.encode()
 
     def _key(self, name: str) -> str:
         return f"{self._prefix}:{name}"
@@ -263,7 +263,8 @@ class RedisBackend(Backend):
         return answer
 
     @contextlib.contextmanager
-    def _reached(self) -> Iterator[None]:
+    def reached(self) -> Iterator[None]:
+        """Raise ``UnreachableError`` for what commands of ``client`` raise in the block."""
         try:
             yield
         except _UNWRITABLE as error:
@@ -273,7 +274,7 @@ class RedisBackend(Backend):
         except (ValueError, TypeError, RecursionError) as error:
             # The library says so when an answer violates the protocol. Then nothing more on that connection can be
             # trusted.
-            self._client.connection_pool.disconnect()
+            self.client.connection_pool.disconnect()
             raise UnreachableError(f"{self._place}: answers as no Redis server does: {_said(error)}") from error
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import ordeal.simulate.runtime.testing  # noqa: F401 - what a pytest in this process imports first, it takes away again
+
 pytest_plugins = ["pytester"]
 
 QUIET = ("-p", "no:cacheprovider")

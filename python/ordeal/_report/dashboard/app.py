@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from ordeal._base.regular_file import read_regular
-from ordeal._engine.parallel.fleet.board import BoardError, Record
+from ordeal._engine.parallel.fleet.board import Record
 from ordeal._engine.runs.folder import EVENTS_BYTES_MAX, read_events, read_result, read_status, run_folders
 from ordeal._report.dashboard.fleets import Fleets, fleet_values
 from ordeal._report.dashboard.pages import list_values, run_values, runs_version, version_of
@@ -170,8 +170,8 @@ class Dashboard:
         name = request.path_params["fleet"]
         try:
             records = None if self._fleets is None else self._fleets.records(name)
-        except (BoardError, StoreError) as error:
-            raise _refusal(503, f"the store cannot be read: {error}") from None
+        except StoreError as error:
+            raise _refusal(503, f"the store cannot be read: {error.message}") from None
         if records is None:
             raise _refusal(404, "there is no such fleet")
         return name, records
@@ -182,8 +182,8 @@ class Dashboard:
             store: dict[str, Any] = {"place": self._fleets.place, "names": [], "wrong": ""}
             try:
                 store["names"] = self._fleets.names()
-            except (BoardError, StoreError) as error:
-                store["wrong"] = f"The store cannot be read: {error}"
+            except StoreError as error:
+                store["wrong"] = f"The store cannot be read: {error.message}"
             values["store"] = store
         return values
 

@@ -7,8 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from ordeal._engine.parallel.fleet.board import LAUNCHER, Record, number_of, open_board, text_of
-from ordeal._engine.parallel.fleet.growth import edges_over_time
+from ordeal._engine.parallel.fleet.board import LAUNCHER, Record, edges_over_time, number_of, open_board, text_of
 from ordeal._report.fleet import SILENT_SECONDS, shown_state
 from ordeal._report.html.chart import Point, coverage_chart
 from ordeal.store.open import shown_address

@@ -12,8 +12,8 @@ from ordeal.config.arguments import given_arguments, options_of_entry
 from ordeal.config.options import ExplorationOptions
 from ordeal.errors import ConfigError
 
-#: The launchers that give a scheduler a text, and the function that makes it.
-_TEXTS = {"slurm": "script_of", "kubernetes": "manifest_of"}
+#: The launchers that give a scheduler a text.
+_BATCH = ("slurm", "kubernetes")
 
 
 def print_jobs(config: OrdealConfig, options: ExplorationOptions) -> int:
@@ -23,7 +23,7 @@ def print_jobs(config: OrdealConfig, options: ExplorationOptions) -> int:
         ConfigError: the members are not started by a scheduler.
     """
     kind = (options.on or "").partition(":")[0]
-    if kind not in _TEXTS:
+    if kind not in _BATCH:
         given = f"`--on {options.on}`" if options.on else "an exploration here"
         raise ConfigError(f"{given} submits no job to print", hint="drop `--dry-run`; it is for slurm and kubernetes")
     for number, test in enumerate(config.tests):
@@ -35,5 +35,5 @@ def print_jobs(config: OrdealConfig, options: ExplorationOptions) -> int:
 
 def _text(kind: str, plan: FleetPlan) -> str:
     module = importlib.import_module(f"ordeal._engine.parallel.fleet.on_{kind}")
-    # Whoever submits it is not there while it runs.
-    return str(getattr(module, _TEXTS[kind])(plan, dataclasses.replace(plan.task, alone=True)))
+    # No launcher waits for members that people start.
+    return str(module.job_text(plan, dataclasses.replace(plan.task, alone=True)))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ordeal._engine.parallel.fleet.home import read_failures
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, named_store
-from ordeal._engine.parallel.fleet.reader import read_failures
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, SeedReplay, SeedReplayer
 from ordeal._report.seeds import pulled_summary, seed_line, seeds_json
 from ordeal.cli import terminal
@@ -28,12 +28,12 @@ def pull(words: Sequence[str], config: OrdealConfig | None, corpus: SeedCorpus, 
     """
     url, classes = _named(words, config)
     with TemporaryDirectory(prefix="ordeal-pull-") as folder:
-        read = read_failures(url, classes, Path(folder), project=Path.cwd(), seconds=LIMIT_SECONDS)
-        for wrong in read.wrong:
+        saved, refused = read_failures(url, classes, Path(folder), project=Path.cwd(), seconds=LIMIT_SECONDS)
+        for wrong in refused:
             terminal.say(f"  refused     {wrong}")
         replayer = SeedReplayer(config.explorer.rule_timeout if config else None, settings=Path(DEFAULT_PATH))
         replays, known = [], 0
-        for path in read.saved:
+        for path in saved:
             with contained(verbose=verbose):
                 replay = replayer.replay(path)
             kept, is_new = _kept(replay, corpus)

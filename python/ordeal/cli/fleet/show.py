@@ -1,7 +1,8 @@
-"""``ordeal fleet``: what the members of a fleet do, from the store alone, and an end to all of them."""
+"""``ordeal fleet``: what the members of a fleet do, from the store alone, once or until the end; and an end to all."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import time
 from collections.abc import Mapping
@@ -13,18 +14,25 @@ from ordeal._engine.parallel.fleet.board import (
     Board,
     BoardError,
     Record,
+    edges_over_time,
     number_of,
     open_board,
-    reached,
     state_of,
+    text_of,
 )
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, named_store
 from ordeal._report.fleet import fleet_text, log_text
 from ordeal.cli import terminal
-from ordeal.cli.fleet.follow import document, follow
 from ordeal.config import DEFAULT_PATH, load_config
-from ordeal.errors import ConfigError, StoreError
+from ordeal.errors import ConfigError
 from ordeal.store.open import shown_address
+
+LOOK_SECONDS = 1.0
+#: How often a line says how the fleet is, where nothing can be drawn again.
+LINE_SECONDS = 10.0
+#: A fleet in which no record has changed for this long is over.
+SILENT_SECONDS = 60.0
+Records = Mapping[str, Record]
 
 
 def run(given: Mapping[str, Any]) -> int:
@@ -38,14 +46,14 @@ def run(given: Mapping[str, Any]) -> int:
         raise ConfigError("no store is named", hint=f"write its URL, or set {STORE_VARIABLE}")
     name = given["name"] or _newest(url)
     board = open_board(url, name)
-    records = reached(board, url)
+    records = board.all()
     if LAUNCHER not in records:
         raise ConfigError(
             f"no fleet `{name}` is in the store {shown_address(url)}",
             hint="without `--name` the fleet that was started last is shown",
         )
     if given["action"] == "stop":
-        _stop(board, records, name, url)
+        _stop(board, records, name)
     elif given["follow"]:
         follow(board, name, as_json=given["json"])
     elif given["json"]:
@@ -57,26 +65,91 @@ def run(given: Mapping[str, Any]) -> int:
 
 
 def _newest(url: str) -> str:
-    try:
-        names = open_board(url, "none").fleets()
-    except BoardError as error:
-        raise StoreError(
-            f"the store {shown_address(url)} cannot be read: {error}", hint="see that this machine can reach it"
-        ) from error
+    names = open_board(url, "none").fleets()
     if not names:
         raise ConfigError(f"no fleet is in the store {shown_address(url)}", hint="`ordeal explore --on` starts one")
     return names[-1]
 
 
-def _stop(board: Board, records: dict[str, Record], name: str, url: str) -> None:
-    launcher = records[LAUNCHER]
+def _stop(board: Board, records: Records, name: str) -> None:
     if state_of(records, time.time()) == "ended":
         terminal.say(f"The fleet {name} has ended.")
         return
-    try:
-        board.put(LAUNCHER, {**launcher, "state": "stopping", "elapsed": number_of(launcher, "elapsed")})
-    except BoardError as error:
-        raise StoreError(
-            f"the store {shown_address(url)} cannot be written: {error}", hint="see that this user may write to it"
-        ) from error
+    board.put(LAUNCHER, {**records[LAUNCHER], "state": "stopping"})
     terminal.say(f"The fleet {name} is told to stop; its members do so within seconds.")
+
+
+def document(name: str, records: Records) -> dict[str, Any]:
+    """Return what ``--json`` prints."""
+    members = {key: record for key, record in records.items() if key != LAUNCHER}
+    return {
+        "fleet": name,
+        "state": state_of(records, time.time()),
+        "launcher": records.get(LAUNCHER, {}),
+        "members": members,
+        "edges_over_time": edges_over_time(members.values()),
+    }
+
+
+def has_ended(records: Records, now: float) -> bool:
+    """Return True if nothing more is to be expected of a fleet."""
+    if not records:
+        return False
+    if state_of(records, now) == "ended":
+        return True
+    return now - max(number_of(record, "at") for record in records.values()) > SILENT_SECONDS
+
+
+def follow(board: Board, name: str, *, as_json: bool) -> None:
+    """Show the fleet until it has ended, or until Ctrl-C, which leaves the fleet alone.
+
+    As JSON, there is a document on a line, each second. On a terminal, the lines of the status are drawn in place.
+    Elsewhere, a line says now and then how the fleet is. Findings are shown as they come.
+    """
+    # It takes time to import, and a log does not need it.
+    region = importlib.import_module("ordeal.cli.live").Region() if not as_json and terminal.can_redraw() else None
+    records: Records = {}
+    seen: set[str] = set()
+    due = 0.0
+    try:
+        while not has_ended(records, time.time()):
+            try:
+                records = board.all() or records
+            except BoardError as error:
+                terminal.say(f"the store is away: {error.message}")
+                time.sleep(LOOK_SECONDS)
+                continue
+            lines = fleet_text(name, records, time.time()).splitlines()
+            findings = [text for text in map(_finding, records.values()) if text and text not in seen]
+            seen.update(findings)
+            if as_json:
+                terminal.write(f"{json.dumps(document(name, records))}\n")
+            elif region is not None:
+                _draw(region, lines, findings)
+            else:
+                for finding in dict.fromkeys(findings):
+                    terminal.say(f"found: {finding}")
+                if time.monotonic() >= due:
+                    due = time.monotonic() + LINE_SECONDS
+                    terminal.say(lines[1].strip())
+            time.sleep(LOOK_SECONDS)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        if region is not None:
+            region.clear()
+        if not as_json:
+            terminal.write(fleet_text(name, records, time.time()))
+
+
+def _finding(record: Record) -> str:
+    return text_of(record, "finding").partition("\n")[0]
+
+
+def _draw(region: Any, lines: list[str], findings: list[str]) -> None:
+    text = importlib.import_module("rich.text").Text
+    room = region.height - 2
+    if len(lines) > room:
+        lines = [*lines[: room - 1], f"  ... and {len(lines) - room + 1} more lines"]
+    found = [text.assemble(("\u2717 ", "bold red"), each) for each in dict.fromkeys(findings)]
+    region.draw([text(line) for line in [*lines, "Ctrl-C leaves; the fleet goes on"]], above=found)

@@ -9,7 +9,6 @@ import importlib
 import importlib.util
 import json
 import os
-import select
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,7 @@ from typing import Any, Protocol, override
 import msgspec
 
 from ordeal._base.formatting import counted, one_line
-from ordeal._base.interpreter import end, start
+from ordeal._base.interpreter import LineReader, end, start
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._native import monotonic
 from ordeal.cli import terminal
@@ -58,7 +57,8 @@ class WarmProcess:
     def __init__(self, rule_timeout: float | None, caches: Path, *, seconds_max: float = SECONDS_MAX) -> None:
         self._rule_timeout, self._caches, self._seconds_max = rule_timeout, caches, seconds_max
         self._process: subprocess.Popen[bytes] | None = None
-        self._rest = b""
+        self._reader: LineReader | None = None
+        self._lines: list[bytes] = []
 
     def forget(self, file: str) -> None:
         """Delete what was compiled of a file: its time is too coarse to tell two savings of one second apart."""
@@ -91,26 +91,20 @@ class WarmProcess:
 
     def _started(self, deadline: float) -> subprocess.Popen[bytes]:
         if self._process is None:
-            self._rest = b""
             code = "import sys; sys.path[:] = sys.argv[1:]; from ordeal.cli.watch.warm_replay import main; main()"
             self._process = start([sys.executable, "-P", "-c", code, *sys.path], pipes=["stdin", "stdout"])
+            self._reader, self._lines = LineReader(self._process.stdout, LINE_BYTES_MAX), []
             self._answer(deadline)
         return self._process
 
     def _answer(self, deadline: float) -> Answer:
         """Return the next line. Raises ``ValueError`` where there is none in time, or it is too long."""
-        assert self._process is not None
-        assert self._process.stdout is not None
-        while b"\n" not in self._rest:
+        while not self._lines:
             left = deadline - monotonic()
-            if left <= 0 or not select.select([self._process.stdout], [], [], left)[0]:
-                raise ValueError("no answer in time")
-            part = os.read(self._process.stdout.fileno(), 2**16)
-            if not part or len(self._rest) > LINE_BYTES_MAX:
-                raise ValueError("the process ended, or writes too much")
-            self._rest += part
-        line, _, self._rest = self._rest.partition(b"\n")
-        return _ANSWER.decode(line)
+            if left <= 0 or self._reader is None or self._reader.is_over:
+                raise ValueError("the process ended, writes too much or does not answer in time")
+            self._lines += self._reader.read(left)
+        return _ANSWER.decode(self._lines.pop(0))
 
     def close(self) -> None:
         """End the process with all that it started."""

@@ -1,7 +1,7 @@
-"""Runs one member: starts the process that explores, tells the board how it is, and ends it when the fleet ends.
+"""Runs one member: starts the process that explores, reports to the board how it is, and ends it with the fleet.
 
-``python -m ordeal.cli.fleet.agent`` is what every launcher runs somewhere. It stops by itself when the
-launcher is gone, so that no member is left behind by one that was killed.
+``python -m ordeal._engine.parallel.fleet.agent`` is what every launcher runs somewhere, for the member that the
+environment describes. It stops by itself when the launcher is gone, so that a killed launcher leaves no member behind.
 """
 
 from __future__ import annotations
@@ -10,31 +10,32 @@ import contextlib
 import json
 import os
 import platform
-import selectors
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import ordeal._native as _native
+from ordeal._base import interrupts
 from ordeal._base.formatting import one_line
+from ordeal._base.interpreter import LineReader, end, start
 from ordeal._engine.parallel.fleet.board import (
+    GROWTH,
     LAUNCHER,
     Board,
     BoardError,
+    Growth,
     Record,
     member_key,
     number_of,
     open_board,
     text_of,
 )
-from ordeal._engine.parallel.fleet.growth import FIELD, Growth
-from ordeal._engine.parallel.fleet.pace import Pace
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, Task
 from ordeal.errors import WRONG_USE, OrdealError
 
@@ -46,15 +47,12 @@ BEAT_SECONDS_MAX = 10.0
 BEATS_PER_SECOND = 200.0
 #: A member stops when its launcher has said nothing for this long, unless it was told that the launcher leaves.
 LEASE_SECONDS = 30.0
-#: How long after a launcher has removed its record, as it does when the store has no room for another one. A server
-#: that was restarted without its memory has none either, until the launcher writes again.
-GONE_SECONDS = 5.0
-#: How long the process that explores may take to report when it is to stop, then how long to end.
+#: How long the process that explores may take to report when it is to stop.
 STOP_SECONDS = 45.0
-SHORT_STOP_SECONDS = 6.0
 #: What is counted over all attempts at a member.
 _PAST = ("runs", "steps")
-_LINE_SIZE_MAX = 2**16
+#: How long it takes at most to notice that a member is to stop.
+LOOK_SECONDS = 0.2
 _LOG_CHARS = 1500
 #: Where the schedulers write which member this is.
 _NUMBER_VARIABLES = ("ORDEAL_FLEET_MEMBER", "SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX")
@@ -62,14 +60,13 @@ _NUMBER_VARIABLES = ("ORDEAL_FLEET_MEMBER", "SLURM_ARRAY_TASK_ID", "JOB_COMPLETI
 
 @dataclass(slots=True)
 class _Lease:
-    """Whether the launcher is there: it changes its record all the time. No clock but that of this machine counts."""
+    """Tells if the launcher is there: it changes its record all the time. No clock but that of this machine counts."""
 
     seen: object = None
-    gone: bool = False
     since: float = field(default_factory=time.monotonic)
 
     def pause(self) -> None:
-        """Begin to wait anew: the store is away, so nobody knows whether the launcher is there."""
+        """Begin to wait again: while the store is away, it does not say if the launcher is there."""
         self.since = time.monotonic()
 
     def has_ended(self, record: Record | None) -> bool:
@@ -77,10 +74,7 @@ class _Lease:
         state = "" if record is None else text_of(record, "state")
         if state in ("stopping", "ended"):
             return True
-        self.gone = record is None and self.seen is not None
-        if record is None:
-            return time.monotonic() - self.since > (GONE_SECONDS if self.gone else LEASE_SECONDS)
-        if state == "left" or record.get("at") != self.seen:
+        if record is not None and (state == "left" or record.get("at") != self.seen):
             self.seen, self.since = record.get("at"), time.monotonic()
         return time.monotonic() - self.since > LEASE_SECONDS
 
@@ -110,7 +104,6 @@ class Agent:
         self._lease = _Lease()
         self._growth = Growth()
         self._stop_at = 0.0
-        self._buffer = b""
         self._board: Board | None = None
         self._record: Record = {
             "state": "starting",
@@ -150,9 +143,8 @@ class Agent:
             if self._record["state"] != "ended":
                 self._record["log"] = _end_of(log)
                 self._say(str(self._record["log"]))
-        # Somebody who waits for a member to end has less patience.
-        patience = 1 if self._lease.gone or self._stops > 1 else 5 if self._stops else 10
-        for _ in range(patience):  # the last record says what was found: worth some patience
+        # The last record says what was found: worth some patience, less for those who wait for a member to end.
+        for _ in range(1 if self._stops > 1 else 5 if self._stops else 10):
             if self._tell():
                 break
             time.sleep(BEAT_SECONDS)
@@ -202,41 +194,31 @@ class Agent:
         return None
 
     def _supervise(self, log: BinaryIO) -> int:
-        child = subprocess.Popen(
-            [sys.executable, "-m", EXPLORER_MODULE],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            start_new_session=True,
-            env=_clean_environment(),
-        )
+        hidden = (STORE_VARIABLE, TASK_VARIABLE)
+        environment = {name: value for name, value in os.environ.items() if name not in hidden}
+        command = [sys.executable, "-m", EXPLORER_MODULE]
+        child = start(command, pipes=["stdin", "stdout"], stderr=log, environment=environment)
         assert child.stdin is not None
-        assert child.stdout is not None
         with contextlib.suppress(BrokenPipeError), child.stdin as stdin:
             stdin.write(json.dumps({"task": self._task.to_json(), "store": self._store}).encode())
         try:
-            with selectors.DefaultSelector() as selector:
-                selector.register(child.stdout, selectors.EVENT_READ)
-                self._follow(child, child.stdout, selector)
+            self._follow(child)
             return child.wait(timeout=5.0)
         except subprocess.TimeoutExpired:
             return -1
         finally:
-            _end(child)
-            child.stdout.close()
+            end(child)
 
-    def _follow(self, child: subprocess.Popen[bytes], stdout: Any, selector: selectors.BaseSelector) -> None:
-        beat = Pace(beat_seconds(self._task.members))
-        while True:
-            if selector.select(timeout=min(0.2, beat.wait_seconds())):
-                data = os.read(stdout.fileno(), _LINE_SIZE_MAX)
-                if not data:
-                    return
-                for line in self._lines(data):
-                    self._take(line)
-            elif child.poll() is not None:
+    def _follow(self, child: subprocess.Popen[bytes]) -> None:
+        lines, due = LineReader(child.stdout), 0.0
+        while not lines.is_over:
+            new = lines.read(min(LOOK_SECONDS, due - time.monotonic()))
+            for line in new:
+                self._take(line)
+            if not new and child.poll() is not None:
                 return
-            if beat.has_come():
+            if time.monotonic() >= due:
+                due = time.monotonic() + beat_seconds(self._task.members)
                 self._tell()
                 self._check_lease(child)
             if self._stops and not self._stop_at:
@@ -255,14 +237,9 @@ class Agent:
             self._interrupt(child)
 
     def _interrupt(self, child: subprocess.Popen[bytes]) -> None:
-        self._stop_at = time.monotonic() + (SHORT_STOP_SECONDS if self._lease.gone else STOP_SECONDS)
+        self._stop_at = time.monotonic() + STOP_SECONDS
         with contextlib.suppress(ProcessLookupError):
             child.send_signal(signal.SIGINT)
-
-    def _lines(self, data: bytes) -> Iterator[bytes]:
-        *lines, self._buffer = (self._buffer + data).split(b"\n")
-        self._buffer = self._buffer[-_LINE_SIZE_MAX:]
-        yield from lines
 
     def _take(self, line: bytes) -> None:
         try:
@@ -272,7 +249,7 @@ class Agent:
         if isinstance(found, dict):
             self._record |= found
             self._growth.add(time.time() - number_of(self._record, "since"), int(number_of(self._record, "edges")))
-            self._record[FIELD] = str(self._growth)
+            self._record[GROWTH] = str(self._growth)
 
     def _tell(self) -> bool:
         assert self._board is not None
@@ -288,24 +265,43 @@ def beat_seconds(members: int) -> float:
     return min(max(BEAT_SECONDS, members / BEATS_PER_SECOND), BEAT_SECONDS_MAX)
 
 
-def _clean_environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name not in (STORE_VARIABLE, TASK_VARIABLE)}
-
-
 def _end_of(log: BinaryIO) -> str:
     size = log.seek(0, os.SEEK_END)
     log.seek(max(0, size - _LOG_CHARS))
     return "".join(f"{one_line(line)}\n" for line in log.read().decode("utf-8", "replace").splitlines())
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """End the process and everything that it started, which is in its session."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
-
-
 def number_from(environment: Mapping[str, str]) -> int:
     """Return which member this is, as the launcher or the scheduler says."""
     texts = [environment[name] for name in _NUMBER_VARIABLES if name in environment]
     return int(texts[0]) if texts and texts[0].isdecimal() else 0
+
+
+def main() -> int:
+    """Run the member of the environment; return 0 when it is done, 2 for wrong use, 3 when it was lost.
+
+    The address of the store, which may hold a password, is in the environment too, or is the first line of stdin.
+    """
+    say = sys.stderr.write  # the log that the launcher keeps
+    task = os.environ.get(TASK_VARIABLE)
+    store = os.environ.get(STORE_VARIABLE) or (task and sys.stdin.readline().strip())
+    if not task or not store:
+        missing = STORE_VARIABLE if task else TASK_VARIABLE
+        say(f"error: {missing} is not set\nhint: `ordeal explore --on ...` starts members\n")
+        return WRONG_USE
+    attempt = os.environ.get("ORDEAL_FLEET_ATTEMPT", "")
+    agent = Agent(
+        Task.from_json(task),
+        number_from(os.environ),
+        store,
+        attempt=int(attempt) if attempt.isdecimal() else 0,
+        # A launcher that starts lost members again says so.
+        resumes=not attempt,
+        say=say,
+    )
+    interrupts.heed(lambda *_: agent.stop())
+    return agent.run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

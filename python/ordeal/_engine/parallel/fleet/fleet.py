@@ -1,18 +1,18 @@
-"""Runs a fleet from the launcher's side: starts members, starts lost ones again, and waits for what they found."""
+"""Runs a fleet from the launcher's side: starts members, starts lost ones again, and makes one result of them all."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import get_args
 
 from ordeal._base.formatting import counted, one_line
-from ordeal._engine.parallel.fleet.arrivals import Arrivals
 from ordeal._engine.parallel.fleet.board import (
     LAUNCHER,
     STALE_SECONDS,
@@ -25,21 +25,18 @@ from ordeal._engine.parallel.fleet.board import (
     open_board,
     text_of,
 )
-from ordeal._engine.parallel.fleet.launcher import END_SECONDS, SHORT_END_SECONDS, FleetError, Launcher, launcher_for
-from ordeal._engine.parallel.fleet.pace import Pace
+from ordeal._engine.parallel.fleet.home import Arrivals
+from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher, launcher_for
 from ordeal._engine.parallel.fleet.plan import FleetPlan
-from ordeal.result import ProgressSnapshot, StoppedReason
+from ordeal.result import ExplorationResult, ProgressSnapshot, StoppedReason
+from ordeal.result.parts import Note
 from ordeal.store.open import shown_address
 
 #: How often the launcher looks after its members, and how many records it reads at most in a second.
 POLL_SECONDS = 0.25
 RECORDS_PER_SECOND = 4000.0
-#: How long after its own record a launcher looks whether another one has the name.
-CLAIM_SECONDS = 0.3
 #: How often the launcher says that it is there.
 BEAT_SECONDS = 2.0
-#: A store that can be read, and not written for this long, is full.
-FULL_SECONDS = 3.0
 #: How often a member is started.
 ATTEMPTS_MAX = 5
 #: What members may take on top of their time: to shrink, and to report.
@@ -48,7 +45,6 @@ GRACE_SECONDS = 150.0
 QUEUE_SECONDS = 24 * 3600.0
 #: A lost member is not started again with less time than this.
 _WORTH_SECONDS = 3.0
-UNWRITABLE_HINT = "free some space, or name a store that this user may write"
 _NOTES_MAX = 10
 _NAMES_MAX = 5
 _DONE = ("ended", "failed")
@@ -61,7 +57,6 @@ class FleetOutcome:
     """What the members of a fleet did, all together.
 
     ``stopped`` is why they all ended, or "time" if for several reasons. ``left`` when they go on without the launcher.
-    ``trouble`` is why it was ended before its time, empty if it was not.
     """
 
     members: int
@@ -72,11 +67,10 @@ class FleetOutcome:
     interrupted: bool = False
     stopped: StoppedReason = "time"
     left: bool = False
-    trouble: str = ""
     notes: list[str] = field(default_factory=list)
 
 
-class Fleet:
+class RunningFleet:
     """One fleet, from its start to its end. Owned by one thread."""
 
     def __init__(
@@ -100,9 +94,6 @@ class Fleet:
         self._records: dict[str, Record] = {}
         self._former: list[str] = []
         self._past: dict[int, list[tuple[int, int]]] = {}
-        self._away_since = self._unwritable_since = 0.0
-        self._is_other = False
-        self._why_unwritable = ""
 
     def run(self) -> FleetOutcome:
         """Start all members, and return when the last has ended, or with Ctrl-C.
@@ -117,12 +108,13 @@ class Fleet:
         self._started = time.monotonic()
         self._say("running", must=True)
         try:
-            # Meanwhile another launcher of this name would write over the record.
             self._launcher.open()
-            self._check_claim()
-            self._forget()
+            # A new member would go on where one of a former fleet of this name ended.
+            for key in self._former:
+                self._remove(key)
         except BaseException:
-            self._withdraw()
+            self._remove(LAUNCHER)
+            self._launcher.close(leave=False)
             raise
         self._started = time.monotonic()
         leave = False
@@ -136,22 +128,17 @@ class Fleet:
             self._outcome.interrupted = True
             leave = self._outcome.left = plan.options.on_interrupt == "leave"
         finally:
-            if not self._is_other:
-                self._say("left" if leave else "stopping")
-            if self._outcome.trouble:
-                # A member that finds no launcher stops.
-                with contextlib.suppress(BoardError):
-                    self._board.remove(LAUNCHER)
+            self._say("left" if leave else "stopping")
             self._close(leave=leave)
             self._look()
-            if not leave and not self._is_other and not self._outcome.trouble:
+            if not leave:
                 self._say("ended")
         return self._summed_up()
 
     def _close(self, *, leave: bool) -> None:
         arrivals, self._arrivals = self._arrivals, None
         try:
-            self._launcher.close(leave=leave, seconds=SHORT_END_SECONDS if self._outcome.trouble else END_SECONDS)
+            self._launcher.close(leave=leave)
         except KeyboardInterrupt:
             # The second Ctrl-C: nothing is waited for any more.
             if arrivals is not None:
@@ -160,29 +147,16 @@ class Fleet:
         if arrivals is not None:
             arrivals.close()
 
-    def _forget(self) -> None:
-        """Remove what members of a former fleet of this name said: a new one would go on where its own had ended."""
+    def _remove(self, key: str) -> None:
         assert self._board is not None
         with contextlib.suppress(BoardError):
-            for key in self._former:
-                self._board.remove(key)
-
-    def _withdraw(self) -> None:
-        """Give back a name under which nothing was started, and what the launcher has opened."""
-        assert self._board is not None
-        with contextlib.suppress(BoardError):
-            if not self._is_other and self._is_own(self._board.get(LAUNCHER)):
-                self._board.remove(LAUNCHER)
-        self._launcher.close(leave=False)
+            self._board.remove(key)
 
     def _claim(self) -> None:
         """Refuse a name that another launcher uses."""
         assert self._board is not None
         name = self._plan.task.fleet
-        try:
-            records = self._board.all()
-        except BoardError as error:
-            raise FleetError(f"the store cannot be read: {error}", hint="see that this machine can reach it") from error
+        records = self._board.all()
         launcher = records.get(LAUNCHER, {})
         if text_of(launcher, "state") in ("running", "stopping", "left"):
             # Members may go on without it.
@@ -193,23 +167,6 @@ class Fleet:
                     hint="write another `--fleet-name`, or stop it with `ordeal fleet stop URL --name " + name + "`",
                 )
         self._former = [key for key in records if key != LAUNCHER]
-
-    def _check_claim(self) -> None:
-        """Refuse a name that another launcher took at the same moment: the one that wrote last has it."""
-        assert self._board is not None
-        time.sleep(max(0.0, CLAIM_SECONDS - (time.monotonic() - self._started)))
-        with contextlib.suppress(BoardError):
-            if not self._is_own(self._board.get(LAUNCHER)):
-                self._is_other = True
-                raise FleetError(
-                    f"the fleet `{self._plan.task.fleet}` was started twice at the same moment",
-                    hint="write another `--fleet-name` for one of them",
-                )
-
-    @staticmethod
-    def _is_own(record: Record | None) -> bool:
-        here = (socket.gethostname(), os.getpid())
-        return record is not None and (text_of(record, "host"), number_of(record, "pid")) == here
 
     def _say(self, state: str, *, must: bool = False) -> None:
         assert self._board is not None
@@ -229,12 +186,10 @@ class Fleet:
             self._board.put(LAUNCHER, record)
         except BoardError as error:
             if must:
-                message = f"the store cannot be written: {one_line(str(error))}"
-                raise FleetError(message, hint=UNWRITABLE_HINT) from error
-            self._unwritable_since = self._unwritable_since or time.monotonic()
-            self._why_unwritable = one_line(str(error))
-        else:
-            self._unwritable_since = 0.0
+                message = f"the store cannot be written: {one_line(error.message)}"
+                hint = "free some space, or name a store that this user may write"
+                raise FleetError(message, hint=hint) from error
+            self._note(f"The store could not be written for a while: {one_line(error.message).rstrip('.')}.")
 
     def _start(self, number: int) -> None:
         self._attempts[number] += 1
@@ -247,11 +202,8 @@ class Fleet:
         if plan.on_batch:
             deadline += QUEUE_SECONDS
         looked_at, look_due = set[int](), 0.0
-        poll = Pace(POLL_SECONDS)
         while time.monotonic() < deadline:
-            # Where a look takes long, there is a pause all the same.
-            time.sleep(max(poll.wait_seconds(), POLL_SECONDS / 10))
-            poll.has_come()
+            time.sleep(POLL_SECONDS)
             # A member says how it ended before it ends: so its record is read afterwards.
             running = self._launcher.running()
             if running != looked_at or time.monotonic() >= look_due:
@@ -262,8 +214,6 @@ class Fleet:
                     self._outcome.interrupted = True
                     return
                 self._say("running")
-                if self._is_full():
-                    return
             states = {number: text_of(self._record(number), "state") for number in self._attempts}
             gone = [number for number in self._attempts if number not in running and states[number] not in _DONE]
             for number in gone:
@@ -273,14 +223,6 @@ class Fleet:
                 return
             self._tell()
         self._note("The members took longer than they may, and were stopped.")
-
-    def _is_full(self) -> bool:
-        """Return whether the store can be read and not written: then nothing that is found can be shared."""
-        since = self._unwritable_since
-        if not since or self._away_since or time.monotonic() - since < FULL_SECONDS:
-            return False
-        self._outcome.trouble = f"the store cannot be written any more: {self._why_unwritable}"
-        return True
 
     def _is_done(self, number: int) -> bool:
         """Return whether a member has ended by itself; a scheduler that ended it may start it again."""
@@ -328,11 +270,7 @@ class Fleet:
         try:
             self._records = self._board.all()
         except BoardError as error:
-            if not self._away_since:
-                self._away_since = time.monotonic()
-                self._note(f"The store was away for a while: {one_line(str(error)).rstrip('.')}.")
-        else:
-            self._away_since = 0.0
+            self._note(f"The store was away for a while: {one_line(error.message).rstrip('.')}.")
 
     def _sum(self, name: str, place: int) -> int:
         past = sum(attempt[place] for attempts in self._past.values() for attempt in attempts)
@@ -380,7 +318,7 @@ class Fleet:
                 # Here it could be imported.
                 hint = f"install what is missing where the members run, as on {text_of(record, 'host')}; there {hint}"
             raise FleetError(f"no member could explore: {error}", hint=hint)
-        if len(silent) == outcome.members and not outcome.interrupted and not outcome.trouble:
+        if len(silent) == outcome.members and not outcome.interrupted:
             raise FleetError(
                 f"none of {counted(outcome.members, 'member')} reached the store"
                 + (f": {self._launcher.trouble}" if self._launcher.trouble else ""),
@@ -397,7 +335,7 @@ class Fleet:
             if restarts := int(number_of(record, "restarts")):
                 times = "once" if restarts == 1 else f"{restarts} times"
                 self._note(f"Member {number} was started again by the scheduler, {times}.")
-            if text_of(record, "stopped") == _STOPPED and not (outcome.interrupted or outcome.trouble):
+            if text_of(record, "stopped") == _STOPPED and not outcome.interrupted:
                 self._note(f"Member {number} was stopped by something else; what it had found was kept.")
         left = new_edges_an_hour(self._records[each] for each in self._records if each != LAUNCHER)
         if left is not None:
@@ -408,3 +346,52 @@ class Fleet:
         for number, record in failed.items():
             self._note(f"Member {number} could not explore: {text_of(record, 'error')}.")
         return outcome
+
+
+def fleet_result(
+    result: ExplorationResult,
+    outcome: FleetOutcome,
+    edges: int,
+    wrong: list[str],
+    *,
+    kept: bool,
+    seeds: Collection[str] = (),
+) -> ExplorationResult:
+    """Return ``result``, which confirmed the failures, with the figures of the fleet and ``edges`` of its store.
+
+    ``wrong`` is what was refused on the way, and ``seeds`` are the files that were there before. Without ``kept``, they
+    are gone by now, and nothing names them.
+    """
+    summary = f"Explored by a fleet of {counted(outcome.members, 'member')}"
+    summary += f", of which {outcome.lost} {'was' if outcome.lost == 1 else 'were'} lost." if outcome.lost else "."
+    if outcome.left:
+        summary += " They go on: `ordeal fleet status` shows how."
+    refused = [f"Not brought home: {each}." for each in wrong]
+    remarks = {use.remark() for use in result.faults}
+    failures = result.failures if kept else [dataclasses.replace(each, seed_path=None) for each in result.failures]
+    return dataclasses.replace(
+        result,
+        failures=failures,
+        total_runs=outcome.runs,
+        total_steps=outcome.steps,
+        unique_edges=edges,
+        duration_seconds=outcome.seconds,
+        stopped_reason="interrupted" if outcome.interrupted else outcome.stopped,
+        # What follows is of the one run here, which says nothing of the members'.
+        discovery=None,
+        coverage_gaps=[],
+        lines_covered=0,
+        lines_total=0,
+        missed_lines={},
+        covered_lines={},
+        run_kinds={},
+        faults=[],
+        rules=[],
+        checkpoints=None,
+        inconclusive=None,
+        seed_replays=[each for each in result.seed_replays if each.path in seeds],
+        notes=(
+            *(each for each in result.notes if each not in remarks),
+            *map(Note, [summary, *outcome.notes, *refused]),
+        ),
+    )

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import sys
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
+from subprocess import TimeoutExpired
+from typing import Any
 
+from ordeal._base.formatting import one_line
+from ordeal._base.interpreter import LineReader, end, finish, start
 from ordeal._base.trace_file import Trace
+from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.errors import OrdealError, StoreError
+from ordeal.result import FoundFailure
 from ordeal.store import FailureReport, Store, open_store
 from ordeal.store.open import open_readers, shown_address
 
+#: The module that confirms failures while a fleet goes on; it is above this room, so it is known by name alone.
+HOME_MODULE = "ordeal.cli.fleet.home"
+#: How long that process may take to finish what it does when the fleet has ended.
+END_SECONDS = 10.0
 #: How long to wait for a store that is away when a member or a fleet ends, in seconds.
 BACK_SECONDS = 45.0
-#: How long for somebody who has pressed Ctrl-C.
+#: How long after Ctrl-C.
 SHORT_BACK_SECONDS = 5.0
 
 TRACE_BYTES_MAX = 2**20
@@ -115,3 +129,91 @@ def edges_in(url: str, namespace: str) -> int:
         edges = len(store.edges())
         _check(store, url)
         return edges
+
+
+class Arrivals:
+    """Runs the process that takes findings home while the fleet goes on, which may also end early.
+
+    Attributes:
+        found: the failures that were confirmed here so far; the same object until there is another one.
+    """
+
+    def __init__(self, plan: FleetPlan, corpus: Path) -> None:
+        self.found: tuple[FoundFailure, ...] = ()
+        environment = {name: value for name, value in os.environ.items() if name not in (STORE_VARIABLE, TASK_VARIABLE)}
+        command = [sys.executable, "-m", HOME_MODULE]
+        self._process = start(command, pipes=["stdin", "stdout"], environment=environment)
+        self._lines = LineReader(self._process.stdout)
+        given = {"task": plan.task.to_json(), "store": plan.store, "corpus": str(corpus.absolute())}
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(f"{json.dumps(given)}\n".encode())
+            self._process.stdin.flush()
+
+    def look(self) -> None:
+        """Read what was reported since."""
+        if new := tuple(found for line in self._lines.read() if (found := _found(line)) is not None):
+            self.found += new
+
+    def close(self, *, seconds: float = END_SECONDS) -> None:
+        """End the process and what it started, after ``seconds`` if it does not end by itself."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        with contextlib.suppress(TimeoutExpired):
+            self._process.wait(timeout=seconds)
+        self.look()
+        end(self._process)
+
+
+def _found(line: bytes) -> FoundFailure | None:
+    try:
+        said = json.loads(line)
+        identity, bucket, error = (one_line(str(said[name])) for name in ("id", "bucket", "error"))
+        return FoundFailure(identity, bucket, error, 0, int(said["steps"]))
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def read_failures(
+    url: str, test_classes: Sequence[str], folder: Path, *, project: Path, seconds: float
+) -> tuple[list[Path], list[str]]:
+    """Save the failures of some classes as ``pull_all`` does, in a process that ends in time; see there.
+
+    A server may answer slowly and a network file system not at all, and neither may hold up a run of tests. A relative
+    ``dir://`` begins at ``project``. The address reaches the process through a pipe, as it may hold a password.
+
+    Raises:
+        StoreError: the store cannot be read in time.
+    """
+    given = {"url": url, "classes": list(test_classes), "folder": str(folder.absolute())}
+    try:
+        # -P: no file of the project stands in for a library.
+        command = [sys.executable, "-P", "-m", __name__]
+        process = start(command, pipes=["stdin", "stdout"], folder=project)
+    except OSError as error:
+        raise StoreError(f"the store cannot be read: {error.strerror or error}") from error
+    answer, _ = finish(process, json.dumps(given).encode(), seconds=seconds)
+    try:
+        found: Any = json.loads(answer)
+        if "error" in found:
+            raise StoreError(str(found["error"]), hint=found["hint"])
+        return [Path(each) for each in found["saved"]], [str(each) for each in found["wrong"]]
+    except (ValueError, TypeError, KeyError):
+        hint = "see that this machine can reach it"
+        raise StoreError(f"the store did not answer within {seconds:g} s", hint=hint) from None
+
+
+def main() -> None:
+    """Read failures as stdin says, and write what came of it to stdout."""
+    given = json.load(sys.stdin)
+    try:
+        saved_files, wrong = pull_all(given["url"], given["classes"], SeedCorpus(given["folder"]))
+        answer: dict[str, Any] = {"saved": list(map(str, saved_files)), "wrong": wrong}
+    except OrdealError as error:
+        answer = {"error": error.message, "hint": error.hint}
+    json.dump(answer, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import shutil
 import time
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, override
 from urllib.parse import urlsplit
 
 from ordeal._base.formatting import one_line
-from ordeal._engine.parallel.fleet.launcher import AGENT_MODULE, END_SECONDS, FleetError, Launcher
-from ordeal._engine.parallel.fleet.on_slurm import call
+from ordeal._engine.parallel.fleet.launcher import AGENT_MODULE, BatchLauncher, FleetError, call
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, Task
 from ordeal.errors import ConfigError
 
-POLL_SECONDS = 2.0
 #: The secret that has the address of a store with a password, and the key in it.
 SECRET, SECRET_KEY = "ordeal-store", "url"
 #: Why a pod waits that will not start by itself, and how long all pods wait so, or are none, until the fleet ends.
@@ -31,15 +27,6 @@ _PODS = f"{{range .items[*]}}{{.status.phase}} {{{_WAITING}.reason}} {{{_WAITING
 _JOB_OPTIONS = ("namespace", "cpu", "memory", "secret", "service-account")
 
 
-def launcher(plan: FleetPlan) -> KubernetesLauncher:
-    """Return the launcher of a plan.
-
-    Raises:
-        ConfigError: there is a job option that is not known.
-    """
-    return KubernetesLauncher(plan)
-
-
 def _given(plan: FleetPlan) -> dict[str, str]:
     given = dict(option.partition("=")[::2] for option in plan.options.job_options)
     for name in given:
@@ -49,8 +36,8 @@ def _given(plan: FleetPlan) -> dict[str, str]:
     return given
 
 
-def manifest_of(plan: FleetPlan, task: Task) -> str:
-    """Return the job as YAML. An address with a password is that of a secret.
+def job_text(plan: FleetPlan, task: Task) -> str:
+    """Return the job as JSON, which is YAML too. An address with a password is that of a secret.
 
     Raises:
         ConfigError: there is a job option that is not known, or the pods cannot reach the store.
@@ -99,96 +86,70 @@ def manifest_of(plan: FleetPlan, task: Task) -> str:
             "template": {"metadata": {"labels": metadata["labels"]}, "spec": pod},
         },
     }
-    return "\n".join(_yaml(job)) + "\n"
+    return json.dumps(job, indent=2) + "\n"
 
 
-def _yaml(value: Any) -> Iterator[str]:
-    """Yield the lines of a mapping or a list. Texts are quoted as in JSON, which YAML reads alike."""
-    for key, each in value.items() if isinstance(value, dict) else enumerate(value):
-        name = f"{key}:" if isinstance(value, dict) else "-"
-        if not isinstance(each, dict | list):
-            yield f"{name} {json.dumps(each)}"
-        elif isinstance(value, dict):
-            yield name
-            yield from (f"  {line}" for line in _yaml(each))
-        else:
-            yield from (f"{'  ' if number else '- '}{line}" for number, line in enumerate(_yaml(each)))
-
-
-class KubernetesLauncher(Launcher):
-    """Applies one job when the last member is to start."""
-
-    restarts = False
+class KubernetesLauncher(BatchLauncher):
+    """Applies an Indexed Job."""
 
     def __init__(self, plan: FleetPlan) -> None:
-        self._plan = plan
+        super().__init__(plan)
         self._namespace = tuple(f"--namespace={value}" for value in [_given(plan).get("namespace")] if value)
-        self._wanted = 0
-        self._applied = False
-        self._asked_at = 0.0
-        self._active = False
         self._has_begun = False
         self._stuck_since = 0.0
 
+    @override
     def open(self) -> None:
         if shutil.which("kubectl") is None:
             hint = "install it, or start the fleet where it is installed"
             raise FleetError("`--on kubernetes` needs `kubectl`, which is not here", hint=hint)
-        call(("kubectl", "get", "jobs", "--output=name", "--request-timeout=5s", *self._namespace))
+        self._kubectl("get", "jobs", "--output=name", "--request-timeout=5s")
 
-    def start(self, task: Task, number: int, attempt: int) -> None:
-        del number, attempt
-        self._wanted += 1
-        if self._wanted == self._plan.members:
-            call(("kubectl", "apply", "--filename=-"), text=manifest_of(self._plan, task))
-            self._applied = self._active = True
-            self._asked_at = time.monotonic()
+    def _kubectl(self, *words: str) -> str:
+        return call(("kubectl", *words, *self._namespace))
 
-    def running(self) -> set[int]:
-        if self._applied and time.monotonic() - self._asked_at >= POLL_SECONDS:
-            self._asked_at = time.monotonic()
-            # A server that is away may come back: what it said last holds.
-            with contextlib.suppress(FleetError, ValueError):
-                command = ("kubectl", "get", "job", self._plan.task.fleet, "--output=json", *self._namespace)
-                status = json.loads(call(command)).get("status", {})
-                over = any(each.get("type") in ("Complete", "Failed") for each in status.get("conditions", []))
-                self._active = not over
-                if not over and not self._has_begun:
-                    self._look_at_pods()
-        return set(range(self._plan.members)) if self._active else set()
+    @override
+    def submit(self, task: Task) -> None:
+        call(("kubectl", "apply", "--filename=-"), text=job_text(self.plan, task))
 
-    def _look_at_pods(self) -> None:
-        """Give the job up when none of its pods can start."""
+    @override
+    def asked(self) -> set[int]:
+        status = json.loads(self._kubectl("get", "job", self.plan.task.fleet, "--output=json")).get("status", {})
+        is_over = any(each.get("type") in ("Complete", "Failed") for each in status.get("conditions", []))
+        if is_over or (not self._has_begun and self._is_stuck()):
+            return set()
+        return set(range(self.plan.members))
+
+    def _is_stuck(self) -> bool:
+        """Return True if none of the pods can start, and give the reason in ``trouble``."""
         why = self._why_stuck()
         self._has_begun = why is None
-        if not why:
-            self._stuck_since = 0.0
-        elif not self._stuck_since:
-            self._stuck_since = time.monotonic()
-        elif time.monotonic() - self._stuck_since >= STUCK_SECONDS:
-            job = self._plan.task.fleet
-            self.trouble, self._active = f"its pods cannot start: {one_line(why, limit=300)}", False
-            self.hint = f"mend that; `kubectl describe pods` shows it while `kubectl get job {job}` does"
+        since, now = self._stuck_since, time.monotonic()
+        self._stuck_since = (since or now) if why else 0.0
+        if not why or not since or now - since < STUCK_SECONDS:
+            return False
+        self.trouble = f"its pods cannot start: {one_line(why, limit=300)}"
+        job = self.plan.task.fleet
+        self.hint = f"mend that; `kubectl describe pods` shows it while `kubectl get job {job}` does"
+        return True
 
     def _why_stuck(self) -> str | None:
         """Return why the pods cannot start, empty if they may yet, None when one has started."""
-        name = self._plan.task.fleet
-        command = ("kubectl", "get", "pods", f"--selector=job-name={name}", f"--output=jsonpath={_PODS}")
-        pods = [line.split(" ", 2) for line in call((*command, *self._namespace)).splitlines()]
+        name = self.plan.task.fleet
+        listed = self._kubectl("get", "pods", f"--selector=job-name={name}", f"--output=jsonpath={_PODS}")
+        pods = [line.split(" ", 2) for line in listed.splitlines()]
         if not pods:
             about = f"--field-selector=involvedObject.name={name},reason=FailedCreate"
-            event = ("kubectl", "get", "events", about, "--output=jsonpath={.items[-1:].message}", *self._namespace)
-            return call(event).strip()
+            return self._kubectl("get", "events", about, "--output=jsonpath={.items[-1:].message}").strip()
         if any(phase != "Pending" for phase, *_ in pods):
             return None
         return ": ".join(pods[0][1:]) if all(reason in STUCK for _, reason, *_ in pods) else ""
 
-    def close(self, *, leave: bool, seconds: float = END_SECONDS) -> None:
-        if not self._applied or leave:
-            return
-        # The board has told them to end, and they have this long to say what they found.
-        deadline = time.monotonic() + seconds
-        while self.running() and time.monotonic() < deadline:
-            time.sleep(1.0)
-        with contextlib.suppress(FleetError):
-            call(("kubectl", "delete", "job", self._plan.task.fleet, "--wait=false", *self._namespace))
+    @override
+    def cancel(self, *, waiting: bool) -> None:
+        # Pods that wait belong to the same job, which is deleted as a whole.
+        if not waiting:
+            self._kubectl("delete", "job", self.plan.task.fleet, "--wait=false")
+
+
+LAUNCHER = KubernetesLauncher

@@ -6,8 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import accumulate
 from pathlib import Path, PurePosixPath
@@ -35,19 +34,13 @@ _SEARCHED_SIZE_MAX = 2**20
 _SHARED = "write `--project none` when all nodes share it"
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """How many bytes were packed, and which files were not because they may hold secrets."""
+def pack(project: Path, file: Path, store: str) -> tuple[str, ...]:
+    """Pack a project into a zip file, and return the files that were left out because they may hold secrets.
 
-    size: int
-    secrets: tuple[str, ...]
-
-
-def pack(project: Path, file: Path, store: str) -> Packed:
-    """Pack a project into a zip file; the same one each time, if nothing changes in it. ``store`` is the fleet's.
+    The file is the same each time, if nothing changes in the project. ``store`` is the fleet's.
 
     Raises:
-        ConfigError: it is too large, or nobody can tell what belongs to it.
+        ConfigError: it is too large, or there is no git to list what belongs to it.
         OSError: the file cannot be written.
     """
     password = urlsplit(store).password if store.startswith("redis:") else None
@@ -74,7 +67,7 @@ def pack(project: Path, file: Path, store: str) -> Packed:
                     raise _too_large(project, sizes)
                 with packed.open(entry, "w") as target:
                     shutil.copyfileobj(source, target)
-    return Packed(sum(sizes.values()), tuple(secrets))
+    return tuple(secrets)
 
 
 def _too_large(project: Path, sizes: dict[str, int]) -> ConfigError:
@@ -136,7 +129,7 @@ def _listed(folder: Path, above: tuple[str, ...]) -> Iterator[str]:
             yield from (f"{name}/{inner}" for inner in _listed(path, (*above, real)))
 
 
-def _asked(folder: Path) -> Iterable[str]:
+def _asked(folder: Path) -> list[str]:
     """Return what git would keep of a folder, whether that is in a repository or not."""
     left_out = [f"--exclude={name}/" for name in sorted(_ANYWHERE)] + [f"--exclude=/{name}/" for name in _AT_THE_TOP]
     command = ["ls-files", "-z", "--others", "--exclude-standard", *left_out]
@@ -148,7 +141,9 @@ def _asked(folder: Path) -> Iterable[str]:
                 _git(folder, "init", "--bare", "--quiet", place)
                 kept = _git(folder, f"--git-dir={place}", f"--work-tree={folder}", *command)
     except FileNotFoundError:
-        return _walked(folder)
+        raise ConfigError(
+            "git lists what is sent of a project, and it is not here", hint=f"install it, or {_SHARED}"
+        ) from None
     return [os.fsdecode(name).rstrip("/") for name in kept.split(b"\0") if name]
 
 
@@ -157,14 +152,3 @@ def _git(folder: Path, *words: str) -> bytes:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     command = ["git", "-c", "core.fsmonitor=false", *words]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False).stdout
-
-
-def _walked(folder: Path) -> Iterator[str]:
-    for path, folders, files in os.walk(folder):
-        if ".gitignore" in files:
-            message = f"the project has {Path(path, '.gitignore')}, and there is no git here that reads it"
-            raise ConfigError(message, hint=f"install git, or {_SHARED}")
-        place = Path(path).relative_to(folder)
-        links = [each for each in folders if Path(path, each).is_symlink()]
-        folders[:] = [each for each in folders if each not in _ANYWHERE]
-        yield from ((place / each).as_posix() for each in (*files, *links))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from dataclasses import replace
@@ -77,9 +78,6 @@ def test_the_lease_ends_with_the_launcher(monkeypatch: pytest.MonkeyPatch) -> No
     assert not lease.has_ended({"state": "running", "at": 1.0})
     assert lease.has_ended({"state": "stopping", "at": 2.0})
     assert not lease.has_ended(None)
-    assert lease.gone
-    monkeypatch.setattr(agent, "GONE_SECONDS", -1.0)
-    assert lease.has_ended(None)
     monkeypatch.setattr(agent, "LEASE_SECONDS", -1.0)
     assert lease.has_ended({"state": "running", "at": 1.0})
 
@@ -129,6 +127,18 @@ def test_a_member_that_is_told_twice_waits_for_nothing(tmp_path: Path, monkeypat
 
 def test_an_agent_needs_nothing_of_what_explores() -> None:
     # It stays beside the process that explores all the time, once for each member.
-    code = "import sys, ordeal.cli.fleet.agent; print('hypothesis' in sys.modules)"
+    code = "import sys, ordeal._engine.parallel.fleet.agent; print('hypothesis' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said == "False\n"
+
+
+@pytest.mark.parametrize("given", ["ORDEAL_STORE", "ORDEAL_FLEET_TASK"])
+def test_what_is_missing_is_named(
+    given: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("ORDEAL_STORE", raising=False)
+    monkeypatch.delenv("ORDEAL_FLEET_TASK", raising=False)
+    monkeypatch.setenv(given, "x")
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert agent.main() == 2
+    assert "is not set" in capsys.readouterr().err

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from pathlib import Path
 
 import pytest
+from tests.unit._engine.parallel.fleet.plans import plan_on
 
 from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
-from ordeal._engine.parallel.fleet.home import edges_in, pull, when_back
+from ordeal._engine.parallel.fleet import home
+from ordeal._engine.parallel.fleet.home import edges_in, pull, read_failures, when_back
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.errors import StoreError
 from ordeal.store import Entry, FailureReport, Outgoing, open_store
@@ -44,3 +48,54 @@ def test_a_store_that_comes_back_is_asked_again(monkeypatch: pytest.MonkeyPatch)
     answers.append(StoreError("away for good"))
     with pytest.raises(StoreError, match="for good"):
         when_back(ask, 0.0)
+
+
+SCRIPT = """
+import json, sys
+given = json.loads(sys.stdin.readline())
+said = {"id": given["store"], "bucket": "b", "error": "KeyError", "steps": 3}
+print("no JSON", "[1]", "{}", json.dumps(said), sep="\\n", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_lines_that_describe_a_failure_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "said_at_home.py").write_text(SCRIPT)
+    monkeypatch.setattr(home, "HOME_MODULE", "said_at_home")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    found = home.Arrivals(plan_on("local:1", "dir://here"), tmp_path / "seeds")
+    while not found.found:
+        found.look()
+        time.sleep(0.01)
+    found.close()
+    (failure,) = found.found
+    assert (failure.id, failure.error, failure.steps) == ("dir://here", "KeyError", 3)
+
+
+def test_failures_of_all_versions_are_read_and_nothing_is_written(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    for number, namespace in enumerate(["old code", "new code"]):
+        trace = Trace(7, 42, "m:A", steps=[TraceStep("rule", f"go{number}")])
+        trace.failure = TraceFailure("ValueError", "bad", 1, "b")
+        with open_store(f"dir://{shared}", namespace) as store:
+            store.join()
+            store.sync(Outgoing(failures=(FailureReport("bucket", trace.to_json(), 1, 1),)))
+    before = {path: path.stat().st_mtime_ns for path in shared.rglob("*")}
+    # Relative to the project.
+    saved, _ = read_failures("dir://shared", ["m:A"], tmp_path / "seeds", project=tmp_path, seconds=30)
+    assert {Trace.load(path).steps[0].name for path in saved} == {"go0", "go1"}
+    assert {path: path.stat().st_mtime_ns for path in shared.rglob("*")} == before
+
+
+def test_a_server_that_hangs_is_left_in_time_and_its_password_is_not_told(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"redis://:hush@127.0.0.1:{server.getsockname()[1]}/0"
+        with pytest.raises(StoreError, match="did not answer within") as caught:
+            read_failures(url, ["m:A"], tmp_path, project=tmp_path, seconds=0.5)
+    assert "hush" not in str(caught.value)
+
+
+def test_a_missing_store_is_said(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no store"):
+        read_failures(f"dir://{tmp_path}/none", ["m:A"], tmp_path, project=tmp_path, seconds=30)
+    assert not (tmp_path / "none").exists()

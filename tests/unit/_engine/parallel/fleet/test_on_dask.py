@@ -7,10 +7,9 @@ import sys
 from types import ModuleType
 
 import pytest
+from tests.unit._engine.parallel.fleet.plans import SECRET_STORE, plan_on
 
 from ordeal._engine.parallel.fleet import on_dask
-from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
-from ordeal.config.fleet_options import FleetConfig
 from ordeal.errors import ConfigError
 
 
@@ -36,19 +35,15 @@ class Scheduler:
 
 def test_no_log_of_a_worker_shows_the_password_of_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", ModuleType("distributed"))
-    task = Task(fleet="f", test_class="m:A", seconds=1.0, path=())
-    store = "redis://:sesame@host:6379/0"
-    launcher = on_dask.launcher(FleetPlan(task=task, on="dask://h:1", members=1, store=store, options=FleetConfig()))
+    launcher = on_dask.DaskLauncher(plan_on("dask://h:1", SECRET_STORE))
     launcher._client = scheduler = Scheduler()
-    launcher.start(task, 0, 1)
+    launcher.start(launcher.plan.task, 0, 1)
     assert "redis://host:6379/0" in scheduler.logged
     assert "sesame" not in scheduler.logged
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    task = Task(fleet="f", test_class="m:A", seconds=1.0, path=())
-    plan = FleetPlan(task=task, on="dask://host:1", members=1, store="dir:///s", options=FleetConfig())
     with pytest.raises(ConfigError, match="distributed") as caught:
-        on_dask.launcher(plan)
+        on_dask.DaskLauncher(plan_on("dask://host:1"))
     assert "pip install 'distributed'" in str(caught.value.hint)

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from tests.unit._engine.parallel.fleet.plans import plan_on
 
 from ordeal._engine.parallel.fleet import on_ray
 from ordeal._engine.parallel.fleet.launcher import FleetError
-from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
-from ordeal.config.fleet_options import FleetConfig
+from ordeal._engine.parallel.fleet.plan import Task
 from ordeal.errors import ConfigError
 
 
@@ -26,7 +26,7 @@ def ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setenv("RAY_ENABLE_AUTO_CONNECT", "0")
     monkeypatch.setenv("RAY_CLIENT_RECONNECT_GRACE_PERIOD", "4")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(on_ray, "must_greet", lambda *_: None)
+    monkeypatch.setattr("ordeal._engine.parallel.fleet.launcher.must_greet", lambda *_: None)
     return sys.modules["ray"]
 
 
@@ -34,19 +34,15 @@ def ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 @pytest.mark.parametrize("missing", ["ray", "grpc"])
 def test_a_missing_extra_is_named(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    task = Task(fleet="f", test_class="m:A", seconds=1.0, path=())
-    plan = FleetPlan(task=task, on="ray://host:1", members=1, store="dir:///s", options=FleetConfig())
     with pytest.raises(ConfigError, match="ray") as caught:
-        on_ray.launcher(plan)
+        on_ray.RayLauncher(plan_on("ray://host:1"))
     assert "pip install 'ray[client]'" in str(caught.value.hint)
 
 
 @pytest.mark.usefixtures("ray")
 def test_no_room_for_what_is_sent_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(on_ray, "pack", lambda *_: os.open("/dev/null/nowhere", os.O_RDONLY))
-    task = Task(fleet="f", test_class="m:A", seconds=1.0, path=())
-    plan = FleetPlan(task=task, on="ray://host:1", members=1, store="dir:///s", options=FleetConfig())
-    launcher = on_ray.launcher(plan)
+    launcher = on_ray.RayLauncher(plan_on("ray://host:1"))
     with pytest.raises(FleetError, match="cannot be packed: Not a directory"):
         launcher.open()
     launcher.close(leave=True)
@@ -105,11 +101,9 @@ def test_a_member_is_started_again_where_a_node_answers(ray: ModuleType, monkeyp
         ]
         vars(ray)["remote"] = remote
         monkeypatch.setattr(on_ray.RayLauncher, "_near", staticmethod(lambda node: f"near {node}"))
-        task = Task(fleet="f", test_class="m:A", seconds=1.0, path=())
-        plan = FleetPlan(task=task, on="ray://host:1", members=2, store="dir:///s", options=FleetConfig())
-        launcher = on_ray.launcher(plan)
+        launcher = on_ray.RayLauncher(plan_on("ray://host:1", members=2))
         for number, attempt in ((0, 0), (0, 1), (1, 1)):
-            launcher.start(task, number, attempt)
+            launcher.start(launcher.plan.task, number, attempt)
     assert places == ["SPREAD", "near other", "near other"]
 
 
@@ -123,9 +117,7 @@ def test_a_head_whose_process_for_the_client_died_is_asked_once_more(ray: Module
             raise answer
 
     vars(ray).update(init=init, shutdown=lambda: calls.append("shutdown"))
-    task = Task(fleet="f", test_class="m:A", seconds=1.0, path=())
-    plan = FleetPlan(task=task, on="ray://host:1", members=1, store="dir:///s", options=FleetConfig(project="none"))
-    launcher = on_ray.launcher(plan)
+    launcher = on_ray.RayLauncher(plan_on("ray://host:1", project="none"))
     launcher.open()
     assert calls == ["init", "shutdown", "init"]
     answers += [ConnectionAbortedError("no worker starts"), ConnectionAbortedError("nor now")]

@@ -5,20 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.unit._engine.parallel.fleet.plans import PASSWORD, SECRET_STORE, plan_on
 
-from ordeal._engine.parallel.fleet.launcher import FleetError
-from ordeal._engine.parallel.fleet.on_slurm import SlurmLauncher, call, script_of
-from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
-from ordeal.config.fleet_options import FleetConfig
+from ordeal._engine.parallel.fleet.launcher import FleetError, call
+from ordeal._engine.parallel.fleet.on_slurm import SlurmLauncher, job_text
 
 
 def test_the_job_holds_no_password() -> None:
-    task = Task(fleet="night", test_class="m:A", seconds=60.0, path=())
-    options = FleetConfig(image="app:1")
-    plan = FleetPlan(task=task, on="slurm", members=4, store="redis://:sesame@host/0", options=options)
-    text = script_of(plan, task)
-    assert "sesame" not in text
-    assert "night" in text
+    plan = plan_on("slurm", SECRET_STORE, members=4)
+    text = job_text(plan, plan.task)
+    assert PASSWORD not in text
+    assert "--job-name=f" in text
     assert "--array=0-3" in text
 
 
@@ -38,14 +35,13 @@ def test_a_task_that_the_queue_no_longer_lists_has_ended(tmp_path: Path, monkeyp
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("ordeal._engine.parallel.fleet.on_slurm.POLL_SECONDS", 0.0)
-    task = Task(fleet="night", test_class="m:A", seconds=60.0, path=())
-    members = SlurmLauncher(FleetPlan(task=task, on="slurm", members=3, store="dir://s", options=FleetConfig()))
+    monkeypatch.setattr("ordeal._engine.parallel.fleet.launcher.POLL_SECONDS", 0.0)
+    members = SlurmLauncher(plan_on("slurm", members=3))
     queue = tmp_path / "queue"
     queue.write_text("")
     members.open()
     for number in range(3):
-        members.start(task, number, 1)
+        members.start(members.plan.task, number, 1)
     queue.write_text("6 0\n7 1\n7 2\n")
     assert members.running() == {1, 2}
     queue.unlink()
