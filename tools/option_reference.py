@@ -12,13 +12,12 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ordeal.config.checks import as_python, as_toml, as_word
-from ordeal.config.option import Option
-from ordeal.config.options import SECTIONS, flags_of, keys_of
+from ordeal.config.options import SECTIONS, Fleet, Option, Tuning, flags_of, keys_of
 from ordeal.explore import Explorer
 
 REFERENCE = Path(__file__).parent.parent / "docs/reference"
@@ -50,11 +49,13 @@ def tables() -> Iterator[Table]:
         rows = tuple(_key_row(key, option) for key, option in keys_of(declared).items())
         yield Table("configuration.md", heading, ("key", "type", "default", "meaning"), rows)
     for command in ("explore", "benchmark"):
-        shown = [_flag_row(option) for option in flags_of(command).values()]
+        shown = [_flag_row(option) for _, option in flags_of(command).values()]
         rows = (*shown, Row("--help", ("`-h`, `--help`", ""), "The list of options."))
         yield Table("cli.md", f"## `ordeal {command}`", ("option", "default", "meaning"), rows)
     for function, heading in (
         (Explorer, "### `Explorer(test_class, *, ...)`"),
+        (Tuning, "### `Tuning(*, ...)`"),
+        (Fleet, "### `Fleet(on, *, ...)`"),
         (Explorer.run, "### `Explorer.run(*, ...)`"),
     ):
         rows = tuple(_argument_rows(function))
@@ -62,7 +63,7 @@ def tables() -> Iterator[Table]:
 
 
 def _key_row(key: str, option: Option) -> Row:
-    if option.default is None or option.default is MISSING:
+    if option.default is None:
         default = option.words
     else:
         value = option.default
@@ -71,12 +72,10 @@ def _key_row(key: str, option: Option) -> Row:
 
 
 def _flag_row(option: Option) -> Row:
-    flag = option.flag
-    assert flag is not None
-    name = f"`{flag.name} {flag.metavar}`" if flag.metavar else f"`{flag.name}`"
+    name = ", ".join(f"`{each}`" for each in option.flag.split(", "))
     is_value = not isinstance(option.default, bool | tuple | None)
-    default = f"`{as_word(option.default)}`" if is_value else option.default_text()
-    return Row(flag.name, (f"`{flag.short}`, {name}" if flag.short else name, default), f"{flag.help}.")
+    default = f"`{as_word(option.default)}`" if is_value else option.words
+    return Row(option.long_flag, (name, default), f"{option.help}.")
 
 
 def _argument_rows(function: Any) -> Iterator[Row]:
@@ -88,8 +87,10 @@ def _argument_rows(function: Any) -> Iterator[Row]:
 
 
 def _told_of(option: Option) -> str:
-    told = _arguments_of_docstring(Explorer) | _arguments_of_docstring(Explorer.run)
-    return told.get(option.name, f"{option.flag.help}." if option.flag else "")
+    told: dict[str, str] = {}
+    for documented in (Explorer, Explorer.run, Tuning, Fleet):
+        told |= _arguments_of_docstring(documented)
+    return told.get(option.name, f"{option.help}.")
 
 
 def _arguments_of_docstring(function: Any) -> dict[str, str]:

@@ -44,7 +44,7 @@ LATER = {
     ),
     "fleets": (
         *("_engine/parallel/fleet", "_engine/parallel/background_compaction.py", "cli/fleet", "_report/fleet.py"),
-        *("config/fleet_options.py", "store/bases.py", "store/compaction.py"),
+        *("store/bases.py", "store/compaction.py"),
     ),
     "model oracles": (
         *("model/laws.py", "model/laws.py", "model/oracle.py", "model/laws.py"),

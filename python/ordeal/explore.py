@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from hypothesis.errors import InvalidDefinition
 
@@ -31,13 +31,20 @@ from ordeal._engine.search.bounded import BoundedSearch, Scope
 from ordeal._engine.search.exploration import Exploration
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.buggify import DEFAULT_PROBABILITY
-from ordeal.config.arguments import checked_arguments
-from ordeal.config.options import DEFAULT_SWARM_POLICY, ExplorationOptions, Traces, values_of
+from ordeal.config.options import (
+    ExhaustiveOptions,
+    ExplorationOptions,
+    Fleet,
+    Traces,
+    Tuning,
+    checked,
+    values_of,
+)
 from ordeal.errors import ConfigError, MachineError, StoreError
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
 from ordeal.swarm.weights import distribution_of
 
-__all__ = ["ExplorationResult", "Explorer", "Failure", "ProgressSnapshot"]
+__all__ = ["ExplorationResult", "Explorer", "Failure", "Fleet", "ProgressSnapshot", "Tuning"]
 
 
 #: Held by the thread whose runs have faults or targets; an exploration inside a rule is in the same thread.
@@ -59,9 +66,6 @@ class Explorer:
         checkpoint_prob: share of the runs that branch from a checkpoint. None means 0.4, or what the adaptive policy
             finds best.
         checkpoint_strategy: how one is chosen: ``energy``, ``uniform`` or ``recent``.
-        checkpoint_kind: how a run gets back to its state: ``copy`` copies it, ``replay`` runs the steps to it again,
-            ``fork`` has a process hold it (Linux only). ``auto`` copies as long as copies behave as the steps that led
-            to them, and else runs the steps again, or forks where that takes long.
         fault_toggle_prob: share of the steps that switch a fault.
         record_traces: keep the traces of all runs that reached new code, or with ``"sample"`` those of one run in
             1,000 and some of the first, as they ran; ``run`` takes it too.
@@ -72,41 +76,21 @@ class Explorer:
         share_edges, share_checkpoints: whether workers hear of the edges that others have reached, and of the tapes
             that lead to new states.
         max_memory: what a worker may take, in MiB, before Python raises MemoryError in it; 0 for no limit.
-        mutation_targets: functions whose mutants are to be killed; not in this version, so None or empty.
-        seed_mutation_prob: share of the rule calls, in runs that branch, whose arguments are a small change of those
-            with which the rule was last called on the way to the checkpoint. None means never, or what the adaptive
-            policy finds best.
-        seed_mutation_respect_strategies: always true: no argument ever leaves its strategy.
         corpus_dir: folder of saved failing traces, the seeds; None for none. Those of the class are replayed before
             the first run, and the ones that fail are failures of the result. Failures that fail each time are saved
             there when they are shrunk, a file each, named by what happens: the same failure is the same file.
         rule_swarm: draw for each run which rules and faults are on (Groce et al., "Swarm Testing", ISSTA 2012). None
-            means not to, or what the adaptive policy finds best where the class names no law.
-        swarm_policy: who decides what kind of run comes next: whether it branches, repeats or changes what led
-            somewhere, how its swarm configuration is drawn, how long it is. ``classic`` has fixed shares; ``adaptive``
-            gives more runs to the kinds that bring more that is new for the steps they take. What another argument
-            fixes stays as it says.
-        value_reuse_prob: share of the numbers of a large range, texts and bytes that are drawn again instead of anew: a
-            value from earlier in the run, a constant of the targets, one that they compared, or one that led to new
-            code. Always one that the strategy allows.
-        comparison_tracing: ``auto`` watches what the targets compare, in replays of some runs when no new code was
-            reached for a while, and makes runs that turn the comparisons. ``off`` never does.
+            means not to, or what the adaptive policy finds best where the class names no
+            swarm distribution.
         rule_timeout: seconds that a rule may take, 0 or less for no limit; None takes the machine's own
             ``rule_timeout``, or 30 s.
         buggify_prob: probability that a point of buggify acts where the program does not say another; with 0 none
             acts. What a trace or a seed recorded is replayed in any case.
-        coverage: ``counts`` sees how often code ran, ``novelty`` whether it ran at hardly any cost, ``auto`` looks at
-            the first runs and chooses.
         known: failures that are not to be reported, each by its bucket, its id or a text in its message. The search
             goes past them, and the result counts and names them as ``known``.
-        on: where the members of a fleet run: ``local:N``, ``ray://HOST:PORT``, ``dask://HOST:PORT``, ``slurm`` or
-            ``kubernetes``. They meet in ``store``, and ``run`` returns one result of all. None explores here alone.
-        members: how many there are; 0 for one, or N of ``local:N``.
-        image: container image of the members on Kubernetes.
-        job_options: options of the job of Slurm or Kubernetes, each ``NAME=VALUE``.
-        on_interrupt: what Ctrl-C does to the members: ``stop`` or ``leave``.
-        project: what is sent to the members of Ray: ``auto`` sends the current folder, ``none`` nothing; or a folder.
-        fleet_name: its name for ``ordeal fleet status``; None makes one from the time.
+        on: the ``Fleet`` of members that explore, or where they run, such as ``local:4``. They meet in ``store``, and
+            ``run`` returns one result of all. None explores here alone.
+        tuning: how the search goes about it, a ``Tuning``; None for its defaults.
 
     Raises:
         ConfigError: an argument has a wrong type or is out of range.
@@ -123,7 +107,6 @@ class Explorer:
         max_checkpoints: int = 256,
         checkpoint_prob: float | None = None,
         checkpoint_strategy: str = "energy",
-        checkpoint_kind: str = "auto",
         fault_toggle_prob: float = 0.3,
         record_traces: Traces = False,
         workers: int = 0,
@@ -132,34 +115,55 @@ class Explorer:
         store: str | None = None,
         share_edges: bool = True,
         share_checkpoints: bool = True,
-        mutation_targets: Sequence[str] | None = None,
-        seed_mutation_prob: float | None = None,
-        seed_mutation_respect_strategies: bool = True,
         corpus_dir: str | os.PathLike[str] | None = None,
         rule_swarm: bool | None = None,
-        swarm_policy: str = DEFAULT_SWARM_POLICY,
         rule_timeout: float | None = None,
         buggify_prob: float = DEFAULT_PROBABILITY,
-        coverage: str = "auto",
-        value_reuse_prob: float = 0.1,
-        comparison_tracing: str = "auto",
         known: Sequence[str] | None = None,
-        on: str | None = None,
-        members: int = 0,
-        image: str | None = None,
-        job_options: Sequence[str] | None = None,
-        on_interrupt: str = "stop",
-        project: str = "auto",
-        fleet_name: str | None = None,
+        on: Fleet | str | None = None,
+        tuning: Tuning | None = None,
     ) -> None:
-        self.targets = resolve_targets(target_modules if target_modules is not None else [])
-        # The signature is for editors and type checkers. The table of options checks the arguments.
-        self.options = ExplorationOptions(**checked_arguments("init", locals()))
+        fleet = on if isinstance(on, Fleet) else Fleet(on)
+        options = checked(
+            ExplorationOptions(),
+            **values_of(tuning or Tuning()),
+            **values_of(fleet),
+            target_modules=() if target_modules is None else target_modules,
+            seed=seed,
+            max_checkpoints=max_checkpoints,
+            checkpoint_prob=checkpoint_prob,
+            checkpoint_strategy=checkpoint_strategy,
+            fault_toggle_prob=fault_toggle_prob,
+            record_traces=record_traces,
+            workers=workers,
+            isolate=isolate,
+            max_memory=max_memory,
+            store=store,
+            share_edges=share_edges,
+            share_checkpoints=share_checkpoints,
+            corpus_dir=corpus_dir,
+            rule_swarm=rule_swarm,
+            rule_timeout=rule_timeout,
+            buggify_prob=buggify_prob,
+            known=() if known is None else known,
+        )
+        self._begin(test_class, options)
+
+    @classmethod
+    def of(cls, test_class: MachineFactory, options: ExplorationOptions) -> Explorer:
+        """Return an Explorer with options that have been checked; ``explore`` runs with them."""
+        made = cls.__new__(cls)
+        made._begin(test_class, options)
+        return made
+
+    def _begin(self, test_class: MachineFactory, options: ExplorationOptions) -> None:
+        self.targets = resolve_targets(options.target_modules)
+        self.options = options
         self.test_class = test_class
         if inspect.isfunction(test_class):
             trust(test_class)  # traces name it by its class path
-        self._driver = make_driver(test_class, self.options.rule_timeout)
-        self._driver.buggify_prob = self.options.buggify_prob
+        self._driver = make_driver(test_class, options.rule_timeout)
+        self._driver.buggify_prob = options.buggify_prob
 
     def run(
         self,
@@ -205,18 +209,41 @@ class Explorer:
             StateError: the state cannot be saved where it should be, or cannot be resumed.
             MachineError: no rule can run in a state that was reached, or the machine breaks a rule of Hypothesis.
         """
-        given = checked_arguments("run", locals())
+        options = checked(
+            self.options,
+            max_time=max_time,
+            max_runs=max_runs,
+            steps_per_run=steps_per_run,
+            shrink=shrink,
+            max_shrink_time=max_shrink_time,
+            confirm_fresh=confirm_fresh,
+            patience=patience,
+            record_traces=self.options.record_traces if record_traces is None else record_traces,
+            save_state_to=save_state_to,
+            resume_from=resume_from,
+        )
+        return self._run(options, progress, shrink_progress)
+
+    def explore(
+        self, progress: Progress | None = None, shrink_progress: ShrinkListener | None = None
+    ) -> ExplorationResult:
+        """Explore as ``options`` say, which ``run`` takes as arguments."""
+        return self._run(self.options, progress, shrink_progress)
+
+    def _run(
+        self, options: ExplorationOptions, progress: Progress | None, shrink_progress: ShrinkListener | None
+    ) -> ExplorationResult:
         cls = self._driver.definition.cls
         settings = Settings(
-            **values_of(self.options) | given,
+            **values_of(options),
             test_class=class_path(self.test_class, cls),
-            session_seed=self.options.seed,
+            session_seed=options.seed,
             swarm=distribution_of(cls),
             progress=progress,
             shrink_progress=shrink_progress,
         )
         try:
-            return self._explored_by_fleet(given, progress) if self.options.on else self._explored(settings)
+            return self._explored_by_fleet(options, progress) if options.on else self._explored(settings)
         except InvalidDefinition as error:
             raise MachineError(str(error)) from error
 
@@ -239,20 +266,20 @@ class Explorer:
         )
         return explore_in_processes(settings, self._driver, self.targets, worker_options)
 
-    def _explored_by_fleet(self, given: dict[str, Any], progress: Progress | None) -> ExplorationResult:
+    def _explored_by_fleet(self, options: ExplorationOptions, progress: Progress | None) -> ExplorationResult:
         """Have a fleet explore, and confirm here what it found."""
-        plan = make_plan(class_path(self.test_class, self._driver.definition.cls), self.options, given)
+        plan = make_plan(class_path(self.test_class, self._driver.definition.cls), options)
         namespace = self._namespace()
         with TemporaryDirectory(prefix="ordeal-fleet-") as folder:
-            corpus = SeedCorpus(self.options.corpus_dir or folder)
+            corpus = SeedCorpus(options.corpus_dir or folder)
             seeds = set(map(str, corpus.paths_of(plan.task.test_class)))
             outcome = RunningFleet(plan, progress, corpus=corpus.folder).run()
             wrong, edges = self._brought_home(plan, namespace, corpus, outcome)
-            values = values_of(self.options) | dict.fromkeys(("on", "store", "image", "fleet_name"))
-            names = inspect.signature(Explorer).parameters.keys() - {"test_class"}
-            here = {name: values[name] for name in names} | {"workers": 1, "isolate": True, "corpus_dir": corpus.folder}
             # The seeds are what counts; a search runs at least once.
-            result = Explorer(self.test_class, **here).run(**given | {"max_runs": 1}, shrink_progress=None)
+            here = dataclasses.replace(
+                options, on=None, store=None, workers=1, isolate=True, corpus_dir=corpus.folder, max_runs=1
+            )
+            result = Explorer.of(self.test_class, here).explore(progress)
         kept = self.options.corpus_dir is not None
         return fleet_result(result, outcome, edges, wrong, kept=kept, seeds=seeds)
 
@@ -349,8 +376,17 @@ class Explorer:
             NonDeterministicGeneration: a run differed from an earlier one with the same beginning.
             MachineError: no rule can run, or the machine breaks a rule of Hypothesis.
         """
+        options = checked(
+            ExhaustiveOptions(),
+            depth=depth,
+            limit=limit,
+            faults=faults,
+            values=values,
+            shrink=shrink,
+            max_shrink_time=max_shrink_time,
+        )
         scope = Scope(
-            **checked_arguments("exhaustive", locals()),
+            **values_of(options),
             test_class=class_path(self.test_class, self._driver.definition.cls),
             progress=progress,
             corpus_dir=self.options.corpus_dir,

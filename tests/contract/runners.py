@@ -14,7 +14,7 @@ from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from ordeal.errors import MachineError
-from ordeal.explore import ExplorationResult, Explorer
+from ordeal.explore import ExplorationResult, Explorer, Tuning
 
 from . import landmarks
 
@@ -113,7 +113,7 @@ class ExplorerRunner(Runner):
             target_modules=self.target_modules,
             checkpoint_prob=self.checkpoint_prob if branch else 0.0,
             seed=RNG_SEED,
-            comparison_tracing=self.comparison_tracing,
+            tuning=Tuning(comparison_tracing=self.comparison_tracing),
         )
         return explorer.run(max_runs=runs, max_time=TIME_LIMIT_S, steps_per_run=steps, shrink=False)
 

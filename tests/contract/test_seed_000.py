@@ -25,7 +25,7 @@ import pytest
 from ordeal.chaos import ChaosTest
 from ordeal.cli.commands import commands
 from ordeal.config import ExplorerConfig, ReportConfig, load_config
-from ordeal.explore import ExplorationResult, Explorer
+from ordeal.explore import ExplorationResult, Explorer, Tuning
 from ordeal.faults import LambdaFault
 from ordeal.stateful import rule
 
@@ -121,14 +121,19 @@ def test_field_of_the_result(name: str) -> None:
 SETTINGS: dict[str, object] = {
     "target_modules": (), "max_time": 60.0, "max_runs": None, "checkpoint_strategy": "energy", "checkpoint_prob": 0.4,
     "steps_per_run": 50, "fault_toggle_prob": 0.3, "max_checkpoints": 256, "seed": 42, "workers": 0,
-    "rule_swarm": False, "share_edges": True, "share_checkpoints": True, "verbose": False,
+    "rule_swarm": False, "share_edges": True, "share_checkpoints": True,
 }  # fmt: skip
-REPORT = {"corpus_dir": ".ordeal/seeds", "traces_dir": ".ordeal/traces", "traces": False, "format": "text"}
+REPORT = {
+    "corpus_dir": ".ordeal/seeds",
+    "traces_dir": ".ordeal/traces",
+    "traces": False,
+    "format": "text",
+    "verbose": False,
+}
 ARGUMENTS: dict[str, object] = {
     **{name: value for name, value in SETTINGS.items() if name not in ("max_time", "max_runs", "steps_per_run")},
     "target_modules": None,
 }
-del ARGUMENTS["verbose"]
 RUN = {"max_time": 60.0, "max_runs": None, "steps_per_run": 50, "shrink": True, "max_shrink_time": 30.0}
 DEVIATING = {"checkpoint_prob": None, "rule_swarm": None}
 
@@ -371,7 +376,7 @@ def test_each_strategy_chooses_checkpoints(service_class: Any, strategy: str) ->
 
 @pytest.mark.parametrize(("share", "low", "high"), [(0.0, 0, 0), (0.4, 0.32, 0.48), (1.0, 0.98, 1), (None, 0.32, 0.48)])
 def test_the_share_of_runs_from_checkpoints(service_class: Any, share: float | None, low: float, high: float) -> None:
-    result = run(service_class, runs=300, checkpoint_prob=share, swarm_policy="classic")
+    result = run(service_class, runs=300, checkpoint_prob=share, tuning=Tuning(swarm_policy="classic"))
     starts = result.run_kinds["starts"]
     assert low <= starts["branch"] / (starts["fresh"] + starts["branch"]) <= high
     assert "turn a comparison" in DEVIATIONS
@@ -464,7 +469,7 @@ def test_each_row_of_the_deviations_is_whole() -> None:
 
 
 @pytest.mark.parametrize(("policy", "low", "high"), [("classic", 0.27, 0.33), ("adaptive", 0.2, 0.33)])
-def test_share_of_the_steps_that_switch_a_fault(policy: str, low: float, high: float) -> None:
+def test_share_of_the_steps_that_switch_a_fault(policy: Any, low: float, high: float) -> None:
     counted = {"switched": 0, "left on": 0}
 
     def switch() -> None:
@@ -480,7 +485,7 @@ def test_share_of_the_steps_that_switch_a_fault(policy: str, low: float, high: f
             counted["left on"] += len(self.active_faults)
             super().teardown()
 
-    explorer = Explorer(Machine, workers=1, swarm_policy=policy, max_checkpoints=0)
+    explorer = Explorer(Machine, workers=1, tuning=Tuning(swarm_policy=policy), max_checkpoints=0)
     steps = explorer.run(max_runs=600, shrink=False).total_steps
     assert low <= (counted["switched"] - counted["left on"]) / steps <= high
     assert "| `fault_toggle_prob` is the share of steps" in DEVIATIONS

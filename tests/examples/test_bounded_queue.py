@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal.explore import Explorer
+from ordeal.explore import Explorer, Tuning
 
 from .conftest import EXAMPLES, imported
 
@@ -26,7 +26,7 @@ def test_only_weights_fill_the_queue(swarm: str | bool, repaired: bool, tmp_path
     with imported(PROJECT / "test_work_queue_chaos.py", path=[tmp_path], modules={"work_queue"}) as module:
         machine = type("Machine", (module.WorkQueueChaos,), {"swarm": swarm})
         failures = (
-            Explorer(machine, target_modules=["work_queue"], swarm_policy="classic")
+            Explorer(machine, target_modules=["work_queue"], tuning=Tuning(swarm_policy="classic"))
             .run(max_runs=400, max_time=600.0)
             .failures
         )

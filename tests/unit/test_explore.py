@@ -13,7 +13,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
 
 from ordeal.chaos import ChaosTest
 from ordeal.errors import ConfigError, InfiniteStrategyError, MachineError, OrdealError, StateError, TargetError
-from ordeal.explore import Explorer
+from ordeal.explore import Explorer, Fleet, Tuning
 from ordeal.faults import Fault, LambdaFault
 from ordeal.result import ProgressSnapshot
 
@@ -40,17 +40,13 @@ class Quiet(RuleBasedStateMachine):
         ({"checkpoint_prob": 1.5}, "checkpoint_prob is 1.5; it must be a "),
         ({"fault_toggle_prob": "often"}, "fault_toggle_prob is 'often'; it must be a number"),
         ({"fault_toggle_prob": math.nan}, "fault_toggle_prob is nan; it must be a number"),
-        ({"value_reuse_prob": -0.1}, "value_reuse_prob is -0.1; it must be a "),
-        ({"seed_mutation_prob": 2}, "seed_mutation_prob is 2; it must be a "),
         ({"buggify_prob": None}, "buggify_prob is None; it must be a number"),
         ({"rule_timeout": "long"}, "rule_timeout is 'long'; it must be a number"),
         ({"checkpoint_strategy": "best"}, "checkpoint_strategy is 'best'; it must be one of energy, uniform, recent"),
-        ({"checkpoint_kind": None}, "checkpoint_kind is None; it must be one of "),
-        ({"swarm_policy": "bold"}, "swarm_policy is 'bold'; it must be one of "),
-        ({"coverage": "all"}, "coverage is 'all'; it must be one of "),
-        ({"comparison_tracing": "on"}, "comparison_tracing is 'on'; it must be one of auto, off"),
-        ({"mutation_targets": ["shop.pay"]}, "mutation_targets is ['shop.pay']; it must be empty"),
-        ({"seed_mutation_respect_strategies": False}, "seed_mutation_respect_strategies is False; it must be true"),
+        ({"tuning": Tuning(value_reuse_prob=-0.1)}, "value_reuse_prob is -0.1; it must be a "),
+        ({"tuning": Tuning(seed_mutation_prob=2)}, "seed_mutation_prob is 2; it must be a "),
+        ({"on": Fleet("slurm", members=-1)}, "members is -1; it must be a "),
+        ({"on": "moon"}, "on is 'moon'; it must be `local:N`"),
     ],
 )
 def test_wrong_options_are_named_with_what_they_may_be(options: dict[str, Any], message: str) -> None:

@@ -18,10 +18,8 @@ from ordeal._report.exploration import session_header
 from ordeal._report.scaling import benchmark_header, scaling_csv, scaling_json, scaling_report, trial_line
 from ordeal.cli import INTERRUPTED, terminal
 from ordeal.cli.explore import exploration_options, make_explorer, termination_interrupts
-from ordeal.cli.flags import given_to
 from ordeal.config import RNG_SEED_MAX, BenchmarkConfig, ExplorerConfig, OrdealConfig, load_config, override
-from ordeal.config.arguments import given_arguments, options_of_entry
-from ordeal.config.options import BenchmarkFlags, options_of
+from ordeal.config.options import options_of, options_of_entry, values_of
 from ordeal.errors import WRONG_USE, ConfigError, MachineError
 from ordeal.result import ExplorationResult
 from ordeal.scaling.extrapolation import Extrapolation, extrapolate
@@ -29,25 +27,23 @@ from ordeal.scaling.law import Analysis, analyse
 from ordeal.scaling.trials import ScalingResult, Trial, TrialPlan, available_cpus, measurements_of
 
 # Settings that the trials replace: each explores for its time, with its number of workers.
-_REPLACED = ("seed", "max_time", "max_runs", "patience", "workers", "verbose")
+_REPLACED = ("seed", "max_time", "max_runs", "patience", "workers")
 
 
 def run(given: Mapping[str, Any]) -> int:
     """Measure with the options of the command line, by name; ``None`` means not given."""
-    return _benchmark(given_to(BenchmarkFlags, given), given)
-
-
-def _benchmark(flags: BenchmarkFlags, given: Mapping[str, object]) -> int:
-    config = load_config(flags.config)
+    options = override(BenchmarkConfig(), given)
+    config = load_config(options.config)
     config = dataclasses.replace(config, explorer=override(config.explorer, given))
-    options, cpus = _options(flags, given, config), available_cpus()
+    _check(options, config)
+    cpus = available_cpus()
     plan = TrialPlan(
         max_workers=cpus if options.max_workers is None else options.max_workers,
         seconds=options.time,
         metric=options.metric,
         repeat=options.repeat,
     )
-    terminal.say(session_header(_native.__version__, config.explorer.seed, _shown(flags, options, plan, config)))
+    terminal.say(session_header(_native.__version__, config.explorer.seed, _shown(options, plan, config)))
     test = config.tests[0]
     terminal.say(benchmark_header(test.class_path, cpus, plan, tests=len(config.tests)))
     trials = _Trials(config, plan)
@@ -69,22 +65,20 @@ def _benchmark(flags: BenchmarkFlags, given: Mapping[str, object]) -> int:
         extrapolation=_extrapolation(analysis, options),
         interrupted=trials.interrupted,
     )
-    terminal.write(scaling_json(result) if flags.json else scaling_report(result))
+    terminal.write(scaling_json(result) if options.json else scaling_report(result))
     written = options.csv is None or _write_csv(result, Path(options.csv))
     return INTERRUPTED if trials.interrupted else 0 if written else WRONG_USE
 
 
-def _options(flags: BenchmarkFlags, given: Mapping[str, object], config: OrdealConfig) -> BenchmarkConfig:
-    """Check the options, including errors that would otherwise only show after all measurements."""
-    options = override(BenchmarkConfig(), given)
+def _check(options: BenchmarkConfig, config: OrdealConfig) -> None:
+    """Raise ConfigError for what would otherwise only show after all measurements."""
     if options.metric == "edges" and not config.explorer.target_modules:
         raise ConfigError(
-            f"`--metric edges` counts edges of the target modules, and {flags.config} names none",
+            f"`--metric edges` counts edges of the target modules, and {options.config} names none",
             hint="name them in `target_modules` of [explorer], or write `--metric runs`",
         )
     if options.csv is not None:
         _check_place(Path(options.csv))
-    return options
 
 
 def _check_place(path: Path) -> None:
@@ -97,12 +91,11 @@ def _check_place(path: Path) -> None:
         raise ConfigError(f"`--csv` is in a folder that cannot be written to: {path}", hint="name another folder")
 
 
-def _shown(flags: BenchmarkFlags, options: BenchmarkConfig, plan: TrialPlan, config: OrdealConfig) -> dict[str, object]:
+def _shown(options: BenchmarkConfig, plan: TrialPlan, config: OrdealConfig) -> dict[str, object]:
     """Return every option of the benchmark, whether given or by default, and the settings that the trials use."""
     settings = [name for name in options_of(ExplorerConfig) if name not in _REPLACED]
     return {
-        "config": flags.config,
-        **dataclasses.asdict(options),
+        **{name: value for name, value in values_of(options).items() if name != "json"},
         "max_workers": plan.max_workers,
         **{name: getattr(config.explorer, name) for name in settings},
     }
@@ -135,7 +128,6 @@ class _Trials:
         """Explore with a seed of the round: trials of a round do the same work, and rounds differ."""
         seed = (self._config.explorer.seed + number - 1) % (RNG_SEED_MAX + 1)
         test = self._config.tests[0]
-        unlimited = {"max_runs": None, "patience": 0, "verbose": False}
         options = exploration_options(
             self._config,
             workers=workers,
@@ -145,7 +137,8 @@ class _Trials:
             # This machine is measured, whatever the settings say of others.
             on=None,
             store=None,
-            **unlimited,
+            max_runs=None,
+            patience=0,
         )
         options = options_of_entry(options, test)
         # Garbage of earlier trials is collected outside the measured time.
@@ -155,7 +148,7 @@ class _Trials:
             with redirect_stdout(sys.stderr):
                 explorer = make_explorer(test, options)
                 _refuse_threads(test.class_path)
-                result = explorer.run(**given_arguments("run", options))
+                result = explorer.explore()
         except KeyboardInterrupt:
             self.interrupted = True
             return None

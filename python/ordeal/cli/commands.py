@@ -14,7 +14,7 @@ from click.shell_completion import get_completion_class
 
 from ordeal.cli import terminal
 from ordeal.cli.flags import command_flags
-from ordeal.config.options import DEFAULT_PATH, group_of_flag
+from ordeal.config.options import DEFAULT_PATH, flags_of
 
 _CORPUS_DIR = ".ordeal/seeds"
 _NUMBER_MAX = 1e9
@@ -53,7 +53,7 @@ class GroupedCommand(click.Command):
                     formatter.write_dl([(name.ljust(min(width, 30)), text) for name, text in shown])
 
     def _group(self, _ctx: click.Context, parameter: click.Parameter) -> str:
-        return group_of_flag(str(self.name), str(parameter.name)) or "Output"
+        return flags_of(str(self.name)).get(str(parameter.name), ("Output", None))[0]
 
 
 def _run(module: str, given: dict[str, Any]) -> int:

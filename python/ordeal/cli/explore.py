@@ -48,9 +48,14 @@ from ordeal.cli.flags import ALL_OPTIONS
 from ordeal.cli.folders import traces_folders
 from ordeal.cli.progress import Watchers, progress_view
 from ordeal.config import ExplorerConfig, OrdealConfig, TestConfig, load_config_for, override
-from ordeal.config.arguments import given_arguments, options_of_entry
-from ordeal.config.fleet_options import FleetConfig
-from ordeal.config.options import ExplorationOptions, ExploreFlags, options_of, values_of
+from ordeal.config.options import (
+    ExplorationOptions,
+    ExploreFlags,
+    FleetConfig,
+    options_of,
+    options_of_entry,
+    values_of,
+)
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError, TraceError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, Failure, NoteKind, SeedOutcome, SeedStatus
@@ -66,7 +71,7 @@ def run(given: Mapping[str, Any]) -> int:
     """Explore with the options of the command line, by name; ``None`` means not given. Return the exit code."""
     own = override(ExploreFlags(), given)
     config = load_config_for(given["classes"], given["config"])
-    report = override(config.report, {**given, "verbose": None})
+    report = override(config.report, given)
     formats = tuple(dict.fromkeys((*config.report.formats, *report.formats)))
     fail_on = (*config.health.fail_on, *override(config.health, given).fail_on)
     health = dataclasses.replace(config.health, fail_on=tuple(dict.fromkeys(fail_on)))
@@ -123,7 +128,6 @@ def _effective(config: OrdealConfig, given: Mapping[str, object], flags: Explore
         store=own_store or options.store,
         known=config.explorer.known if given["known"] is None else config.explorer.known + options.known,
         workers=options.workers if options.isolate else 1,
-        verbose=options.verbose or config.report.verbose,
         record_traces=(
             flags.generate_tests is not None
             or config.report.traces
@@ -160,13 +164,12 @@ def _refuse_fleet_flags(given: Mapping[str, object], options: ExplorationOptions
     for name, option in options_of(FleetConfig).items():
         if given[name] in (None, ()):
             continue
-        assert option.flag is not None
         # A store is also shared by commands that people start themselves.
         if not kind and name != "store":
-            message = f"`{option.flag.name}` is for a fleet, and nothing says where its members run"
+            message = f"`{option.long_flag}` is for a fleet, and nothing says where its members run"
             raise ConfigError(message, hint="add `--on`, for example `--on local:4`, or drop it")
         if kind not in TAKEN_BY.get(name, (kind,)):
-            message = f"`{option.flag.name}` says nothing to members on `{kind}`"
+            message = f"`{option.long_flag}` says nothing to members on `{kind}`"
             raise ConfigError(message, hint=f"drop it, or use it with `--on {' or '.join(TAKEN_BY[name])}`")
 
 
@@ -354,7 +357,7 @@ class _Session:
 
     def _report_seeds(self, result: ExplorationResult) -> None:
         if result.seed_replays:
-            verbose = self._options.verbose
+            verbose = self._config.report.verbose
             terminal.say(seed_outcomes_text(result.seed_replays, verbose=verbose))
         if self._flags.prune_fixed_seeds:
             terminal.say(seeds_pruned(self._prune(result.seed_replays)))
@@ -383,16 +386,14 @@ class _Session:
 
     def _run(self, test: TestConfig) -> ExplorationResult:
         options = options_of_entry(self._options, test)
-        view = progress_view(self._flags.progress, test.class_path, options)
+        view = progress_view(self._flags.progress, test.class_path, options, verbose=self._config.report.verbose)
         watchers = Watchers(self._run_writer, view)
         # What the program prints is dropped here as it is in workers; `ordeal replay` shows it, run by run.
         shown = [closing(view), view.telling_of_interrupts()] if view else []
         with terminal.contained(verbose=False), ExitStack() as stack:
             for each in shown:
                 stack.enter_context(each)
-            return make_explorer(test, options).run(
-                **given_arguments("run", options), progress=watchers.progress, shrink_progress=watchers.shrinking
-            )
+            return make_explorer(test, options).explore(watchers.progress, watchers.shrinking)
 
     def _save_traces(self, result: ExplorationResult) -> ExplorationResult:
         folder = Path(self._config.report.traces_dir)
@@ -509,7 +510,7 @@ def _machine_of(test: TestConfig, options: ExplorationOptions) -> MachineFactory
 
 def make_explorer(test: TestConfig, options: ExplorationOptions) -> Explorer:
     """Return the Explorer for an entry's class, which may be a function here: the settings are the user's own."""
-    return Explorer(_machine_of(test, options), **given_arguments("init", options))
+    return Explorer.of(_machine_of(test, options), options)
 
 
 def _replace_text(path: Path, text: str) -> None:

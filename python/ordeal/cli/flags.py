@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import click
 
-from ordeal.config.option import Option
-from ordeal.config.options import flags_of, options_of
+from ordeal.config.options import Option, flags_of
 
 Command = Callable[..., Any]
 
@@ -24,7 +23,7 @@ def command_flags(command: str) -> Callable[[Command], Command]:
     """
 
     def decorate(function: Command) -> Command:
-        for option in reversed(flags_of(command).values()):
+        for _, option in reversed(flags_of(command).values()):
             function = _click_option(option)(function)
         return function
 
@@ -32,19 +31,16 @@ def command_flags(command: str) -> Callable[[Command], Command]:
 
 
 def _click_option(option: Option) -> Callable[[Command], Command]:
-    flag = option.flag
-    assert flag is not None
-    names = [option.name, *filter(None, [flag.short, flag.name])]
-    text = option.help_text()
+    names, text = [option.name, *filter(None, [option.short_flag, option.long_flag])], option.help_text()
     if option.name == "verbose":
         return click.option(*names, count=True, callback=_as_verbosity, help=text)
-    if not flag.metavar:
-        return click.option(*names, is_flag=True, flag_value=flag.sets, default=None, help=text)
-    if flag.repeats:
-        return click.option(*names, metavar=flag.metavar, help=text, multiple=True, callback=_or_none)
-    kind = click.Path() if flag.metavar == "PATH" else None  # a shell then completes paths
+    if not option.metavar:
+        return click.option(*names, is_flag=True, flag_value=option.sets, default=None, help=text)
+    if option.repeats:
+        return click.option(*names, metavar=option.metavar, help=text, multiple=True, callback=_or_none)
+    kind = click.Path() if option.metavar == "PATH" else None  # a shell then completes paths
     callback = _as_number if option.check.of_number else None
-    return click.option(*names, metavar=flag.metavar, type=kind, help=text, callback=callback)
+    return click.option(*names, metavar=option.metavar, type=kind, help=text, callback=callback)
 
 
 def _as_verbosity(context: click.Context, _parameter: click.Parameter, count: int) -> bool | None:
@@ -65,9 +61,3 @@ def _as_number(_context: click.Context, _parameter: click.Parameter, text: str |
         except ValueError:
             continue
     return text
-
-
-def given_to[Table](table: type[Table], given: Mapping[str, Any]) -> Table:
-    """Return a table filled with the given options, for options that need no check."""
-    named = options_of(table)
-    return table(**{name: value for name, value in given.items() if name in named and value is not None})

@@ -31,10 +31,10 @@ class View(Protocol):
         """Clear what was shown, as far as it can be cleared."""
 
 
-def progress_view(kind: str, test_class: str, options: ExplorationOptions) -> View | None:
+def progress_view(kind: str, test_class: str, options: ExplorationOptions, *, verbose: bool) -> View | None:
     """Return what shows the progress: ``auto`` is live on a terminal, and lines where ``--verbose`` asks for them."""
     if kind == "auto":
-        kind = "live" if terminal.can_redraw() else "plain" if options.verbose or terminal.is_terminal() else "none"
+        kind = "live" if terminal.can_redraw() else "plain" if verbose or terminal.is_terminal() else "none"
     if kind == "none":
         return None
     if kind == "plain":

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,8 @@ from ordeal.errors import ConfigError
 COUNT_MAX = 2**63 - 1
 VALUE_CHARS_MAX = 60  # of a value quoted in an error
 _ERROR_CHARS_MAX = 500
+_NO_NUL = r"[^\0]+"
+_NOT_BLANK = r"(?s:.*\S.*)"
 _PAGE_NAMES = {2**64 - 1: "2⁶⁴ − 1"}  # noqa: RUF001 - the minus sign of the reference
 
 
@@ -54,13 +56,10 @@ def integer(lowest: int, highest: int = COUNT_MAX, *, expected: str = "", exampl
     return Check(expected or words, example, page, accept, of_number=True)
 
 
-def seconds(expected: str, example: float, page: str, fits: Callable[[float], bool] = math.isfinite) -> Check:
-    """Check for a number of seconds that ``fits``; in Python it may be infinite."""
-    return dataclasses.replace(number(expected, example, page, fits), endless=True)
-
-
-def number(expected: str, example: float, page: str, fits: Callable[[float], bool]) -> Check:
-    """Check for a finite number that ``fits``."""
+def number(
+    expected: str, example: float, page: str, fits: Callable[[float], bool] = math.isfinite, *, endless: bool = False
+) -> Check:
+    """Check for a finite number that ``fits``; in Python it may also be infinite if ``endless``."""
 
     def accept(value: object) -> float | None:
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -71,10 +70,10 @@ def number(expected: str, example: float, page: str, fits: Callable[[float], boo
             return None
         return converted if math.isfinite(converted) and fits(converted) else None
 
-    return Check(expected, example, page, accept, of_number=True)
+    return Check(expected, example, page, accept, of_number=True, endless=endless)
 
 
-def one_of(*choices: str, example: str, quoted: bool = True) -> Check:
+def one_of(*choices: str, example: str = "", quoted: bool = True) -> Check:
     """Check for one of a few words; ``quoted`` unless it can only stand on the command line."""
     words = [f'"{choice}"' for choice in choices]
     expected = f"one of {', '.join(words if quoted else choices)}"
@@ -82,7 +81,7 @@ def one_of(*choices: str, example: str, quoted: bool = True) -> Check:
     def accept(value: object) -> str | None:
         return value if isinstance(value, str) and value in choices else None
 
-    return Check(expected, example, ", ".join(f"`{word}`" for word in words), accept)
+    return Check(expected, example or choices[0], ", ".join(f"`{word}`" for word in words), accept)
 
 
 def some_of(*choices: str, example: str) -> Check:
@@ -98,14 +97,25 @@ def some_of(*choices: str, example: str) -> Check:
     return Check(expected, [example], f"list of {', '.join(f'`"{choice}"`' for choice in choices)}", accept)
 
 
-def text(expected: str, example: str, page: str = "path", *, ending: str = "") -> Check:
-    """Check for a text with this ``ending`` that is not empty and holds no NUL."""
+def text(expected: str, example: str, page: str = "path", pattern: str = _NO_NUL) -> Check:
+    """Check for a text that matches ``pattern``: by default one that is not empty and holds no NUL."""
 
     def accept(value: object) -> str | None:
-        fits = isinstance(value, str) and value and "\0" not in value and value.endswith(ending)
-        return value if isinstance(value, str) and fits else None
+        return value if isinstance(value, str) and re.fullmatch(pattern, value) else None
 
     return Check(expected, example, page, accept)
+
+
+def texts(expected: str, example: str, pattern: str = _NO_NUL, page: str = "list of strings") -> Check:
+    """Check for a list of texts that match ``pattern``."""
+
+    def accept(value: object) -> tuple[str, ...] | None:
+        if not isinstance(value, list | tuple):
+            return None
+        found = tuple(each for each in value if isinstance(each, str) and re.fullmatch(pattern, each))
+        return found if len(found) == len(value) else None
+
+    return Check(expected, [example], page, accept)
 
 
 def _boolean(value: object) -> bool | None:
@@ -114,17 +124,6 @@ def _boolean(value: object) -> bool | None:
 
 def _boolean_or_sample(value: object) -> object:
     return value if isinstance(value, bool) or value == "sample" else None
-
-
-def _true(value: object) -> bool | None:
-    return True if value is True else None
-
-
-def _names(value: object) -> tuple[str, ...] | None:
-    if not isinstance(value, list | tuple):
-        return None
-    names = tuple(name for name in value if isinstance(name, str) and name.strip())
-    return names if len(names) == len(value) else None
 
 
 def _class_path(value: object) -> str | None:
@@ -142,22 +141,15 @@ def _path(value: object) -> Path | None:
     return Path(value) if isinstance(value, str | os.PathLike) else None
 
 
-def _nothing(value: object) -> tuple[str, ...] | None:
-    return () if isinstance(value, list | tuple) and not value else None
-
-
 SWITCH = Check("a boolean", True, "boolean", _boolean)
-# Other engines have this option to keep changed arguments inside their strategy. Here nothing ever leaves one.
-ALWAYS = Check("true: no argument ever leaves its strategy", True, "`true`", _true)
 PROBABILITY = number("a number from 0 to 1", 0.4, "0 to 1", lambda value: 0 <= value <= 1)
-MODULES = Check("a list of module names", ["myapp"], "list of strings", _names)
-KNOWN = Check("a list of texts that are not empty", ["3f1c0a9b7d24"], "list of strings", _names)
+MODULES = texts("a list of module names", "myapp", _NOT_BLANK)
+KNOWN = texts("a list of texts that are not empty", "3f1c0a9b7d24", _NOT_BLANK)
 CLASS_PATH = Check(
     'a class path "module.path:ClassName"', "tests.test_chaos:MyServiceChaos", '`"module.path:ClassName"`', _class_path
 )
 PATH = Check("a path", ".ordeal/state", "path", _path)
 TRACES = Check('a boolean or "sample"', True, 'boolean or `"sample"`', _boolean_or_sample)
-NO_MUTANTS = Check("empty: this version makes no mutants", [], "list of strings", _nothing)
 
 
 def accepted(check: Check, value: object, problem: str, example: str) -> Any:

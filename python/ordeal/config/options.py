@@ -1,40 +1,46 @@
 """Every option, declared once: name, type and default are those of a field, the rest is the field's ``Option``.
 
-Everything reads options here: the settings file, the command line, the arguments of the Explorer, saved states, the
-core, the reference pages. A new option of the search is a field of ``ExplorerConfig``, or of ``ExplorationOptions``
-when no settings file holds it, and an argument of the Explorer.
+Everything reads options here: the settings file, the command line, the Explorer, the reference pages. A new option of
+the search is a field of ``SearchConfig`` or of ``Tuning``. Code that acts on an option reads the field of the record.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from ordeal._base.formatting import one_line
 from ordeal._base.memory_limit import MEMORY_MIB_MAX
 from ordeal.config.checks import (
-    ALWAYS,
     CLASS_PATH,
     KNOWN,
     MODULES,
-    NO_MUTANTS,
     PATH,
     PROBABILITY,
     SWITCH,
     TRACES,
+    VALUE_CHARS_MAX,
+    Check,
+    accepted,
+    as_python,
+    as_word,
     integer,
+    number,
     one_of,
-    seconds,
+    refusal,
+    shown,
     some_of,
     text,
+    texts,
 )
-from ordeal.config.fleet_options import FleetConfig
-from ordeal.config.mutation_options import MutationsConfig
-from ordeal.config.option import ABSENT, METADATA, SAME, Flag, Option, Place
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 DEFAULT_PATH = "ordeal.toml"
 
@@ -47,156 +53,264 @@ SwarmPolicy = Literal["classic", "adaptive"]
 CoverageLevel = Literal["auto", "novelty", "counts"]
 ReportFormat = Literal["text", "json", "both"]
 Metric = Literal["runs", "steps", "edges"]
+OnInterrupt = Literal["stop", "leave"]
 Traces = bool | Literal["sample"]
 #: What `--report` writes; each is a module of `_report/formats`.
 FORMATS = ("coverage", "github", "html", "json", "junit", "md", "ndjson", "observe", "sarif")
-
-#: Who decides what kind of run comes next, by default.
-DEFAULT_SWARM_POLICY: Final = "adaptive"
 
 RNG_SEED_MAX = 2**64 - 1
 WORKERS_MAX = 4096
 STEPS_MAX = 10_000  # a tape holds no more
 CHECKPOINTS_MAX = 65_536
+MEMBERS_MAX = 100_000  # more need relays
+#: Where the accepted mutants are named, unless the settings say otherwise.
+ACCEPTED_FILE = "ordeal-accepted.toml"
 
-SEED = integer(0, RNG_SEED_MAX, expected="a whole number from 0 to 2**64 - 1", example=42)
 STEPS = integer(1, STEPS_MAX, example=50)
 RUNS = integer(1, example=1000)
-SECONDS_ABOVE_0 = seconds("a number of seconds above 0", 60, "seconds above 0", lambda value: value > 0)
-SECONDS_FROM_0 = seconds("a number of seconds, 0 or more", 30, "seconds from 0", lambda value: value >= 0)
+SECONDS_ABOVE_0 = number("a number of seconds above 0", 60, "seconds above 0", lambda value: value > 0, endless=True)
+SECONDS_FROM_0 = number("a number of seconds, 0 or more", 30, "seconds from 0", lambda value: value >= 0, endless=True)
 # A rule timeout of 0 or below switches the timer off, as on ChaosTest itself.
-RULE_TIMEOUT = seconds("a number of seconds", 30.0, "seconds")
+RULE_TIMEOUT = number("a number of seconds", 30.0, "seconds", endless=True)
+PERCENT = number("a number from 0 to 100", 80, "0 to 100", lambda value: 0 <= value <= 100)
+ON = text(
+    "`local:N`, `ray://HOST:PORT`, `dask://HOST:PORT`, `slurm` or `kubernetes`",
+    "local:4",
+    "where members run",
+    r"local(:[0-9]{1,4})?|(ray|dask)://[^\s]+|slurm|kubernetes",
+)
+FLEET_NAME = text(
+    "a name of at most 40 lower-case letters, digits and hyphens",
+    "nightly",
+    "lower-case letters, digits, `-`",
+    r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?",
+)
+JOB_OPTIONS = texts('a list of "NAME=VALUE"', "time=02:00:00", r"[\w.-]+(=[^\n\0]*)?", 'list of `"NAME=VALUE"`')
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplorerConfig:
-    """The section ``[explorer]``: how to search. Times are in seconds.
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What there is to say about an option besides its type, which is the field's.
+
+    - ``words``: the default in words for the reference and the help, where the value does not say it.
+    - ``key``: its name in the settings file, if no field can have that name.
+    - ``flag``: how a command line writes it, such as ``-w, --workers N``; without a last word it takes no value.
+    - ``sets``: the value that a flag without a value sets.
+    - ``replaces``: in an entry of ``[[tests]]``, the option that it overrides.
+    """
+
+    check: Check
+    words: str = ""
+    key: str = ""
+    flag: str = ""
+    help: str = ""
+    sets: bool = True
+    replaces: str = ""
+    name: str = ""
+    default: Any = None
+
+    @property
+    def short_flag(self) -> str:
+        """Return the flag of one letter, or an empty text."""
+        return self.flag.partition(", ")[0] if ", " in self.flag else ""
+
+    @property
+    def long_flag(self) -> str:
+        """Return the long flag; one that no command has is named as it would be."""
+        return self.flag.rpartition(", ")[2].partition(" ")[0] or f"--{self.name.replace('_', '-')}"
+
+    @property
+    def metavar(self) -> str:
+        """Return the word for the value of the flag, empty for a flag without a value."""
+        return self.flag.rpartition(", ")[2].partition(" ")[2]
+
+    @property
+    def repeats(self) -> bool:
+        """Return True if each use of the flag adds a value."""
+        return isinstance(self.default, tuple)
+
+    def help_text(self) -> str:
+        """Return what the help of a command says of the option: what it does, and a default worth showing."""
+        is_value = not isinstance(self.default, bool | tuple | None)
+        default = self.words or (as_word(self.default) if is_value else "")
+        is_shown = self.metavar and default not in ("", "none", "do not")
+        return f"{self.help} [default: {default}]" if is_shown else self.help
+
+
+def option(default: Any, check: Check, words: str = "", **more: Any) -> Any:
+    """Declare the field of a record that is an option; see ``Option`` for what else there is to say."""
+    return field(default=default, metadata={"option": Option(check, words, default=default, **more)})
+
+
+# How to explore
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchConfig:
+    """How long and what to search. Times are in seconds.
 
     ``max_runs`` is ``None`` for no limit, ``workers`` 0 for all cores, and ``rule_timeout`` ``None`` for the class's
     own limit. ``checkpoint_prob`` and ``rule_swarm`` are ``None`` to let ``swarm_policy`` decide.
     """
 
-    target_modules: tuple[str, ...] = field(
-        default=(),
-        metadata=Option(
-            MODULES,
-            "none",
-            init=None,
-            flag=Flag(
-                "--target", "MODULE", "Module under test, whose coverage steers; repeatable", short="-t", repeats=True
-            ),
-        ).metadata,
+    target_modules: tuple[str, ...] = option(
+        (), MODULES, "none", flag="-t, --target MODULE", help="Module under test, whose coverage steers; repeatable"
     )
-    max_time: float = field(
-        default=60.0,
-        metadata=Option(
-            SECONDS_ABOVE_0,
-            run=SAME,
-            flag=Flag("--max-time", "SECONDS", "Stop after this long; shrinking comes on top", "60"),
-        ).metadata,
+    max_time: float = option(
+        60.0, SECONDS_ABOVE_0, flag="--max-time SECONDS", help="Stop after this long; shrinking comes on top"
     )
-    max_runs: int | None = field(
-        default=None,
-        metadata=Option(RUNS, "no limit", run=SAME, flag=Flag("--max-runs", "N", "Stop after N runs")).metadata,
+    max_runs: int | None = option(None, RUNS, "no limit", flag="--max-runs N", help="Stop after N runs")
+    patience: int = option(
+        0,
+        integer(0, example=5000),
+        "never",
+        flag="--patience N",
+        help="Stop after N runs in a row that found nothing new",
     )
-    patience: int = field(
-        default=0,
-        metadata=Option(
-            integer(0, example=5000),
-            run=SAME,
-            flag=Flag("--patience", "N", "Stop after N runs in a row that found nothing new", "never"),
-        ).metadata,
+    seed: int = option(
+        42,
+        integer(0, RNG_SEED_MAX, expected="a whole number from 0 to 2**64 - 1", example=42),
+        flag="--seed N",
+        help="Random seed",
     )
-    seed: int = field(
-        default=42,
-        metadata=Option(
-            SEED,
-            init=SAME,
-            saved=1,
-            flag=Flag("--seed", "N", "Random seed"),
-        ).metadata,
+    max_checkpoints: int = option(256, integer(0, CHECKPOINTS_MAX, example=256))
+    checkpoint_prob: float | None = option(None, PROBABILITY, "by `swarm_policy`")
+    checkpoint_strategy: CheckpointStrategy = option("energy", one_of(*get_args(CheckpointStrategy)))
+    steps_per_run: int = option(50, STEPS)
+    fault_toggle_prob: float = option(0.3, PROBABILITY)
+    buggify_prob: float = option(
+        0.1, PROBABILITY, flag="--buggify-prob P", help="Probability that a buggify point acts"
     )
-    max_checkpoints: int = field(
-        default=256,
-        metadata=Option(integer(0, CHECKPOINTS_MAX, example=256), init=SAME, saved=3, core="max_checkpoints").metadata,
+    workers: int = option(
+        0,
+        integer(0, WORKERS_MAX, expected="a whole number from 0 (all cores) to 4096", example=2),
+        "one per core",
+        flag="-w, --workers N",
+        help="Worker processes",
     )
-    checkpoint_prob: float | None = field(
-        default=None,
-        metadata=Option(PROBABILITY, "by `swarm_policy`", init=SAME, saved=4, core="checkpoint_prob").metadata,
+    rule_swarm: bool | None = option(None, SWITCH, "by `swarm_policy`")
+    max_memory: int = option(
+        0, integer(0, MEMORY_MIB_MAX, expected="a whole number of MiB, 0 for no limit", example=2048)
     )
-    checkpoint_strategy: CheckpointStrategy = field(
-        default="energy",
-        metadata=Option(
-            one_of(*get_args(CheckpointStrategy), example="energy"), init=SAME, saved=5, core="checkpoint_strategy"
-        ).metadata,
+    share_edges: bool = option(True, SWITCH)
+    share_checkpoints: bool = option(True, SWITCH)
+    rule_timeout: float | None = option(None, RULE_TIMEOUT, "the class decides")
+    known: tuple[str, ...] = option((), KNOWN, "none", flag="--ignore ID", help="Do not report a failure; repeatable")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning:
+    """How a search goes about it. The defaults suit nearly all programs.
+
+    Args:
+        checkpoint_kind: how a run gets back to its state: ``copy`` copies it, ``replay`` runs the steps to it again,
+            ``fork`` has a process hold it (Linux only). ``auto`` copies while copies behave as the steps that led to
+            them; otherwise it runs the steps again, or forks where that takes long.
+        value_reuse_prob: share of the numbers of a large range, texts and bytes that repeat a value: one from earlier
+            in the run, a constant of the targets, one that they compared, or one that led to new code. The strategy
+            always allows it.
+        comparison_tracing: ``auto`` watches what the targets compare, in replays of some runs when no new code was
+            reached for a while, and makes runs that turn the comparisons. ``off`` never does.
+        seed_mutation_prob: share of the rule calls, in runs that branch, whose arguments are a small change of those
+            with which the rule was last called on the way to the checkpoint. None means never, or what the adaptive
+            policy finds best.
+        swarm_policy: who decides what kind of run comes next: whether it branches, repeats or changes what led
+            somewhere, how its swarm configuration is drawn, how long it is. ``classic`` has fixed shares; ``adaptive``
+            gives more runs to the kinds that bring more that is new for the steps they take. What another argument
+            fixes stays as it says.
+        coverage: ``counts`` sees how often code ran, ``novelty`` sees at hardly any cost whether it ran, ``auto`` looks
+            at the first runs and chooses.
+    """
+
+    checkpoint_kind: CheckpointKind = option("auto", one_of(*get_args(CheckpointKind)))
+    value_reuse_prob: float = option(0.1, PROBABILITY)
+    comparison_tracing: TracingOfComparisons = option("auto", one_of(*get_args(TracingOfComparisons)))
+    seed_mutation_prob: float | None = option(None, PROBABILITY, "by `swarm_policy`")
+    swarm_policy: SwarmPolicy = option("adaptive", one_of(*get_args(SwarmPolicy), example="adaptive"))
+    coverage: CoverageLevel = option("auto", one_of(*get_args(CoverageLevel)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplorerConfig(Tuning, SearchConfig):
+    """The section ``[explorer]``: how to search."""
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Where the members of a fleet run, how many there are, and how the project gets there.
+
+    Args:
+        on: ``local:N``, ``ray://HOST:PORT``, ``dask://HOST:PORT``, ``slurm`` or ``kubernetes``. None explores here.
+        members: number of members; 0 for one, or N of ``local:N``.
+        image: container image of the members on Kubernetes.
+        job_options: options of the job of Slurm or Kubernetes, each ``NAME=VALUE``.
+        on_interrupt: what Ctrl-C does to the members: ``stop`` or ``leave``.
+        project: what is sent to the members of Ray: ``auto`` sends the current folder, ``none`` nothing; or a folder.
+        fleet_name: its name for ``ordeal fleet status``; None makes one from the time.
+    """
+
+    on: str | None = option(
+        None,
+        ON,
+        "here",
+        flag="--on WHERE",
+        help="Start members: local:N, ray://HOST:PORT, dask://HOST:PORT, slurm, kubernetes",
     )
-    checkpoint_kind: CheckpointKind = field(
-        default="auto",
-        metadata=Option(one_of(*get_args(CheckpointKind), example="auto"), init=SAME, saved=6).metadata,
+    _: KW_ONLY
+    members: int = option(
+        0,
+        integer(0, MEMBERS_MAX, expected="a whole number from 0 (by `--on`) to 100000", example=8),
+        "1, or N of local:N",
+        flag="--members N",
+        help="How many members",
     )
-    steps_per_run: int = field(default=50, metadata=Option(STEPS, run=SAME, saved=10, core="steps_per_run").metadata)
-    fault_toggle_prob: float = field(
-        default=0.3, metadata=Option(PROBABILITY, init=SAME, saved=7, core="fault_toggle_prob").metadata
+    image: str | None = option(
+        None,
+        text("the name of an image", "registry.example.org/myapp-tests:latest", "text"),
+        "none",
+        flag="--image NAME",
+        help="Container image of the members on Kubernetes",
     )
-    buggify_prob: float = field(
-        default=0.1,
-        metadata=Option(
-            PROBABILITY,
-            init=SAME,
-            saved=9,
-            flag=Flag("--buggify-prob", "P", "Probability that a buggify point acts"),
-        ).metadata,
+    job_options: tuple[str, ...] = option(
+        (),
+        JOB_OPTIONS,
+        "none",
+        flag="--job-option NAME=VALUE",
+        help="Option of the job of Slurm or Kubernetes; repeatable",
     )
-    value_reuse_prob: float = field(
-        default=0.1, metadata=Option(PROBABILITY, init=SAME, saved=15, core="value_reuse_prob").metadata
+    on_interrupt: OnInterrupt = option(
+        "stop",
+        one_of(*get_args(OnInterrupt)),
+        flag="--on-interrupt WHAT",
+        help="What Ctrl-C does to the members: stop or leave",
     )
-    comparison_tracing: TracingOfComparisons = field(
-        default="auto",
-        metadata=Option(one_of(*get_args(TracingOfComparisons), example="auto"), init=SAME, saved=16).metadata,
+    project: str = option(
+        "auto",
+        text('"auto", "none" or a folder', "auto", '`"auto"`, `"none"` or a folder'),
+        flag="--project WHAT",
+        help="What is sent to the members of Ray: auto (this folder), none, or a folder",
     )
-    workers: int = field(
-        default=0,
-        metadata=Option(
-            integer(0, WORKERS_MAX, expected="a whole number from 0 (all cores) to 4096", example=2),
-            init=SAME,
-            flag=Flag("--workers", "N", "Worker processes", "one per core", short="-w"),
-        ).metadata,
+    fleet_name: str | None = option(
+        None, FLEET_NAME, "by the time", flag="--fleet-name NAME", help="Name for `ordeal fleet status`"
     )
-    rule_swarm: bool | None = field(
-        default=None, metadata=Option(SWITCH, "by `swarm_policy`", init=SAME, saved=11, core="rule_swarm").metadata
-    )
-    swarm_policy: SwarmPolicy = field(
-        default=DEFAULT_SWARM_POLICY,
-        metadata=Option(
-            one_of(*get_args(SwarmPolicy), example=DEFAULT_SWARM_POLICY), init=SAME, saved=12, core="swarm_policy"
-        ).metadata,
-    )
-    max_memory: int = field(
-        default=0,
-        metadata=Option(
-            integer(0, MEMORY_MIB_MAX, expected="a whole number of MiB, 0 for no limit", example=2048), init=SAME
-        ).metadata,
-    )
-    share_edges: bool = field(default=True, metadata=Option(SWITCH, init=SAME).metadata)
-    share_checkpoints: bool = field(default=True, metadata=Option(SWITCH, init=SAME).metadata)
-    rule_timeout: float | None = field(
-        default=None, metadata=Option(RULE_TIMEOUT, "the class decides", init=SAME).metadata
-    )
-    known: tuple[str, ...] = field(
-        default=(),
-        metadata=Option(
-            KNOWN,
-            "none",
-            init=None,
-            flag=Flag("--ignore", "ID", "Do not report a failure; repeatable", repeats=True),
-        ).metadata,
-    )
-    seed_mutation_respect_strategies: bool = field(default=True, metadata=Option(ALWAYS, init=SAME).metadata)
-    verbose: bool = field(
-        default=False,
-        metadata=Option(
-            SWITCH, flag=Flag("--verbose", "", "Show live progress; -vv shows all options, too", "off", short="-v")
-        ).metadata,
+
+    @property
+    def member_count(self) -> int:
+        """How many members these options ask for; 0 for ``local:0``, which has none."""
+        kind, _, rest = (self.on or "").partition(":")
+        return self.members or (int(rest) if kind == "local" and rest else 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetConfig(Fleet):
+    """The section ``[fleet]``: members, and the store where they meet, which also serves searches without a fleet."""
+
+    store: str | None = option(
+        None,
+        text("an address", "dir:///srv/ordeal", "address"),
+        "none",
+        flag="--store URL",
+        help="Share discoveries with other machines (dir://PATH, redis://HOST/DB)",
     )
 
 
@@ -204,60 +318,25 @@ class ExplorerConfig:
 class ShrinkOptions:
     """How far failing traces are shrunk."""
 
-    shrink: bool = field(
-        default=True,
-        metadata=Option(
-            SWITCH,
-            run=SAME,
-            exhaustive=SAME,
-            flag=Flag("--no-shrink", "", "Do not shrink failures", "shrink", sets=False),
-        ).metadata,
-    )
-    max_shrink_time: float = field(default=30.0, metadata=Option(SECONDS_FROM_0, run=SAME, exhaustive=SAME).metadata)
+    shrink: bool = option(True, SWITCH, "shrink", flag="--no-shrink", help="Do not shrink failures", sets=False)
+    max_shrink_time: float = option(30.0, SECONDS_FROM_0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExplorationOptions(ExplorerConfig, ShrinkOptions, FleetConfig):
-    """All options of an exploration: those of ``[explorer]``, and those that no settings file holds."""
+    """All options of an exploration: those of ``[explorer]`` and ``[fleet]``, and those that no settings file holds."""
 
-    seed_mutation_prob: float | None = field(
-        default=None, metadata=Option(PROBABILITY, init=SAME, saved=8, core="seed_mutation_prob").metadata
+    record_traces: Traces = option(False, TRACES)
+    isolate: bool = option(
+        False, SWITCH, "in processes", flag="--in-process", help="Explore in this process alone", sets=False
     )
-    coverage: CoverageLevel = field(
-        default="auto",
-        metadata=Option(one_of(*get_args(CoverageLevel), example="auto"), init=SAME, saved=14).metadata,
+    corpus_dir: Path | None = option(None, PATH)
+    confirm_fresh: bool = option(
+        False, SWITCH, "replay", flag="--no-confirm-fresh", help="Skip the replay in a fresh process", sets=False
     )
-    record_traces: Traces = field(default=False, metadata=Option(TRACES, init=SAME, run=None).metadata)
-    isolate: bool = field(
-        default=False,
-        metadata=Option(
-            SWITCH,
-            "in processes",
-            init=SAME,
-            flag=Flag("--in-process", "", "Explore in this process alone", sets=False),
-        ).metadata,
-    )
-    mutation_targets: tuple[str, ...] = field(default=(), metadata=Option(NO_MUTANTS, init=None).metadata)
-    corpus_dir: Path | None = field(default=None, metadata=Option(PATH, init=SAME).metadata)
-    confirm_fresh: bool = field(
-        default=False,
-        metadata=Option(
-            SWITCH,
-            run=SAME,
-            flag=Flag("--no-confirm-fresh", "", "Skip the replay in a fresh process", "replay", sets=False),
-        ).metadata,
-    )
-    save_state_to: Path | None = field(
-        default=None,
-        metadata=Option(
-            PATH, "none", run=SAME, flag=Flag("--save-state", "PATH", "Save progress for --resume")
-        ).metadata,
-    )
-    resume_from: Path | None = field(
-        default=None,
-        metadata=Option(
-            PATH, "none", run=SAME, flag=Flag("--resume", "PATH", "Continue from a file written by --save-state")
-        ).metadata,
+    save_state_to: Path | None = option(None, PATH, "none", flag="--save-state PATH", help="Save progress for --resume")
+    resume_from: Path | None = option(
+        None, PATH, "none", flag="--resume PATH", help="Continue from a file written by --save-state"
     )
 
 
@@ -265,16 +344,16 @@ class ExplorationOptions(ExplorerConfig, ShrinkOptions, FleetConfig):
 class ExhaustiveOptions(ShrinkOptions):
     """The options of a bounded exhaustive search: ``values`` is ``None`` for all values of each argument."""
 
-    depth: int = field(default=3, metadata=Option(STEPS, exhaustive=SAME).metadata)
-    limit: int = field(default=1_000_000, metadata=Option(RUNS, exhaustive=SAME).metadata)
-    faults: bool = field(default=False, metadata=Option(SWITCH, exhaustive=SAME).metadata)
-    values: int | None = field(default=None, metadata=Option(integer(1, example=10), exhaustive=SAME).metadata)
+    depth: int = option(3, STEPS)
+    limit: int = option(1_000_000, RUNS)
+    faults: bool = option(False, SWITCH)
+    values: int | None = option(None, integer(1, example=10))
 
 
 # The other sections
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class TestConfig:
     """One ``[[tests]]`` entry: a class to explore. ``None`` means that the ``[explorer]`` section or the class decides.
 
@@ -283,19 +362,13 @@ class TestConfig:
 
     __test__ = False  # The name makes pytest think that this is a test.
 
-    class_path: str = field(metadata=Option(CLASS_PATH, "required", "class").metadata)
-    steps_per_run: int | None = field(
-        default=None, metadata=Option(STEPS, "from `[explorer]`", replaces="steps_per_run").metadata
-    )
-    swarm: bool | None = field(
-        default=None, metadata=Option(SWITCH, "from `[explorer]`", replaces="rule_swarm").metadata
-    )
-    rule_timeout: float | None = field(
-        default=None, metadata=Option(RULE_TIMEOUT, "from `[explorer]`", replaces="rule_timeout").metadata
-    )
+    class_path: str = field(metadata={"option": Option(CLASS_PATH, "required", "class")})
+    steps_per_run: int | None = option(None, STEPS, "from `[explorer]`", replaces="steps_per_run")
+    swarm: bool | None = option(None, SWITCH, "from `[explorer]`", replaces="rule_swarm")
+    rule_timeout: float | None = option(None, RULE_TIMEOUT, "from `[explorer]`", replaces="rule_timeout")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ReportConfig:
     """The section ``[report]``: what to write where. ``output`` is the JSON report, written for "json" and "both".
 
@@ -304,31 +377,28 @@ class ReportConfig:
     ``keep_runs`` is how many sessions keep their events and their result in ``.ordeal/runs``, 0 for none.
     """
 
-    format: ReportFormat = field(
-        default="text", metadata=Option(one_of(*get_args(ReportFormat), example="text")).metadata
+    format: ReportFormat = option("text", one_of(*get_args(ReportFormat)))
+    output: str = option("ordeal-report.json", text("a file path", "ordeal-report.json"))
+    traces: bool = option(False, SWITCH)
+    traces_dir: str = option(".ordeal/traces", text("a folder path", ".ordeal/traces"))
+    verbose: bool = option(
+        False, SWITCH, "off", flag="-v, --verbose", help="Show live progress; -vv shows all options, too"
     )
-    output: str = field(
-        default="ordeal-report.json", metadata=Option(text("a file path", "ordeal-report.json")).metadata
+    corpus_dir: str = option(".ordeal/seeds", text("a folder path", ".ordeal/seeds"))
+    formats: tuple[str, ...] = option(
+        (),
+        some_of(*FORMATS, example="junit"),
+        "none",
+        flag="--report FORMATS",
+        help=f"Write reports: {', '.join(FORMATS)}; repeatable",
     )
-    traces: bool = field(default=False, metadata=Option(SWITCH).metadata)
-    traces_dir: str = field(default=".ordeal/traces", metadata=Option(text("a folder path", ".ordeal/traces")).metadata)
-    verbose: bool = field(default=False, metadata=Option(SWITCH).metadata)
-    corpus_dir: str = field(default=".ordeal/seeds", metadata=Option(text("a folder path", ".ordeal/seeds")).metadata)
-    formats: tuple[str, ...] = field(
-        default=(),
-        metadata=Option(
-            some_of(*FORMATS, example="junit"),
-            "none",
-            flag=Flag("--report", "FORMATS", f"Write reports: {', '.join(FORMATS)}; repeatable", repeats=True),
-        ).metadata,
+    report_dir: str = option(
+        ".ordeal/report",
+        text("a folder path", ".ordeal/report"),
+        flag="--report-dir PATH",
+        help="Folder of these reports",
     )
-    report_dir: str = field(
-        default=".ordeal/report",
-        metadata=Option(
-            text("a folder path", ".ordeal/report"), flag=Flag("--report-dir", "PATH", "Folder of these reports")
-        ).metadata,
-    )
-    keep_runs: int = field(default=20, metadata=Option(integer(0, 10_000, example=20)).metadata)
+    keep_runs: int = option(20, integer(0, 10_000, example=20))
 
 
 #: What `ordeal doctor` calls its checks of a machine. A search itself sees the first five.
@@ -345,18 +415,39 @@ HEALTH = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class HealthConfig:
     """The section ``[health]``: the warnings of ``ordeal doctor`` at which it, and a search, ends with 1."""
 
-    fail_on: tuple[str, ...] = field(
-        default=(),
-        metadata=Option(
-            some_of(*HEALTH, "all", example="rules"),
-            "none",
-            flag=Flag("--fail-on", "CHECKS", f"End with 1 at a warning: all, {', '.join(HEALTH)}", repeats=True),
-        ).metadata,
+    fail_on: tuple[str, ...] = option(
+        (),
+        some_of(*HEALTH, "all", example="rules"),
+        "none",
+        flag="--fail-on CHECKS",
+        help=f"End with 1 at a warning: all, {', '.join(HEALTH)}",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MutationsConfig:
+    """The section ``[mutations]``: what ``ordeal mutate`` does where its options say nothing.
+
+    ``preset`` and ``judges`` are None for the defaults of the command, numbers for no limit.
+    """
+
+    targets: tuple[str, ...] = option((), texts("a list of files and folders", "src/shop"), "the packages here")
+    exclude: tuple[str, ...] = option((), texts("a list of patterns of paths", "src/shop/vendor"), "none")
+    tests: tuple[str, ...] = option((), texts("a list of arguments of pytest", "tests/unit"), "none")
+    preset: str | None = option(
+        None, one_of("extreme", "essential", "standard", "thorough", "chimp", example="essential"), '`"standard"`'
+    )
+    operators: tuple[str, ...] = option((), texts("a list of operators", "comparison"), "those of the preset")
+    judges: str | None = option(None, one_of("tests", "machines", "both", example="both"), '`"tests"`', key="with")
+    threshold: float | None = option(None, PERCENT, "none")
+    assertion_threshold: float | None = option(None, PERCENT, "none")
+    accept_file: str = option(ACCEPTED_FILE, text("the path of a file", "accepted.toml"))
+    budget: float | None = option(None, SECONDS_ABOVE_0, "none")
+    kill_budget: float | None = option(None, SECONDS_ABOVE_0, "`20`")
 
 
 SECTIONS: dict[str, type] = {
@@ -372,139 +463,87 @@ SECTIONS: dict[str, type] = {
 # Options of the command line alone
 
 
-CONFIG = Option(
-    text("a file path", DEFAULT_PATH), flag=Flag("--config", "PATH", "Settings file", DEFAULT_PATH, short="-c")
-)
+@dataclass(frozen=True, kw_only=True)
+class CommandFlags:
+    """The options that ``ordeal explore`` and ``ordeal benchmark`` share: the file that they read."""
+
+    config: str = option(
+        DEFAULT_PATH, text("a file path", DEFAULT_PATH), flag="-c, --config PATH", help="Settings file"
+    )
+    json: bool = option(False, SWITCH, "as text", flag="--json", help="Print the report as JSON")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExploreFlags:
+@dataclass(frozen=True, kw_only=True)
+class ExploreFlags(CommandFlags):
     """The options of ``ordeal explore`` itself: which files it reads and writes, and what it prints."""
 
-    config: str = field(default=DEFAULT_PATH, metadata=CONFIG.metadata)
-    no_seeds: bool = field(
-        default=False,
-        metadata=Option(SWITCH, "use", flag=Flag("--no-seeds", "", "Do not replay saved failures (seeds)")).metadata,
+    no_seeds: bool = option(False, SWITCH, "use", flag="--no-seeds", help="Do not replay saved failures (seeds)")
+    prune_fixed_seeds: bool = option(
+        False, SWITCH, "keep", flag="--prune-fixed-seeds", help="Delete saved failures (seeds) that pass now"
     )
-    prune_fixed_seeds: bool = field(
-        default=False,
-        metadata=Option(
-            SWITCH, "keep", flag=Flag("--prune-fixed-seeds", "", "Delete saved failures (seeds) that pass now")
-        ).metadata,
+    watch: bool = option(
+        False, SWITCH, "once", flag="--watch", help="After each save replay the seeds and explore again, until Ctrl-C"
     )
-    watch: bool = field(
-        default=False,
-        metadata=Option(
-            SWITCH, "once", flag=Flag("--watch", "", "After each save replay the seeds and explore again, until Ctrl-C")
-        ).metadata,
+    dashboard: bool = option(
+        False, SWITCH, "serve none", flag="--dashboard", help="Serve pages of the runs meanwhile, and print where"
     )
-    dashboard: bool = field(
-        default=False,
-        metadata=Option(
-            SWITCH, "serve none", flag=Flag("--dashboard", "", "Serve pages of the runs meanwhile, and print where")
-        ).metadata,
+    generate_tests: str | None = option(
+        None, text("a file path", "test_found.py"), "none", flag="--generate-tests PATH", help="Write pytest functions"
     )
-    generate_tests: str | None = field(
-        default=None,
-        metadata=Option(
-            text("a file path", "test_found.py"),
-            "none",
-            flag=Flag("--generate-tests", "PATH", "Write pytest functions"),
-        ).metadata,
+    dry_run: bool = option(
+        False,
+        SWITCH,
+        "start it",
+        flag="--dry-run",
+        help="Print the job that --on slurm or kubernetes would start; start nothing",
     )
-    dry_run: bool = field(
-        default=False,
-        metadata=Option(
-            SWITCH,
-            "start it",
-            flag=Flag("--dry-run", "", "Print the job that --on slurm or kubernetes would start; start nothing"),
-        ).metadata,
-    )
-    all: bool = field(
-        default=False,
-        metadata=Option(
-            SWITCH, "ten", flag=Flag("--all", "", "Show all failures, not only ten of each class")
-        ).metadata,
-    )
-    json: bool = field(
-        default=False,
-        metadata=Option(SWITCH, "as text", flag=Flag("--json", "", "Print the report as JSON")).metadata,
-    )
-    progress: str = field(
-        default="auto",
-        metadata=Option(
-            one_of("auto", "live", "plain", "none", example="auto"),
-            flag=Flag("--progress", "KIND", "Show it live, as plain lines, or none: auto is live on a terminal"),
-        ).metadata,
+    all: bool = option(False, SWITCH, "ten", flag="--all", help="Show all failures, not only ten of each class")
+    progress: str = option(
+        "auto",
+        one_of("auto", "live", "plain", "none"),
+        flag="--progress KIND",
+        help="Show it live, as plain lines, or none: auto is live on a terminal",
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BenchmarkFlags:
-    """The options of ``ordeal benchmark`` itself: the file that it reads, and what it prints."""
-
-    config: str = field(default=DEFAULT_PATH, metadata=CONFIG.metadata)
-    json: bool = field(
-        default=False,
-        metadata=Option(SWITCH, "as text", flag=Flag("--json", "", "Print the result as JSON")).metadata,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BenchmarkConfig:
-    """What ``ordeal benchmark`` measures, which no section of the file holds. ``time`` is in seconds for each trial.
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkConfig(CommandFlags):
+    """What ``ordeal benchmark`` measures and prints. ``time`` is in seconds for each trial.
 
     ``max_workers`` is ``None`` for as many as there are CPUs; ``csv`` and ``simulate`` are ``None`` for none.
     """
 
-    max_workers: int | None = field(
-        default=None,
-        metadata=Option(
-            integer(1, WORKERS_MAX, example=4),
-            "one for each CPU",
-            flag=Flag("--max-workers", "N", "Most workers to measure"),
-        ).metadata,
+    max_workers: int | None = option(
+        None,
+        integer(1, WORKERS_MAX, example=4),
+        "one for each CPU",
+        flag="--max-workers N",
+        help="Most workers to measure",
     )
-    time: float = field(
-        default=10.0,
-        metadata=Option(
-            seconds("a number of seconds above 0", 10, "seconds above 0", lambda value: value > 0),
-            flag=Flag("--time", "SECONDS", "Length of each trial"),
-        ).metadata,
+    time: float = option(10.0, SECONDS_ABOVE_0, flag="--time SECONDS", help="Length of each trial")
+    metric: Metric = option(
+        "runs",
+        one_of(*get_args(Metric), quoted=False),
+        flag="--metric NAME",
+        help="What to count: runs, steps or edges",
     )
-    metric: Metric = field(
-        default="runs",
-        metadata=Option(
-            one_of(*get_args(Metric), example="runs", quoted=False),
-            flag=Flag("--metric", "NAME", "What to count: runs, steps or edges"),
-        ).metadata,
+    repeat: int = option(3, integer(1, 100, example=3), flag="--repeat N", help="Trials of each number of workers")
+    csv: str | None = option(
+        None,
+        text("a file path that ends in .csv", "scaling.csv", pattern=r"[^\0]*\.csv"),
+        "do not",
+        flag="--csv PATH",
+        help="Write the measurements as a CSV file",
     )
-    repeat: int = field(
-        default=3,
-        metadata=Option(
-            integer(1, 100, example=3), flag=Flag("--repeat", "N", "Trials of each number of workers")
-        ).metadata,
-    )
-    csv: str | None = field(
-        default=None,
-        metadata=Option(
-            text("a file path that ends in .csv", "scaling.csv", ending=".csv"),
-            "do not",
-            flag=Flag("--csv", "PATH", "Write the measurements as a CSV file"),
-        ).metadata,
-    )
-    simulate: int | None = field(
-        default=None,
-        metadata=Option(
-            integer(10, 100_000, example=1000), "do not", flag=Flag("--simulate", "N", "Extrapolate to N workers")
-        ).metadata,
+    simulate: int | None = option(
+        None, integer(10, 100_000, example=1000), "do not", flag="--simulate N", help="Extrapolate to N workers"
     )
 
 
 #: The tables that declare the flags of each command.
 _TABLES: dict[str, tuple[type, ...]] = {
     "explore": (ReportConfig, HealthConfig, ExplorationOptions, ExploreFlags),
-    "benchmark": (ExplorationOptions, BenchmarkConfig, BenchmarkFlags),
+    "benchmark": (ExplorationOptions, BenchmarkConfig),
 }
 #: The flags of each command, in the groups and in the order of its help.
 _FLAGS = {
@@ -526,62 +565,78 @@ _FLAGS = {
 def options_of(table: type) -> Mapping[str, Option]:
     """Return the options of a table by the names of their fields, in the order of declaration."""
     if table not in _READ:
-        _READ[table] = MappingProxyType(
-            {
-                each.name: dataclasses.replace(option, name=each.name, default=each.default)
-                for each, option in _declared(table)
-            }
-        )
+        fields = [each for each in dataclasses.fields(table) if "option" in each.metadata]
+        _READ[table] = {each.name: dataclasses.replace(each.metadata["option"], name=each.name) for each in fields}
     return _READ[table]
 
 
-def _declared(table: type) -> Iterator[tuple[dataclasses.Field[Any], Option]]:
-    """Yield each field of a table that is an option, with what was declared of it: without its name and default."""
-    for each in dataclasses.fields(table):
-        if METADATA in each.metadata:
-            yield each, each.metadata[METADATA]
-
-
-# By the table: each exploration reads some, and no table changes.
+# Each exploration reads some tables, which never change.
 _READ: dict[type, Mapping[str, Option]] = {}
 
 
 def keys_of(section: type) -> dict[str, Option]:
     """Return the options of a section by their keys in the settings file."""
-    return {option.key or name: option for name, option in options_of(section).items()}
+    return {each.key or name: each for name, each in options_of(section).items()}
 
 
 @cache
-def arguments_of(place: Place) -> dict[str, Option]:
-    """Return the options that are arguments at ``place``."""
-    table = ExhaustiveOptions if place == "exhaustive" else ExplorationOptions
-    return {name: each for name, each in options_of(table).items() if each.argument_default(place) is not ABSENT}
-
-
-@cache
-def flags_of(command: str) -> dict[str, Option]:
-    """Return the options that a command of ``ordeal`` has, in the order of its help."""
-    declared = {name: option for table in _TABLES[command] for name, option in options_of(table).items()}
-    return {name: declared[name] for names in _FLAGS[command].values() for name in names.split()}
-
-
-def group_of_flag(command: str, name: str) -> str:
-    """Return the group in which the help of a command shows an option; empty for one that is not in the table."""
-    groups = _FLAGS.get(command, {})
-    return next((group for group, names in groups.items() if name in names.split()), "")
-
-
-def saved_in_states(table: type) -> tuple[str, ...]:
-    """Return the names of the options that decide the search, in the order in which saved states hold them."""
-    saved = sorted((option.saved, each.name) for each, option in _declared(table) if option.saved)
-    return tuple(name for _, name in saved)
-
-
-def core_options_of(options: Any) -> dict[str, Any]:
-    """Return the values in a filled-in table that the core takes, by their names there."""
-    return {option.core: getattr(options, each.name) for each, option in _declared(type(options)) if option.core}
+def flags_of(command: str) -> dict[str, tuple[str, Option]]:
+    """Return each option of a command of ``ordeal`` with its group in the help, in the order of the help."""
+    declared = {name: each for table in _TABLES[command] for name, each in options_of(table).items()}
+    return {name: (group, declared[name]) for group, names in _FLAGS[command].items() for name in names.split()}
 
 
 def values_of(options: Any) -> dict[str, Any]:
     """Return the values of a filled-in table by name."""
     return {each.name: getattr(options, each.name) for each in dataclasses.fields(options)}
+
+
+def options_of_entry(options: ExplorationOptions, test: TestConfig) -> ExplorationOptions:
+    """Return ``options`` with the values of an entry of ``[[tests]]`` in place of the section ``[explorer]``."""
+    own = {each.replaces: getattr(test, name) for name, each in options_of(TestConfig).items() if each.replaces}
+    return dataclasses.replace(options, **{name: value for name, value in own.items() if value is not None})
+
+
+# Values from outside the settings file
+
+
+def override[Table: DataclassInstance](config: Table, given: Mapping[str, object]) -> Table:
+    """Return ``config`` with the values of command line options, by name; ``None`` means not given.
+
+    Names of options of other tables are ignored. Raises ``ConfigError`` naming the option for a value that would be
+    invalid in the settings file too.
+    """
+    values = {}
+    for name, each in options_of(type(config)).items():
+        value = given.get(name)
+        if value is not None:
+            # Several values of one flag are quoted as one text.
+            problem = f"`{each.long_flag}` is {shown(as_word(value) if isinstance(value, tuple) else value)}"
+            example = f"`{each.long_flag} {as_word(each.check.example)}`"
+            values[name] = accepted(each.check, value, problem, example)
+    return dataclasses.replace(config, **values)
+
+
+def checked[Table: DataclassInstance](config: Table, **given: object) -> Table:
+    """Return ``config`` with the arguments of a call, in their final types.
+
+    Raises ``ConfigError`` naming the argument for a value that cannot be used.
+    """
+    options = options_of(type(config))
+    values = {name: _checked_argument(options[name], value) for name, value in given.items()}
+    return dataclasses.replace(config, **values)
+
+
+def _checked_argument(option: Option, value: object) -> Any:
+    check = option.check
+    if (value is None and option.default is None) or (check.endless and value == math.inf):
+        return value
+    result = check.accept(value)
+    if result is None:
+        # The text is written for a settings file, which quotes strings.
+        expected = check.expected.replace('"', "")
+        raise refusal(
+            f"{option.name} is {one_line(repr(value), limit=VALUE_CHARS_MAX)}; it must be {expected}",
+            f"write {expected}, for example `{option.name}={as_python(check.example)}`",
+        )
+    return result

@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ordeal.config.option import Option
-from ordeal.config.options import DEFAULT_PATH, SECTIONS, keys_of
+from ordeal.config.options import DEFAULT_PATH, SECTIONS, Option, keys_of
 
 
 def config_schema() -> dict[str, Any]:

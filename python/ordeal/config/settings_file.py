@@ -12,13 +12,13 @@ from typing import Any
 
 from ordeal._base.regular_file import read_regular
 from ordeal.config.checks import CLASS_PATH, accepted, as_toml, cut, refusal, shown
-from ordeal.config.fleet_options import FleetConfig
-from ordeal.config.mutation_options import MutationsConfig
 from ordeal.config.options import (
     DEFAULT_PATH,
     SECTIONS,
     ExplorerConfig,
+    FleetConfig,
     HealthConfig,
+    MutationsConfig,
     ReportConfig,
     TestConfig,
     keys_of,
@@ -28,13 +28,15 @@ from ordeal.config.options import (
 SIZE_MAX = 2**20
 DOTS_MAX = 5_000
 
-# Settings of other engines that users may bring along, and the hint for each.
+# Settings of other engines and of earlier versions, and the hint for each.
 _FOREIGN_KEYS = {
-    ("explorer", "ngram"): "remove the line: ordeal always follows single edges, there is no n-gram setting"
+    ("explorer", "ngram"): "remove the line: ordeal always follows single edges, there is no n-gram setting",
+    ("explorer", "seed_mutation_respect_strategies"): "remove the line: no argument ever leaves its strategy",
+    ("explorer", "verbose"): "move the line to [report]",
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class OrdealConfig:
     """A complete ``ordeal.toml``. ``tests`` has at least one entry, unless none was needed."""
 

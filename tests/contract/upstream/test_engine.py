@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from ordeal.config import Tuning
 from ordeal.trace import replay
 
 from ..projects import Project, explore, kinds, reloaded, step_names
@@ -66,7 +67,12 @@ def test_finding_03_every_run_replays_to_the_end_it_had(project: Project) -> Non
     project.write(VAULT)
     machine = project.load("chaos:VaultMachine")
     result = explore(
-        machine, runs=400, shrink=False, target_modules=["vault"], checkpoint_prob=0.9, swarm_policy="classic"
+        machine,
+        runs=400,
+        shrink=False,
+        target_modules=["vault"],
+        checkpoint_prob=0.9,
+        tuning=Tuning(swarm_policy="classic"),
     )
     branched = [trace for trace in result.traces if trace.from_checkpoint is not None]
     assert len(branched) > 2
@@ -347,7 +353,12 @@ def test_finding_11_no_value_outside_its_strategy_reaches_a_rule(project: Projec
     )
     machine = project.load("chaos:ShopMachine")
     result = explore(
-        machine, runs=500, target_modules=["shop"], checkpoint_prob=0.9, seed_mutation_prob=1.0, shrink=False
+        machine,
+        runs=500,
+        target_modules=["shop"],
+        checkpoint_prob=0.9,
+        tuning=Tuning(seed_mutation_prob=1.0),
+        shrink=False,
     )
     assert result.failures == []
     assert result.checkpoints_saved > 0, "what led to something new is what gets changed"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ordeal.config import Tuning
 from ordeal.faults import Fault
 from ordeal.faults.io import disk_full, permission_denied
 from ordeal.faults.timing import slow, timeout
@@ -134,7 +135,7 @@ FAULTY = {
 
 def test_finding_12_swarm_on_the_class_leaves_out_faults_in_each_run(project: Project) -> None:
     project.write(FAULTY)
-    fixed: dict[str, Any] = {"checkpoint_prob": 0.0, "swarm_policy": "classic"}
+    fixed: dict[str, Any] = {"checkpoint_prob": 0.0, "tuning": Tuning(swarm_policy="classic")}
     share = {}
     for name in ("PlainChaos", "SwarmChaos"):
         machine = project.load(f"chaos:{name}")

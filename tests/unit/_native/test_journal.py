@@ -25,7 +25,8 @@ from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.execution.snapshot import Snapshot
 from ordeal._engine.search.checkpoints import Checkpoints
 from ordeal._hypothesis import GlobalRandoms, RunContext
-from ordeal.explore import ExplorationResult, Explorer
+from ordeal.config.options import ExplorationOptions, checked
+from ordeal.explore import ExplorationResult, Explorer, Tuning
 from ordeal.faults import Fault, LambdaFault
 
 from ..samples.machines import switches
@@ -94,7 +95,7 @@ def explore(machine: Machine, memory: mmap.mmap, **options: Any) -> ExplorationR
     """Explore ``machine`` with a journal in ``memory``."""
     runs = options.pop("max_runs", 2000)
     shrink = options.pop("shrink", False)
-    explorer = Explorer(machine, seed=3, **options)
+    explorer = Explorer.of(machine, checked(ExplorationOptions(), seed=3, **options))
     explorer._driver.journal = _native.Journal(memory)
     return explorer.run(max_time=UNLIMITED_S, max_shrink_time=UNLIMITED_S, max_runs=runs, shrink=shrink)
 
@@ -469,9 +470,9 @@ def test_it_is_the_tape_of_every_run_and_replay(kind: str, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("kind", ["copy", "replay", "fork"])
-def test_an_exploration_is_the_same_with_a_journal(kind: str) -> None:
+def test_an_exploration_is_the_same_with_a_journal(kind: Any) -> None:
     def result(memory: mmap.mmap | None) -> object:
-        explorer = Explorer(Failing, seed=3, checkpoint_kind=kind, checkpoint_prob=0.5)
+        explorer = Explorer(Failing, seed=3, tuning=Tuning(checkpoint_kind=kind), checkpoint_prob=0.5)
         if memory is not None:
             explorer._driver.journal = _native.Journal(memory)
         found = explorer.run(max_time=UNLIMITED_S, max_shrink_time=UNLIMITED_S, max_runs=30)

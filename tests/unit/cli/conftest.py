@@ -11,6 +11,7 @@ import pytest
 
 import ordeal
 from ordeal.cli import main
+from ordeal.config.options import ExplorationOptions
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -51,20 +52,21 @@ class ScriptedExplorer:
     """Takes the place of the Explorer: notes how it was called and gives what the test scripted."""
 
     def __init__(self) -> None:
-        self.constructed: list[tuple[type, dict[str, Any]]] = []
-        self.ran: list[dict[str, Any]] = []
+        self.made: list[type] = []
+        self.given: list[ExplorationOptions] = []
         self.outcomes: list[Any] = []
 
-    def __call__(self, test_class: type, **options: Any) -> ScriptedExplorer:
-        self.constructed.append((test_class, options))
+    def of(self, test_class: type, options: ExplorationOptions) -> ScriptedExplorer:
+        self.made.append(test_class)
+        self.given.append(options)
         return self
 
-    def run(self, **options: Any) -> Any:
-        self.ran.append(options)
+    def explore(self, progress: Any = None, shrink_progress: Any = None) -> Any:
+        listeners = {"progress": progress, "shrink_progress": shrink_progress}
         outcome = self.outcomes.pop(0)
         if isinstance(outcome, BaseException):
             raise outcome
-        return outcome(options) if callable(outcome) else outcome
+        return outcome(listeners) if callable(outcome) else outcome
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from ordeal import __version__
+from ordeal.config.options import ExplorationOptions
 from ordeal.result import ExplorationResult, Failure
 from ordeal.scaling.law import Law
 
@@ -63,14 +64,13 @@ class ScalingExplorer(ScriptedExplorer):
         self.speed: Callable[[int, int], float] = lambda workers, trial: 400 * LAW.capacity(workers)
         self.changes: dict[str, Any] = {}
 
-    def run(self, **options: Any) -> Any:
-        self.ran.append(options)
-        workers = self.constructed[-1][1]["workers"]
-        return explored(workers, self.speed(workers, len(self.ran) - 1), **self.changes)
+    def explore(self, progress: Any = None, shrink_progress: Any = None) -> Any:
+        workers = self.given[-1].workers
+        return explored(workers, self.speed(workers, len(self.given) - 1), **self.changes)
 
     def workers(self) -> list[int]:
         """With how many workers each trial was, without the warm-up."""
-        return [options["workers"] for _, options in self.constructed[1:]]
+        return [options.workers for options in self.given[1:]]
 
 
 @pytest.fixture
@@ -240,20 +240,17 @@ class TestTrials:
     def test_rounds_go_up_and_down_with_a_seed_each(self, run: Run, explorer: ScalingExplorer) -> None:
         run("benchmark", "--max-workers", "4", "--seed", str(2**64 - 1))
         assert explorer.workers() == [1, 2, 4, 4, 2, 1, 1, 2, 4]
-        seeds = [options["seed"] for _, options in explorer.constructed[1:]]
+        seeds = [options.seed for options in explorer.given[1:]]
         assert seeds == [2**64 - 1] * 3 + [0] * 3 + [1] * 3
 
     def test_settings_of_the_file_hold_but_for_what_a_trial_replaces(self, run: Run, explorer: ScalingExplorer) -> None:
         limits = "max_time = 99\nmax_runs = 5\npatience = 3\nworkers = 7\nfault_toggle_prob = 0.7\n"
         Path("ordeal.toml").write_text(f"[explorer]\n{limits}{ACCOUNT}steps_per_run = 9\n")
         run("benchmark", "--max-workers", "1", "--repeat", "1", "--time", "4")
-        assert [ran["max_time"] for ran in explorer.ran] == [1.0, 4.0]
-        for ran in explorer.ran:
-            assert (ran["steps_per_run"], ran["shrink"]) == (9, False)
-            assert (ran["max_runs"], ran["patience"]) == (None, 0)
-            assert (ran["record_traces"], ran["confirm_fresh"], ran["save_state_to"]) == (False, False, None)
-        options = explorer.constructed[1][1]
-        assert (options["fault_toggle_prob"], options["workers"]) == (0.7, 1)
+        for options, seconds in zip(explorer.given, [1.0, 4.0], strict=True):
+            assert options == ExplorationOptions(
+                max_time=seconds, steps_per_run=9, fault_toggle_prob=0.7, workers=1, shrink=False, isolate=True
+            )
 
     def test_nothing_that_is_found_is_saved(self, run: Run, explorer: ScalingExplorer) -> None:
         failure = Failure(error=ValueError("bad"), step=1, run_id=1, active_faults=[], rule_log=[])
@@ -262,7 +259,7 @@ class TestTrials:
         assert code == 0
         assert err.count("  note: Something to know.\n") == 1
         assert "4 trials met failures; `ordeal explore` reports and saves them\n" in err
-        assert all(options["corpus_dir"] is None for _, options in explorer.constructed)
+        assert all(options.corpus_dir is None for options in explorer.given)
         assert not Path(".ordeal").exists()
 
     def test_a_trial_without_a_run(self, run: Run, explorer: ScalingExplorer) -> None:
@@ -417,12 +414,12 @@ class TestWrongUse:
             (
                 ["--time", "0"],
                 "`--time` is 0, not a number of seconds above 0",
-                "write a number of seconds above 0, for example `--time 10`",
+                "write a number of seconds above 0, for example `--time 60`",
             ),
             (
                 ["--time", "soon"],
                 '`--time` is "soon", not a number of seconds above 0',
-                "write a number of seconds above 0, for example `--time 10`",
+                "write a number of seconds above 0, for example `--time 60`",
             ),
             (
                 ["--metric", "bugs"],
@@ -477,7 +474,7 @@ class TestWrongUse:
     ) -> None:
         Path("folder.csv").mkdir()
         assert run("benchmark", *arguments) == (2, "", f"error: {message}\n\nhint: {hint}\n")
-        assert not explorer.constructed
+        assert not explorer.given
 
     def test_a_class_that_is_not_there(self, run: Run) -> None:
         Path("ordeal.toml").write_text('[[tests]]\nclass = "machines:Acount"\n')

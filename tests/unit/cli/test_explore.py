@@ -17,6 +17,7 @@ import pytest
 
 from ordeal import __version__
 from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
+from ordeal.config.options import ExplorationOptions
 from ordeal.errors import MachineError, TargetError
 from ordeal.result import ExplorationResult, Failure, Note, NoteKind, ProgressSnapshot, ShrinkSnapshot
 
@@ -39,16 +40,14 @@ ACCOUNT = '[[tests]]\nclass = "machines:Account"\n'
 LEDGER = '[[tests]]\nclass = "machines:Ledger"\n'
 OPTIONS = (
     "options: config=ordeal.toml target_modules=none max_time=60.0 max_runs=none patience=0 max_checkpoints=256"
-    " checkpoint_prob=none checkpoint_strategy=energy checkpoint_kind=auto steps_per_run=50 fault_toggle_prob=0.3"
-    " buggify_prob=0.1 value_reuse_prob=0.1 comparison_tracing=auto workers=0 rule_swarm=none swarm_policy=adaptive"
-    " max_memory=0 share_edges=true share_checkpoints=true rule_timeout=none known=none"
-    " seed_mutation_respect_strategies=true"
-    " verbose=true shrink=true confirm_fresh=true"
+    " checkpoint_prob=none checkpoint_strategy=energy steps_per_run=50 fault_toggle_prob=0.3 buggify_prob=0.1 workers=0"
+    " rule_swarm=none max_memory=0 share_edges=true share_checkpoints=true rule_timeout=none known=none"
+    " checkpoint_kind=auto value_reuse_prob=0.1 comparison_tracing=auto seed_mutation_prob=none swarm_policy=adaptive"
+    " coverage=auto shrink=true confirm_fresh=true"
 )
 WORKERS = "1 worker" if os.cpu_count() == 1 else f"{os.cpu_count()} workers"
 FIRST = f"ordeal {__version__}: 1 class, {WORKERS}, 60 s, random seed 42\n"
 HEADER = f"{FIRST}Exploring machines:Account...\n"
-VERBOSE_HEADER = f"{FIRST}options: verbose=true\nExploring machines:Account...\n"
 CLOSING = "No findings in 1 class, 40 runs in 1.9 s, exit code 0\n"
 CLOSING_OF_ONE = "1 finding in 1 class, 40 runs in 1.9 s, exit code 1\n"
 CLEAN_REPORT = """
@@ -105,11 +104,6 @@ def make_result(*run_ids: int, test_class: str = "machines:Account", **changes: 
     return ExplorationResult(**{**values, **changes})
 
 
-def without_listeners(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of a search, but for who is told of its progress."""
-    return {name: value for name, value in options.items() if name not in ("progress", "shrink_progress")}
-
-
 class TestFindings:
     def test_none(self, run: Run, explorer: ScriptedExplorer) -> None:
         explorer.outcomes = [make_result()]
@@ -151,7 +145,7 @@ class TestFindings:
         settings(ACCOUNT + '[report]\ntraces = true\ntraces_dir = "t"\n')
         explorer.outcomes = [make_result(3, traces=[make_trace(2, failed=False), make_trace(3)])]
         assert run("explore")[0] == 1
-        assert explorer.constructed[0][1]["record_traces"] is True
+        assert explorer.given[0].record_traces is True
         assert sorted(path.name for path in Path("t").iterdir()) == ["fail-run-3.json", "path-run-2.json"]
 
     def test_text_of_the_program_under_test_is_dropped(self, run: Run, explorer: ScriptedExplorer) -> None:
@@ -167,72 +161,26 @@ class TestOptions:
     def test_defaults_reach_the_engine(self, run: Run, explorer: ScriptedExplorer) -> None:
         explorer.outcomes = [make_result()]
         run("explore")
-        test_class, options = explorer.constructed[0]
-        assert test_class.__name__ == "Account"
-        assert options == {
-            "target_modules": (),
-            "seed": 42,
-            "max_checkpoints": 256,
-            "checkpoint_prob": None,
-            "checkpoint_strategy": "energy",
-            "checkpoint_kind": "auto",
-            "fault_toggle_prob": 0.3,
-            "buggify_prob": 0.1,
-            "value_reuse_prob": 0.1,
-            "comparison_tracing": "auto",
-            "record_traces": False,
-            "workers": 0,
-            "store": None,
-            "isolate": True,
-            "max_memory": 0,
-            "share_edges": True,
-            "share_checkpoints": True,
-            "corpus_dir": Path(".ordeal/seeds"),
-            "coverage": "auto",
-            "mutation_targets": (),
-            "seed_mutation_prob": None,
-            "seed_mutation_respect_strategies": True,
-            "rule_swarm": None,
-            "swarm_policy": "adaptive",
-            "rule_timeout": None,
-            "known": (),
-            "on": None,
-            "members": 0,
-            "image": None,
-            "job_options": (),
-            "on_interrupt": "stop",
-            "project": "auto",
-            "fleet_name": None,
-        }
-        assert without_listeners(explorer.ran[0]) == {
-            "max_time": 60.0,
-            "max_runs": None,
-            "patience": 0,
-            "steps_per_run": 50,
-            "shrink": True,
-            "confirm_fresh": True,
-            "max_shrink_time": 30.0,
-            "record_traces": False,
-            "save_state_to": None,
-            "resume_from": None,
-        }
+        assert explorer.made[0].__name__ == "Account"
+        assert explorer.given == [
+            ExplorationOptions(isolate=True, confirm_fresh=True, corpus_dir=Path(".ordeal/seeds"))
+        ]
 
     def test_entry_outweighs_section(self, run: Run, explorer: ScriptedExplorer) -> None:
         own = "steps_per_run = 7\nswarm = false\nrule_timeout = 0\n"
         settings(f"[explorer]\nsteps_per_run = 9\nrule_swarm = true\nrule_timeout = 5\n{ACCOUNT}{own}{LEDGER}")
         explorer.outcomes = [make_result(), make_result()]
         run("explore")
-        assert [options["steps_per_run"] for options in explorer.ran] == [7, 9]
-        assert [options["rule_swarm"] for _, options in explorer.constructed] == [False, True]
-        assert [options["rule_timeout"] for _, options in explorer.constructed] == [0.0, 5.0]
+        own_values = [(options.steps_per_run, options.rule_swarm, options.rule_timeout) for options in explorer.given]
+        assert own_values == [(7, False, 0.0), (9, True, 5.0)]
 
     def test_failures_to_ignore_add_to_those_of_the_file(self, run: Run, explorer: ScriptedExplorer) -> None:
         settings(f'[explorer]\nknown = ["from the file"]\n{ACCOUNT}')
         explorer.outcomes = [make_result(), make_result()]
         run("explore", "--ignore", "3f1c0a9b7d24", "--ignore", "12")
         run("explore")
-        assert explorer.constructed[0][1]["known"] == ("from the file", "3f1c0a9b7d24", "12")
-        assert explorer.constructed[1][1]["known"] == ("from the file",)
+        assert explorer.given[0].known == ("from the file", "3f1c0a9b7d24", "12")
+        assert explorer.given[1].known == ("from the file",)
         assert run("explore", "--ignore", "")[0] == 2
 
     def test_command_line_outweighs_file(self, run: Run, explorer: ScriptedExplorer) -> None:
@@ -244,20 +192,15 @@ class TestOptions:
             f"ordeal {__version__}: 1 class, 3 workers, 2.5 s, random seed 18446744073709551615\n"
             "options: config=other.toml max_time=2.5 max_runs=9 patience=4 workers=3 shrink=false confirm_fresh=false\n"
         )
-        options = explorer.constructed[0][1]
-        assert (options["seed"], options["workers"], options["corpus_dir"]) == (2**64 - 1, 3, None)
-        assert without_listeners(explorer.ran[0]) == {
+        given: dict[str, Any] = {
+            "seed": 2**64 - 1,
             "max_time": 2.5,
             "max_runs": 9,
             "patience": 4,
-            "steps_per_run": 50,
+            "workers": 3,
             "shrink": False,
-            "confirm_fresh": False,
-            "max_shrink_time": 30.0,
-            "record_traces": False,
-            "save_state_to": None,
-            "resume_from": None,
         }
+        assert explorer.given == [ExplorationOptions(**given, isolate=True)]
 
     @pytest.mark.parametrize(
         ("arguments", "message", "hint"),
@@ -308,7 +251,7 @@ class TestOptions:
         self, run: Run, explorer: ScriptedExplorer, arguments: list[str], message: str, hint: str
     ) -> None:
         assert run("explore", *arguments) == (2, "", f"error: {message}\n\nhint: {hint}\n")
-        assert not explorer.constructed
+        assert not explorer.given
 
     def test_wrong_value_in_the_file(self, run: Run) -> None:
         settings(f'[explorer]\nmax_time = "abc"\n{ACCOUNT}')
@@ -332,13 +275,13 @@ class TestOptions:
                 "hint: keep each class that is resumed in a settings file of its own, see `-c`\n"
             ),
         )
-        assert not explorer.constructed
+        assert not explorer.given
 
     def test_the_state_is_handed_on(self, run: Run, explorer: ScriptedExplorer) -> None:
         explorer.outcomes = [make_result()]
         _, _, err = run("explore", "--save-state", "to", "--resume", "from")
         assert "State saved: to\n" in err
-        assert (explorer.ran[0]["save_state_to"], explorer.ran[0]["resume_from"]) == (Path("to"), Path("from"))
+        assert (explorer.given[0].save_state_to, explorer.given[0].resume_from) == (Path("to"), Path("from"))
 
     def test_a_state_that_could_not_be_written_shows_in_the_exit_code(
         self, run: Run, explorer: ScriptedExplorer
@@ -359,7 +302,7 @@ class TestProgress:
 
     @pytest.mark.parametrize(
         ("text", "arguments"),
-        [(ACCOUNT, ["-v"]), (f"[explorer]\nverbose = true\n{ACCOUNT}", []), (f"{ACCOUNT}[report]\nverbose = true", [])],
+        [(ACCOUNT, ["-v"]), (f"{ACCOUNT}[report]\nverbose = true", [])],
     )
     def test_at_most_every_two_seconds(
         self, run: Run, explorer: ScriptedExplorer, text: str, arguments: list[str]
@@ -370,7 +313,7 @@ class TestProgress:
         assert (code, out) == (0, CLEAN_REPORT)
         assert (
             err
-            == VERBOSE_HEADER
+            == HEADER
             + (
                 "  [0s] runs=1 steps=10 edges=4 cps=3 fails=0 (486 runs/s)\n"
                 "  [2s] runs=4 steps=40 edges=4 cps=3 fails=0 (486 runs/s)\n"
@@ -455,7 +398,7 @@ class TestGeneratedTests:
         code, _, err = run("explore", "--generate-tests", "tests/test_generated.py")
         assert code == 0
         assert "Generated tests: tests/test_generated.py\n" in err
-        assert explorer.constructed[0][1]["record_traces"] is True
+        assert explorer.given[0].record_traces is True
         assert Path("tests/test_generated.py").read_text("utf-8") == "# 3 traces é\n"
 
     def test_none_without_traces(self, run: Run, explorer: ScriptedExplorer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -470,7 +413,7 @@ class TestUnexplored:
     def test_module_that_is_not_there(self, run: Run, explorer: ScriptedExplorer) -> None:
         settings('[[tests]]\nclass = "machine:Account"\n')
         assert run("explore") == (2, "", "error: no module named `machine`\n\nhint: did you mean `machines`?\n")
-        assert not explorer.constructed
+        assert not explorer.given
 
     def test_all_entries_are_checked_before_the_first_starts(self, run: Run, explorer: ScriptedExplorer) -> None:
         settings(f'{ACCOUNT}[[tests]]\nclass = "machines:Acount"\n[[tests]]\nclass = "machine:Account"\n')
@@ -482,7 +425,7 @@ class TestUnexplored:
                 "error: no module named `machine`\n\nhint: did you mean `machines`?\n"
             ),
         )
-        assert not explorer.constructed
+        assert not explorer.given
 
     def test_others_still_run_and_wrong_use_outweighs_a_finding(self, run: Run, explorer: ScriptedExplorer) -> None:
         settings(ACCOUNT + LEDGER)

@@ -63,7 +63,7 @@ def test_unknown_formats_are_refused(
     code, _, err = run("explore", *arguments)
     assert code == 2
     assert err.startswith(message)
-    assert explorer.constructed == []
+    assert explorer.given == []
 
 
 def test_a_report_that_cannot_be_written_costs_no_other(run: Run, explorer: ScriptedExplorer) -> None:
@@ -103,8 +103,8 @@ def test_classes_are_explored_without_a_file(run: Run, explorer: ScriptedExplore
     explorer.outcomes = [make_result(), make_result()]
     code, _, err = run("explore", "machines:Ledger", "machines:Account", "-t", "shop", "--target", "bank")
     assert code == 0
-    assert [cls.__name__ for cls, _ in explorer.constructed] == ["Ledger", "Account"]
-    assert [options["target_modules"] for _, options in explorer.constructed] == [("shop", "bank")] * 2
+    assert [cls.__name__ for cls in explorer.made] == ["Ledger", "Account"]
+    assert [options.target_modules for options in explorer.given] == [("shop", "bank")] * 2
     assert "2 classes" in err
     assert "options: target_modules=shop,bank\n" in err
 
@@ -113,8 +113,8 @@ def test_a_class_that_the_file_lists_has_the_options_of_its_entry(run: Run, expl
     settings(f"[explorer]\nseed = 7\n{ACCOUNT}steps_per_run = 9\n{LEDGER}")
     explorer.outcomes = [make_result()]
     run("explore", "machines:Account")
-    ((cls, options),) = explorer.constructed
-    assert (cls.__name__, options["seed"], explorer.ran[0]["steps_per_run"]) == ("Account", 7, 9)
+    ((cls,), (options,)) = explorer.made, explorer.given
+    assert (cls.__name__, options.seed, options.steps_per_run) == ("Account", 7, 9)
 
 
 @pytest.mark.usefixtures("_without_file")
@@ -148,7 +148,7 @@ def test_options_of_a_scheduler_are_refused_elsewhere(
     message = f"`{option}` says nothing to members on `{on.partition(':')[0]}`"
     hint = f"drop it, or use it with `--on {kinds}`"
     assert run("explore", "--on", on, option, value) == (2, "", f"error: {message}\n\nhint: {hint}\n")
-    assert explorer.constructed == []
+    assert explorer.given == []
 
 
 @pytest.mark.parametrize(("option", "value"), [("--members", "4"), ("--image", "app:1"), ("--job-option", "time=1")])
@@ -156,4 +156,4 @@ def test_options_of_a_fleet_need_a_fleet(run: Run, explorer: ScriptedExplorer, o
     message = f"`{option}` is for a fleet, and nothing says where its members run"
     hint = "add `--on`, for example `--on local:4`, or drop it"
     assert run("explore", option, value) == (2, "", f"error: {message}\n\nhint: {hint}\n")
-    assert explorer.constructed == []
+    assert explorer.given == []

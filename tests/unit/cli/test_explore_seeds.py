@@ -16,7 +16,7 @@ from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.result import Note, NoteKind, SeedOutcome, SeedStatus
 
 from .conftest import Run, ScriptedExplorer
-from .test_explore import ACCOUNT, CLOSING, HEADER, MACHINES, VERBOSE_HEADER, make_result, make_trace
+from .test_explore import ACCOUNT, CLOSING, HEADER, MACHINES, make_result, make_trace
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ class TestSeeds:
         explorer.outcomes = [make_result(seed_replays=self.OUTCOMES)]
         assert (
             run("explore", "-v")[2]
-            == VERBOSE_HEADER
+            == HEADER
             + (
                 "  REGRESSION  seed-1: ValueError: bad\n"
                 "  fixed       seed-2: no longer reproduces\n"
@@ -124,7 +124,7 @@ class TestSeeds:
     ) -> None:
         explorer.outcomes = [make_result()]
         run("explore", *options)
-        assert explorer.constructed[0][1]["corpus_dir"] == (folder and Path(folder))
+        assert explorer.given[0].corpus_dir == (folder and Path(folder))
 
 
 MADE = """

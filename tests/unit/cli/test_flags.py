@@ -8,8 +8,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from ordeal.cli.flags import command_flags, given_to
-from ordeal.config.options import BenchmarkFlags, ExploreFlags, flags_of
+from ordeal.cli.flags import command_flags
+from ordeal.config.options import flags_of
 
 
 def parsed(command: str, *arguments: str) -> dict[str, Any]:
@@ -48,9 +48,3 @@ def test_numbers_come_as_such_where_the_text_spells_one(text: str, value: object
 
 def test_words_stay_words() -> None:
     assert parsed("benchmark", "--metric", "3")["metric"] == "3"
-
-
-def test_a_table_is_filled_with_what_it_declares() -> None:
-    given = parsed("explore", "--no-seeds", "-c", "other.toml", "--seed", "3")
-    assert given_to(ExploreFlags, given) == ExploreFlags(no_seeds=True, config="other.toml")
-    assert given_to(BenchmarkFlags, {"json": None, "config": None}) == BenchmarkFlags()

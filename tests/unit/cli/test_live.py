@@ -201,12 +201,12 @@ def test_who_shows_it(
 ) -> None:
     monkeypatch.setattr(terminal, "is_terminal", lambda: is_terminal)
     monkeypatch.setenv("TERM", term)
-    view = progress_view(kind, "tests.shop:Shop", OPTIONS)
+    view = progress_view(kind, "tests.shop:Shop", OPTIONS, verbose=False)
     assert type(view) is (type(None) if shown is None else shown)
 
 
 def test_a_pipe_gets_lines_where_they_are_asked_for() -> None:
-    assert type(progress_view("auto", "a:B", ExplorationOptions(verbose=True))) is ProgressLine
+    assert type(progress_view("auto", "a:B", OPTIONS, verbose=True)) is ProgressLine
 
 
 def test_what_draws_and_makes_pages_is_loaded_when_it_is_needed() -> None:

@@ -1,41 +1,50 @@
-"""The table of options against all that has to repeat something of it."""
+"""The table of options: what it accepts from flags and arguments, and all that has to repeat something of it."""
 
 from __future__ import annotations
 
-import ast
 import inspect
+import math
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis.stateful import RuleBasedStateMachine, rule
 
 import _ordeal_pytest
-from ordeal import Explorer, _native
+from ordeal import Explorer
 from ordeal._engine.execution.settings import Settings
 from ordeal._engine.seed_corpus.paths import CORPUS_DIR
 from ordeal._pytest import session_seed
 from ordeal.buggify import DEFAULT_PROBABILITY, SEED_MAX
-from ordeal.config import RNG_SEED_MAX, ExplorerConfig, ReportConfig, TestConfig
-from ordeal.config.option import ABSENT, Place
+from ordeal.config import RNG_SEED_MAX, BenchmarkConfig, ExplorerConfig, Fleet, ReportConfig, TestConfig, Tuning
 from ordeal.config.options import (
+    FLEET_NAME,
+    JOB_OPTIONS,
+    ON,
     SECTIONS,
-    BenchmarkConfig,
-    BenchmarkFlags,
     ExhaustiveOptions,
     ExplorationOptions,
     ExploreFlags,
-    arguments_of,
+    checked,
     flags_of,
     keys_of,
     options_of,
-    saved_in_states,
+    options_of_entry,
+    override,
+    values_of,
 )
+from ordeal.errors import ConfigError
 
 ROOT = Path(__file__).parent.parent.parent.parent
-TABLES = [*SECTIONS.values(), ExplorationOptions, ExhaustiveOptions, ExploreFlags, BenchmarkFlags, BenchmarkConfig]
-# What is told of a run, and what is explored.
-NO_OPTIONS = {"self", "test_class", "progress", "shrink_progress"}
+TABLES = [*SECTIONS.values(), ExplorationOptions, ExhaustiveOptions, ExploreFlags, BenchmarkConfig]
+# What is explored, who hears of it, and the groups of options.
+NO_OPTIONS = {"self", "test_class", "progress", "shrink_progress", "tuning"}
+
+
+class Idle(RuleBasedStateMachine):
+    @rule()
+    def wait(self) -> None: ...
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -46,24 +55,176 @@ def test_every_field_is_an_option_with_a_default_that_fits(table: type[Any]) -> 
         assert option.check.accept(option.check.example) is not None
         if option.default is None:
             assert option.words or not option.flag
-        elif option.words != "required":
+        else:
             assert option.check.accept(option.default) == option.default
 
 
-@pytest.mark.parametrize(
-    ("function", "place"), [(Explorer.__init__, "init"), (Explorer.run, "run"), (Explorer.exhaustive, "exhaustive")]
-)
-def test_the_explorer_takes_the_arguments_of_the_table(function: Any, place: Place) -> None:
-    signature = inspect.signature(function).parameters
-    taken = {name: argument.default for name, argument in signature.items() if name not in NO_OPTIONS}
-    assert taken == {name: option.argument_default(place) for name, option in arguments_of(place).items()}
+@pytest.mark.parametrize("function", [Explorer.__init__, Explorer.run, Explorer.exhaustive])
+def test_the_explorer_takes_options_of_the_table_with_their_defaults(function: Any) -> None:
+    options = options_of(ExhaustiveOptions if function == Explorer.exhaustive else ExplorationOptions)
+    parameters = inspect.signature(function).parameters
+    assert len(parameters) <= 22
+    for name in parameters.keys() - NO_OPTIONS:
+        # None stands for an empty list, and in `run` for what the Explorer was made with.
+        assert parameters[name].default in (options[name].default, None)
 
 
 def test_every_option_of_the_search_is_an_argument() -> None:
-    places: list[Place] = ["init", "run"]
-    for name, option in options_of(ExplorationOptions).items():
-        stands = [place for place in places if option.argument_default(place) is not ABSENT]
-        assert stands or name == "verbose"
+    taken = {name for function in (Explorer.__init__, Explorer.run) for name in inspect.signature(function).parameters}
+    groups = options_of(Fleet).keys() | options_of(Tuning).keys()
+    assert options_of(ExplorationOptions).keys() == (taken - NO_OPTIONS) | groups
+
+
+def test_each_argument_of_the_explorer_arrives() -> None:
+    given: dict[str, Any] = {
+        "target_modules": ["json"],
+        "seed": 3,
+        "max_checkpoints": 4,
+        "checkpoint_prob": 1,
+        "record_traces": True,
+        "checkpoint_strategy": "recent",
+        "fault_toggle_prob": 0.5,
+        "workers": 2,
+        "isolate": True,
+        "max_memory": 512,
+        "store": "dir://s",
+        "share_edges": False,
+        "share_checkpoints": False,
+        "corpus_dir": "seeds",
+        "rule_swarm": True,
+        "rule_timeout": 5,
+        "buggify_prob": 0.2,
+        "known": ["x"],
+    }
+    tuning: dict[str, Any] = {
+        "checkpoint_kind": "copy",
+        "value_reuse_prob": 0.3,
+        "comparison_tracing": "off",
+        "seed_mutation_prob": 0.4,
+        "swarm_policy": "classic",
+        "coverage": "counts",
+    }
+    fleet: dict[str, Any] = {
+        "on": "slurm",
+        "members": 4,
+        "image": "app",
+        "job_options": ["a=b"],
+        "on_interrupt": "leave",
+        "project": "none",
+        "fleet_name": "n",
+    }
+    made = Explorer(Idle, **given, tuning=Tuning(**tuning), on=Fleet(**fleet)).options
+    expected = given | tuning | fleet
+    expected |= {"target_modules": ("json",), "known": ("x",), "job_options": ("a=b",), "corpus_dir": Path("seeds")}
+    changed = {name: value for name, value in values_of(made).items() if value != options_of(type(made))[name].default}
+    assert changed == expected
+    assert type(made.checkpoint_prob) is float
+    assert Explorer(Idle, on="local:4").options.on == "local:4"
+
+
+# Values from flags, entries and arguments
+
+
+def test_flags_replace_what_was_given() -> None:
+    given = {"seed": 7, "max_time": 5, "workers": None, "repeat": 7, "no_seeds": True}
+    assert override(ExplorerConfig(seed=1, workers=3), given) == ExplorerConfig(seed=7, max_time=5.0, workers=3)
+
+
+@pytest.mark.parametrize(
+    ("config", "given", "message", "hint"),
+    [
+        (
+            ExplorerConfig(),
+            {"max_time": -1},
+            "`--max-time` is -1, not a number of seconds above 0",
+            "write a number of seconds above 0, for example `--max-time 60`",
+        ),
+        (
+            BenchmarkConfig(),
+            {"metric": "bugs"},
+            '`--metric` is "bugs", not one of runs, steps, edges',
+            "write one of runs, steps, edges, for example `--metric runs`",
+        ),
+        (
+            ExplorationOptions(),
+            {"store": ""},
+            '`--store` is "", not an address',
+            "write an address, for example `--store dir:///srv/ordeal`",
+        ),
+    ],
+)
+def test_a_flag_that_cannot_be_used_is_named(config: Any, given: dict[str, object], message: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        override(config, given)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+def test_an_entry_takes_the_place_of_the_section() -> None:
+    options = ExplorationOptions(steps_per_run=9, rule_swarm=True, rule_timeout=5.0)
+    assert options_of_entry(options, TestConfig(class_path="a:B")) == options
+    own = TestConfig(class_path="a:B", steps_per_run=7, swarm=False, rule_timeout=0.0)
+    assert options_of_entry(options, own) == ExplorationOptions(steps_per_run=7, rule_swarm=False, rule_timeout=0.0)
+
+
+def test_only_time_may_have_no_end() -> None:
+    assert checked(ExplorationOptions(), max_time=math.inf).max_time == math.inf
+    with pytest.raises(ConfigError):
+        checked(ExplorationOptions(), buggify_prob=math.inf)
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "value", "message", "example"),
+    [
+        (ExplorationOptions, "seed", -1, "-1; it must be a whole number from 0 to 2**64 - 1", "seed=42"),
+        (ExplorationOptions, "seed", None, "None; it must be a whole number from 0 to 2**64 - 1", "seed=42"),
+        (ExplorationOptions, "share_edges", 1, "1; it must be a boolean", "share_edges=True"),
+        (ExplorationOptions, "corpus_dir", 3, "3; it must be a path", 'corpus_dir=".ordeal/state"'),
+        (
+            ExplorationOptions,
+            "checkpoint_kind",
+            "pickle",
+            "'pickle'; it must be one of auto, copy, replay, fork",
+            'checkpoint_kind="auto"',
+        ),
+        (
+            ExplorationOptions,
+            "max_runs",
+            "9" * 99,
+            f"'{'9' * 56}...; it must be a whole number, 1 or more",
+            "max_runs=1000",
+        ),
+        (ExplorationOptions, "max_time", 0, "0; it must be a number of seconds above 0", "max_time=60"),
+        (ExhaustiveOptions, "depth", True, "True; it must be a whole number from 1 to 10000", "depth=50"),
+    ],
+)
+def test_an_argument_that_cannot_be_used_is_named(
+    table: Any, name: str, value: object, message: str, example: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        checked(table(), **{name: value})
+    assert caught.value.message == f"{name} is {message}"
+    assert caught.value.hint is not None
+    assert caught.value.hint.endswith(f", for example `{example}`")
+
+
+@pytest.mark.parametrize(
+    ("check", "good", "bad"),
+    [
+        (
+            ON,
+            ["local", "local:4", "ray://h:1", "dask://h", "slurm", "kubernetes"],
+            ["", "local:x", "ssh://h", "slurm:4", 4],
+        ),
+        (FLEET_NAME, ["night-1"], ["../x", "-x"]),
+        (JOB_OPTIONS, [("time=1", "exclusive")], [["a=b\n#SBATCH"]]),
+    ],
+)
+def test_where_members_run_and_what_they_are_called(check: Any, good: list[object], bad: list[object]) -> None:
+    assert [check.accept(value) for value in good] == good
+    assert [check.accept(value) for value in bad] == [None] * len(bad)
+
+
+# What repeats something of the table
 
 
 def test_an_entry_replaces_options_of_the_section() -> None:
@@ -73,39 +234,25 @@ def test_an_entry_replaces_options_of_the_section() -> None:
 
 
 def test_saved_states_hold_what_decides_the_search_in_the_order_that_they_always_had() -> None:
-    assert saved_in_states(Settings) == (
-        "seed",
-        "session_seed",
-        "max_checkpoints",
-        "checkpoint_prob",
-        "checkpoint_strategy",
-        "checkpoint_kind",
-        "fault_toggle_prob",
-        "seed_mutation_prob",
-        "buggify_prob",
-        "steps_per_run",
-        "rule_swarm",
-        "swarm_policy",
-        "swarm",
-        "coverage",
-        "value_reuse_prob",
-        "comparison_tracing",
-    )
-    places = [option.saved for option in options_of(Settings).values() if option.saved]
-    assert sorted(places) == list(range(1, len(places) + 1))
+    given = values_of(ExplorationOptions())
+    settings = Settings(**given, test_class="a:B", session_seed=1, swarm="off", progress=None, shrink_progress=None)
+    assert list(settings.saved_options()) == [
+        *("seed", "session_seed", "max_checkpoints", "checkpoint_prob", "checkpoint_strategy", "checkpoint_kind"),
+        *("fault_toggle_prob", "seed_mutation_prob", "buggify_prob", "steps_per_run", "rule_swarm", "swarm_policy"),
+        *("swarm", "coverage", "value_reuse_prob", "comparison_tracing"),
+    ]
 
 
 @pytest.mark.parametrize("command", ["explore", "benchmark"])
 def test_flags_of_a_command_differ(command: str) -> None:
-    names = [
-        name for option in flags_of(command).values() if option.flag for name in (option.flag.name, option.flag.short)
-    ]
-    assert len(names) == 2 * len(flags_of(command))
-    assert all(names.count(name) == 1 for name in names if name)
+    options = [option for _, option in flags_of(command).values()]
+    names = [name for option in options for name in (option.long_flag, option.short_flag) if name]
+    assert len(set(names)) == len(names) >= len(options)
+    assert all(option.flag for option in options)
 
 
 def test_every_flag_belongs_to_a_command() -> None:
-    flagged = {name for table in TABLES for name, option in options_of(table).items() if option.flag is not None}
+    flagged = {name for table in TABLES for name, option in options_of(table).items() if option.flag}
     assert flagged == {*flags_of("explore"), *flags_of("benchmark")}
 
 
@@ -124,23 +271,10 @@ def value_of_cpp(text: str) -> object:
 
 
 def test_the_core_has_the_same_defaults() -> None:
-    core = defaults_of_the_core()
-    told = {option.core: option.default for option in options_of(ExplorationOptions).values() if option.core}
-    assert {name: core[name] for name in told} == told
-    assert core["seed"] == ExplorerConfig().seed
-
-
-def test_the_session_of_the_core_requires_every_option() -> None:
-    """So that no default of the core, or of its binding, comes to act."""
-    tree = ast.parse((ROOT / "python/ordeal/_native.pyi").read_text("utf-8"))
-    (session,) = (each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == "Session")
-    (init,) = (each for each in session.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
-    given = zip(init.args.kwonlyargs, init.args.kw_defaults, strict=True)
-    required = {argument.arg for argument, default in given if default is None}
-    told = {option.core for option in options_of(Settings).values() if option.core}
-    assert required == told | {"operations", "pair_features"}
-    with pytest.raises(TypeError):
-        _native.Session((1, 0, 0), _native.CoverageMap())  # type: ignore[call-arg]
+    core, options = defaults_of_the_core(), options_of(ExplorationOptions)
+    common = core.keys() & options.keys()
+    assert {name: core[name] for name in common} == {name: options[name].default for name in common}
+    assert len(common) >= 9
 
 
 def test_modules_that_may_not_import_the_table_say_the_same() -> None:

@@ -13,8 +13,9 @@ from hypothesis.stateful import rule
 
 from ordeal._engine.execution.machine import usable_definition
 from ordeal.cli import main
+from ordeal.config import CheckpointKind
 from ordeal.errors import MachineError
-from ordeal.explore import Explorer
+from ordeal.explore import Explorer, Tuning
 from ordeal.faults import LambdaFault
 from ordeal.model import (
     DivergenceError,
@@ -282,8 +283,11 @@ def test_hypothesis_alone_finds_one_too() -> None:
 @pytest.mark.forks
 def test_it_makes_no_difference_how_states_are_reached(wrong: Wrong) -> None:
     seen = {}
+    kind: CheckpointKind
     for kind in ("copy", "fork", "replay"):
-        explorer = Explorer(wrong.machine, workers=1, checkpoint_kind=kind, target_modules=[oracles.__name__])
+        explorer = Explorer(
+            wrong.machine, workers=1, tuning=Tuning(checkpoint_kind=kind), target_modules=[oracles.__name__]
+        )
         result = explorer.run(max_runs=30, shrink=False)
         seen[kind] = str([result.total_runs, result.total_steps, [str(failure.error) for failure in result.failures]])
     assert len(set(seen.values())) == 1, seen

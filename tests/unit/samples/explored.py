@@ -8,20 +8,19 @@ from typing import Any
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal.explore import ExplorationResult, Explorer
+from ordeal.explore import ExplorationResult, Explorer, Tuning
 
 KINDS = ("copy", "replay", "fork")
 
 
-def explore(machine: type[RuleBasedStateMachine], kind: str, **options: Any) -> ExplorationResult:
+def explore(machine: type[RuleBasedStateMachine], kind: Any, **options: Any) -> ExplorationResult:
     given = {"max_runs": 100, "max_time": 3600.0, "shrink": False, "steps_per_run": 30} | options
     modules = given.pop("target_modules", ())
     explorer = Explorer(
         machine,
         target_modules=modules,
         seed=3,
-        checkpoint_kind=kind,
-        coverage=given.pop("coverage", "auto"),
+        tuning=Tuning(checkpoint_kind=kind, coverage=given.pop("coverage", "auto")),
         rule_swarm=given.pop("rule_swarm", False),
         checkpoint_prob=0.6,
     )

@@ -20,7 +20,7 @@ from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 import ordeal._native as _native
 from ordeal.chaos import ChaosTest
 from ordeal.errors import MachineError, OrdealError
-from ordeal.explore import Explorer
+from ordeal.explore import Explorer, Tuning
 from ordeal.faults import Fault
 from ordeal.model import Pair, op
 from ordeal.swarm import OpWeights, SwarmError, op_weights, ops_of
@@ -339,7 +339,7 @@ class TestExplorer:
             swarm: ClassVar[bool | str] = False
             weights: ClassVar[Mapping[str, int]] = {"b": 8}
 
-        Explorer(Weighed, checkpoint_prob=0.0, swarm_policy="classic").run(max_runs=200, max_time=600.0)
+        Explorer(Weighed, checkpoint_prob=0.0, tuning=Tuning(swarm_policy="classic")).run(max_runs=200, max_time=600.0)
         counts = sum(Weighed.runs, Counter[str]())
         assert chi_squared([counts[name] for name in "abc"], [1, 8, 1]) < CHI_SQUARED[4]
 
@@ -414,6 +414,6 @@ class Coins(Plain):
 )
 def test_what_a_seed_explores_without_weights_is_pinned(cls: type[Plain], rule_swarm: bool, digest: str) -> None:
     Plain.names.clear()
-    explorer = Explorer(cls, seed=3, rule_swarm=rule_swarm, swarm_policy="classic")
+    explorer = Explorer(cls, seed=3, rule_swarm=rule_swarm, tuning=Tuning(swarm_policy="classic"))
     explorer.run(max_runs=50, max_time=600.0, steps_per_run=20)
     assert hashlib.sha256(" ".join(Plain.names).encode()).hexdigest()[:16] == digest

@@ -7,15 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ordeal.config.checks import one_of
-from ordeal.config.option import Option
-from ordeal.config.options import SEED, ExplorationOptions, saved_in_states
+from ordeal.config.options import ExplorationOptions
 from ordeal.result import NoteKind, Notes, ProgressSnapshot, ShrinkSnapshot
 
 Progress = Callable[[ProgressSnapshot], object]
 ShrinkListener = Callable[[ShrinkSnapshot], object]
 
-LAW = one_of("off", "coins", "sizes", "hypothesis", example="off")
+#: The options that decide the search, in the order in which saved states hold them.
+_SAVED = (
+    *("seed", "session_seed", "max_checkpoints", "checkpoint_prob", "checkpoint_strategy", "checkpoint_kind"),
+    *("fault_toggle_prob", "seed_mutation_prob", "buggify_prob", "steps_per_run", "rule_swarm", "swarm_policy"),
+    *("swarm", "coverage", "value_reuse_prob", "comparison_tracing"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,14 +30,14 @@ class Settings(ExplorationOptions):
     """
 
     test_class: str
-    session_seed: int = field(metadata=Option(SEED, saved=2, core="seed").metadata)
-    swarm: str = field(metadata=Option(LAW, saved=13, core="swarm").metadata)
+    session_seed: int
+    swarm: str
     progress: Progress | None
     shrink_progress: ShrinkListener | None
 
     def saved_options(self) -> dict[str, Any]:
         """Return what decides the search, as saved in a state: another seed is refused, other changes are noted."""
-        return {name: getattr(self, name) for name in saved_in_states(Settings)}
+        return {name: getattr(self, name) for name in _SAVED}
 
 
 @dataclass(slots=True)
@@ -48,7 +51,7 @@ class Tally:
     """How many of the rejected drew more than Hypothesis allows for a run."""
     stuck: int = 0
     unconfirmed: int = 0
-    barren_runs: int = 0
+    runs_without_novelty: int = 0
     notes: Notes = field(default_factory=Notes)
 
     def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:

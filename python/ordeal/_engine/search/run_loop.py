@@ -23,7 +23,6 @@ from ordeal._engine.search.result_builder import WARM_UP_RUNS
 from ordeal._engine.search.state import SearchProgress
 from ordeal._hypothesis import GlobalRandoms, RunContext
 from ordeal._native import monotonic
-from ordeal.config.options import core_options_of
 from ordeal.errors import MachineError
 from ordeal.swarm.weights import swarm_options_of
 
@@ -45,7 +44,17 @@ def make_session(
         operations=swarm_options_of(definition.cls).operations(rule.name for rule in definition.rules),
         pair_features=not has_targets,
         by_clock=settings.max_runs is None,
-        **core_options_of(settings),
+        seed=settings.session_seed,
+        max_checkpoints=settings.max_checkpoints,
+        checkpoint_prob=settings.checkpoint_prob,
+        checkpoint_strategy=settings.checkpoint_strategy,
+        fault_toggle_prob=settings.fault_toggle_prob,
+        seed_mutation_prob=settings.seed_mutation_prob,
+        steps_per_run=settings.steps_per_run,
+        rule_swarm=settings.rule_swarm,
+        swarm=settings.swarm,
+        swarm_policy=settings.swarm_policy,
+        value_reuse_prob=settings.value_reuse_prob,
     )
 
 
@@ -191,7 +200,7 @@ class RunLoop:
                 self._values.gather(self._monitoring.monitor)
         tally.runs += 1
         edges = session.edges_in_run
-        tally.barren_runs = 0 if edges or self._learning.has_new_features else tally.barren_runs + 1
+        tally.runs_without_novelty = 0 if edges or self._learning.has_new_features else tally.runs_without_novelty + 1
         if outcome.stuck:
             tally.stuck += 1
             if not end.stepped_back and outcome.steps == 0 and not end.spec.checkpoint:

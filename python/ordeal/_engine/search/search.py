@@ -191,7 +191,7 @@ class Search:
             reason, self._ask_again = _native.RunPolicy.end(
                 runs=tally.runs,
                 steps=tally.steps,
-                runs_without_new_features=tally.barren_runs,
+                runs_without_new_features=tally.runs_without_novelty,
                 max_runs=self.settings.max_runs,
                 patience=self.settings.patience,
             )

@@ -214,7 +214,8 @@ class SessionState:
             raise ValueError(
                 f"{len(tapes)} tapes for {len(header.findings)} findings and {len(header.productive)} runs"
             )
-        for name, value in header.tally.items():
+        for saved, value in header.tally.items():
+            name = "runs_without_novelty" if saved == "barren_runs" else saved  # its name in earlier versions
             if name not in progress.tally.counts():
                 raise ValueError(f"unknown count {name!r}")
             setattr(progress.tally, name, value)

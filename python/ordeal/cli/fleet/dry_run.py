@@ -8,8 +8,7 @@ import importlib
 from ordeal._engine.parallel.fleet.plan import FleetPlan, make_plan
 from ordeal.cli import terminal
 from ordeal.config import OrdealConfig
-from ordeal.config.arguments import given_arguments, options_of_entry
-from ordeal.config.options import ExplorationOptions
+from ordeal.config.options import ExplorationOptions, options_of_entry
 from ordeal.errors import ConfigError
 
 #: The launchers that give a scheduler a text.
@@ -28,7 +27,7 @@ def print_jobs(config: OrdealConfig, options: ExplorationOptions) -> int:
         raise ConfigError(f"{given} submits no job to print", hint="drop `--dry-run`; it is for slurm and kubernetes")
     for number, test in enumerate(config.tests):
         own = options_of_entry(options, test)
-        plan = make_plan(test.class_path, own, given_arguments("run", own))
+        plan = make_plan(test.class_path, own)
         terminal.write("---\n" * (number > 0 and kind == "kubernetes") + _text(kind, plan))
     return 0
 

@@ -11,7 +11,7 @@ import os
 import select
 import sys
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import IO
 
 from ordeal._base.formatting import describe_error
 from ordeal._engine.execution.class_path import load_class, trust
@@ -60,9 +60,9 @@ class _Home:
         with TemporaryDirectory(prefix="ordeal-home-") as folder:
             if not saved([report], {self._task.test_class}, SeedCorpus(folder))[0]:
                 return []
-            here: dict[str, Any] = {**self._task.init, "workers": 1, "isolate": True, "corpus_dir": folder}
             # The seed is what counts; a search runs at least once.
-            result = Explorer(self._machine, **here).run(**{**self._task.run, "max_runs": 1, "max_time": 1.0})
+            here = self._task.options(workers=1, isolate=True, corpus_dir=folder, max_runs=1, max_time=1.0)
+            result = Explorer.of(self._machine, here).explore()
         return [each for each in result.failures if each.trace is not None and not each.flaky]
 
     def _join(self) -> None:
@@ -99,7 +99,7 @@ def main() -> int:
     try:
         trust(task.test_class)
         machine = load_class(task.test_class)
-        explorer = Explorer(machine, **task.init)
+        explorer = Explorer.of(machine, task.options())
         cls = make_driver(machine, None).definition.cls
         namespace = namespace_of(cls, explorer.targets, instrumentation=explorer.options.coverage)
         with open_store(given["store"], namespace) as store:

@@ -104,8 +104,8 @@ def _explored(task: Task, store: str, teller: _Teller) -> ExplorationResult:
     task.enter()
     trust(task.test_class)
     machine = load_class(task.test_class)
-    explorer = Explorer(machine, **task.init, isolate=True, store=store)
-    result = explorer.run(**task.run, max_time=task.seconds, progress=teller.progress, shrink_progress=teller.shrinking)
+    explorer = Explorer.of(machine, task.options(isolate=True, store=store))
+    result = explorer.explore(teller.progress, teller.shrinking)
     if has_kind(result.notes, NoteKind.STORE_AWAY):
         cls = make_driver(machine, None).definition.cls
         namespace = namespace_of(cls, explorer.targets, instrumentation=explorer.options.coverage)

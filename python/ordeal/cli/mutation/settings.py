@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from ordeal.config import load_config
-from ordeal.config.mutation_options import ACCEPTED_FILE
+from ordeal.config.options import ACCEPTED_FILE
 from ordeal.errors import ConfigError
 
 _OF_VERBS = {"pin": "kill", "kill_budget": "kill", "output": "kill", "view": "show", "reason": "accept"}

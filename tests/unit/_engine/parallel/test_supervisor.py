@@ -29,7 +29,7 @@ from ordeal._engine.triage.head_start import HeadStart
 from ordeal.assertions import sometimes
 from ordeal.chaos import ChaosTest
 from ordeal.errors import FaultError, MachineError, StateError
-from ordeal.explore import Explorer
+from ordeal.explore import Explorer, Tuning
 from ordeal.faults import Fault, LambdaFault
 from ordeal.result import ExplorationResult, ProgressSnapshot
 
@@ -207,7 +207,9 @@ def test_one_worker_in_a_process_of_its_own_does_what_it_does_in_this_one() -> N
 def test_workers_that_share_come_further_in_as_many_runs() -> None:
     def edges(*, share: bool) -> int:
         results = [
-            explored(4, 4800, seed=seed, share_edges=share, share_checkpoints=share, swarm_policy="classic")
+            explored(
+                4, 4800, seed=seed, share_edges=share, share_checkpoints=share, tuning=Tuning(swarm_policy="classic")
+            )
             for seed in range(2)
         ]
         return sum(result.unique_edges for result in results)
@@ -462,7 +464,9 @@ class Ledger(ChaosTest):
 
 def test_workers_that_write_the_same_file_make_way_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Ledger, "path", tmp_path / "ledger", raising=False)
-    result = Explorer(Ledger, workers=2, checkpoint_kind="replay").run(max_runs=30, steps_per_run=20, **UNLIMITED)
+    result = Explorer(Ledger, workers=2, tuning=Tuning(checkpoint_kind="replay")).run(
+        max_runs=30, steps_per_run=20, **UNLIMITED
+    )
     assert result.failures == []
     assert result.total_runs == 30
     assert any("One worker explored" in note and str(tmp_path / "ledger") in note for note in result.notes)

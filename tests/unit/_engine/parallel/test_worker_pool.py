@@ -22,7 +22,7 @@ from ordeal._engine.parallel.worker import WorkerJob
 from ordeal._engine.parallel.worker_pool import FALSE_STARTS_MAX, WorkerOptions, WorkerPool, edge_bytes
 from ordeal._engine.triage.messages import pack
 from ordeal.errors import MachineError, OrdealError
-from ordeal.explore import Explorer
+from ordeal.explore import Explorer, Tuning
 
 from ...samples.triaged import setup_for
 
@@ -218,7 +218,9 @@ def test_a_step_that_takes_long_is_no_lack_of_progress(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(worker_pool, "IDLE_SECONDS_MAX", 3.0)
     # A copy is no step, and may take long itself where the machine is busy.
-    result = Explorer(Slow, workers=1, isolate=True, checkpoint_kind="replay").run(max_runs=2, steps_per_run=1)
+    result = Explorer(Slow, workers=1, isolate=True, tuning=Tuning(checkpoint_kind="replay")).run(
+        max_runs=2, steps_per_run=1
+    )
     assert (result.total_runs, list(result.notes)) == (2, [])
 
 

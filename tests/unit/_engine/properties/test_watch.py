@@ -15,7 +15,7 @@ from ordeal._base.property_tracker import Tallies
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal.assertions import always, always_le, declare, sometimes, sometimes_gt, tracker
 from ordeal.chaos import ChaosTest
-from ordeal.explore import ExplorationResult, Explorer
+from ordeal.explore import ExplorationResult, Explorer, Tuning
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +137,7 @@ def test_cells_are_told() -> None:
 
 def test_the_runs_go_on_from_where_one_came_nearer() -> None:
     def nearest(machine: type[ChaosTest]) -> float:
-        result = Explorer(machine, seed=1, swarm_policy="classic").run(max_runs=300, max_time=3600.0)
+        result = Explorer(machine, seed=1, tuning=Tuning(swarm_policy="classic")).run(max_runs=300, max_time=3600.0)
         (far,) = [each for each in result.properties if each.name == "far"]
         return float(far.summary.rpartition(", ")[2].partition(" ")[0])
 

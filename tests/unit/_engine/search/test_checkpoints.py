@@ -20,7 +20,7 @@ from hypothesis.stateful import Bundle, consumes, initialize, invariant, multipl
 from ordeal import ChaosTest, _native
 from ordeal._engine.search.checkpoints import FORK_SERVERS_MAX, Checkpoints
 from ordeal.assertions import always_lt, sometimes
-from ordeal.explore import ExplorationResult, Explorer
+from ordeal.explore import ExplorationResult, Explorer, Tuning
 from ordeal.faults import Fault
 
 from ...samples.explored import KINDS, children, explore
@@ -270,7 +270,9 @@ def test_each_kind_explores_the_same_without_targets() -> None:
 def test_no_process_stays(depot: str) -> None:
     before = children()
     seen: list[int] = []
-    explorer = Explorer(Depot, target_modules=[depot], seed=3, checkpoint_kind="fork", checkpoint_prob=0.6)
+    explorer = Explorer(
+        Depot, target_modules=[depot], seed=3, tuning=Tuning(checkpoint_kind="fork"), checkpoint_prob=0.6
+    )
     explorer.run(max_runs=40, steps_per_run=30, shrink=False, progress=lambda _: seen.append(len(children())))
     assert 2 < max(seen) <= FORK_SERVERS_MAX + len(before)
     assert children() == before
@@ -476,4 +478,4 @@ def test_a_copy_that_goes_another_way_is_noticed_without_a_failure(machine: type
 
 def test_an_unknown_kind_is_an_error() -> None:
     with pytest.raises(Exception, match="checkpoint_kind is 'pickle'; it must be one of auto, copy, replay, fork"):
-        Explorer(Locked, checkpoint_kind="pickle")
+        Explorer(Locked, tuning=Tuning(checkpoint_kind="pickle"))  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from ordeal.explore import Explorer
+from ordeal.explore import Explorer, Tuning
 from ordeal.result import ExplorationResult
 
 SECRET = int.from_bytes(hashlib.sha256(b"value sources").digest()[:7])
@@ -25,7 +25,7 @@ class Vault(RuleBasedStateMachine):
 
 
 def explored(**options: Any) -> ExplorationResult:
-    explorer = Explorer(Vault, target_modules=[__name__], **options)
+    explorer = Explorer(Vault, target_modules=[__name__], tuning=Tuning(**options))
     return explorer.run(max_time=600, max_runs=120, shrink=False)
 
 

@@ -210,7 +210,7 @@ def test_ctrl_c_before_the_first_run_ends_it_too() -> None:
 def test_runs_without_news_end_it_where_that_is_asked_for() -> None:
     search = search_of(Quiet, patience=5, max_runs=10_000)
     assert run(search, Log()) == "patience"
-    assert search.tally.barren_runs == 5
+    assert search.tally.runs_without_novelty == 5
     assert search.tally.runs < 1_000
 
 

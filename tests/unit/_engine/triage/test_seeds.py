@@ -13,7 +13,7 @@ import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
-from ordeal.explore import Explorer
+from ordeal.explore import Explorer, Tuning
 from ordeal.result import ExplorationResult, SeedStatus, ShrinkSnapshot
 from ordeal.trace import Trace
 
@@ -89,10 +89,10 @@ class TestReplaying:
 
     @pytest.mark.parametrize("coverage", ["auto", "novelty", "counts"])
     def test_the_runs_are_the_same_with_and_without_seeds(
-        self, till: ModuleType, corpus: SeedCorpus, coverage: str
+        self, till: ModuleType, corpus: SeedCorpus, coverage: Any
     ) -> None:
         def run(folder: Path | None) -> tuple[object, ...]:
-            explorer = Explorer(till.Till, corpus_dir=folder, target_modules=["sut"], coverage=coverage)
+            explorer = Explorer(till.Till, corpus_dir=folder, target_modules=["sut"], tuning=Tuning(coverage=coverage))
             result = explorer.run(max_runs=150, record_traces=True, shrink=False)
             paths = [trace.to_json() for trace in result.traces if trace.failure is None]
             counts = (result.total_runs, result.total_steps, result.unique_edges, result.checkpoints_saved)

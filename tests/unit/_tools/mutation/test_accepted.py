@@ -12,7 +12,7 @@ from ordeal._tools.mutation.accepted import accept, accepted
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.operators import PRESETS
 from ordeal._tools.mutation.source import Source
-from ordeal.config.mutation_options import ACCEPTED_FILE
+from ordeal.config.options import ACCEPTED_FILE
 from ordeal.errors import ConfigError
 
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import ordeal._native as _native
-from ordeal.config.fleet_options import FleetConfig
-from ordeal.config.options import ExplorationOptions, arguments_of
+from ordeal.config.options import ExplorationOptions, ExplorerConfig, Fleet, checked, options_of
 from ordeal.errors import ConfigError
 
 #: The environment variables by which a member gets the store, whose address may hold a password, and its task.
@@ -26,14 +25,10 @@ _LOCAL_STORE = ".ordeal/store"
 LEFT_OUT = frozenset(
     (".git", ".ordeal", ".venv", "venv", ".tox", "__pycache__", ".hypothesis", ".mypy_cache", ".ruff_cache", "build")
 )
-#: The arguments of the Explorer that members are not told: they are for the launcher, or follow from where members run.
-_OWN = {"corpus_dir", "store", "workers", "isolate", "confirm_fresh", "record_traces", "mutation_targets", "verbose"}
+#: Options of the search that do not go to members as they are.
+_OWN = {"workers", "max_time", "max_runs", "steps_per_run", "patience"}
 #: What is installed is to be installed where members run, too.
 _NOT_SEARCHED = LEFT_OUT | {"site-packages", "dist-packages"}
-
-
-def _told() -> set[str]:
-    return arguments_of("init").keys() - _OWN - {each.name for each in dataclasses.fields(FleetConfig)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +61,10 @@ class Task:
         found = json.loads(text)
         return cls(**{**found, "path": tuple(found["path"]), "search": tuple(found["search"])})
 
+    def options(self, **changes: Any) -> ExplorationOptions:
+        """Return the options of an exploration that does this task."""
+        return checked(ExplorationOptions(), **{**self.init, **self.run, "max_time": self.seconds, **changes})
+
     def enter(self) -> None:
         """Go to the folder of the project, if it is here, and import its modules before all others."""
         folder = next((each for each in self.path if Path(each).is_dir()), None)
@@ -83,7 +82,7 @@ class FleetPlan:
     on: str
     members: int
     store: str = field(repr=False)
-    options: FleetConfig
+    options: Fleet
 
     @property
     def kind(self) -> str:
@@ -97,7 +96,7 @@ class FleetPlan:
 
 
 def make_plan(
-    test_class: str, options: ExplorationOptions, run: Mapping[str, Any], *, environment: Mapping[str, str] = os.environ
+    test_class: str, options: ExplorationOptions, *, environment: Mapping[str, str] = os.environ
 ) -> FleetPlan:
     """Return the plan of a fleet that explores a class.
 
@@ -112,7 +111,7 @@ def make_plan(
     if kind == "local" and rest and options.members not in (0, int(rest)):
         message = f"`--on {options.on}` and `--members {options.members}` contradict each other"
         raise ConfigError(message, hint="drop `--members`")
-    for name, given in (("--save-state", run.get("save_state_to")), ("--resume", run.get("resume_from"))):
+    for name, given in (("--save-state", options.save_state_to), ("--resume", options.resume_from)):
         if given is not None:
             message = f"`{name}` and `--on` contradict each other"
             raise ConfigError(message, hint=f"drop `{name}`: the store keeps what a fleet knows")
@@ -123,12 +122,12 @@ def make_plan(
     task = Task(
         fleet=options.fleet_name or time.strftime("fleet-%Y%m%d-%H%M%S-") + str(os.getpid()),
         test_class=test_class,
-        seconds=run["max_time"],
+        seconds=options.max_time,
         path=(str(Path.cwd()),),
         search=_search(Path.cwd() if options.project in ("auto", "none") else Path(options.project).absolute()),
         members=members,
         init=_init(options, kind, members),
-        run=_run(run, members),
+        run=_run(options, members),
     )
     return FleetPlan(
         task=task, on=options.on, members=members, store=_store(options, kind, environment), options=options
@@ -168,10 +167,15 @@ def _init(options: ExplorationOptions, kind: str, members: int) -> dict[str, Any
     if kind == "local" and not workers:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         workers = max(1, cores // members)
-    return {name: getattr(options, name) for name in sorted(_told())} | {"workers": workers or int(kind != "slurm")}
+    names = sorted(options_of(ExplorerConfig).keys() - _OWN)
+    return {name: getattr(options, name) for name in names} | {"workers": workers or int(kind != "slurm")}
 
 
-def _run(run: Mapping[str, Any], members: int) -> dict[str, Any]:
-    names = ("steps_per_run", "shrink", "max_shrink_time", "patience")
-    runs = run.get("max_runs")
-    return {name: run[name] for name in names} | {"max_runs": None if runs is None else -(-runs // members)}
+def _run(options: ExplorationOptions, members: int) -> dict[str, Any]:
+    return {
+        "steps_per_run": options.steps_per_run,
+        "shrink": options.shrink,
+        "max_shrink_time": options.max_shrink_time,
+        "patience": options.patience,
+        "max_runs": None if options.max_runs is None else -(-options.max_runs // members),
+    }

@@ -13,7 +13,7 @@ from ordeal._engine.parallel.fleet.plan import FleetPlan, Task, make_plan, named
 from ordeal.config.options import ExplorationOptions
 from ordeal.errors import ConfigError
 
-RUN = {
+RUN: dict[str, Any] = {
     "max_time": 9.0,
     "max_runs": 10,
     "steps_per_run": 50,
@@ -24,7 +24,8 @@ RUN = {
 
 
 def plan_of(environment: dict[str, str] | None = None, run: dict[str, Any] | None = None, **options: Any) -> FleetPlan:
-    return make_plan("m:A", ExplorationOptions(**options), RUN | (run or {}), environment=environment or {})
+    given = ExplorationOptions(**options | RUN | (run or {}))
+    return make_plan("m:A", given, environment=environment or {})
 
 
 def test_a_task_is_the_same_after_the_way_as_text() -> None:
