@@ -43,7 +43,7 @@ LATER = {
         *("_report/machine_tables.py", "_report/mutation.py", "_report/mutation_files.py", "_report/stryker.py"),
     ),
     "fleets": (
-        *("_engine/parallel/fleet", "_engine/parallel/background_compaction.py", "cli/fleet", "_report/fleet.py"),
+        *("_engine/parallel/fleet", "cli/fleet", "_report/fleet.py"),
         *("store/bases.py", "store/compaction.py"),
     ),
     "model oracles": (

@@ -19,11 +19,10 @@ from ordeal._engine.execution.class_path import trust
 from ordeal._engine.execution.machine import MachineFactory, class_path, make_driver
 from ordeal._engine.execution.settings import Progress, Settings, ShrinkListener
 from ordeal._engine.isolation.child import can_supervise
-from ordeal._engine.parallel.background_compaction import StoreOptions, spool_folder
 from ordeal._engine.parallel.fleet.fleet import FleetOutcome, RunningFleet, fleet_result
 from ordeal._engine.parallel.fleet.home import BACK_SECONDS, SHORT_BACK_SECONDS, edges_in, pull, when_back
 from ordeal._engine.parallel.fleet.plan import FleetPlan, make_plan
-from ordeal._engine.parallel.store_namespace import namespace_of
+from ordeal._engine.parallel.store_client import StoreOptions, namespace_of, spool_folder
 from ordeal._engine.parallel.supervisor import explore_in_processes, usable_cores
 from ordeal._engine.parallel.sync import Sharing
 from ordeal._engine.parallel.worker_pool import WorkerOptions

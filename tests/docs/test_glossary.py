@@ -34,6 +34,7 @@ PART_OF = {
     "capacity": "scaling",
     "member": "store",
     "lease": "store",
+    "namespace": "store",
     "reaper": "child",
     "inconclusive": "result",
 }

@@ -17,7 +17,7 @@ import pytest
 
 import ordeal._native as _native
 from ordeal._engine.coverage.targets import resolve_targets
-from ordeal._engine.parallel.store_namespace import namespace_of
+from ordeal._engine.parallel.store_client import namespace_of
 from ordeal._engine.storage.state_file import read_state
 from ordeal.store import Store, open_store
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import os
 import select
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from time import sleep
 
 import ordeal._native as _native
+from ordeal._engine.coverage.digests import digest_targets
+from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.bucket import whole_bucket
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.isolation.child import Child, Job, Limits
-from ordeal._engine.parallel.background_compaction import BackgroundCompaction, StoreOptions
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import ERROR, Broken, pack_keys, unpack_keys
 from ordeal._engine.triage.messages import pack, unpack
@@ -18,6 +26,106 @@ from ordeal._native import monotonic
 from ordeal.errors import OrdealError, StoreError
 from ordeal.result.parts import NoteKind
 from ordeal.store import Entry, FailureReport, Incoming, Outgoing, Store, open_store
+
+#: How long this exploration waits after a compaction before it begins another one, in seconds.
+PAUSE_SECONDS = 30.0
+#: How much the process gives way to the search.
+NICE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class StoreOptions:
+    """How an exploration joins a store. ``folder`` keeps what could not be sent while the store was away."""
+
+    url: str
+    namespace: str
+    folder: Path
+
+
+class BackgroundCompaction:
+    """At most one process that compacts. Owned by one thread. Its end, however it comes, changes nothing else."""
+
+    def __init__(self, options: StoreOptions) -> None:
+        self._options = options
+        self._child: Child | None = None
+        self._due = 0.0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a process compacts now."""
+        return self._child is not None and not self._child.has_ended()
+
+    def begin_if(self, is_due: bool) -> None:
+        """Begin when it is due, unless that was tried a short while ago."""
+        if self.is_running:
+            return
+        self.close()
+        now = monotonic()
+        if is_due and now >= self._due:
+            self._due = now + PAUSE_SECONDS
+            self._child = Child(_job(self._options), Limits())
+
+    def close(self) -> None:
+        """End the process. The next compaction makes what it had not finished."""
+        if self._child is not None:
+            self._child.close()
+            self._child = None
+
+
+def _job(options: StoreOptions) -> Job:
+    def job(channel: Channel, journal: _native.Journal) -> None:
+        del channel, journal
+        os.nice(NICE)
+        with suppress(OrdealError), open_store(options.url, options.namespace, folder=options.folder) as store:
+            store.compact()
+
+    return job
+
+
+def spool_folder() -> Path:
+    """Return the folder where unsent records wait for the user's next exploration."""
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "ordeal" / "store"
+
+
+#: Packages identified by their versions.
+_LIBRARIES = ("builtins", "hypothesis", "ordeal")
+
+
+def namespace_of(test_class: type, targets: Iterable[Target], *, instrumentation: str) -> str:
+    """Return a text that is the same wherever the same code is explored, and differs if anything in it differs.
+
+    It contains the name of the class, the versions of ordeal and Python, the mode of the instrumentation, and a digest
+    of the source: of the targets, and of each file that defines the class or its bases.
+    """
+    python = ".".join(map(str, sys.version_info[:2]))
+    name = f"{test_class.__module__}:{test_class.__qualname__}"
+    return f"{name} ordeal {_native.__version__} Python {python} {instrumentation} {_digest(test_class, targets)}"
+
+
+def _digest(test_class: type, targets: Iterable[Target]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    lines = [*sorted(digest_targets(targets).items()), *_test_sources(test_class)]
+    for name, source in lines:
+        # Names contain no zeros, and digests have a fixed length.
+        digest.update(f"{name}\0{source}\0".encode())
+    return digest.hexdigest()
+
+
+def _test_sources(test_class: type) -> Iterator[tuple[str, str]]:
+    """Yield each class of the test class's hierarchy, and the digest of its file."""
+    for cls in test_class.__mro__:
+        if cls.__module__.partition(".")[0] not in _LIBRARIES:
+            yield f"{cls.__module__}:{cls.__qualname__}", _digest_of_file(cls)
+
+
+def _digest_of_file(cls: type) -> str:
+    """Empty for a class without a file, such as an interactively defined one."""
+    try:
+        path = inspect.getsourcefile(cls)
+        return "" if path is None else hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except (OSError, TypeError):
+        return ""
+
 
 #: How often the store is synchronised, in seconds, and how often all members together do so in a second. Each member
 #: is a little early or late, so that they do not come together.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from mmap import mmap
@@ -124,43 +125,73 @@ class ByClock:
         self._look = now + min(max(SOON_SECONDS, SOON_SHARE * seconds), EXCHANGE_SECONDS)
 
 
-class SharedCounters:
-    """Memory shared by the supervisor and its ``workers``.
+class ProcessCounters(ctypes.Structure):
+    """What the process of a worker writes for the supervisor to read at any time, and ``entries_wait`` the other way.
 
-    It holds whether all should stop, and for the process of each worker: the runs it has begun, the steps of all but
-    the last of them, whether entries wait for it, whether it is copying a state, how many microseconds its slowest
-    run took that ended well, as far as that is measured, and how many it took from its start to its first run.
+    Attributes:
+        runs: the runs that it has begun.
+        steps: the steps of all of these but the last.
+        entries_wait: True while shared entries of others wait for it.
+        is_copying: True while it copies a state.
+        slowest_run: microseconds of the slowest run that ended well, as far as that is measured.
+        set_up: microseconds from its start to its first run.
     """
 
+    runs: int
+    steps: int
+    entries_wait: int
+    is_copying: int
+    slowest_run: int
+    set_up: int
+    _fields_ = [
+        (name, ctypes.c_uint64) for name in ("runs", "steps", "entries_wait", "is_copying", "slowest_run", "set_up")
+    ]
+
+
+class SharedCounters:
+    """Memory shared by the supervisor and its ``workers``: whether all should stop, and the counters of each."""
+
     def __init__(self, workers: int) -> None:
-        self._cells = memoryview(mmap(-1, 8 * (6 * workers + 1))).cast("Q")
-        self.runs = self._cells[1 : workers + 1]
-        self.steps = self._cells[workers + 1 : 2 * workers + 1]
-        self.entries = self._cells[2 * workers + 1 : 3 * workers + 1]
-        self.copying = self._cells[3 * workers + 1 : 4 * workers + 1]
-        self.slowest = self._cells[4 * workers + 1 : 5 * workers + 1]
-        self.set_up = self._cells[5 * workers + 1 :]
+        counters = ProcessCounters * workers
+        size = ctypes.sizeof(ctypes.c_uint64)
+        memory = mmap(-1, size + ctypes.sizeof(counters))
+        self._stop = ctypes.c_uint64.from_buffer(memory)
+        self._counters = counters.from_buffer(memory, size)
+
+    def __getitem__(self, worker: int) -> ProcessCounters:
+        """Return the counters of a worker."""
+        return self._counters[worker]
+
+    def begin_process(self, worker: int) -> None:
+        """Set all counters of ``worker`` to zero."""
+        self._counters[worker] = ProcessCounters()
 
     @property
     def stop(self) -> bool:
-        """Whether all should stop."""
-        return bool(self._cells[0])
+        """True if all should stop."""
+        return bool(self._stop.value)
 
     @stop.setter
     def stop(self, stop: bool) -> None:
-        self._cells[0] = stop
+        self._stop.value = stop
 
 
 class WorkerJob(msgspec.Struct, frozen=True):
-    """The job of one worker in an exploration.
+    """The job of one process of a worker.
 
-    ``settings`` are the worker's own: its seed, its share of the runs, and the time that is left. ``edges``,
-    ``entries`` and ``known`` were found before it began. It ``hurries`` to send entries while others want them. It
-    writes what it sees to ``shared``, and when it ``listens``, it takes nothing in there as new. If it ``saves``, it
-    sends its part of a state from time to time, and first of all when no part was sent yet (``saves_first``). If it is
-    not ``alone`` on this machine, it says what it uses that others may use as well. The search ``began``, and this
-    process of it ``started``, by monotonic(); until then ``failures_took`` so many seconds, by the bucket that ended
-    its processes.
+    Attributes:
+        settings: the worker's own: its seed, its share of the runs, and the time that is left.
+        search_began: when the search began, by monotonic().
+        process_began: when this process was started.
+        shared_edges: where it writes the edges that it sees.
+        takes_shared_edges: others' edges in there do not count as new for it.
+        exchanges_early: exchange as soon as there are shared entries.
+        is_alone: it is the only worker of this machine, so it need not report what it uses outside.
+        edges, entries, findings: what was known before it began.
+        failure_seconds: how long failures of earlier processes took, by the bucket that ended them.
+        state: the part of a state to continue from, if any.
+        sends_state: send its part of a state from time to time.
+        sends_state_first: send it before the first run, as no part was sent yet.
     """
 
     settings: Settings
@@ -169,19 +200,19 @@ class WorkerJob(msgspec.Struct, frozen=True):
     schedule: Schedule
     counters: SharedCounters
     number: int
-    shared: _native.SharedEdges
-    began: float
-    started: float
-    listens: bool = False
-    hurries: bool = False
-    alone: bool = True
+    shared_edges: _native.SharedEdges
+    search_began: float
+    process_began: float
+    takes_shared_edges: bool = False
+    exchanges_early: bool = False
+    is_alone: bool = True
     edges: Sequence[int] = ()
     entries: Sequence[_native.SharedEntry] = ()
-    known: Sequence[Finding] = ()
-    failures_took: Mapping[str, float] = msgspec.field(default_factory=dict)
+    findings: Sequence[Finding] = ()
+    failure_seconds: Mapping[str, float] = msgspec.field(default_factory=dict)
     state: bytes = b""
-    saves: bool = False
-    saves_first: bool = False
+    sends_state: bool = False
+    sends_state_first: bool = False
 
 
 #: How much of a failed worker's traceback is sent.
@@ -212,19 +243,20 @@ class _Worker(SearchListener):
     def __init__(self, job: WorkerJob, channel: Channel) -> None:
         self._search = Search(job.settings, job.driver, job.targets, cuts_off=True)
         self._job = job
+        self._counters = job.counters[job.number]
         self._channel = channel
         self._names = machine_names(job.driver)
         self._reported_edges: set[int] = set()
         self._reported_checkpoints = 0
         self._report_due = 0.0
-        self._save_due = 0.0 if job.saves_first else monotonic() + PERIOD_SECONDS
+        self._save_due = 0.0 if job.sends_state_first else monotonic() + PERIOD_SECONDS
         self._unconfirmed: Finding | None = None
         self._alike: list[Finding] = []  # kept in the run that goes on
         self._uses = OutsideUse()
         self._search.checkpoints.mark_copying = self._mark_copying
 
     def _mark_copying(self, copying: bool) -> None:
-        self._job.counters.copying[self._job.number] = copying
+        self._counters.is_copying = copying
 
     def search(self) -> None:
         """Make runs, and send at the end what is known."""
@@ -243,31 +275,31 @@ class _Worker(SearchListener):
     def begin(self) -> None:
         """See ``SearchListener``. Saved seeds were replayed before, so their failures are known."""
         search, job = self._search, self._job
-        search.findings.restore(job.known, {})
-        search.intake.continue_from(job.known, job.failures_took, job.began)
+        search.findings.restore(job.findings, {})
+        search.intake.continue_from(job.findings, job.failure_seconds, job.search_began)
         if job.state:
             # After what others know: only the worker's own part says how many runs met its findings.
             search.session_state.load_part(RESUMED, split_part(job.state), search.progress, search.monitoring.monitor)
         self._take(job.edges, job.entries)
-        search.coverage.share(job.shared, listens=job.listens)
-        if not job.alone:
+        search.coverage.share(job.shared_edges, listens=job.takes_shared_edges)
+        if not job.is_alone:
             self._uses.start()
 
     def between_runs(self) -> StoppedReason | None:
         """See ``SearchListener``."""
-        counters, number, tally = self._job.counters, self._job.number, self._search.tally
-        counters.runs[number], counters.steps[number] = tally.runs + 1, tally.steps
-        counters.slowest[number] = int(self._search.driver.limits.slowest_run * MICROSECONDS)
-        if not counters.set_up[number]:
-            counters.set_up[number] = int((monotonic() - self._job.started) * MICROSECONDS)
+        tally, own = self._search.tally, self._counters
+        own.runs, own.steps = tally.runs + 1, tally.steps
+        own.slowest_run = int(self._search.driver.limits.slowest_run * MICROSECONDS)
+        if not own.set_up:
+            own.set_up = int((monotonic() - self._job.process_began) * MICROSECONDS)
         self._report_alike()
         if uses := self._uses.take():
             self._channel.send(USES, pack(uses))
-        if counters.stop:
+        if self._job.counters.stop:
             return "interrupted"
         if self._job.schedule.is_due(tally.runs, self._has_entries):
             self._exchange()
-        if self._job.saves and monotonic() >= self._save_due:
+        if self._job.sends_state and monotonic() >= self._save_due:
             self._save_due = monotonic() + PERIOD_SECONDS
             self._channel.send(PART, self._state())
         return None
@@ -297,9 +329,8 @@ class _Worker(SearchListener):
     def _has_entries(self) -> bool:
         """Return whether there are entries to receive, or to send to somebody."""
         job = self._job
-        return job.hurries and (
-            bool(job.counters.entries[job.number])
-            or self._search.session.checkpoints_saved != self._reported_checkpoints
+        return job.exchanges_early and (
+            bool(self._counters.entries_wait) or self._search.session.checkpoints_saved != self._reported_checkpoints
         )
 
     def _exchange(self) -> None:

@@ -25,8 +25,6 @@ from ordeal._engine.isolation.outside_use import Contention, Use, UseKind
 from ordeal._engine.isolation.rule_limits import PATIENCE_TIMES, SECONDS_MIN, less_patience
 from ordeal._engine.isolation.watchdog import ends_within
 from ordeal._engine.isolation.working_folder import WorkingFolder
-from ordeal._engine.parallel.background_compaction import StoreOptions
-from ordeal._engine.parallel.known_coverage import KnownCoverage
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import (
     DONE,
@@ -44,8 +42,8 @@ from ordeal._engine.parallel.messages import (
     unpack_keys,
 )
 from ordeal._engine.parallel.state import ParallelState
-from ordeal._engine.parallel.store_client import StoreClient
-from ordeal._engine.parallel.sync import Exchange, ImmediateExchange, RoundExchange, Sharing, Update
+from ordeal._engine.parallel.store_client import StoreClient, StoreOptions
+from ordeal._engine.parallel.sync import Exchange, ImmediateExchange, KnownCoverage, RoundExchange, Sharing, Update
 from ordeal._engine.parallel.worker import (
     MICROSECONDS,
     ByClock,
@@ -252,7 +250,7 @@ class WorkerPool:
             except ChannelError:
                 continue  # it has ended, which is noticed next
         for worker in self._workers:
-            self._counters.entries[worker.number] = self._exchange.has_entries_for(worker.number)
+            self._counters[worker.number].entries_wait = self._exchange.has_entries_for(worker.number)
 
     def receive(self, update: Update) -> None:
         """Pass on to the workers what others have found, on another machine for example."""
@@ -328,22 +326,22 @@ class WorkerPool:
             schedule=self._schedule(worker),
             counters=self._counters,
             number=number,
-            shared=self._edges,
-            began=self._began,
-            started=worker.started,
-            listens=self._options.sharing.edges and len(self._workers) > 1 and not self._in_rounds,
-            hurries=self._options.sharing.checkpoints and (len(self._workers) > 1 or self.store_client is not None),
+            shared_edges=self._edges,
+            search_began=self._began,
+            process_began=worker.started,
+            takes_shared_edges=self._options.sharing.edges and len(self._workers) > 1 and not self._in_rounds,
+            exchanges_early=self._options.sharing.checkpoints
+            and (len(self._workers) > 1 or self.store_client is not None),
             edges=sorted(initial.edges | known.edges),
             entries=initial.entries + known.entries(self._merged.names),
-            known=[msgspec.structs.replace(each, count=0) for each in (initial.findings | worker.findings).values()],
-            failures_took=dict(worker.failures_took),
+            findings=[msgspec.structs.replace(each, count=0) for each in (initial.findings | worker.findings).values()],
+            failure_seconds=dict(worker.failures_took),
             state=state.parts[number],
-            alone=len(self._workers) == 1,
-            saves=state.is_wanted,
-            saves_first=takes_over,
+            is_alone=len(self._workers) == 1,
+            sends_state=state.is_wanted,
+            sends_state_first=takes_over,
         )
-        self._counters.runs[number] = self._counters.steps[number] = self._counters.copying[number] = 0
-        self._counters.slowest[number] = self._counters.set_up[number] = 0
+        self._counters.begin_process(number)
         self._folder.restore()
         worker.child = Child(lambda channel, journal: work(job, channel, journal), self._setup.limits)
         worker.stall = Stall(worker.child.journal, self._setup.driver.rule_timeout)
@@ -375,10 +373,10 @@ class WorkerPool:
             child.close()
         elif (
             not worker.waits
-            and self._counters.runs[worker.number]
+            and self._counters[worker.number].runs
             and worker.stall.seconds_still() > IDLE_SECONDS_MAX
             # How long a step may take, its limit says.
-            and (self._counters.copying[worker.number] or not self._crashes.is_running(child.journal))
+            and (self._counters[worker.number].is_copying or not self._crashes.is_running(child.journal))
         ):
             child.kill()
             self._receive(worker)
@@ -398,7 +396,7 @@ class WorkerPool:
             return False
         limit, place = self._looks_for, self._crashes.place(child.journal)
         if place in self._hung:
-            slowest = self._counters.slowest[worker.number] / MICROSECONDS
+            slowest = self._counters[worker.number].slowest_run / MICROSECONDS
             limit = min(limit, max(SECONDS_MIN, PATIENCE_TIMES * slowest))
         if still < ends_within(limit):
             return False
@@ -497,15 +495,15 @@ class WorkerPool:
         assert child is not None
         assert child.exit_status is not None
         failed, worker.failed = worker.failed, ""
-        in_copy = bool(self._counters.copying[worker.number])
+        in_copy = bool(self._counters[worker.number].is_copying)
         crash = None if failed or in_copy else self._crashes.read(child.journal, child.exit_status, hung=hung)
-        runs = self._counters.runs[worker.number]
+        runs = self._counters[worker.number].runs
         if crash is not None:
             origin = Provenance(run_id=self.number_of(worker.number, runs), checkpoint=0, swarm=None, edges=0)
             finding = Finding(crash.bucket, crash.tape, origin, crash.error, count=0)
             finding.error_traceback = traceback_text(crash.error)
             if finding.bucket in worker.findings:
-                took = waited + self._counters.set_up[worker.number] / MICROSECONDS
+                took = waited + self._counters[worker.number].set_up / MICROSECONDS
                 worker.failures_took[finding.bucket] = worker.failures_took.get(finding.bucket, 0.0) + took
             self._found(worker, finding)
         elif child.exit_status.is_unknown:
@@ -529,7 +527,7 @@ class WorkerPool:
 
     def _has_idled(self, worker: _PoolWorker) -> bool:
         """Return whether no run of this worker finished although there was time."""
-        runs = worker.runs_before + self._counters.runs[worker.number]
+        runs = worker.runs_before + self._counters[worker.number].runs
         return runs <= 1 and monotonic() - worker.started >= IDLE_SECONDS
 
     def _stop_copying(self, why: str) -> None:
@@ -540,8 +538,8 @@ class WorkerPool:
         self._settings = dataclasses.replace(self._settings, checkpoint_kind="replay")
 
     def _end_report(self, worker: _PoolWorker, bucket: str) -> None:
-        counters = self._counters
-        self._merged.end_report(worker.number, counters.runs[worker.number], counters.steps[worker.number], bucket)
+        counters = self._counters[worker.number]
+        self._merged.end_report(worker.number, counters.runs, counters.steps, bucket)
 
     def _release_edges(self) -> None:
         """Have edges that a process saw but did not report count as new again: nobody knows how it reached them.

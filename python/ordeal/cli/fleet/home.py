@@ -18,7 +18,7 @@ from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import MachineFactory, make_driver
 from ordeal._engine.parallel.fleet.home import saved
 from ordeal._engine.parallel.fleet.plan import Task
-from ordeal._engine.parallel.store_namespace import namespace_of
+from ordeal._engine.parallel.store_client import namespace_of
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.errors import OrdealError
 from ordeal.explore import Explorer

@@ -16,10 +16,9 @@ from ordeal._base import interrupts
 from ordeal._base.formatting import describe_error, one_line
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import make_driver
-from ordeal._engine.parallel.background_compaction import spool_folder
 from ordeal._engine.parallel.fleet.home import BACK_SECONDS, SHORT_BACK_SECONDS, publish_left, when_back
 from ordeal._engine.parallel.fleet.plan import Task
-from ordeal._engine.parallel.store_namespace import namespace_of
+from ordeal._engine.parallel.store_client import namespace_of, spool_folder
 from ordeal.errors import WRONG_USE, OrdealError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, NoteKind, ProgressSnapshot, ShrinkSnapshot

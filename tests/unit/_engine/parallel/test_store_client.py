@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from ordeal._engine.coverage.targets import resolve_targets
+from ordeal._engine.coverage.targets import Target, resolve_targets
 from ordeal._engine.parallel.store_client import (
     ENTRIES_MAX,
     IMPORTED_SHARE,
     SYNC_SECONDS,
     SYNCS_PER_SECOND,
+    BackgroundCompaction,
     ImportBudget,
+    StoreOptions,
+    namespace_of,
     sync_seconds,
 )
-from ordeal._engine.parallel.store_namespace import namespace_of
 from ordeal._engine.parallel.worker import ProcessIdentity
 from ordeal.errors import StoreError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
 from ordeal.store import Entry, FailureReport, Outgoing, Store, open_store
+from ordeal.store import store as store_module
 
+from ...samples.monitored import MakeModule
+from ...samples.stores import NAMESPACE, PATIENCE_SECONDS, medium_of
 from .test_supervisor import Climber, Quick, tower  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.forks
@@ -152,3 +159,114 @@ def test_of_the_runs_at_most_a_twentieth_are_imported() -> None:
     assert 4 * sum(taken) <= IMPORTED_SHARE * 10_000
     assert 4 * sum(taken) >= 0.9 * IMPORTED_SHARE * 9_900
     assert ImportBudget(workers=1).spend(10**9) == ENTRIES_MAX
+
+
+def bases(store: Store) -> int:
+    medium_of(store).survey()
+    return len(medium_of(store).bases())
+
+
+def test_it_makes_a_base_when_it_is_due(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "COMPACTED_SIZE_MIN", 100)
+    url = f"dir://{tmp_path / 'store'}"
+    with open_store(url, NAMESPACE) as other, open_store(url, NAMESPACE) as store:
+        other.join()
+        store.join()
+        other.sync(Outgoing((Entry(bytes(200), (1,)),)))
+        due = [store.is_compaction_due()]
+        store.sync(Outgoing())
+        due.append(store.is_compaction_due())
+        assert due == [False, True]
+        background = BackgroundCompaction(StoreOptions(url, NAMESPACE, tmp_path))
+        try:
+            background.begin_if(False)
+            background.begin_if(store.is_compaction_due())
+            deadline = time.monotonic() + PATIENCE_SECONDS
+            while not bases(store):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            while background.is_running:
+                time.sleep(0.01)
+            background.begin_if(True)
+            assert not background.is_running  # it has just been done
+        finally:
+            background.close()
+        store.sync(Outgoing())
+        assert not store.is_compaction_due()
+
+
+TEST = """
+from hypothesis.stateful import RuleBasedStateMachine, rule
+from base import Base
+
+class Till(Base):
+    @rule()
+    def pay(self): pass
+
+class Shop(Base):
+    @rule()
+    def pay(self): pass
+"""
+BASE = """
+from hypothesis.stateful import RuleBasedStateMachine
+
+class Base(RuleBasedStateMachine): pass
+"""
+
+
+@pytest.fixture
+def base(make_module: MakeModule) -> None:
+    make_module(BASE, "base")
+
+
+def of(make_module: MakeModule, tmp_path: Path, *, name: str = "Till", mode: str = "counts") -> str:
+    test = make_module(TEST, "machines")
+    target = tmp_path / "sut.py"
+    if not target.exists():
+        target.write_text("x = 1")
+    return namespace_of(getattr(test, name), [Target("sut", str(target), is_package=False)], instrumentation=mode)
+
+
+@pytest.mark.usefixtures("base")
+def test_it_says_what_a_person_wants_to_know(make_module: MakeModule, tmp_path: Path) -> None:
+    text = of(make_module, tmp_path)
+    assert text == of(make_module, tmp_path)
+    assert text.startswith("machines:Till ordeal ")
+    assert " counts " in text
+
+
+@pytest.mark.usefixtures("base")
+def test_other_code_is_another_namespace(
+    make_module: MakeModule, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = {of(make_module, tmp_path)}
+
+    def is_new(text: str) -> bool:
+        fresh = text not in seen
+        seen.add(text)
+        return fresh
+
+    assert is_new(of(make_module, tmp_path, name="Shop"))
+    assert is_new(of(make_module, tmp_path, mode="novelty"))
+    (tmp_path / "sut.py").write_text("x = 2")
+    assert is_new(of(make_module, tmp_path))
+    # A strategy beside the class, or a rule of a base in another file, changes what a tape means.
+    (tmp_path / "base.py").write_text(BASE + "\nLIMIT = 3\n")
+    assert is_new(of(make_module, tmp_path))
+    monkeypatch.setattr("sys.version_info", (3, 99, 0))
+    assert is_new(of(make_module, tmp_path))
+
+
+def test_a_class_of_no_file_has_a_namespace() -> None:
+    scope: dict[str, type] = {}
+    exec("class Typed(Base): pass", {"Base": RuleBasedStateMachine, "__name__": "__console__"}, scope)
+    assert namespace_of(scope["Typed"], [], instrumentation="counts").startswith("__console__:Typed ")
+
+
+def test_a_target_that_is_gone_is_left_out(tmp_path: Path) -> None:
+    class Local(RuleBasedStateMachine):
+        @rule()
+        def step(self) -> None: ...
+
+    gone = Target("gone", str(tmp_path / "gone.py"), is_package=False)
+    assert namespace_of(Local, [gone], instrumentation="counts") == namespace_of(Local, [], instrumentation="counts")

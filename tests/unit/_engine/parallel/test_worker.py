@@ -195,26 +195,16 @@ class TestSettings:
         assert settings_of(whole, ProcessIdentity(0, 1, 0), 0, None, 1.0).session_seed == 0  # a seed like any other
 
 
-class TestBoards:
-    def test_the_cells_of_each_worker_are_its_own(self) -> None:
+class TestCounters:
+    def test_the_counters_of_each_worker_are_its_own(self) -> None:
         counters = SharedCounters(3)
-        for column, cells in enumerate((counters.runs, counters.steps, counters.entries)):
-            assert list(cells) == [0, 0, 0]
-            for number in range(3):
-                cells[number] = 100 * (column + 1) + number
-        assert [list(cells) for cells in (counters.runs, counters.steps, counters.entries)] == [
-            [100, 101, 102],
-            [200, 201, 202],
-            [300, 301, 302],
-        ]
-        assert not counters.stop
-
-    def test_to_stop_is_seen_and_touches_nothing_else(self) -> None:
-        counters = SharedCounters(1)
-        counters.stop = True
-        assert counters.stop
-        assert (counters.runs[0], counters.steps[0], counters.entries[0]) == (0, 0, 0)
-        counters.stop = False
+        for number in range(3):
+            own = counters[number]
+            assert (own.runs, own.steps, own.entries_wait) == (0, 0, 0)
+            own.runs, own.steps, own.entries_wait = number, 10 + number, 20 + number
+        counters.begin_process(1)
+        found = [(counters[number].runs, counters[number].steps, counters[number].entries_wait) for number in range(3)]
+        assert found == [(0, 10, 20), (0, 0, 0), (2, 12, 22)]
         assert not counters.stop
 
     @pytest.mark.forks
@@ -223,7 +213,9 @@ class TestBoards:
         counters.stop = True
         pid = os.fork()
         if pid == 0:
-            counters.runs[1] = 2**63 if counters.stop else 1
+            counters[1].runs = 2**63 if counters.stop else 1
             os._exit(0)
         os.waitpid(pid, 0)
-        assert list(counters.runs) == [0, 2**63]
+        assert [counters[0].runs, counters[1].runs] == [0, 2**63]
+        counters.stop = False
+        assert not counters.stop

@@ -85,12 +85,12 @@ def dies(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
 
 
 def dies_in_its_second_run(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
-    job.counters.runs[job.number] = 2
+    job.counters[job.number].runs = 2
     os._exit(9)
 
 
 def fails_after_its_second_run(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
-    job.counters.runs[job.number] = 2
+    job.counters[job.number].runs = 2
     channel.send(FAILED, "LookupError: lost", "its traceback")
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ordeal._engine.parallel.store_namespace import namespace_of
+from ordeal._engine.parallel.store_client import namespace_of
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.known import KnownFailures
 from ordeal._native import Tape
