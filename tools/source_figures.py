@@ -44,7 +44,7 @@ LATER = {
     ),
     "fleets": (
         *("_engine/parallel/fleet", "cli/fleet", "_report/fleet.py"),
-        *("store/bases.py", "store/compaction.py"),
+        *("store/compaction.py"),
     ),
     "model oracles": (
         *("model/laws.py", "model/laws.py", "model/oracle.py", "model/laws.py"),

@@ -8,9 +8,10 @@ import os
 import re
 import socket
 import time
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, override
 
 #: The maximum number of members of a namespace, over its lifetime.
 MEMBERS_MAX = 100_000
@@ -119,3 +120,25 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Release all resources. Does not raise."""
+
+
+class CountingBackend(Backend):
+    """Gives each member the next number, unless another one was faster."""
+
+    @override
+    def claim(self, token: str, preferred: int | None) -> int:
+        number = self.next_number() if preferred is None else preferred
+        while 0 <= number < MEMBERS_MAX:
+            if self.takes(number, token):
+                return number
+            # A listing may be outdated, so the next number need not be higher.
+            number = max(number + 1, self.next_number())
+        raise UnreachableError(f"{MEMBERS_MAX} members have joined it, which is the most; begin another one")
+
+    @abstractmethod
+    def next_number(self) -> int:
+        """Return a number that is probably free, to be claimed."""
+
+    @abstractmethod
+    def takes(self, number: int, token: str) -> bool:
+        """Give a number to ``token``, and return True if it has it now."""

@@ -22,7 +22,7 @@ from ordeal.store.backend import (
     LEASE_SECONDS_MAX,
     MEMBERS_MAX,
     TOKEN_CHARS,
-    Backend,
+    CountingBackend,
     ShardName,
     ShardState,
     Span,
@@ -46,7 +46,7 @@ _TAKING_SECONDS = 60.0
 _LEASE_FILES_MAX = 10_000
 
 
-class DirectoryBackend(Backend):
+class DirectoryBackend(CountingBackend):
     """The folder of one namespace. Owned by one thread."""
 
     def __init__(self, folder: Path, *, makes: bool = True) -> None:
@@ -81,14 +81,17 @@ class DirectoryBackend(Backend):
         return ""
 
     @override
-    def claim(self, token: str, preferred: int | None) -> int:
+    def next_number(self) -> int:
         with self._reached():
             self._make_folders()
-            number = self._next_number() if preferred is None else preferred
-            while not self._claimed(number, token):
-                # A listing may be outdated, so the next number need not be higher.
-                number = max(number + 1, self._next_number())
-            return number
+            return max(_numbers(self._members, MEMBERS_MAX), default=-1) + 1
+
+    @override
+    def takes(self, number: int, token: str) -> bool:
+        with self._reached():
+            self._make_folders()
+            path = self._members / f"{number:06}"
+            return _made(path, token.encode()) or _read_regular(path, 0, TOKEN_CHARS + 1) == token.encode()
 
     @override
     def survey(self) -> dict[ShardName, ShardState]:
@@ -198,15 +201,6 @@ class DirectoryBackend(Backend):
 
     def _base(self, name: ShardName) -> Path:
         return self._bases / f"{name}{_BASE_SUFFIX}"
-
-    def _next_number(self) -> int:
-        return max(_numbers(self._members, MEMBERS_MAX), default=-1) + 1
-
-    def _claimed(self, number: int, token: str) -> bool:
-        if number >= MEMBERS_MAX:
-            raise UnreachableError(f"{MEMBERS_MAX} members have joined it, which is the most; begin another one")
-        path = self._members / f"{number:06}"
-        return _made(path, token.encode()) or _read_regular(path, 0, TOKEN_CHARS + 1) == token.encode()
 
     def _read(self, span: Span) -> bytes | Unreadable:
         try:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ordeal.store.messages import FailureReport
-from ordeal.store.records import RecordError
+from ordeal.store.records import FailureReport, RecordError
 
 BUCKETS_MAX = 10_000
 #: The size limit of the traces of all buckets together, in bytes.

@@ -14,8 +14,8 @@ from ordeal._base.formatting import one_line
 from ordeal.errors import StoreError
 from ordeal.store.backend import Backend, UnreachableError
 from ordeal.store.directory_backend import DirectoryBackend
+from ordeal.store.shard import private_folder
 from ordeal.store.store import Store
-from ordeal.store.write_ahead import private_folder
 
 _ADDRESSES = "write `dir://PATH` for a folder, or `redis://HOST:PORT/DB` for a Redis server"
 _REDIS_PORT = 6379

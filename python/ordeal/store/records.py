@@ -1,15 +1,71 @@
-"""The content of a shard: entries, edges and failures as checked MessagePack, which runs no code when it is read."""
+"""What members of a store exchange, and the content of a shard: checked MessagePack, which runs no code when read."""
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
+import msgspec.structs
 
-from ordeal.store.messages import EDGE_BITS, Entry, FailureReport
+#: Edges are unsigned keys with this many bits.
+EDGE_BITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One tape of a corpus, and the edges that it was the first to reach, if any.
+
+    ``tape`` is opaque to the store: the importer checks it.
+    """
+
+    tape: bytes
+    edges: tuple[int, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """32 hex digits that are the same for the same tape, wherever it was found."""
+        return hashlib.blake2b(self.tape, digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """What a member has found since its last exchange. Repeating something changes nothing.
+
+    ``edges`` are all that were reached here, also through the entries of others: they are not offered again.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    edges: frozenset[int] = frozenset()
+    failures: tuple[FailureReport, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """What the others have published since the last exchange.
+
+    Attributes:
+        entries: worth a run here, as they reached edges that were not reached here; the rarest first, then
+            what was distilled, then the newest.
+        edges: reached by others, and not reported before.
+        failures: buckets about which something new is known, as all members know them.
+        refused: how many records or inputs were malformed or too large, and therefore ignored.
+        refusal: why, for the first of them; else empty.
+        members: how many were active in the store within the last minute, including this one. 0 while it is away.
+        paused: why the store could not be reached, else empty. What was to be published waits for it.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    edges: frozenset[int] = frozenset()
+    failures: tuple[FailureReport, ...] = ()
+    refused: int = 0
+    refusal: str = ""
+    members: int = 0
+    paused: str = ""
+
 
 #: Larger records are neither written nor read, in bytes.
 RECORD_SIZE_MAX = 16 * 2**20
@@ -39,7 +95,13 @@ class _EdgesRecord(msgspec.Struct, tag="edges", array_like=True, frozen=True, fo
     edges: bytes
 
 
-class _FailureRecord(msgspec.Struct, tag="failure", array_like=True, frozen=True, forbid_unknown_fields=True):
+class FailureReport(msgspec.Struct, tag="failure", array_like=True, frozen=True, forbid_unknown_fields=True):
+    """What is known about a failure bucket: its shortest trace, the number of its steps, and how often it was met.
+
+    ``trace`` is JSON, opaque to the store; it is empty if only the count is known. If it is ``shrunk``, no member need
+    make it shorter. A member publishes its own total count so far; a report from the store counts what all have met.
+    """
+
     bucket: _Bucket
     trace: bytes
     steps: _Count
@@ -47,35 +109,20 @@ class _FailureRecord(msgspec.Struct, tag="failure", array_like=True, frozen=True
     shrunk: bool = True
 
 
-class _CoversRecord(msgspec.Struct, tag="covers", array_like=True, frozen=True, forbid_unknown_fields=True):
+class Covers(msgspec.Struct, tag="covers", array_like=True, frozen=True, forbid_unknown_fields=True):
+    """What a base stands for: shards up to an offset, and the bases before it, all by name."""
+
     shards: dict[_Name, _Count]
-    bases: list[_Name]
+    bases: tuple[_Name, ...] = ()
 
 
-class _BucketRecord(msgspec.Struct, tag="bucket", array_like=True, frozen=True, forbid_unknown_fields=True):
+class Bucket(msgspec.Struct, tag="bucket", array_like=True, frozen=True, forbid_unknown_fields=True):
+    """A failure bucket in a base, with the count of each member by its token."""
+
     bucket: _Bucket
     trace: bytes
     steps: _Count
     counts: dict[_Name, _Count]
-    shrunk: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Covers:
-    """What a base stands for: shards up to an offset, and the bases before it, all by name."""
-
-    shards: dict[str, int]
-    bases: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Bucket:
-    """A failure bucket in a base, with the count of each member by its token."""
-
-    bucket: str
-    trace: bytes
-    steps: int
-    counts: dict[str, int]
     shrunk: bool = True
 
 
@@ -84,7 +131,9 @@ Content = Entry | frozenset[int] | FailureReport
 #: What a base contains beside entries and edges.
 BaseContent = Content | Covers | Bucket
 
-_decoder = msgspec.msgpack.Decoder(_EntryRecord | _EdgesRecord | _FailureRecord | _CoversRecord | _BucketRecord)
+_decoder: msgspec.msgpack.Decoder[_EntryRecord | _EdgesRecord | FailureReport | Covers | Bucket] = (
+    msgspec.msgpack.Decoder(_EntryRecord | _EdgesRecord | FailureReport | Covers | Bucket)
+)
 _encoder = msgspec.msgpack.Encoder()
 
 
@@ -99,14 +148,13 @@ def encode(content: BaseContent) -> bytes:
     Raises:
         RecordError: it is too large, or a number in it is out of range.
     """
+    record: msgspec.Struct
     if isinstance(content, Entry):
-        record: msgspec.Struct = _EntryRecord(content.tape, _packed(content.edges))
+        record = _EntryRecord(content.tape, _packed(content.edges))
     elif isinstance(content, FailureReport):
-        record = _failure_record(content)
-    elif isinstance(content, Covers):
-        record = _CoversRecord(content.shards, list(content.bases))
-    elif isinstance(content, Bucket):
-        record = _BucketRecord(content.bucket, content.trace, content.steps, content.counts, content.shrunk)
+        record = _checked(content)
+    elif isinstance(content, Covers | Bucket):
+        record = content
     else:
         # Sorted, so that equal sets of edges give equal bytes.
         record = _EdgesRecord(_packed(sorted(content)))
@@ -140,20 +188,16 @@ def decode_of_base(data: bytes | memoryview) -> BaseContent:
         raise RecordError(f"is malformed: {error}") from error
     if isinstance(record, _EntryRecord):
         return Entry(record.tape, _unpacked(record.edges))
-    if isinstance(record, _FailureRecord):
-        return FailureReport(record.bucket, record.trace, record.steps, record.count, record.shrunk)
-    if isinstance(record, _CoversRecord):
-        return Covers(record.shards, tuple(record.bases))
-    if isinstance(record, _BucketRecord):
-        return Bucket(record.bucket, record.trace, record.steps, record.counts, record.shrunk)
-    return frozenset(_unpacked(record.edges))
+    if isinstance(record, _EdgesRecord):
+        return frozenset(_unpacked(record.edges))
+    return record
 
 
-def _failure_record(report: FailureReport) -> _FailureRecord:
+def _checked(report: FailureReport) -> FailureReport:
     for name in ("steps", "count"):
         if not 0 <= getattr(report, name) <= COUNT_MAX:
             raise RecordError(f"has {getattr(report, name)} as {name}; it must be from 0 to {COUNT_MAX}")
-    return _FailureRecord(bucket_text(report.bucket), report.trace, report.steps, report.count, report.shrunk)
+    return msgspec.structs.replace(report, bucket=bucket_text(report.bucket))
 
 
 def _packed(edges: Collection[int]) -> bytes:

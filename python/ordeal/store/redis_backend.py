@@ -23,7 +23,7 @@ from ordeal.store.backend import (
     BASES_MAX,
     MEMBERS_MAX,
     TOKEN_CHARS,
-    Backend,
+    CountingBackend,
     ShardName,
     ShardState,
     Span,
@@ -51,7 +51,7 @@ _UNWRITABLE = (redis.ReadOnlyError, redis.OutOfMemoryError)
 _T = TypeVar("_T")
 
 
-class RedisBackend(Backend):
+class RedisBackend(CountingBackend):
     """The keys of one namespace. Owned by one thread, in the process that made it."""
 
     def __init__(self, client: redis.Redis, prefix: str, *, place: str) -> None:
@@ -116,15 +116,19 @@ class RedisBackend(Backend):
         return [each.decode("ascii", "replace") for each in found if isinstance(each, bytes)]
 
     @override
-    def claim(self, token: str, preferred: int | None) -> int:
+    def next_number(self) -> int:
         with self.reached():
-            number = self._next_number() if preferred is None else preferred
-            for _ in range(MEMBERS_MAX):
-                if self._claimed(number, token):
-                    self.client.zadd(_NAMESPACES, {self._prefix.rpartition(":")[2]: time.time()})
-                    return number
-                number = self._next_number()
-        raise UnreachableError(f"{self._place}: gives no free number")
+            return self._expected(self.client.incr(self._key("members")), int) - 1
+
+    @override
+    def takes(self, number: int, token: str) -> bool:
+        key = self._key(f"member:{number}")
+        with self.reached():
+            is_new = self.client.set(key, token, nx=True)
+            if not is_new and self.client.getrange(key, 0, TOKEN_CHARS) != token.encode():
+                return False
+            self.client.zadd(_NAMESPACES, {self._prefix.rpartition(":")[2]: time.time()})
+            return True
 
     @override
     def survey(self) -> dict[ShardName, ShardState]:
@@ -237,16 +241,6 @@ class RedisBackend(Backend):
     def close(self) -> None:
         with contextlib.suppress(redis.RedisError, OSError):
             self.client.close()
-
-    def _next_number(self) -> int:
-        return self._expected(self.client.incr(self._key("members")), int) - 1
-
-    def _claimed(self, number: int, token: str) -> bool:
-        if not 0 <= number < MEMBERS_MAX:
-            raise UnreachableError(f"{MEMBERS_MAX} members have joined it, which is the most; begin another one")
-        key = self._key(f"member:{number}")
-        taken = self.client.set(key, token, nx=True)
-        return bool(taken) or self.client.getrange(key, 0, TOKEN_CHARS) == token.encode()
 
     def _key(self, name: str) -> str:
         return f"{self._prefix}:{name}"

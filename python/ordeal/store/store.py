@@ -7,12 +7,15 @@ late, twice and in any order; a lost member leaves what it wrote, and nobody wai
 from __future__ import annotations
 
 import hashlib
+import heapq
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import structs
 
 from ordeal._base.formatting import counted, one_line
 from ordeal.errors import StoreError
@@ -29,14 +32,103 @@ from ordeal.store.backend import (
     UnwritableError,
     new_name,
 )
-from ordeal.store.bases import BaseReader
-from ordeal.store.compaction import Compacted, Compactor
+from ordeal.store.compaction import BaseReader, Compacted, Compactor
 from ordeal.store.failure_buckets import FailureBuckets
-from ordeal.store.import_queue import ImportQueue
-from ordeal.store.messages import Entry, FailureReport, Incoming, Outgoing
-from ordeal.store.records import BaseContent, Bucket, Content, Covers, RecordError, bucket_text, decode, encode
-from ordeal.store.shard import ShardReader, framed
-from ordeal.store.write_ahead import LeftBehind, WriteAhead, file_of, left_behind
+from ordeal.store.records import (
+    BaseContent,
+    Bucket,
+    Content,
+    Covers,
+    Entry,
+    FailureReport,
+    Incoming,
+    Outgoing,
+    RecordError,
+    bucket_text,
+    decode,
+    encode,
+)
+from ordeal.store.shard import LeftBehind, ShardReader, WriteAhead, file_of, framed, left_behind
+
+#: Limits of the queue: above either, the oldest entries are dropped.
+ENTRIES_MAX = 100_000
+SIZE_MAX = 256 * 2**20
+#: The rarity of an entry that names no edge: after all that do.
+_NO_EDGE = 2**62
+#: Goes before all arrivals: a fleet finds more each second than a member may run, and would keep it from what is known.
+_DISTILLED = 2**62
+
+
+class ImportQueue:
+    """Entries by their ids. Owned by one thread.
+
+    They wait in a heap by rarity as it was at some time. Edges only become more common, so an entry that comes out
+    first is first, unless it has become more common since, and then it goes back. A look costs nothing for those that
+    it does not reach.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[str, Entry] = {}
+        self._heap: list[tuple[int, int, str]] = []
+        self._arrivals = 0
+        self._size = 0
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def add(self, entry: Entry, carriers: dict[int, int], *, distilled: bool = False) -> None:
+        """Add a new entry, which becomes the newest. ``carriers`` counts the entries that reached each edge first.
+
+        With ``distilled``, it is one of a few that reach all that an earlier fleet knew.
+        """
+        self._arrivals += 1
+        self._entries[entry.id] = entry
+        self._size += _size(entry)
+        arrival = self._arrivals + _DISTILLED * distilled
+        heapq.heappush(self._heap, (_rarity(entry, carriers), -arrival, entry.id))
+        while len(self._entries) > ENTRIES_MAX or self._size > SIZE_MAX:
+            self._remove(next(iter(self._entries)))
+        if len(self._heap) > 2 * len(self._entries) + ENTRIES_MAX:
+            self._heap = [each for each in self._heap if each[2] in self._entries]
+            heapq.heapify(self._heap)
+
+    def take(self, count_max: int | None, known: set[int], carriers: dict[int, int]) -> list[Entry]:
+        """Remove at most ``count_max`` entries that reach an edge which is not ``known``, and add their edges to it.
+
+        Entries that reach nothing new are dropped for good when it is their turn.
+        """
+        chosen: list[Entry] = []
+        heap = self._heap
+        while heap and (count_max is None or len(chosen) < count_max):
+            rarity, arrival, entry_id = heap[0]
+            entry = self._entries.get(entry_id)
+            if entry is not None and not _is_known(entry, known):
+                now = _rarity(entry, carriers)
+                if now > rarity:
+                    heapq.heapreplace(heap, (now, arrival, entry_id))
+                    continue
+                known.update(entry.edges)
+                chosen.append(entry)
+            heapq.heappop(heap)
+            if entry is not None:
+                self._remove(entry_id)
+        return chosen
+
+    def _remove(self, entry_id: str) -> None:
+        self._size -= _size(self._entries.pop(entry_id))
+
+
+def _size(entry: Entry) -> int:
+    return len(entry.tape) + 8 * len(entry.edges)
+
+
+def _is_known(entry: Entry, known: set[int]) -> bool:
+    return bool(entry.edges) and known.issuperset(entry.edges)
+
+
+def _rarity(entry: Entry, carriers: dict[int, int]) -> int:
+    return min((carriers.get(edge, 0) for edge in entry.edges), default=_NO_EDGE)
+
 
 #: How much one exchange reads at most, so that a search never stops for long; the next one continues. In bytes.
 EXCHANGE_SIZE_MAX = 64 * 2**20
@@ -401,14 +493,14 @@ class Store:
         if edges and self._say(member, edges):
             self._carriers.update(dict.fromkeys(edges, 0))
         for report in outgoing.failures:
-            self._take_failure(member, replace(report, bucket=bucket_text(report.bucket)))
+            self._take_failure(member, structs.replace(report, bucket=bucket_text(report.bucket)))
 
     def _take_failure(self, member: _Member, report: FailureReport) -> None:
         token = member.name.token
         if not self._buckets.would_learn(token, report):
             return
         # A trace is much longer than a count, and counts change often.
-        said = report if self._buckets.wants_trace(report) else replace(report, trace=b"")
+        said = report if self._buckets.wants_trace(report) else structs.replace(report, trace=b"")
         if self._say(member, said):
             try:
                 self._buckets.add(token, report)
