@@ -29,7 +29,6 @@ void bind_session_values(py::module_& m);
 void bind_schedule(py::module_& m);
 void bind_shrinker(py::module_& m);
 void bind_shared_entry(py::module_& m);
-void bind_source_scan(py::module_& m);
 void bind_state(py::module_& m);
 void bind_state_watch(py::module_& m);
 void bind_step_loop(py::module_& m);

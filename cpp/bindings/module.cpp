@@ -23,7 +23,6 @@ PYBIND11_MODULE(_native, m) {
   ordeal::bindings::bind_session(m);
   ordeal::bindings::bind_session_values(m);
   ordeal::bindings::bind_journal(m);
-  ordeal::bindings::bind_source_scan(m);
   ordeal::bindings::bind_state(m);
   ordeal::bindings::bind_shared_entry(m);
   ordeal::bindings::bind_state_watch(m);

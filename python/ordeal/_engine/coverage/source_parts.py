@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import ast
 import tokenize
-from collections.abc import Iterator
-from contextlib import suppress
+import warnings
 from functools import cached_property
-from textwrap import dedent
 from typing import NamedTuple
-
-import ordeal._native as _native
 
 #: A file with fewer characters is one part.
 WHOLE_CHARS_MAX = 1 << 11
@@ -22,13 +18,15 @@ class SourceParts:
     def __init__(self, text: str) -> None:
         self.chars = len(text)
         self._lines = text.split("\n")
-        self._blocks = [_Block(*block) for block in _native.source_blocks(text)]
         self._is_whole = len(text) < WHOLE_CHARS_MAX
+        self._blocks: list[_Block] = []
+        self._names: dict[str, None] = {}
         self._part_at: dict[int, int] = {}
         if not self._is_whole:
-            for number, block in enumerate(self._blocks):
-                if block.is_function:
-                    self._part_at[block.first] = self._outermost_function(number)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # shown at import already
+                tree = ast.parse(text)
+            self._find_blocks(tree, None, None)
 
     def part_at(self, line: int) -> int | None:
         """Return the number of the part with the function that begins, decorators included, in ``line``; else None."""
@@ -43,9 +41,15 @@ class SourceParts:
         if function.first > 1:
             kept[0] = self._imports  # a call of what is imported compiles differently
         kept[function.first - 1 :] = self._lines[function.first - 1 : function.last]
-        for block in self._around(function):
-            indent = self._lines[block.first - 1][: block.indent]
-            kept[block.header_last - 1] = indent + (f"class {block.name}:" if block.kind == "class" else "if 1:")
+        inner, number = function, function.parent
+        while number is not None:
+            block = self._blocks[number]
+            # An `elif` is in the tree below its `if`, and stands beside it.
+            if block.indent < inner.indent:
+                header = f"class {block.class_name}:" if block.class_name else "if 1:"
+                kept[block.line - 1] = self._lines[block.line - 1][: block.indent] + header
+                inner = block
+            number = block.parent
         return "\n".join(kept)
 
     def chars_of(self, part: int) -> int:
@@ -57,47 +61,48 @@ class SourceParts:
     @cached_property
     def _imports(self) -> str:
         """One statement that imports, in name, what the module imports; empty if it imports nothing."""
-        names: dict[str, None] = {}
-        for block in self._blocks:
-            if block.kind == "import":
-                text = dedent("\n".join(self._lines[block.first - 1 : block.last]))
-                with suppress(SyntaxError, ValueError):
-                    for node in ast.parse(text).body:
-                        names.update((alias.asname or alias.name.partition(".")[0], None) for alias in _aliases(node))
-        return "import " + ", ".join(f"_ as {name}" for name in names) if names else ""
+        return "import " + ", ".join(f"_ as {name}" for name in self._names) if self._names else ""
 
-    def _outermost_function(self, number: int) -> int:
-        found, at = number, self._blocks[number].parent
-        while at is not None:
-            found = at if self._blocks[at].is_function else found
-            at = self._blocks[at].parent
-        return found
+    def _find_blocks(self, node: ast.AST, parent: int | None, function: int | None) -> None:
+        """Note the blocks below ``node``, which is in the block ``parent`` and the outermost function ``function``."""
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ExceptHandler | ast.match_case):
+                self._find_blocks(child, parent, function)
+            elif isinstance(child, ast.Import | ast.ImportFrom) and function is None:
+                names = (alias.asname or alias.name.partition(".")[0] for alias in child.names if alias.name != "*")
+                self._names.update(dict.fromkeys(names))
+            elif isinstance(child, _WITH_BODY):
+                number, within = len(self._blocks), function
+                first = child.lineno
+                if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                    first = min([first, *(each.lineno for each in child.decorator_list)])
+                if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                    within = number if function is None else function
+                    self._part_at[first] = within
+                name = child.name if isinstance(child, ast.ClassDef) else ""
+                last = child.end_lineno or first
+                self._blocks.append(_Block(name, first, child.lineno, last, child.col_offset, parent))
+                self._find_blocks(child, number, within)
 
-    def _around(self, block: _Block) -> Iterator[_Block]:
-        while block.parent is not None:
-            block = self._blocks[block.parent]
-            yield block
 
-
-def _aliases(node: ast.stmt) -> Iterator[ast.alias]:
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        yield from (alias for alias in node.names if alias.name != "*")
+_WITH_BODY = (
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.AsyncFor, ast.While),
+    *(ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match),
+)
 
 
 class _Block(NamedTuple):
-    """A block of source, as the core describes it."""
+    """A statement with a body: its name if it is a class, its lines, and the number of the block around it.
 
-    kind: str
-    name: str
+    ``first`` is the line of the first decorator, and ``line`` that of the statement itself.
+    """
+
+    class_name: str
     first: int
-    header_last: int
+    line: int
     last: int
     indent: int
     parent: int | None
-
-    @property
-    def is_function(self) -> bool:
-        return self.kind == "def"
 
 
 def read_parts(path: str) -> SourceParts | None:
@@ -105,5 +110,5 @@ def read_parts(path: str) -> SourceParts | None:
     try:
         with tokenize.open(path) as file:
             return SourceParts(file.read())
-    except (OSError, SyntaxError, UnicodeDecodeError, ValueError):
+    except (OSError, SyntaxError, UnicodeDecodeError, ValueError, RecursionError, MemoryError):
         return None
