@@ -109,6 +109,9 @@ void bind_choice_source(py::module_& m) {
             self.note({low, high, simplest});
           },
           py::arg("low"), py::arg("high"), py::arg("simplest"))
+      .def_property_readonly("notes_spans", &ChoiceSource::notes_spans)
+      .def_property_readonly("drawn", [](const ChoiceSource& self) { return self.tape().choice_count(); })
+      .def("end_span", &ChoiceSource::end_span, py::arg("begin"))
       // Values that are not choices themselves: parts of one, which the caller records with put().
       .def("raw_unit", [](ChoiceSource& self) { return self.rng().unit(); })
       .def("raw_bits", [](ChoiceSource& self) { return self.rng().next(); })

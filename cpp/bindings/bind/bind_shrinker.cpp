@@ -7,17 +7,24 @@ namespace ordeal::bindings {
 
 void bind_shrinker(py::module_& m) {
   py::class_<Shrinker>(m, "Shrinker")
-      .def(py::init<Tape, bool>(), py::arg("failing"), py::arg("thorough") = false)
+      .def(py::init<Tape>(), py::arg("failing"))
       .def("candidate", &Shrinker::candidate)
       .def(
-          "accept", [](Shrinker& self, const Replay& replay) { self.accept(replay.realized(), replay.constraints()); },
+          "accept",
+          [](Shrinker& self, const Replay& replay) {
+            self.accept(replay.realized(), replay.constraints(), replay.spans());
+          },
           py::arg("replay"))
       .def(
           "accept", [](Shrinker& self, const Tape& realized) { self.accept(realized); }, py::arg("realized"))
       .def(
           "refuse",
           [](Shrinker& self, const Replay& replay) {
-            self.refuse(replay.realized(), self.needs_constraints() ? replay.constraints() : std::vector<Constraint>());
+            if (self.needs_constraints()) {
+              self.refuse(replay.realized(), replay.constraints(), replay.spans());
+            } else {
+              self.refuse(replay.realized());
+            }
           },
           py::arg("replay"))
       .def("refuse", [](Shrinker& self) { self.refuse(); })

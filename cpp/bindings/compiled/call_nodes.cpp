@@ -19,7 +19,7 @@ class Map final : public StrategyNode {
   Map(StrategyNodePtr mapped, py::object function) noexcept
       : mapped_(std::move(mapped)), function_(std::move(function)) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     for (int i = 1;; ++i) {
       PyObject* const value = mapped_->draw(run);
       PyObject* result = nullptr;
@@ -45,7 +45,7 @@ class Filter final : public StrategyNode {
   Filter(StrategyNodePtr filtered, std::vector<py::object> conditions) noexcept
       : filtered_(std::move(filtered)), conditions_(std::move(conditions)) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     for (int i = 0; i < kFilterTries; ++i) {
       auto value = py::reinterpret_steal<py::object>(filtered_->draw(run));
       if (!value) {
@@ -110,7 +110,7 @@ class Builds final : public StrategyNode {
   Builds(py::object target, std::vector<StrategyNodePtr> parts, std::size_t positional, py::object names) noexcept
       : target_(std::move(target)), parts_(std::move(parts)), positional_(positional), names_(std::move(names)) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     Arguments arguments(parts_.size());
     for (const StrategyNodePtr& part : parts_) {
       if (!arguments.add(part->draw(run))) {
@@ -133,7 +133,7 @@ class Flatmap final : public StrategyNode {
   Flatmap(StrategyNodePtr base, py::object expand, int depth) noexcept
       : base_(std::move(base)), expand_(std::move(expand)), depth_(depth) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     const auto value = py::reinterpret_steal<py::object>(base_->draw(run));
     if (!value) {
       return nullptr;
@@ -167,7 +167,7 @@ class Composite final : public StrategyNode {
     }
   }
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     const auto draw = py::reinterpret_steal<py::object>(new_draw_function(run, run.depth() + depth_));
     if (!draw) {
       return nullptr;

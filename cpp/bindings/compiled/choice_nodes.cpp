@@ -21,7 +21,7 @@ class Sampled final : public StrategyNode {
  public:
   explicit Sampled(py::object elements) : elements_(std::move(elements)), size_(size_of(elements_)) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     const auto index = draw_index(run, size_);
     return index ? item_of(elements_.ptr(), *index) : nullptr;
   }
@@ -36,7 +36,7 @@ class Position final : public StrategyNode {
  public:
   explicit Position(py::object elements) : elements_(std::move(elements)), size_(size_of(elements_)) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     if (!run.may_choose()) {
       return nullptr;
     }
@@ -55,7 +55,7 @@ class FilteredSample final : public StrategyNode {
   FilteredSample(py::object elements, Transformations transformations)
       : elements_(std::move(elements)), transformations_(std::move(transformations)), size_(size_of(elements_)) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     const ChosenElement chosen = draw_filtered(run, size_, [this](std::int64_t index) {
       PyObject* value = item_of(elements_.ptr(), index);
       const Outcome outcome = value == nullptr ? Outcome::kError : transformations_.apply(value);
@@ -76,7 +76,7 @@ class Transformed final : public StrategyNode {
   Transformed(py::object value, Transformations transformations) noexcept
       : value_(std::move(value)), transformations_(std::move(transformations)) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     PyObject* value = Py_NewRef(value_.ptr());
     return transformations_.apply(value) == Outcome::kNotSatisfied ? run.reject(kUnsatisfied) : value;
   }
@@ -91,7 +91,7 @@ class OneOf final : public StrategyNode {
  public:
   explicit OneOf(std::vector<StrategyNodePtr> branches) noexcept : branches_(std::move(branches)) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     const auto index = draw_index(run, static_cast<std::int64_t>(branches_.size()));
     return index ? branches_[static_cast<std::size_t>(*index)]->draw(run) : nullptr;
   }
@@ -105,7 +105,7 @@ class OneOfWithBundles final : public StrategyNode {
  public:
   explicit OneOfWithBundles(std::vector<Branch> branches) noexcept : branches_(std::move(branches)) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     const auto get = [&](std::int64_t index) {
       const py::object& bundle = branches_[static_cast<std::size_t>(index)].bundle;
       if (!bundle) {

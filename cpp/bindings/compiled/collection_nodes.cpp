@@ -14,8 +14,12 @@ class Growth {
  public:
   Growth(DrawContext& run, const SizeRange& sizes) noexcept : run_(run), sizes_(sizes) {}
 
-  // Whether another element follows.
+  // Whether another element follows. The choice of it and the element are a span.
   std::optional<bool> more() {
+    if (begin_) {
+      run_.source().end_span(*begin_);
+    }
+    begin_ = run_.source().tape().choice_count();
     if (sizes_.low == sizes_.high) {
       if (count_ >= sizes_.low) {
         return false;
@@ -65,6 +69,7 @@ class Growth {
  private:
   DrawContext& run_;
   const SizeRange& sizes_;
+  std::optional<std::size_t> begin_;  // of the present element
   std::int64_t count_ = 0;
   std::int64_t rejections_ = 0;
   bool ends_ = false;
@@ -131,7 +136,7 @@ class List final : public StrategyNode {
  public:
   List(StrategyNodePtr element, const SizeRange& sizes) noexcept : element_(std::move(element)), sizes_(sizes) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     Growth growth(run, sizes_);
     Elements elements;
     std::optional<bool> more;
@@ -221,7 +226,7 @@ class UniqueList final : public StrategyNode {
         sizes_(sizes),
         uniqueness_(std::move(uniqueness)) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     Growth growth(run, sizes_);
     SeenKeys seen(uniqueness_.keys);
     py::object list = new_list();
@@ -296,7 +301,7 @@ class UniqueSample final : public StrategyNode {
         uniqueness_(std::move(uniqueness)),
         forces_end_(forces_end) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     Growth growth(run, sizes_);
     SeenKeys seen(uniqueness_.keys);
     py::object list = new_list();
@@ -350,7 +355,7 @@ class Tuple final : public StrategyNode {
  public:
   explicit Tuple(std::vector<StrategyNodePtr> elements) noexcept : elements_(std::move(elements)) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     auto tuple = py::reinterpret_steal<py::object>(PyTuple_New(static_cast<Py_ssize_t>(elements_.size())));
     for (std::size_t i = 0; i < elements_.size(); ++i) {
       PyObject* const value = elements_[i]->draw(run);
@@ -373,7 +378,7 @@ class Sparse final : public StrategyNode {
   Sparse(StrategyNodePtr element, StrategyNodePtr fill, std::int64_t size, const SizeRange& sizes) noexcept
       : element_(std::move(element)), fill_(std::move(fill)), size_(size), sizes_(sizes) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     Growth growth(run, sizes_);
     std::vector<bool> is_taken(static_cast<std::size_t>(size_));
     const py::object places = new_list();
@@ -432,7 +437,7 @@ class Permutation final : public StrategyNode {
  public:
   explicit Permutation(py::object elements) noexcept : elements_(std::move(elements)) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     std::vector<py::object> items;
     for (const py::handle item : elements_) {
       items.push_back(py::reinterpret_borrow<py::object>(item));
@@ -462,7 +467,7 @@ class FixedDictionary final : public StrategyNode {
         optional_sizes_(optional_sizes),
         shuffles_(shuffles) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     std::vector<Pair> pairs;
     pairs.reserve(required_.size());
     for (const KeyedNode& keyed : required_) {

@@ -37,9 +37,21 @@ class StrategyNode {
   virtual ~StrategyNode() = default;
 
   // A new reference, or null with a Python exception set. May throw exceptions of the core.
-  virtual PyObject* draw(DrawContext& run) const = 0;
+  PyObject* draw(DrawContext& run) const {
+    ChoiceSource& source = run.source();
+    if (!source.notes_spans()) {
+      return draw_value(run);
+    }
+    const std::size_t begin = source.tape().choice_count();
+    PyObject* const value = draw_value(run);
+    source.end_span(begin);
+    return value;
+  }
   // For the garbage collector: sees the objects that the node holds, and what its parts hold.
   [[nodiscard]] virtual int traverse(const Visitor& /*see*/) const { return 0; }
+
+ private:
+  virtual PyObject* draw_value(DrawContext& run) const = 0;
 };
 
 using StrategyNodePtr = std::shared_ptr<const StrategyNode>;

@@ -79,7 +79,7 @@ class BundleValue final : public StrategyNode {
         consumes_(consumes),
         draws_references_(draws_references) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     const auto references = py::reinterpret_steal<py::object>(references_of(run, name_.ptr()));
     const Py_ssize_t size = references ? PyList_GET_SIZE(references.ptr()) : 0;
     if (size == 0) {
@@ -135,7 +135,7 @@ class Runner final : public StrategyNode {
  public:
   explicit Runner(StrategyNodePtr otherwise) noexcept : otherwise_(std::move(otherwise)) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     PyObject* const machine = run.machine();
     return machine == Py_None ? otherwise_->draw(run) : Py_XNewRef(machine);
   }
@@ -149,7 +149,7 @@ class Generic final : public StrategyNode {
  public:
   Generic(py::object strategy, int depth) noexcept : strategy_(std::move(strategy)), depth_(depth) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     return run.draw_through_hypothesis(strategy_.ptr(), run.depth() + depth_);
   }
   [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(strategy_); }

@@ -13,7 +13,7 @@ class Text final : public StrategyNode {
   Text(std::shared_ptr<const Alphabet> alphabet, std::int64_t low, std::int64_t high) noexcept
       : alphabet_(std::move(alphabet)), low_(low), high_(high) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     if (!run.may_choose()) {
       return nullptr;
     }
@@ -33,7 +33,7 @@ class Joined final : public StrategyNode {
  public:
   explicit Joined(StrategyNodePtr texts) : texts_(std::move(texts)), nothing_("") {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     const auto texts = py::reinterpret_steal<py::object>(texts_->draw(run));
     return texts ? PyUnicode_Join(nothing_.ptr(), texts.ptr()) : nullptr;
   }

@@ -15,7 +15,7 @@ class Integers final : public StrategyNode {
  public:
   Integers(std::int64_t low, std::int64_t high) noexcept : low_(low), high_(high) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     if (!run.may_choose()) {
       return nullptr;
     }
@@ -40,7 +40,7 @@ class OpenIntegers final : public StrategyNode {
  public:
   OpenIntegers(std::optional<std::int64_t> low, std::optional<std::int64_t> high) noexcept : low_(low), high_(high) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     if (!run.may_choose()) {
       return nullptr;
     }
@@ -57,7 +57,7 @@ class WideIntegers final : public StrategyNode {
  public:
   WideIntegers(Wide low, Wide high) noexcept : low_(low), high_(high) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     return run.may_choose() ? counted(run, draw_wide_integer(run.source(), low_, high_, 0)) : nullptr;
   }
 
@@ -68,7 +68,7 @@ class WideIntegers final : public StrategyNode {
 
 class Booleans final : public StrategyNode {
  public:
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     if (!run.may_choose()) {
       return nullptr;
     }
@@ -83,7 +83,7 @@ class Floats final : public StrategyNode {
   Floats(double low, double high, bool allow_nan, double smallest_nonzero) noexcept
       : low_(low), high_(high), smallest_nonzero_(smallest_nonzero), allow_nan_(allow_nan) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     if (!run.may_choose()) {
       return nullptr;
     }
@@ -102,7 +102,7 @@ class Bytes final : public StrategyNode {
  public:
   Bytes(std::int64_t low, std::int64_t high) noexcept : low_(low), high_(high) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     if (!run.may_choose()) {
       return nullptr;
     }
@@ -121,7 +121,7 @@ class Constant final : public StrategyNode {
  public:
   explicit Constant(py::object value) noexcept : value_(std::move(value)) {}
 
-  PyObject* draw(DrawContext& /*run*/) const override { return Py_NewRef(value_.ptr()); }
+  PyObject* draw_value(DrawContext& /*run*/) const override { return Py_NewRef(value_.ptr()); }
   [[nodiscard]] int traverse(const Visitor& see) const override { return see.all(value_); }
 
  private:
@@ -202,7 +202,7 @@ class Calendar final : public StrategyNode {
   Calendar(py::object make, const CalendarRange& range, TrickyTimes tricky)
       : make_(std::move(make)), range_(range), tricky_(std::move(tricky)) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     if (tricky_.p > 0) {
       if (!run.may_choose()) {
         return nullptr;
@@ -291,7 +291,7 @@ class Timedeltas final : public StrategyNode {
   Timedeltas(py::object make, const Parts& low, const Parts& high) noexcept
       : make_(std::move(make)), low_(low), high_(high) {}
 
-  PyObject* draw(DrawContext& run) const override {
+  PyObject* draw_value(DrawContext& run) const override {
     constexpr Parts kTimedeltaLeast{-999'999'999, 0, 0};
     constexpr Parts kTimedeltaMost{999'999'999, 86'399, 999'999};
     Parts parts{};

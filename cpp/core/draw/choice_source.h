@@ -15,6 +15,7 @@
 #include "core/tape/choice.h"
 #include "core/tape/constraint.h"
 #include "core/tape/journal.h"
+#include "core/tape/span.h"
 #include "core/tape/tape.h"
 
 namespace ordeal {
@@ -27,11 +28,8 @@ namespace ordeal {
 // What the last step draws beyond its record does not count: the recorded run may have failed before.
 class ChoiceSource {
  public:
-  // The constraints of draws: pairs of a choice's index in the written tape and its constraint, in order.
-  using Notes = std::vector<std::pair<std::size_t, Constraint>>;
-
-  // `notes`, if given, receives the constraint of each replayed draw; it must outlive the source.
-  explicit ChoiceSource(Tape& out, Notes* notes = nullptr) noexcept : out_(&out), notes_(notes) {}
+  // `notes`, if given, receives the constraint of each replayed draw, and all spans; it must outlive the source.
+  explicit ChoiceSource(Tape& out, DrawNotes* notes = nullptr) noexcept : out_(&out), notes_(notes) {}
 
   // Sets where the choices of the next steps come from. `recorded` must outlive the steps.
   void live(Rng rng) noexcept;
@@ -110,13 +108,21 @@ class ChoiceSource {
   // Replaying: the constraint of the choice that is put next.
   void note(const Constraint& constraint) {
     if (notes_ != nullptr) {
-      notes_->emplace_back(out_->choice_count(), constraint);
+      notes_->constraints.emplace_back(out_->choice_count(), constraint);
     }
   }
   // Replaying: the integer that was drawn last selects something.
   void note_selection() noexcept {
-    if (notes_ != nullptr && !notes_->empty()) {
-      notes_->back().second.selects = true;
+    if (notes_ != nullptr && !notes_->constraints.empty()) {
+      notes_->constraints.back().second.selects = true;
+    }
+  }
+  // Whether spans are noted: otherwise nobody needs to say where they begin and end.
+  [[nodiscard]] bool notes_spans() const noexcept { return notes_ != nullptr; }
+  // The choices that were made since there were `begin` of them are a span.
+  void end_span(std::size_t begin) {
+    if (notes_ != nullptr && begin < out_->choice_count()) {
+      notes_->spans.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(out_->choice_count())});
     }
   }
 
@@ -153,7 +159,7 @@ class ChoiceSource {
   bool may_go_beyond_ = false;  // the recorded run may have ended while it drew this argument
   std::int64_t producer_ = TapeArgument::kNoProducer;
   std::uint64_t misaligned_ = 0;
-  Notes* notes_;
+  DrawNotes* notes_;
 };
 
 }  // namespace ordeal

@@ -77,7 +77,9 @@ void Replay::reject() {
   }
   source_.drop_step();
   ran_.pop_back();
-  std::erase_if(notes_, [kept = realized_.choice_count()](const auto& note) { return note.first >= kept; });
+  const std::size_t kept = realized_.choice_count();
+  std::erase_if(notes_.constraints, [kept](const auto& note) { return note.first >= kept; });
+  std::erase_if(notes_.spans, [kept](const Span& span) { return span.end > kept; });
   ++rejected_;
 }
 
@@ -105,7 +107,7 @@ std::size_t Replay::unused(std::span<const std::uint32_t> in_body, bool finished
 // By index of the choice; a draw without a note has the default, which means that nothing is known.
 std::vector<Constraint> Replay::constraints() const {
   std::vector<Constraint> constraints(realized_.choice_count());
-  for (const auto& [choice, constraint] : notes_) {
+  for (const auto& [choice, constraint] : notes_.constraints) {
     if (choice < constraints.size()) {  // a draw may have ended the run before it was recorded
       constraints[choice] = constraint;
     }

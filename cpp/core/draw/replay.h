@@ -13,6 +13,7 @@
 #include "core/draw/continuation.h"
 #include "core/tape/constraint.h"
 #include "core/tape/journal.h"
+#include "core/tape/span.h"
 #include "core/tape/step_source.h"
 #include "core/tape/tape.h"
 
@@ -40,6 +41,8 @@ class Replay {
   [[nodiscard]] const Tape& realized() const noexcept { return realized_; }
   // The constraints of the draws on the realized tape, by the index of the choice.
   [[nodiscard]] std::vector<Constraint> constraints() const;
+  // The spans of the draws on the realized tape, in the order in which they ended; some more than once.
+  [[nodiscard]] const std::vector<Span>& spans() const noexcept { return notes_.spans; }
   [[nodiscard]] std::size_t rejected() const noexcept { return rejected_; }
   // How many recorded choices the steps that ran did not use, because they drew less than was recorded. In the last
   // step, the arguments named `in_body` do not count: how much they draw may depend on repairs. Nothing of it counts if
@@ -55,7 +58,7 @@ class Replay {
   std::optional<Continuation> continuation_;
   std::vector<bool> faults_on_;  // kept with a continuation only
   Tape realized_;
-  ChoiceSource::Notes notes_;
+  DrawNotes notes_;
   ChoiceSource source_;
   std::size_t position_ = 0;
   std::vector<std::size_t> ran_;  // the position of each step of the realized tape; random ones come after the tape

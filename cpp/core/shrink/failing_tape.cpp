@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/rng.h"
+#include "core/shrink/choice_edits.h"
 
 namespace ordeal {
 namespace {
@@ -19,9 +20,24 @@ std::uint64_t hash_at(std::uint64_t position, const Choice& choice) noexcept {
   return hash_at(position, choice.blob().empty() ? value : hash_bytes(choice.blob(), value));
 }
 
-bool is_produced(const TapeArgument& argument) noexcept { return argument.producer != TapeArgument::kNoProducer; }
-
 }  // namespace
+
+// Draws inside a reference say which value of a bundle is taken, and never change here.
+FailingTape::FailingTape(Tape failing, std::vector<Constraint> known, std::vector<Span> noted)
+    : tape(std::move(failing)), constraints(std::move(known)), spans(std::move(noted)) {
+  constraints.resize(tape.choice_count());
+  std::erase_if(spans, [&](const Span& span) {
+    return span.end > tape.choice_count() || is_reference(argument_of(tape, span.begin));
+  });
+  for (const TapeArgument& argument : tape.arguments()) {
+    if (!is_reference(argument) && argument.choices_begin < argument.choices_end) {
+      spans.push_back({argument.choices_begin, argument.choices_end});
+    }
+  }
+  std::ranges::sort(spans);
+  const auto repeated = std::ranges::unique(spans);
+  spans.erase(repeated.begin(), repeated.end());
+}
 
 // A fault that is switched on twice counts as on once.
 std::uint64_t fault_windows_of(const Tape& tape) {
@@ -89,7 +105,7 @@ std::uint64_t hash_of_steps(const Tape& tape) noexcept {
 // Origins only count if a producer refers to them. Counts are hashed with what they count: otherwise two tapes could
 // have the same choices in other steps.
 std::uint64_t fingerprint_of(const Tape& tape) noexcept {
-  const bool origins_matter = std::ranges::any_of(tape.arguments(), is_produced);
+  const bool origins_matter = std::ranges::any_of(tape.arguments(), is_reference);
   std::uint64_t h = mix64(tape.size());
   for (std::size_t i = 0; i < tape.size(); ++i) {
     const TapeStep& step = tape.steps()[i];

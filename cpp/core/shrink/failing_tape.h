@@ -13,20 +13,20 @@
 #include "core/base/check.h"
 #include "core/tape/choice_rank.h"
 #include "core/tape/constraint.h"
+#include "core/tape/span.h"
 #include "core/tape/tape.h"
 
 namespace ordeal {
 
-// A value type. Constraints belong to choices, by index; a missing one means that nothing is known.
+// A value type. Constraints belong to choices, by index; a missing one means that nothing is known. The spans are in
+// order, each once; the choices of an argument are one, unless it is a reference.
 class FailingTape {
  public:
-  explicit FailingTape(Tape failing, std::vector<Constraint> known = {})
-      : tape(std::move(failing)), constraints(std::move(known)) {
-    constraints.resize(tape.choice_count());
-  }
+  explicit FailingTape(Tape failing, std::vector<Constraint> known = {}, std::vector<Span> noted = {});
 
   Tape tape;
   std::vector<Constraint> constraints;
+  std::vector<Span> spans;
 
   [[nodiscard]] const Choice& choice(std::size_t index) const {
     ORDEAL_DCHECK(index < tape.choice_count(), "index=" << index << " choices=" << tape.choice_count());

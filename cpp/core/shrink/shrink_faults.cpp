@@ -50,25 +50,6 @@ std::uint64_t room_of(const Tape& tape, std::size_t at) {
 
 }  // namespace
 
-// The faults are listed once: an accepted candidate can only remove some of them, and then their candidate is the
-// unchanged tape, which was tried before.
-SearchCoroutine<Tape> RemoveFaults::candidates(const FailingTape& current) {
-  std::vector<std::uint32_t> faults;
-  for (const TapeStep& step : current.tape.steps()) {
-    if (is_fault(step.kind) && std::ranges::find(faults, step.target) == faults.end()) {
-      faults.push_back(step.target);
-    }
-  }
-  for (; !faults.empty(); faults.pop_back()) {
-    std::vector<bool> keep;
-    for (const TapeStep& step : current.tape.steps()) {
-      keep.push_back(!toggles(step, faults.back()));
-    }
-    const bool accepted = co_yield current.tape.subset(keep);
-    static_cast<void>(accepted);
-  }
-}
-
 // The searched distance is how far the toggle is from its best position: 0 is all the way.
 SearchCoroutine<Tape> NarrowFaults::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;

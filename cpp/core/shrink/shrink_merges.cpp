@@ -265,34 +265,6 @@ std::vector<std::size_t> open_beside(const FailingTape& current, std::size_t at)
   return found;
 }
 
-// The rules of a tape, each once with the same choices.
-std::vector<std::size_t> different_rules(const Tape& tape) {
-  std::vector<std::uint64_t> seen;
-  std::vector<std::size_t> found;
-  for (std::size_t i = 0; i < tape.size(); ++i) {
-    if (tape.step(i).kind == StepKind::kRule) {
-      Tape alone;
-      alone.append(tape, tape.step(i));
-      const std::uint64_t hash = fingerprint_of(alone);
-      if (std::ranges::find(seen, hash) == seen.end()) {
-        seen.push_back(hash);
-        found.push_back(i);
-      }
-    }
-  }
-  return found;
-}
-
-// The steps [begin, end) gone, and a copy of step `by` in their place.
-Tape with_steps_replaced(const Tape& tape, std::size_t begin, std::size_t end, std::size_t by) {
-  ORDEAL_DCHECK(begin < end && end <= tape.size() && by < tape.size(), "steps [" << begin << ", " << end << ")");
-  Tape replaced;
-  replaced.append(tape, 0, begin);
-  replaced.append(tape, tape.step(by));
-  replaced.append(tape, end, tape.size());
-  return replaced;
-}
-
 }  // namespace
 
 // At most one of the ways is accepted for a step, which is then gone.
@@ -335,29 +307,6 @@ SearchCoroutine<Tape> RemoveAndLower::candidates(const FailingTape& current) {
       }
     }
   }
-}
-
-// Begins again with each that is accepted, as the tape then has other steps; a search ends all the same, as the tape
-// only becomes shorter. The step that fails stays.
-SearchCoroutine<Tape> ReplaceRuns::candidates(const FailingTape& current) {
-  const Tape& tape = current.tape;
-  std::size_t left = kCandidatesMax;
-  const auto fits = [&] { return tape.size() >= kStepsMin && tape.size() <= kStepsMax; };
-  for (bool again = swept_ != hash_of_steps(tape); std::exchange(again, false) && fits();) {
-    const std::vector<std::size_t> rules = different_rules(tape);
-    for (std::size_t width = 2; width < tape.size() && !again; ++width) {
-      for (std::size_t begin = 0; begin + width < tape.size() && !again; ++begin) {
-        for (std::size_t i = 0; i < rules.size() && !again && left > 0; ++i) {
-          if (rules[i] == begin || rules[i] + 1 == begin + width) {
-            continue;  // the tape without some steps
-          }
-          --left;
-          again = co_yield with_steps_replaced(tape, begin, begin + width, rules[i]);
-        }
-      }
-    }
-  }
-  swept_ = hash_of_steps(tape);
 }
 
 }  // namespace ordeal

@@ -46,21 +46,4 @@ class RemoveAndLower final : public ShrinkPass {
   SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 };
 
-// Replaces adjacent steps of a long tape by a step that it has elsewhere: what many did, another one may do at once.
-// Two steps first, then more. For tapes of kStepsMin steps or more, as those with fewer rarely hide a shorter way. A
-// step may use values of bundles only where they were made before. A search has none if an earlier one left the same
-// steps.
-class ReplaceRuns final : public ShrinkPass {
- public:
-  static constexpr std::size_t kStepsMin = 6;
-  static constexpr std::size_t kStepsMax = 24;
-  static constexpr std::size_t kCandidatesMax = 256;
-
-  [[nodiscard]] std::string_view name() const noexcept override { return "exchanges"; }
-  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
-
- private:
-  std::uint64_t swept_ = 0;
-};
-
 }  // namespace ordeal

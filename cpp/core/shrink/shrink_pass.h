@@ -10,7 +10,7 @@
 
 namespace ordeal {
 
-// One kind of change to a failing tape. Thread-compatible.
+// One kind of change to a failing tape.
 class ShrinkPass {
  public:
   ShrinkPass() = default;
@@ -26,10 +26,10 @@ class ShrinkPass {
   // A candidate that was proposed before is refused without a run.
   virtual SearchCoroutine<Tape> candidates(const FailingTape& current) = 0;
 
-  // Whether the latest candidate should run even if it was proposed before, for what it draws: if it does not fail, the
-  // pass then sees what ran.
-  [[nodiscard]] virtual bool looks() const noexcept { return false; }
-  virtual void saw(const FailingTape& /*ran*/) {}
+  // Return true if the latest candidate should run even if it was proposed before, for what it draws: if it does not
+  // fail, observe() gets what ran.
+  [[nodiscard]] virtual bool wants_outcome() const noexcept { return false; }
+  virtual void observe(const FailingTape& /*ran*/) {}
 };
 
 // When a search gives up: after so many candidates in a row were refused. For searches with a candidate for each choice

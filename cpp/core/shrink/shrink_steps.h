@@ -12,25 +12,16 @@
 namespace ordeal {
 
 // Removes runs of adjacent steps, the largest power of two within half the tape first, then half of that and so on down
-// to two (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002). Sweeps from the end,
-// because a failure mostly depends on the last steps, and large pieces before them can be removed.
-//
-// A run ends with the step that fails, so that step cannot be removed: one candidate excludes it from all pieces. A
-// search has at most twice as many candidates as the tape has steps, and none if an earlier search left the same steps.
-class RemoveChunks final : public ShrinkPass {
- public:
-  [[nodiscard]] std::string_view name() const noexcept override { return "chunks"; }
-  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
-
- private:
-  std::uint64_t swept_ = 0;
-};
-
-// Removes single steps, from the end.
+// to single ones (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002). Sweeps from the
+// end, because a failure mostly depends on the last steps, and large pieces before them can be removed. If an earlier
+// search left the same steps, only single ones are tried.
 class RemoveSteps final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "steps"; }
   SearchCoroutine<Tape> candidates(const FailingTape& current) override;
+
+ private:
+  std::uint64_t swept_ = 0;
 };
 
 // Removes two steps at once: a fault with its end, a creation with its use. Neighbours first, then steps further apart,
@@ -41,19 +32,6 @@ class RemovePairs final : public ShrinkPass {
   static constexpr std::size_t kCandidatesMax = 1024;
 
   [[nodiscard]] std::string_view name() const noexcept override { return "pairs"; }
-  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
-
- private:
-  std::uint64_t swept_ = 0;
-};
-
-// Removes runs of three or more steps of one rule from a short tape, wherever they begin and end: those of which only
-// all can go. A search has none if an earlier one left the same steps.
-class RemoveRuns final : public ShrinkPass {
- public:
-  static constexpr std::size_t kStepsMax = 16;
-
-  [[nodiscard]] std::string_view name() const noexcept override { return "runs"; }
   SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 
  private:

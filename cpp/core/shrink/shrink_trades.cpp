@@ -170,7 +170,7 @@ SearchCoroutine<Tape> LowerAndMakeUp::candidates(const FailingTape& current) {
 
 // What the last candidate drew, if it is still the same argument and was not taken.
 std::optional<FailingTape> LowerAndMakeUp::seen(const FailingTape& current, std::size_t argument) {
-  looks_ = false;
+  wants_outcome_ = false;
   std::optional<FailingTape> ran = std::exchange(seen_, std::nullopt);
   const bool is_same =
       ran && ran->tape.arguments().size() == current.tape.arguments().size() &&
@@ -192,7 +192,7 @@ SearchCoroutine<Tape> LowerAndMakeUp::lowering_candidates(const FailingTape& cur
         co_return;
       }
       --left;
-      looks_ = true;
+      wants_outcome_ = true;
       const bool fails = co_yield with_choice(current.tape, i, choice);
       const std::optional<FailingTape> ran = seen(current, argument);
       if (fails) {
@@ -244,7 +244,7 @@ SearchCoroutine<Tape> LowerAndMakeUp::raising_candidates(const FailingTape& curr
         co_return;
       }
       --left;
-      looks_ = true;
+      wants_outcome_ = true;
       Tape asked = is_cut ? without_choices(other, i + 1, owner.choices_end) : other;
       const bool fails = co_yield std::move(asked);
       const std::optional<FailingTape> ran = seen(current, argument);

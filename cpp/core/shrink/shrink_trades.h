@@ -29,8 +29,8 @@ class LowerAndMakeUp final : public ShrinkPass {
 
   [[nodiscard]] std::string_view name() const noexcept override { return "trades"; }
   SearchCoroutine<Tape> candidates(const FailingTape& current) override;
-  [[nodiscard]] bool looks() const noexcept override { return looks_; }
-  void saw(const FailingTape& ran) override { seen_ = ran; }
+  [[nodiscard]] bool wants_outcome() const noexcept override { return wants_outcome_; }
+  void observe(const FailingTape& ran) override { seen_ = ran; }
 
  private:
   SearchCoroutine<Tape> lowering_candidates(const FailingTape& current, std::size_t argument, std::size_t& left);
@@ -39,7 +39,7 @@ class LowerAndMakeUp final : public ShrinkPass {
   // Whether the choice decides what is drawn behind it, as `ran`, where it is lower, shows.
   bool decides(const FailingTape& current, std::size_t argument, std::size_t index, const FailingTape& ran);
 
-  bool looks_ = false;
+  bool wants_outcome_ = false;
   std::optional<FailingTape> seen_;
   tsl::robin_set<std::uint64_t> searched_;   // arguments, with their choices
   tsl::robin_set<std::uint64_t> undecided_;  // places of choices that decide nothing

@@ -74,18 +74,6 @@ std::int64_t moved_within(std::int64_t value, std::uint64_t by, bool up, const C
   return moved(other_end, std::min(by - room - 1, room_of(other_end, up, constraint)), up);
 }
 
-// By index, the booleans of an argument that could be false.
-std::vector<std::size_t> open_flags(const FailingTape& current, std::size_t argument) {
-  const TapeArgument& owner = current.tape.arguments()[argument];
-  std::vector<std::size_t> open;
-  for (std::size_t i = owner.choices_begin; i < owner.choices_end; ++i) {
-    if (current.choice(i).kind == ChoiceKind::kBoolean && !current.is_simplest(i)) {
-      open.push_back(i);
-    }
-  }
-  return open;
-}
-
 bool is_small_integer(const Choice& choice) noexcept { return choice.kind == ChoiceKind::kInteger && !choice.is_big(); }
 
 // Whether the place still exists. Equally many choices may be in fewer steps: an accepted candidate may remove steps
@@ -173,7 +161,7 @@ bool pour(const FailingTape& current, const TapeArgument& argument, Tape& poured
     poured.replace_choice(i, integer_at(taken, false, constraint));
     left -= taken;
   }
-  return open.size() >= PourIntegers::kValuesMin && left == 0 && poured != current.tape;
+  return open.size() >= LowerMany::kValuesMin && left == 0 && poured != current.tape;
 }
 
 // Those that are further from their simplest value are at this distance.
@@ -233,93 +221,29 @@ SearchCoroutine<Tape> lower_pair(const FailingTape& current, IntegerPair pair) {
   }
 }
 
-constexpr std::array kNextSimplest{ChoiceKind::kInteger, ChoiceKind::kString, ChoiceKind::kBytes, ChoiceKind::kFloat};
-
-// The simplest value but one, as far as nothing is known of the draw.
-Choice next_simplest(ChoiceKind kind) {
-  switch (kind) {
-    case ChoiceKind::kInteger:
-      return Choice::integer(1);
-    case ChoiceKind::kFloat:
-      return Choice::real(1);
-    case ChoiceKind::kString:
-      return Choice::text("0");
-    case ChoiceKind::kBytes:
-      return Choice::bytes(std::string(1, '\0'));
-    case ChoiceKind::kBoolean:
-      break;
-  }
-  return Choice::boolean(true);
-}
-
-// With a choice in front of the one at `index`, in the argument of the choice before that.
-Tape with_inserted(const Tape& tape, std::size_t index, const Choice& choice) {
-  ORDEAL_DCHECK(index > 0 && index <= tape.choice_count(), "index=" << index << " of " << tape.choice_count());
-  Tape result;
-  std::size_t next = 0;
-  for (const TapeStep& step : tape.steps()) {
-    result.begin_step(step.kind, step.target, step.origin);
-    for (const TapeArgument& argument : tape.arguments(step)) {
-      result.begin_argument(argument.name);
-      result.set_producer(argument.producer);
-      for (const Choice& each : tape.choices(argument)) {
-        result.add(each);
-        if (++next == index) {
-          result.add(choice);
-        }
-      }
-    }
-  }
-  return result;
-}
-
 // A value of an argument of this name, in whatever step.
 std::uint64_t hash_of_value(const Tape& tape, std::size_t index) {
   return mix64(hash_of(tape.choices()[index])) ^ argument_of(tape, index).name;
 }
 
-// A text, an integer after it, and how much both can go down.
-struct SizePair {
-  std::size_t text;
-  std::size_t integer;
-  std::uint64_t room;
-};
-
-// With nothing to go down where one of the two is the least.
-SizePair size_pair(const FailingTape& current, std::size_t text, std::size_t integer) {
-  ORDEAL_DCHECK(text < integer, "text=" << text << " integer=" << integer);
-  const std::size_t size = row_of(current.choice(text), current.constraints[text]).size();
-  const auto least = static_cast<std::size_t>(std::max<std::int64_t>(current.constraints[text].low, 0));
-  const std::uint64_t distance =
-      is_open_integer(current, integer) ? distance_of(current.choice(integer), current.constraints[integer]) : 0;
-  return {text, integer, std::min<std::uint64_t>(size - std::min(size, least), distance)};
-}
-
-// The last characters go: what fails mostly depends on those before them.
-Tape with_sizes_lowered(const FailingTape& start, const SizePair& pair, std::uint64_t by) {
-  ORDEAL_DCHECK(by <= pair.room, "by=" << by << " room=" << pair.room);
-  const Constraint& constraint = start.constraints[pair.integer];
-  const Choice& number = start.choice(pair.integer);
-  std::u32string row = row_of(start.choice(pair.text), start.constraints[pair.text]);
-  row.resize(row.size() - static_cast<std::size_t>(by));
-  Tape tape = with_choice(start.tape, pair.text,
-                          text_of(std::move(row), start.choice(pair.text).kind, start.constraints[pair.text]));
-  tape.replace_choice(
-      pair.integer, integer_at(distance_of(number, constraint) - by, number.number < constraint.simplest, constraint));
-  return tape;
-}
-
-// Ends when what ran is not what was proposed: then the two may be elsewhere.
-SearchCoroutine<Tape> lower_sizes(const FailingTape& current, SizePair pair) {
-  // What it refers to changes while this waits.
-  const FailingTape start = current;  // NOLINT(performance-unnecessary-copy-initialization)
-  auto search = smaller_distances(pair.room, Effort::kLight);
-  while (const auto left = search.next()) {
-    const Tape lowered = with_sizes_lowered(start, pair, pair.room - *left);
-    const bool accepted = co_yield lowered;
-    search.accept(accepted);
-    if (accepted && current.tape != lowered) {
-      co_return;
+// From the beginning, as tapes are compared from there. What was accepted is no longer open, so that the next block
+// begins at the same place.
+SearchCoroutine<Tape> simplest_blocks(const FailingTape& current) {
+  std::vector<std::size_t> open = open_values(current);
+  Patience patience;
+  bool goes_on = true;
+  for (std::size_t size = open.size() / 2; size > 1 && goes_on; size = std::min(size, open.size()) / 2) {
+    for (std::size_t begin = 0; begin < open.size() && goes_on;) {
+      const std::size_t end = std::min(begin + size, open.size());
+      ORDEAL_DCHECK(begin < end, "begin=" << begin << " end=" << end);
+      Tape lowered = current.tape;
+      for (std::size_t i = begin; i < end; ++i) {
+        lowered.replace_choice(open[i], simplest_choice(current.choice(open[i]).kind, current.constraints[open[i]]));
+      }
+      const bool accepted = co_yield std::move(lowered);
+      goes_on = patience.goes_on(accepted);
+      open = accepted ? open_values(current) : std::move(open);
+      begin = accepted ? begin : end;
     }
   }
 }
@@ -328,40 +252,24 @@ SearchCoroutine<Tape> lower_sizes(const FailingTape& current, SizePair pair) {
 
 // Groups are formed once. An accepted candidate that makes the values of a group differ ends its search.
 SearchCoroutine<Tape> LowerTogether::candidates(const FailingTape& current) {
-  const std::vector<std::vector<std::size_t>> groups = equal_choices(current);
-  Patience patience;
-  bool goes_on = true;
-  for (const std::vector<std::size_t>& group : groups) {
-    if (!goes_on) {
-      co_return;
-    }
+  for (const std::vector<std::size_t>& group : equal_choices(current)) {
     if (!are_equal(current, group)) {
-      continue;
-    }
-    const auto key = [&] { return mix64(hash_of(current.choice(group.front())) ^ group.size()); };
-    if (searched_.contains(key())) {
       continue;
     }
     Choice now = current.choice(group.front());
     const Constraint constraint = current.constraints[group.front()];
-    auto search = simpler_choices(now, constraint, effort_);
-    bool are_alike = true;
+    auto search = simpler_choices(now, constraint, Effort::kLight);
     while (const auto choice = search.next()) {
       Tape candidate = current.tape;
       for (const std::size_t index : group) {
         candidate.replace_choice(index, *choice);
       }
       const bool accepted = co_yield std::move(candidate);
-      goes_on = effort_ == Effort::kLight || patience.goes_on(accepted);
-      are_alike = !accepted || (are_equal(current, group) && goes_on_with(now, current.choice(group.front())));
-      if (!are_alike || !goes_on) {
+      if (accepted && !(are_equal(current, group) && goes_on_with(now, current.choice(group.front())))) {
         break;
       }
       now = current.choice(group.front());
       search.accept(accepted);
-    }
-    if (effort_ == Effort::kThorough && are_alike) {
-      searched_.insert(key());
     }
   }
 }
@@ -401,76 +309,6 @@ SearchCoroutine<Tape> LowerValues::candidates(const FailingTape& current) {
     // Bisection may end above values that fail as well: one that went down is searched once more, where there are few.
     if (i < places.size() && !(went_down && places.size() <= kAgainMax)) {
       searched_.insert(key());
-    }
-  }
-}
-
-// From the last argument to the first, as what is drawn later depends on what was drawn earlier.
-SearchCoroutine<Tape> LowerFlags::candidates(const FailingTape& current) {
-  for (std::size_t argument = current.tape.arguments().size(); argument-- > 0;) {
-    if (argument >= current.tape.arguments().size() || open_flags(current, argument).size() < kFlagsMin) {
-      continue;
-    }
-    auto inner = candidates_of_argument(current, argument);
-    while (auto candidate = inner.next()) {
-      const bool accepted = co_yield std::move(*candidate);
-      inner.accept(accepted);
-    }
-  }
-}
-
-// All, then halves, then quarters: at worst as many candidates as flags, few if most can be lowered.
-SearchCoroutine<Tape> LowerFlags::candidates_of_argument(const FailingTape& current, std::size_t argument) {
-  const std::size_t arguments = current.tape.arguments().size();
-  std::vector<std::size_t> open = open_flags(current, argument);
-  for (std::size_t size = open.size(); size > 0; size /= 2) {
-    for (std::size_t end = open.size(); end > 0;) {
-      const std::size_t begin = end > size ? end - size : 0;
-      ORDEAL_DCHECK(end <= open.size(), "end=" << end << " of " << open.size());
-      Tape lowered = current.tape;
-      for (std::size_t i = begin; i < end; ++i) {
-        lowered.replace_choice(open[i], Choice::boolean(false));
-      }
-      const bool accepted = co_yield std::move(lowered);
-      if (current.tape.arguments().size() != arguments) {
-        co_return;
-      }
-      open = accepted ? open_flags(current, argument) : std::move(open);
-      end = std::min(begin, open.size());
-    }
-  }
-}
-
-// Up to kBranchesMax candidates for each small integer. The branch it selects is unknown, so all simpler ones are tried
-// from the simplest.
-SearchCoroutine<Tape> LowerBranches::candidates(const FailingTape& current) {
-  const Tape& tape = current.tape;
-  Patience patience;
-  bool goes_on = true;
-  for (std::size_t i = 0; goes_on && i < tape.choice_count(); ++i) {
-    if (!is_open_integer(current, i)) {
-      continue;
-    }
-    const TapeArgument argument = argument_of(tape, i);
-    if (i + 1 == argument.choices_end || is_reference(argument)) {
-      continue;
-    }
-    const Constraint constraint = current.constraints[i];
-    const std::uint64_t branches = distance_of(current.choice(i), constraint);
-    const bool is_below = current.choice(i).number < constraint.simplest;
-    ORDEAL_DCHECK(branches > 0, "an integer that could be simpler is the simplest");
-    for (std::uint64_t branch = 0; goes_on && branch < branches && branches <= kBranchesMax; ++branch) {
-      const Tape simplest =
-          without_choices(with_choice(tape, i, integer_at(branch, is_below, constraint)), i + 1, argument.choices_end);
-      bool accepted = co_yield simplest;
-      // A branch that is chosen may need a value that is not its simplest.
-      for (std::size_t k = 0; k < kNextSimplest.size() && !accepted && constraint.selects; ++k) {
-        accepted = co_yield with_inserted(simplest, i + 1, next_simplest(kNextSimplest.at(k)));
-      }
-      goes_on = patience.goes_on(accepted);
-      if (accepted) {
-        break;
-      }
     }
   }
 }
@@ -519,19 +357,15 @@ SearchCoroutine<Tape> LowerPairs::candidates(const FailingTape& current) {
   }
 }
 
-SearchCoroutine<Tape> PourIntegers::candidates(const FailingTape& current) {
-  for (std::size_t number = 0; number < current.tape.arguments().size(); ++number) {
-    Tape poured = current.tape;
-    if (pour(current, current.tape.arguments()[number], poured)) {
-      co_yield std::move(poured);
-    }
-  }
-}
-
 // Bisection alone, without a look at one less: with many integers, that the largest cannot be one less says nothing.
-SearchCoroutine<Tape> CapIntegers::candidates(const FailingTape& current) {
+SearchCoroutine<Tape> LowerMany::candidates(const FailingTape& current) {
   if (open_values(current).size() < kValuesMin) {
     co_return;
+  }
+  auto blocks = simplest_blocks(current);
+  while (auto candidate = blocks.next()) {
+    const bool accepted = co_yield std::move(*candidate);
+    blocks.accept(accepted);
   }
   std::uint64_t low = 0;  // a cap that passes; at 0 everything is the simplest, which SimplifyArguments has tried
   std::uint64_t high = highest_distance(current);
@@ -541,53 +375,10 @@ SearchCoroutine<Tape> CapIntegers::candidates(const FailingTape& current) {
     const bool accepted = co_yield with_integers_capped(current, middle);
     (accepted ? high : low) = middle;
   }
-}
-
-// From the beginning, as tapes are compared from there. What was accepted is no longer open, so that the next block
-// begins at the same place.
-SearchCoroutine<Tape> LowerBlocks::candidates(const FailingTape& current) {
-  std::vector<std::size_t> open = open_values(current);
-  if (open.size() < CapIntegers::kValuesMin) {
-    co_return;
-  }
-  Patience patience;
-  bool goes_on = true;
-  for (std::size_t size = open.size() / 2; size > 1 && goes_on; size = std::min(size, open.size()) / 2) {
-    for (std::size_t begin = 0; begin < open.size() && goes_on;) {
-      const std::size_t end = std::min(begin + size, open.size());
-      ORDEAL_DCHECK(begin < end, "begin=" << begin << " end=" << end);
-      Tape lowered = current.tape;
-      for (std::size_t i = begin; i < end; ++i) {
-        lowered.replace_choice(open[i], simplest_choice(current.choice(open[i]).kind, current.constraints[open[i]]));
-      }
-      const bool accepted = co_yield std::move(lowered);
-      goes_on = patience.goes_on(accepted);
-      open = accepted ? open_values(current) : std::move(open);
-      begin = accepted ? begin : end;
-    }
-  }
-}
-
-// From the first text on. Its neighbours are found anew after each that could be lowered.
-SearchCoroutine<Tape> LowerSizes::candidates(const FailingTape& current) {
-  const Tape& tape = current.tape;
-  Patience patience;
-  bool goes_on = true;
-  for (std::size_t text = 0; goes_on && text < tape.choice_count(); ++text) {
-    const ChoiceKind kind = current.choice(text).kind;
-    if ((kind != ChoiceKind::kString && kind != ChoiceKind::kBytes) || current.is_simplest(text)) {
-      continue;
-    }
-    for (const std::size_t integer : integers_after(current, places_of(tape), text, kReach)) {
-      if (!goes_on || integer >= tape.choice_count() || current.choice(text).kind != kind) {
-        break;
-      }
-      auto search = lower_sizes(current, size_pair(current, text, integer));
-      while (auto candidate = search.next()) {
-        const bool accepted = co_yield std::move(*candidate);
-        search.accept(accepted);
-        goes_on = patience.goes_on(accepted);
-      }
+  for (std::size_t number = 0; number < current.tape.arguments().size(); ++number) {
+    Tape poured = current.tape;
+    if (pour(current, current.tape.arguments()[number], poured)) {
+      co_yield std::move(poured);
     }
   }
 }

@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/shrink/shrink_choices.h"
 #include "core/shrink/shrink_faults.h"
 #include "core/shrink/shrink_merges.h"
 #include "core/shrink/shrink_references.h"
+#include "core/shrink/shrink_spans.h"
 #include "core/shrink/shrink_steps.h"
 #include "core/shrink/shrink_trades.h"
 #include "core/shrink/shrink_values.h"
@@ -14,45 +14,33 @@
 namespace ordeal {
 namespace {
 
-// Cheap and large changes first; seldom useful passes last, when little is left to try them on.
-std::vector<std::unique_ptr<ShrinkPass>> all_passes(bool thorough) {
+template <typename... Passes>
+std::vector<std::unique_ptr<ShrinkPass>> made() {
   std::vector<std::unique_ptr<ShrinkPass>> passes;
-  passes.push_back(std::make_unique<RemoveUnused>());
-  passes.push_back(std::make_unique<RemoveChunks>());
-  passes.push_back(std::make_unique<RemoveFaults>());
-  passes.push_back(std::make_unique<RemoveSteps>());
-  passes.push_back(std::make_unique<SimplifyArguments>());
-  passes.push_back(std::make_unique<LowerFlags>());
-  passes.push_back(std::make_unique<LowerBlocks>());
-  passes.push_back(std::make_unique<CapIntegers>());
-  passes.push_back(std::make_unique<PourIntegers>());
-  passes.push_back(std::make_unique<DeleteChoices>());
-  passes.push_back(std::make_unique<LowerTogether>());
-  passes.push_back(std::make_unique<LowerValues>());
-  passes.push_back(std::make_unique<NarrowFaults>());
-  passes.push_back(std::make_unique<MergeReferences>());
-  passes.push_back(std::make_unique<LowerTogether>(Effort::kThorough));
-  passes.push_back(std::make_unique<LowerPairs>());
-  passes.push_back(std::make_unique<LowerSizes>());
-  passes.push_back(std::make_unique<SortValues>());
-  passes.push_back(std::make_unique<LowerBranches>());
-  passes.push_back(std::make_unique<DeleteCounted>());
-  passes.push_back(std::make_unique<DeleteDecided>());
-  passes.push_back(std::make_unique<LowerAndMakeUp>());
-  passes.push_back(std::make_unique<MergeSteps>());
-  passes.push_back(std::make_unique<RemoveAndLower>());
-  passes.push_back(std::make_unique<ShortenUses>());
-  passes.push_back(std::make_unique<RemovePairs>());
-  passes.push_back(std::make_unique<RemoveRuns>());
-  if (thorough) {
-    passes.push_back(std::make_unique<ReplaceRuns>());
-  }
+  (passes.push_back(std::make_unique<Passes>()), ...);
   return passes;
+}
+
+// The order is that of what a pass saves for those behind it, which run on what it left:
+//
+// - Steps go first, from the end: each that is gone makes all later candidates shorter.
+// - Then whole arguments, large blocks of values and elements: few candidates, and each removes many choices.
+// - Then single values, fault windows and references, one candidate or more for each of them.
+// - Then what costs a candidate for each pair: sums, the order of spans, spans inside spans.
+// - Last what helps seldom, when little is left to try it on: choices that decide about others, and steps whose work
+//   other steps take over.
+//
+// A pass that helps has all of them run again, so the order decides about replays, hardly about what is left.
+std::vector<std::unique_ptr<ShrinkPass>> all_passes() {
+  return made<RemoveSteps, SimplifyArguments, LowerMany, DeleteSpans,              // large
+              LowerTogether, LowerValues, NarrowFaults, MergeReferences,           // single
+              LowerPairs, SortSpans, ReplaceByInner,                               // pairs
+              DeleteDecided, LowerAndMakeUp, MergeSteps, RemoveAndLower, RemovePairs>();  // seldom
 }
 
 }  // namespace
 
-Shrinker::Shrinker(Tape failing, bool thorough) : current_(std::move(failing)), passes_(all_passes(thorough)) {
+Shrinker::Shrinker(Tape failing) : current_(std::move(failing)), passes_(all_passes()) {
   tried_.insert(fingerprint_of(current_.tape));
   search_ = passes_.front()->candidates(current_);
 }
@@ -79,7 +67,7 @@ std::optional<Tape> Shrinker::candidate() {
 std::optional<Tape> Shrinker::untried_candidate() {
   while (auto found = search_->next()) {
     const bool is_new = tried_.insert(fingerprint_of(*found)).second;
-    if (is_new || looks()) {
+    if (is_new || wants_outcome()) {
       return found;
     }
   }
@@ -100,25 +88,25 @@ void Shrinker::next_pass() {
 void Shrinker::take_verdict() { ORDEAL_CHECK(std::exchange(is_pending_, false), "no candidate waits for an answer"); }
 
 // The initial tape comes without constraints. The realized tape of a tape of the same shape has them.
-void Shrinker::learn(const Tape& ran, const std::vector<Constraint>& constraints) {
-  tried_.insert(fingerprint_of(ran));
-  if (!knows_constraints_ && has_same_shape(ran, current_.tape)) {
+void Shrinker::learn(const FailingTape& ran) {
+  tried_.insert(fingerprint_of(ran.tape));
+  if (!knows_constraints_ && has_same_shape(ran.tape, current_.tape)) {
     knows_constraints_ = true;
-    current_.constraints = constraints;
-    current_.constraints.resize(current_.tape.choice_count());
+    current_.constraints = ran.constraints;
+    current_.spans = ran.spans;
     progress_ = true;  // earlier passes did not know them
   }
 }
 
 // What ran may differ from the candidate, because a replay repairs what does not fit. So its own rank decides whether
 // it is progress, and only then does the pass learn that it was accepted.
-void Shrinker::accept(Tape realized, std::vector<Constraint> constraints) {
+void Shrinker::accept(Tape realized, std::vector<Constraint> constraints, std::vector<Span> spans) {
   take_verdict();
-  FailingTape failing(std::move(realized), std::move(constraints));
-  learn(failing.tape, failing.constraints);
+  FailingTape failing(std::move(realized), std::move(constraints), std::move(spans));
+  learn(failing);
   if (rank_order(failing, current_) >= 0) {
-    if (looks()) {
-      passes_[pass_]->saw(failing);
+    if (wants_outcome()) {
+      passes_[pass_]->observe(failing);
     }
     return;
   }
@@ -130,12 +118,18 @@ void Shrinker::accept(Tape realized, std::vector<Constraint> constraints) {
 
 void Shrinker::refuse() { take_verdict(); }
 
-void Shrinker::refuse(const Tape& realized, const std::vector<Constraint>& constraints) {
+void Shrinker::refuse(const Tape& realized, const std::vector<Constraint>& constraints,
+                      const std::vector<Span>& spans) {
   take_verdict();
-  if (looks()) {
-    passes_[pass_]->saw(FailingTape(realized, constraints));
+  if (!needs_constraints()) {
+    tried_.insert(fingerprint_of(realized));
+    return;
   }
-  learn(realized, constraints);
+  const FailingTape ran(realized, constraints, spans);
+  if (wants_outcome()) {
+    passes_[pass_]->observe(ran);
+  }
+  learn(ran);
 }
 
 }  // namespace ordeal

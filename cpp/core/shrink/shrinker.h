@@ -21,27 +21,27 @@
 
 namespace ordeal {
 
-// Thread-compatible. Loop: candidate() until it returns nothing; after each, accept(…) if the candidate failed in the
+// Loop: candidate() until it returns nothing; after each, accept(…) if the candidate failed in the
 // same bucket, else refuse(…). The current tape was always seen to fail, so the loop may end at any time.
 //
 // It ends when no pass helps. What is accepted is always simpler than before (see rank_order), no tape is proposed
-// twice unless a pass looks at its draws, and each pass proposes finitely many, so the end is always reached.
+// twice unless a pass wants to see its draws, and each pass proposes finitely many, so the end is always reached.
 class Shrinker {
  public:
-  // A `thorough` one also tries what helps rarely and only in long runs, for several times as many candidates.
-  explicit Shrinker(Tape failing, bool thorough = false);
+  explicit Shrinker(Tape failing);
   Shrinker(const Shrinker&) = delete;
   Shrinker& operator=(const Shrinker&) = delete;
 
   std::optional<Tape> candidate();
   // `realized` is what ran of the latest candidate, `constraints` are those of its draws, as far as known. A tape that
   // is no simpler than the current one is not taken.
-  void accept(Tape realized, std::vector<Constraint> constraints = {});
+  void accept(Tape realized, std::vector<Constraint> constraints = {}, std::vector<Span> spans = {});
   void refuse();
   // The realized tape is not proposed again either. Its constraints may be left out unless needs_constraints().
-  void refuse(const Tape& realized, const std::vector<Constraint>& constraints = {});
+  void refuse(const Tape& realized, const std::vector<Constraint>& constraints = {},
+              const std::vector<Span>& spans = {});
   // Whether the constraints of the current tape are not known yet, or those of the candidate are of interest.
-  [[nodiscard]] bool needs_constraints() const noexcept { return !knows_constraints_ || looks(); }
+  [[nodiscard]] bool needs_constraints() const noexcept { return !knows_constraints_ || wants_outcome(); }
 
   [[nodiscard]] const Tape& current() const noexcept { return current_.tape; }
   [[nodiscard]] std::string_view phase() const noexcept;
@@ -52,10 +52,12 @@ class Shrinker {
   std::optional<Tape> untried_candidate();
   void next_pass();
   // Whether the pass wants to see what the candidate draws.
-  [[nodiscard]] bool looks() const noexcept { return pass_ < passes_.size() && passes_[pass_]->looks(); }
+  [[nodiscard]] bool wants_outcome() const noexcept {
+    return pass_ < passes_.size() && passes_[pass_]->wants_outcome();
+  }
   // Each candidate gets one verdict: accept() or refuse().
   void take_verdict();
-  void learn(const Tape& ran, const std::vector<Constraint>& constraints);
+  void learn(const FailingTape& ran);
 
   FailingTape current_;
   bool knows_constraints_ = false;  // of the current tape

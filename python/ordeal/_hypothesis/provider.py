@@ -26,6 +26,8 @@ class RunProvider(PrimitiveProvider):
     """Gives Hypothesis' strategies their choices for one run. Derived classes implement the draws."""
 
     lifetime = "test_case"
+    #: The source, if it notes which choices belong together.
+    spans: ChoiceSource | None = None
 
     def __init__(self) -> None:
         super().__init__(None)
@@ -37,6 +39,7 @@ class TapeProvider(TapeDraws, RunProvider):
     def __init__(self, source: ChoiceSource) -> None:
         RunProvider.__init__(self)
         TapeDraws.__init__(self, source)
+        self.spans = source if source.notes_spans else None
 
 
 class TapeBackend(TapeProvider):

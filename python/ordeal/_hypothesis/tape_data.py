@@ -85,6 +85,8 @@ class TapeData(ConjectureData):
         self._drawn = 0
         self._recursions = 0  # draws under way from strategies that hold a recursive one
         self._draws: DataObject | None = None
+        self._spans = getattr(provider, "spans", None)
+        self._begins: dict[int, int] = {}  # by depth, how many choices there were when the span began
         super().__init__(random=None, provider=provider)
         self.stand(SPANS_OF_ARGUMENT)
         self.events = _Events()
@@ -118,6 +120,8 @@ class TapeData(ConjectureData):
         depth = self.depth
         if depth >= MAX_DEPTH:
             self.mark_invalid("max depth exceeded")
+        if self._spans is not None:
+            self._begins[depth] = self._spans.drawn
         self.depth = depth + 1
         if depth > self._outside:
             try:
@@ -149,6 +153,8 @@ class TapeData(ConjectureData):
     def _leave(self, depth: int) -> None:
         if not self.frozen:
             self.depth = depth
+            if self._spans is not None and depth in self._begins:
+                self._spans.end_span(self._begins.pop(depth))
 
     def _check(self, strategy: SearchStrategy[Any]) -> DoDraw:
         """Return what draws from ``strategy``, or from one that was made in the same way before."""
@@ -180,9 +186,11 @@ class TapeData(ConjectureData):
             self._recursions -= 1
 
     def start_span(self, label: int) -> None:
-        """Open a span; only the nesting depth matters here."""
+        """Open a span, of which a replay notes the choices."""
         if self.frozen:
             super().start_span(label)  # raises the error
+        if self._spans is not None:
+            self._begins[self.depth] = self._spans.drawn
         self.depth += 1
 
     def stop_span(self, *, discard: bool = False) -> None:
@@ -190,7 +198,7 @@ class TapeData(ConjectureData):
         if discard:
             self.provider.span_end(discard)
         if not self.frozen:
-            self.depth -= 1
+            self._leave(self.depth - 1)
 
     def track_arg_span(self) -> AbstractContextManager[int]:  # type: ignore[override]
         """Do nothing: only reports of Hypothesis need the span of an argument."""

@@ -38,7 +38,7 @@ Tape recorded_tape(const std::vector<Choice>& choices, std::uint32_t name = 1) {
 struct Replaying {
   Tape recorded;
   Tape out;
-  ChoiceSource::Notes notes;
+  DrawNotes notes;
   ChoiceSource source{out, &notes};
 
   explicit Replaying(const std::vector<Choice>& choices) : recorded(recorded_tape(choices)) {
@@ -154,17 +154,26 @@ TEST(ChoiceSource, NotesWhatReplayedDrawsAllowed) {
   bench.source.real(2, 3, false, 0);
   bench.source.note({.low = 1, .high = 2, .simplest = 3});
   bench.source.put(Choice::text("a"));
-  const ChoiceSource::Notes noted{
+  const decltype(DrawNotes::constraints) noted{
       {0, {0, 10, 5}}, {1, {0, 1, 0}}, {2, {.simplest = std::bit_cast<std::int64_t>(2.0)}}, {3, {1, 2, 3}}};
-  EXPECT_EQ(bench.notes, noted);
+  EXPECT_EQ(bench.notes.constraints, noted);
+}
+
+TEST(ChoiceSource, NotesWhichChoicesBelongTogether) {
+  Replaying bench({Choice::integer(1), Choice::integer(2)});
+  EXPECT_TRUE(bench.source.notes_spans());
+  bench.source.integer(0, 4, 0);
+  bench.source.end_span(0);
+  bench.source.end_span(1);  // without a choice
+  EXPECT_EQ(bench.notes.spans, (std::vector<Span>{{0, 1}}));
 }
 
 TEST(ChoiceSource, NotesWhatSelectsSomething) {
   Replaying bench({Choice::integer(3), Choice::integer(1)});
   bench.source.position(5);
   bench.source.integer(0, 4, 0);
-  const ChoiceSource::Notes noted{{0, {.low = 0, .high = 4, .selects = true}}, {1, {.low = 0, .high = 4}}};
-  EXPECT_EQ(bench.notes, noted);
+  const decltype(DrawNotes::constraints) noted{{0, {.low = 0, .high = 4, .selects = true}}, {1, {.low = 0, .high = 4}}};
+  EXPECT_EQ(bench.notes.constraints, noted);
 }
 
 TEST(ChoiceSource, WhatTheLastStepDrawsBeyondItsRecordIsNoMisalignment) {

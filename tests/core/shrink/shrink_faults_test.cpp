@@ -4,33 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 #include "failing_tapes.h"
 
 namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
-
-using Texts = std::vector<std::string>;
-
-Texts texts_of(const std::vector<Tape>& tapes) {
-  Texts texts;
-  for (const Tape& tape : tapes) {
-    texts.push_back(text_of(tape));
-  }
-  return texts;
-}
-
-TEST(RemoveFaults, RemoveAllTogglesOfAFault) {
-  const auto asked = [](const std::string& text, const std::string& failing) {
-    RemoveFaults pass;
-    const Predicate fails = [&](const Tape& tape) { return text_of(tape) == failing; };
-    return texts_of(candidates(pass, FailingTape(tape_of(text)), fails).asked);
-  };
-  EXPECT_EQ(asked("1a2b-1c2", ""), (Texts{"1ab-1c", "a2bc2"}));
-  EXPECT_EQ(asked("1a2b-1c2", "1ab-1c"), (Texts{"1ab-1c", "abc"}));
-  EXPECT_EQ(asked("abc", ""), (Texts{}));
-}
 
 // Whether the fault is on during each step of rule x and off during each step of rule y.
 bool is_on_at_x(const Tape& tape) {

@@ -174,44 +174,5 @@ TEST(MergeSteps, ASearchOverTheSameStepsProposesNothing) {
   EXPECT_TRUE(candidates(pass, FailingTape(numbers({3, 4})), never).asked.empty());
 }
 
-// How far the letters lead: an `a` goes one further, an `n` to the next multiple of four.
-std::size_t reached_by(const Tape& tape) {
-  std::size_t at = 0;
-  for (const char letter : text_of(tape)) {
-    at = letter == 'a' ? at + 1 : (letter == 'n' ? (at / 4 + 1) * 4 : at);
-  }
-  return at;
-}
-
-TEST(ReplaceRuns, OneStepDoesWhatManyDid) {
-  ReplaceRuns pass;
-  const Predicate fails = [](const Tape& tape) { return text_of(tape).ends_with('z') && reached_by(tape) >= 12; };
-  const Tape failing = tape_of("aaaanaaaaz");
-  for (std::size_t i = 0; i < failing.size(); ++i) {
-    EXPECT_FALSE(fails(without_steps(failing, i, i + 1))) << "without step " << i;
-  }
-  EXPECT_EQ(text_of(left_by(pass, failing, fails)), "nnnaz");  // the last `a` is for others to take
-}
-
-TEST(ReplaceRuns, TheStepThatFailsStaysAndNoCandidateOnlyLacksSteps) {
-  ReplaceRuns pass;
-  const Swept swept = candidates(pass, FailingTape(tape_of("abcabd")), never);
-  EXPECT_FALSE(swept.asked.empty());
-  for (const Tape& tape : swept.asked) {
-    EXPECT_EQ(text_of(tape).back(), 'd');
-    EXPECT_LT(tape.size(), 6U);
-  }
-  EXPECT_TRUE(candidates(pass, FailingTape(tape_of("abcabd")), never).asked.empty());  // searched before
-}
-
-TEST(ReplaceRuns, ShortAndVeryLongTapesAreLeftAlone) {
-  ReplaceRuns pass;
-  EXPECT_TRUE(candidates(pass, FailingTape(tape_of("abcde")), never).asked.empty());
-  const std::string many(ReplaceRuns::kStepsMax + 1, 'a');
-  EXPECT_TRUE(candidates(pass, FailingTape(tape_of(many)), never).asked.empty());
-  const Swept swept = candidates(pass, FailingTape(tape_of("abcdefghijklmnopqrstuvwx")), never);
-  EXPECT_EQ(swept.asked.size(), ReplaceRuns::kCandidatesMax);
-}
-
 }  // namespace
 }  // namespace ordeal::ORDEAL_TEST_FILE

@@ -169,9 +169,9 @@ TEST(LowerAndMakeUp, WhatDecidesNothingIsLeftToOtherPasses) {
   std::size_t others = 0;
   auto search = pass.candidates(pair);
   while (const auto candidate = search.next()) {
-    (pass.looks() ? looks : others) += 1;
-    if (pass.looks()) {
-      pass.saw(FailingTape(*candidate, pair.constraints));
+    (pass.wants_outcome() ? looks : others) += 1;
+    if (pass.wants_outcome()) {
+      pass.observe(FailingTape(*candidate, pair.constraints));
     }
   }
   EXPECT_EQ(looks, 1U) << "lower, and nothing is drawn behind the second";

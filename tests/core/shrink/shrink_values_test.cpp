@@ -37,39 +37,6 @@ TEST(LowerTogether, EqualValuesInSeveralStepsGoDownAtOnce) {
   EXPECT_TRUE(candidates(pass, FailingTape(tape_of_integers({1, 2, 3, 0, 0})), never).asked.empty());
 }
 
-Tape tape_of(const std::vector<Choice>& choices) {
-  std::vector<std::vector<Choice>> steps;
-  for (const Choice& choice : choices) {
-    steps.push_back({choice});
-  }
-  return steps_with(steps);
-}
-
-// What is left of two equal values that must stay equal and be what the verdict asks for.
-template <typename Wanted>
-Choice left_of_two(const Choice& choice, const Wanted& wanted) {
-  LowerTogether pass(Effort::kThorough);
-  const Tape left = left_by(pass, tape_of({choice, choice}), [&](const Tape& tape) {
-    return tape.choices()[0] == tape.choices()[1] && wanted(tape.choices()[0]);
-  });
-  return left.choices()[0];
-}
-
-TEST(LowerTogether, ThoroughlyEqualTextsAndFloatsGoDownAsFarAsSingleOnes) {
-  const auto has_two = [](const Choice& choice) { return choice.blob().size() >= 2; };
-  EXPECT_EQ(left_of_two(Choice::text("xyzzy"), has_two), Choice::text("00"));
-  EXPECT_EQ(left_of_two(Choice::bytes("abcd"), has_two), Choice::bytes(std::string(2, '\0')));
-  const auto is_above_two = [](const Choice& choice) { return choice.as_real() > 2; };
-  EXPECT_EQ(left_of_two(Choice::real(17.125), is_above_two), Choice::real(3));
-}
-
-TEST(LowerTogether, AGroupIsSearchedThoroughlyOnce) {
-  LowerTogether pass(Effort::kThorough);
-  const FailingTape failing(tape_of({Choice::text("xyz"), Choice::text("xyz")}));
-  EXPECT_GT(candidates(pass, failing, never).asked.size(), 8U);
-  EXPECT_TRUE(candidates(pass, failing, never).asked.empty());
-}
-
 TEST(LowerValues, EachValueGoesDownInItsConstraint) {
   LowerValues pass;
   const FailingTape failing(tape_of_integers({187, 9, 0}), {{100, 200, 100}, {}, {}});
@@ -116,8 +83,8 @@ TEST(LowerValues, ReferencesAreLeftAlone) {
   EXPECT_TRUE(candidates(pass, FailingTape(tape), never).asked.empty());
 }
 
-TEST(CapIntegers, ManyAreLoweredToOneDistance) {
-  CapIntegers pass;
+TEST(LowerMany, ToOneDistance) {
+  LowerMany pass;
   Integers integers(1'000);
   std::iota(integers.begin(), integers.end(), 500);
   const auto fails = [](const Tape& tape) {
@@ -125,11 +92,11 @@ TEST(CapIntegers, ManyAreLoweredToOneDistance) {
   };
   const Swept swept = candidates(pass, FailingTape(tape_of_integers(integers)), fails);
   EXPECT_EQ(integers_of(swept.left.tape), Integers(1'000, 101));
-  EXPECT_LE(swept.asked.size(), 11U);
+  EXPECT_LE(swept.asked.size(), Patience::kRefusalsMax + 11U);
 }
 
-TEST(PourIntegers, TheLastOnesTakeWhatTheirBoundsAllow) {
-  PourIntegers pass;
+TEST(LowerMany, TheLastOnesTakeWhatTheirBoundsAllow) {
+  LowerMany pass;
   const FailingTape failing(step_with(std::vector<Choice>(40, Choice::integer(10))),
                             std::vector<Constraint>(40, {0, 100, 0}));
   const auto fails = [](const Tape& tape) {
@@ -140,24 +107,17 @@ TEST(PourIntegers, TheLastOnesTakeWhatTheirBoundsAllow) {
   Integers poured(36, 0);
   poured.insert(poured.end(), 4, 100);
   EXPECT_EQ(integers_of(swept.left.tape), poured);
-  EXPECT_EQ(swept.asked.size(), 1U);
+  EXPECT_LE(swept.asked.size(), 40U);
 }
 
-TEST(PourIntegers, FewAreLeftAlone) {
-  PourIntegers pass;
-  EXPECT_TRUE(
-      candidates(pass, FailingTape(step_with(std::vector<Choice>(31, Choice::integer(9)))), never).asked.empty());
+TEST(LowerMany, FewAreLeftToThePassOverValues) {
+  LowerMany pass;
+  const Integers few(LowerMany::kValuesMin - 1, 9);
+  EXPECT_TRUE(candidates(pass, FailingTape(tape_of_integers(few)), never).asked.empty());
 }
 
-TEST(CapIntegers, FewAreLeftToThePassOverValues) {
-  CapIntegers pass;
-  EXPECT_TRUE(candidates(pass, FailingTape(tape_of_integers(Integers(31, 9))), never).asked.empty());
-  LowerBlocks blocks;
-  EXPECT_TRUE(candidates(blocks, FailingTape(tape_of_integers(Integers(31, 9))), never).asked.empty());
-}
-
-TEST(LowerBlocks, AFewOfManyAreFound) {
-  LowerBlocks pass;
+TEST(LowerMany, AFewOfManyAreFound) {
+  LowerMany pass;
   Integers integers(4'000, 7);
   integers[77] = integers[1'200] = integers[3'999] = 8;
   const auto fails = [](const Tape& tape) { return std::ranges::count(integers_of(tape), 8) == 3; };
@@ -166,74 +126,10 @@ TEST(LowerBlocks, AFewOfManyAreFound) {
   EXPECT_LE(swept.asked.size(), 120U);
 }
 
-TEST(LowerBlocks, GivesUpWhereAllAreNeeded) {
-  LowerBlocks pass;
+TEST(LowerMany, GivesUpWhereAllAreNeeded) {
+  LowerMany pass;
   EXPECT_EQ(candidates(pass, FailingTape(tape_of_integers(Integers(4'000, 9))), never).asked.size(),
-            Patience::kRefusalsMax);
-}
-
-TEST(LowerSizes, ATextAndTheNumberThatGoesBeyondItsEnd) {
-  LowerSizes pass;
-  const Tape tape = steps_with({{Choice::text("aaaa")}, {Choice::integer(9)}, {Choice::integer(5)}});
-  const Tape left = left_by(pass, tape, [](const Tape& candidate) {
-    const std::size_t size = candidate.choices()[0].blob().size();
-    return size >= 2 && candidate.choices()[2].number == static_cast<std::int64_t>(size + 1);
-  });
-  EXPECT_EQ(left.choices()[0], Choice::text("aa"));
-  EXPECT_EQ(integers_of(left), (Integers{9, 3}));
-}
-
-TEST(LowerSizes, NothingToLowerIsNoCandidate) {
-  LowerSizes pass;
-  for (const Tape& tape : {steps_with({{Choice::text("aa")}, {Choice::integer(0)}}),
-                           steps_with({{Choice::text("")}, {Choice::integer(5)}}),
-                           steps_with({{Choice::integer(5)}, {Choice::text("aa")}})}) {
-    EXPECT_TRUE(candidates(pass, FailingTape(tape), never).asked.empty());
-  }
-  EXPECT_TRUE(
-      candidates(pass, FailingTape(steps_with({{Choice::text("aa")}, {Choice::integer(5)}}), {{.low = 2}, {}}), never)
-          .asked.empty());
-}
-
-TEST(LowerFlags, ManyAreLoweredTogether) {
-  const std::vector<Choice> flags(10'000, Choice::boolean(true));
-  LowerFlags pass;
-  const Swept none = candidates(pass, FailingTape(step_with(flags)), [](const Tape& /*tape*/) { return true; });
-  EXPECT_EQ(none.asked.size(), 1U);
-  const auto fails = [](const Tape& tape) {
-    return tape.choices()[17].number != 0 && tape.choices()[9000].number != 0;
-  };
-  const Swept two = candidates(pass, FailingTape(step_with(flags)), fails);
-  EXPECT_LE(two.asked.size(), 64U);
-  for (std::size_t i = 0; i < flags.size(); ++i) {
-    EXPECT_EQ(two.left.choice(i), Choice::boolean(i == 17 || i == 9000));
-  }
-}
-
-TEST(LowerFlags, FewAreLeftToThePassOverValues) {
-  LowerFlags pass;
-  const std::vector<Choice> flags(LowerFlags::kFlagsMin - 1, Choice::boolean(true));
-  EXPECT_TRUE(candidates(pass, FailingTape(step_with(flags)), never).asked.empty());
-}
-
-TEST(LowerBranches, WhatFollowsALowerBranchBeginsAnew) {
-  LowerBranches pass;
-  const Tape left =
-      left_by(pass, step_with({Choice::integer(2), Choice::integer(5), Choice::integer(6)}),
-              [](const Tape& tape) { return integers_of(tape).front() == 1 && tape.choice_count() == 1; });
-  EXPECT_EQ(integers_of(left), (Integers{1}));
-  EXPECT_TRUE(candidates(pass, FailingTape(step_with({Choice::integer(99), Choice::integer(5)})), never).asked.empty());
-  EXPECT_TRUE(candidates(pass, FailingTape(step_with({Choice::integer(2)})), never).asked.empty());
-}
-
-TEST(LowerBranches, ALowerBranchMayNeedMoreThanItsSimplestValue) {
-  LowerBranches pass;
-  const Tape tape = step_with({Choice::integer(1), Choice::integer(7)});
-  const FailingTape failing(tape, {{.low = 0, .high = 1, .selects = true}, {}});
-  const auto fails = [](const Tape& candidate) {
-    return candidate.choices()[0].number == 1 || candidate == step_with({Choice::integer(0), Choice::text("0")});
-  };
-  EXPECT_EQ(candidates(pass, failing, fails).left.tape, step_with({Choice::integer(0), Choice::text("0")}));
+            Patience::kRefusalsMax + 4);  // and a cap, by bisection
 }
 
 TEST(LowerPairs, ASumIsMovedToTheLaterNumber) {

@@ -196,7 +196,6 @@ class Replayer:
         tick: Callable[[ShrinkProgress], None] | None = None,
         *,
         candidates_max: int | None = None,
-        thorough: bool = False,
     ) -> Shrunk:
         """Make ``tape`` as simple as can be while it still fails in ``bucket``; see ``shrink_while``."""
         return self.shrink_while(
@@ -205,7 +204,6 @@ class Replayer:
             seconds,
             candidates_max=candidates_max,
             tick=tick,
-            thorough=thorough,
         )
 
     def shrink_while(
@@ -217,16 +215,15 @@ class Replayer:
         candidates_max: int | None = None,
         prepare: Callable[[], None] | None = None,
         tick: Callable[[ShrinkProgress], None] | None = None,
-        thorough: bool = False,
     ) -> Shrunk:
         """Make ``tape`` as simple as can be while ``holds`` is true of its replay.
 
         Takes at most ``seconds``, and at most ``candidates_max`` replays. A replay that is running when time is up is
         ended. A replay that asks to be skipped or whose fault cannot be switched does not hold. ``prepare`` is called
-        before each replay, ``tick`` after it. A ``thorough`` search for a long tape takes more replays. Ctrl-C or a
-        failed check of the shrinker ends the shrinking and keeps the best tape so far.
+        before each replay, ``tick`` after it. Ctrl-C or a failed check of the shrinker ends the shrinking and keeps the
+        best tape so far.
         """
-        shrinker = _native.Shrinker(tape, thorough)
+        shrinker = _native.Shrinker(tape)
         deadline = monotonic() + seconds
         finished = interrupted = False
         failed_check: _native.CheckError | None = None

@@ -1,4 +1,4 @@
-"""Looks for a shorter way to a failure that stayed long: shrinks it and other runs of its bucket thoroughly.
+"""Looks for a shorter way to a failure that stayed long: shrinks it and other runs of its bucket.
 
 What shrinking leaves depends on where it begins. A failure of many steps mostly has shorter ones on other ways, which
 no step of its own leads to, while one of few steps rarely has. So only the former is worth the replays.
@@ -24,7 +24,7 @@ def shorter_tapes(
     deadline: float,
     tick: Callable[[ShrinkProgress], None] | None = None,
 ) -> list[_native.Tape]:
-    """Return what thorough shrinking leaves of ``finding`` and ``rivals``, if that has fewer steps, the shortest first.
+    """Return what shrinking leaves of ``finding`` and ``rivals``, if that has fewer steps, the shortest first.
 
     ``tick`` is called after each replay.
 
@@ -37,7 +37,7 @@ def shorter_tapes(
         seconds = deadline - monotonic()
         if left <= 0 or seconds <= 0:
             break
-        shrunk = replayer.shrink(rival, finding.bucket, seconds, tick, candidates_max=left, thorough=True)
+        shrunk = replayer.shrink(rival, finding.bucket, seconds, tick, candidates_max=left)
         left -= shrunk.candidates
         if shrunk.interrupted:
             raise KeyboardInterrupt

@@ -1,5 +1,5 @@
-// The passes over the choices of an argument, each on what it is for: what is left, and that nothing else is asked.
-#include "core/shrink/shrink_choices.h"
+// The passes over spans, each on what it is for: what is left, and that nothing else is asked.
+#include "core/shrink/shrink_spans.h"
 
 #include <gtest/gtest.h>
 
@@ -50,51 +50,80 @@ TEST(SimplifyArguments, WhatIsSimplestOrAReferenceIsLeftAlone) {
   EXPECT_TRUE(candidates(pass, FailingTape(tape, {{100, 200, 100}, {}}), never).asked.empty());
 }
 
-TEST(DeleteChoices, ElementsOfAListGo) {
-  DeleteChoices pass;
-  const Tape left = left_by(pass, step_with(list_of({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})), [](const Tape& tape) {
+// A list with a span for each element.
+FailingTape failing_list(const Integers& elements) {
+  std::vector<Span> spans;
+  for (std::uint32_t i = 0; i < elements.size(); ++i) {
+    spans.push_back({2 * i, (2 * i) + 2});
+  }
+  return FailingTape(step_with(list_of(elements)), {}, spans);
+}
+
+// What is left of a list, with the spans of its elements.
+Tape list_left_by(ShrinkPass& pass, FailingTape current, const Predicate& fails) {
+  auto search = pass.candidates(current);
+  while (auto candidate = search.next()) {
+    const bool accepted = fails(*candidate) && *candidate == step_with(list_of(integers_of(*candidate)));
+    if (accepted) {
+      current = failing_list(integers_of(*candidate));
+    }
+    search.accept(accepted);
+  }
+  return current.tape;
+}
+
+TEST(DeleteSpans, ElementsOfAListGo) {
+  DeleteSpans pass;
+  const Tape left = list_left_by(pass, failing_list({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}), [](const Tape& tape) {
     const Integers left_over = integers_of(tape);
     return std::ranges::count(left_over, 5) == 1 && std::ranges::count(left_over, 9) == 1;
   });
   EXPECT_EQ(left, step_with(list_of({5, 9})));
 }
 
-TEST(DeleteChoices, AListInAListGoesAsAWhole) {
+TEST(DeleteSpans, ChoicesWithoutASpanGoOneByOne) {
+  DeleteSpans pass;
+  const Tape left =
+      left_by(pass, step_with({Choice::integer(1), Choice::text("a"), Choice::integer(2)}),
+              [](const Tape& tape) { return std::ranges::count(tape.choices(), Choice::text("a")) == 1; });
+  EXPECT_EQ(left, step_with({Choice::text("a")}));
+}
+
+TEST(DeleteSpans, WhatWasSweptIsOnlyTriedAgainWhereItSaysLittle) {
+  DeleteSpans pass;
+  EXPECT_FALSE(candidates(pass, failing_list({1, 2, 3}), never).asked.empty());
+  // Each pair has two values that are not the simplest, so only single choices go again.
+  const FailingTape pairs(step_with({Choice::integer(1), Choice::integer(2), Choice::integer(3), Choice::integer(4)}),
+                          {}, {{0, 2}, {2, 4}});
+  EXPECT_EQ(candidates(pass, pairs, never).asked.size(), 9U);
+  EXPECT_EQ(candidates(pass, pairs, never).asked.size(), 4U);
+}
+
+TEST(DeleteSpans, AListThatIsAsShortAsItMayBeIsLeft) {
+  // Another draw takes the place of each that was removed, so that there are always as many.
+  DeleteSpans pass;
+  FailingTape current(step_with(std::vector<Choice>(64, Choice::integer(7))));
+  std::size_t asked = 0;
+  auto search = pass.candidates(current);
+  while (auto candidate = search.next()) {
+    ++asked;
+    search.accept(true);
+  }
+  EXPECT_EQ(asked, 1U);
+}
+
+TEST(ReplaceByInner, ATreeBecomesOneOfItsBranches) {
   const Choice more = Choice::boolean(true);
   const Choice end = Choice::boolean(false);
-  DeleteChoices pass;
-  const Tape nested = step_with({more, more, Choice::integer(1), end, more, more, Choice::integer(7), end, end});
-  const Tape left =
-      left_by(pass, nested, [](const Tape& tape) { return std::ranges::count(integers_of(tape), 7) == 1; });
-  EXPECT_EQ(integers_of(left), (Integers{7}));
-  EXPECT_LE(left.choice_count(), 5U);
+  const Tape inner = step_with({more, Choice::integer(7), end});
+  ReplaceByInner pass;
+  const FailingTape nested(step_with({more, more, Choice::integer(7), end, end}), {}, {{0, 4}, {1, 4}});
+  EXPECT_EQ(candidates(pass, nested, [&](const Tape& tape) { return tape == inner; }).left.tape, inner);
+  const FailingTape other(step_with({Choice::integer(1), more, end}), {}, {{1, 3}});
+  EXPECT_TRUE(candidates(pass, other, never).asked.empty());
 }
 
-TEST(DeleteChoices, OnlyWhatIsFollowedByTheSameKindIsTried) {
-  DeleteChoices pass;
-  const Tape tape = step_with({Choice::integer(1), Choice::text("a"), Choice::integer(2)});
-  const Swept swept = candidates(pass, FailingTape(tape), never);
-  ASSERT_EQ(swept.asked.size(), 1U);
-  EXPECT_EQ(integers_of(swept.asked[0]), (Integers{2}));
-  // Not again while the kinds are the same.
-  EXPECT_TRUE(
-      candidates(pass, FailingTape(step_with({Choice::integer(3), Choice::text("b"), Choice::integer(4)})), never)
-          .asked.size() <= 1U);
-}
-
-TEST(DeleteChoices, AmongEqualChoicesOneRunOfEachSizeIsTried) {
-  std::vector<Choice> flags(1000, Choice::boolean(false));
-  flags[500] = Choice::boolean(true);
-  DeleteChoices pass;
-  EXPECT_LE(candidates(pass, FailingTape(step_with(flags)), [](const Tape& /*tape*/) { return false; }).asked.size(),
-            200U);
-  DeleteChoices other;
-  const std::vector<Choice> simplest(1000, Choice::boolean(false));
-  EXPECT_TRUE(
-      candidates(other, FailingTape(step_with(simplest)), [](const Tape& /*tape*/) { return true; }).asked.empty());
-}
-
-TEST(DeleteCounted, ALengthGoesDownWithWhatItCounts) {
+TEST(DeleteDecided, ALengthGoesDownWithWhatItCounts) {
   // A length, then as many numbers; it fails while one of them is a seven.
   const Predicate fails = [](const Tape& tape) {
     const Integers integers = integers_of(tape);
@@ -102,7 +131,7 @@ TEST(DeleteCounted, ALengthGoesDownWithWhatItCounts) {
            std::find(integers.begin() + 1, integers.begin() + 1 + integers[0], 7) != integers.end() &&
            static_cast<std::size_t>(integers[0]) + 1 == integers.size();
   };
-  DeleteCounted pass;
+  DeleteDecided pass;
   const Tape tape =
       step_with({Choice::integer(4), Choice::integer(1), Choice::integer(2), Choice::integer(3), Choice::integer(7)});
   ASSERT_TRUE(fails(tape));
@@ -136,7 +165,7 @@ TEST(DeleteDecided, AFullListLosesAnElementAndGetsAnEnd) {
             (std::vector<Choice>{yes, Choice::integer(4), Choice::boolean(false), Choice::integer(7)}));
 }
 
-TEST(DeleteDecided, ALowerBranchDrawsLessOrSomethingElse) {
+TEST(DeleteDecided, ALowerBranchDrawsLess) {
   const Choice yes = Choice::boolean(true);
   const std::vector<Choice> list{Choice::integer(5), yes, Choice::integer(3)};
   DeleteDecided pass;
@@ -145,52 +174,30 @@ TEST(DeleteDecided, ALowerBranchDrawsLessOrSomethingElse) {
   EXPECT_EQ(
       choices_of(candidates(pass, dictionary, [&](const Tape& tape) { return choices_of(tape) == list; }).left.tape),
       list);
-  const std::vector<Choice> number{Choice::integer(0), Choice::integer(0), Choice::integer(9)};
-  const FailingTape text(step_with({Choice::integer(1), Choice::text(""), Choice::integer(9)}),
-                         {{0, 3, 0, nullptr, true}, {}, {}});
-  EXPECT_EQ(choices_of(candidates(pass, text, [&](const Tape& tape) { return choices_of(tape) == number; }).left.tape),
-            number);
 }
 
-TEST(DeleteDecided, AnArgumentIsSearchedOnceAndNumbersThatDecideNothingAreLeftAlone) {
+TEST(DeleteDecided, AnArgumentIsSearchedOnce) {
   const Choice yes = Choice::boolean(true);
   DeleteDecided pass;
   const FailingTape full(step_with({yes, Choice::integer(4), yes, Choice::integer(5), Choice::integer(7)}));
   EXPECT_FALSE(candidates(pass, full, never).asked.empty());
   EXPECT_TRUE(candidates(pass, full, never).asked.empty());
-  const FailingTape numbers(step_with({Choice::integer(40), Choice::integer(5), Choice::integer(7)}));
-  EXPECT_TRUE(candidates(pass, numbers, never).asked.empty());
 }
 
-TEST(SortValues, LeavesOfATreeAreSortedAcrossItsBranches) {
-  const Constraint branch{0, 1, 0, nullptr, true};
-  SortValues pass;
-  const FailingTape tree(step_with({Choice::integer(1), Choice::integer(5), Choice::integer(0), Choice::integer(0)}),
-                         {branch, {}, branch, {}});
-  const Swept swept = candidates(pass, tree, [](const Tape& tape) {
-    const auto choices = choices_of(tape);
-    return choices[0].number == 1 && choices[2].number == 0 && choices[1].number + choices[3].number == 5;
-  });
-  EXPECT_EQ(choices_of(swept.left.tape),
-            (std::vector<Choice>{Choice::integer(1), Choice::integer(0), Choice::integer(0), Choice::integer(5)}));
-}
-
-TEST(SortValues, ValuesOfAnArgumentAreSortedAtOnceOrOneByOne) {
-  SortValues pass;
+TEST(SortSpans, ElementsAreSortedAtOnceOrOneByOne) {
+  SortSpans pass;
   const auto has_all = [](const Tape& tape) {
     Integers integers = integers_of(tape);
     std::ranges::sort(integers);
     return integers == Integers{1, 2, 3};
   };
-  const Tape tape = step_with(list_of({3, 2, 1}));
-  EXPECT_EQ(left_by(pass, tape, has_all), step_with(list_of({1, 2, 3})));
-  const Tape but_one_last = left_by(
-      pass, tape, [&](const Tape& candidate) { return has_all(candidate) && integers_of(candidate).back() == 1; });
-  EXPECT_EQ(but_one_last, step_with(list_of({2, 3, 1})));
+  EXPECT_EQ(list_left_by(pass, failing_list({3, 2, 1}), has_all), step_with(list_of({1, 2, 3})));
+  const Predicate ends_with_one = [&](const Tape& tape) { return has_all(tape) && integers_of(tape).back() == 1; };
+  EXPECT_EQ(list_left_by(pass, failing_list({3, 2, 1}), ends_with_one), step_with(list_of({2, 3, 1})));
 }
 
-TEST(SortValues, ArgumentsOfStepsOfOneRuleAreSwapped) {
-  SortValues pass;
+TEST(SortSpans, ArgumentsOfStepsOfOneRuleAreSwapped) {
+  SortSpans pass;
   const auto is_zero_and_one = [](const Tape& tape) {
     const Integers integers = integers_of(tape);
     return integers == Integers{1, 0} || integers == Integers{0, 1};

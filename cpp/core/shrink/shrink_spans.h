@@ -1,0 +1,65 @@
+// Passes over spans: elements, branches and arguments, and the choices that decide how many there are.
+//
+// They propose choices without knowing what strategies allow. A replay repairs what does not fit, so every value stays
+// inside its strategy, and what really ran is kept.
+#pragma once
+
+#include <tsl/robin_set.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/shrink/shrink_pass.h"
+
+namespace ordeal {
+
+// Replaces arguments by the simplest that their strategies have: all, then halves, then single ones.
+class SimplifyArguments final : public ShrinkPass {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "arguments"; }
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
+};
+
+// Removes parts of a span, so that what follows takes their place: elements of a list, for example. Outer spans first,
+// and of each half of its parts, then quarters, down to single ones.
+class DeleteSpans final : public ShrinkPass {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "elements"; }
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
+
+ private:
+  tsl::robin_set<std::uint64_t> swept_;  // spans with the kinds of their choices: again, only parts that say little
+};
+
+// Replaces a span by one of those inside it that begins with the same kind of choice: a tree by one of its branches.
+class ReplaceByInner final : public ShrinkPass {
+ public:
+  static constexpr std::size_t kInnerMax = 16;  // for each span, the largest first
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "inner"; }
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
+};
+
+// Lowers a choice that decides what is drawn behind it, and removes what belonged to the element or branch that is
+// gone. A length counts what follows it, and a list as long as it may be has no choice that ends it.
+class DeleteDecided final : public ShrinkPass {
+ public:
+  static constexpr std::size_t kBehindMax = 8;      // spans behind the choice that may go with it
+  static constexpr std::uint64_t kBranchesMax = 8;  // lower than the present one
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "decisions"; }
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
+
+ private:
+  tsl::robin_set<std::uint64_t> swept_;  // choices with all that their arguments draw
+};
+
+// Sorts the parts of a span, and arguments of the same name in steps of the same rule.
+class SortSpans final : public ShrinkPass {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "order"; }
+  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
+};
+
+}  // namespace ordeal
