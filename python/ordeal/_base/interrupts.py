@@ -1,4 +1,7 @@
-"""Tells a Ctrl-C of the user from a KeyboardInterrupt of the code under test, and where an alarm must not raise."""
+"""Interrupts code of the program that takes too long, and tells a Ctrl-C of the user from its KeyboardInterrupt.
+
+``Alarm`` is the one user of SIGALRM among what runs in the process of the program.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,12 @@ from typing import Any
 #: Both ask the exploration to end: the commands make SIGTERM raise KeyboardInterrupt too.
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-#: ``setitimer`` takes 0 for "never".
+#: ``setitimer`` takes 0 for "never", so a timer that is already due is given this.
 _AT_ONCE_SECONDS = 1e-6
+#: How long an alarm waits where its error would be lost, or would leave something of ordeal's half made.
+_WAIT_SECONDS = 1e-3
+#: How often it waits for either: a finaliser may never end, and ordeal's own code may be what takes so long.
+_LOST_WAITS_MAX, _OWN_WAITS_MAX = 1_000, 8
 
 #: How deep in a function that the interpreter calls an alarm may find the program.
 _DEPTH_MAX = 16
@@ -40,15 +47,6 @@ class _Watch:
 
 
 _watch = _Watch()
-
-
-def ringing(timer: tuple[float, float]) -> tuple[float, float]:
-    """Return what sets a timer to go on as ``setitimer`` found it: the seconds until its alarm, and between alarms.
-
-    Of a repeating timer that was due when it was found, nothing remains. Set to that, it would never ring again.
-    """
-    remaining, interval = timer
-    return remaining or min(interval, _AT_ONCE_SECONDS), interval
 
 
 def heed(handler: Callable[[int, FrameType | None], object] = signal.default_int_handler) -> None:
@@ -148,3 +146,90 @@ def without_complaints() -> AbstractContextManager[object]:
     The program has made such a coroutine, and has had no time to await it.
     """
     return warnings.catch_warnings(action="ignore", category=RuntimeWarning)
+
+
+class Alarm:
+    """One use of SIGALRM by a call in the main thread, which finds and restores the handler and timer of others.
+
+    When it rings, ``due`` returns what makes the error to raise in the running code, or None to let it run. The error
+    waits a little where it would do harm: see ``is_lost_in`` and ``is_own``.
+
+    Attributes:
+        waits: how often in a row an error waited; ``due`` sets it to 0 where another piece of code runs.
+        ends_call: whether it rings for one limit, after which nothing else need ring.
+    """
+
+    def __init__(self, due: Callable[[], Callable[[], BaseException] | None], *, ends_call: bool = False) -> None:
+        self.waits = 0
+        self.ends_call = ends_call
+        self._due = due
+        self._interval = 0.0
+        self._is_set = False
+        self._found: Any = None
+        self._found_timer = (0.0, 0.0)
+        self._began = 0.0
+        self._monotonic: Callable[[], float]
+
+    def set(self, seconds: float, interval: float) -> bool:
+        """Ring after ``seconds``, then every ``interval`` seconds; return False where that is not possible.
+
+        It needs the main thread, a system with SIGALRM, and no handler that was set outside Python: that could not be
+        restored.
+        """
+        if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+            return False
+        self._found = signal.getsignal(signal.SIGALRM)
+        if self._found is None:
+            return False
+        # The clock of the extension, which no program under test replaces. The commands' help needs no extension.
+        from ordeal._native import monotonic  # noqa: PLC0415
+
+        self._monotonic = monotonic
+        self._began, self._interval, self._is_set = monotonic(), interval, True
+        signal.signal(signal.SIGALRM, self._ring)
+        self._found_timer = signal.setitimer(signal.ITIMER_REAL, seconds, interval)
+        return True
+
+    def ring_in(self, seconds: float, interval: float) -> None:
+        """Ring after ``seconds`` instead, and then every ``interval`` seconds."""
+        self._interval = interval
+        signal.setitimer(signal.ITIMER_REAL, seconds, interval)
+
+    @property
+    def seconds(self) -> float:
+        """How long ago it was set."""
+        return self._monotonic() - self._began
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the code that runs has set another handler."""
+        return self._is_set and signal.getsignal(signal.SIGALRM) != self._ring
+
+    def clear(self) -> None:
+        """Restore what was found; a timer that was running goes on as if it had run all the time."""
+        if not self._is_set:
+            return
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, self._found)
+        remaining, interval = self._found_timer
+        if remaining or interval:  # of one that rang once and was due, nothing remains
+            signal.setitimer(signal.ITIMER_REAL, max(remaining - self.seconds, _AT_ONCE_SECONDS), interval)
+        self._is_set = False
+
+    def _ring(self, _signum: int, frame: FrameType | None) -> None:
+        make = self._due()
+        if make is None:
+            return
+        if self.waits < (_LOST_WAITS_MAX if is_lost_in(frame) else _OWN_WAITS_MAX if is_own(frame) else 0):
+            self.waits += 1
+            signal.setitimer(signal.ITIMER_REAL, _WAIT_SECONDS, self._interval)
+            return
+        raise make()
+
+
+def ends_call_within(seconds: float) -> bool:
+    """Return whether an alarm that ends a call, and does not only tick, will ring in less than ``seconds``."""
+    due, interval = signal.getitimer(signal.ITIMER_REAL)
+    alarm = getattr(signal.getsignal(signal.SIGALRM), "__self__", None)
+    is_ending = interval == 0 or (isinstance(alarm, Alarm) and alarm.ends_call)
+    return is_ending and 0 < due <= seconds

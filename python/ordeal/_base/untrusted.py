@@ -8,15 +8,13 @@ supervisor knows why it makes no progress.
 from __future__ import annotations
 
 import linecache
-import signal
-import threading
 import traceback
 from collections.abc import Callable, Iterator
-from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING
 
 from ordeal._base import interrupts
-from ordeal._base.interrupts import is_lost_in
+from ordeal._base.interrupts import Alarm
 
 if TYPE_CHECKING:
     from ordeal._native import Journal
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
 SECONDS_MAX = 1.0
 #: The alarm repeats: the call may have caught the first one.
 REPEAT_SECONDS = 0.1
-#: How often it waits where Python would only print its error, as in a finaliser, which may never end.
-WAITS_MAX = 3
 #: Longer texts are cut.
 MESSAGE_CHARS_MAX = 100_000
 TRACEBACK_CHARS_MAX = 1_000_000
@@ -83,16 +79,18 @@ def _bounded_call[Result](call: Callable[[], Result], fallback: Callable[[BaseEx
     journal = _State.journal
     before = None if journal is None else journal.begin_inspecting()
     signals_before = interrupts.signal_count()
-    alarm = _Alarm()
+    is_over = False
+    # Before its time it is the alarm of another, which was on its way when this one was set.
+    alarm = Alarm(lambda: None if is_over or alarm.seconds < SECONDS_MAX else _TooLongError)
     try:
-        alarm.set()
+        alarm.set(SECONDS_MAX, REPEAT_SECONDS)
         result = call()
-        alarm.is_over = True
+        is_over = True
     except _TooLongError:
-        alarm.is_over = True  # at once: the next ring may come before `clear` begins
+        is_over = True  # at once: the next ring may come before `clear` begins
         raised = None
     except BaseException as error:
-        alarm.is_over = True
+        is_over = True
         if interrupts.is_from_user(error, signals_before):
             raise
         raised = error
@@ -103,48 +101,6 @@ def _bounded_call[Result](call: Callable[[], Result], fallback: Callable[[BaseEx
         if journal is not None and before is not None:
             journal.end_inspecting(before)
     return fallback(raised)
-
-
-class _Alarm:
-    """Raises ``_TooLongError`` in the main thread after the time limit, and repeatedly until it ``is_over``."""
-
-    def __init__(self) -> None:
-        self.is_over = False
-        self._waits = 0
-        self._found: Any = None
-        self._timer = (0.0, 0.0)
-        self._began = 0.0
-        self._monotonic: Callable[[], float]
-
-    def set(self) -> None:
-        if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-            return
-        self._found = signal.getsignal(signal.SIGALRM)
-        if self._found is None:
-            return  # a handler set outside Python could not be restored
-        # The clock of the extension, which no program under test replaces. The commands' help needs no extension.
-        from ordeal._native import monotonic  # noqa: PLC0415
-
-        self._monotonic = monotonic
-        self._began = monotonic()
-        signal.signal(signal.SIGALRM, self._ring)
-        self._timer = signal.setitimer(signal.ITIMER_REAL, SECONDS_MAX, REPEAT_SECONDS)
-
-    def _ring(self, _signum: int, frame: FrameType | None) -> None:
-        if self._monotonic() - self._began < SECONDS_MAX:
-            return  # the alarm of another, which was on its way when this one was set
-        if self.is_over:
-            return
-        if self._waits < WAITS_MAX and is_lost_in(frame):
-            self._waits += 1
-            return
-        raise _TooLongError
-
-    def clear(self) -> None:
-        self.is_over = True
-        if self._found is not None:
-            signal.setitimer(signal.ITIMER_REAL, *interrupts.ringing(self._timer))
-            signal.signal(signal.SIGALRM, self._found)
 
 
 # -- classes ----------------------------------------------------------------------------------------------------------

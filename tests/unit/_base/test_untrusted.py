@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from ordeal._base import untrusted
+from ordeal._base import interrupts, untrusted
 from ordeal._base.untrusted import (
     bounded_call,
     error_message,
@@ -240,11 +240,11 @@ def test_an_alarm_that_was_on_its_way_neither_cuts_a_call_nor_stops_its_timer() 
 
 
 def test_an_alarm_that_rings_again_before_it_is_cleared_is_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
-    clear = untrusted._Alarm.clear
+    clear = interrupts.Alarm.clear
 
     def ringing(alarm: Any) -> None:
         signal.raise_signal(signal.SIGALRM)
         clear(alarm)
 
-    monkeypatch.setattr(untrusted._Alarm, "clear", ringing)
+    monkeypatch.setattr(interrupts.Alarm, "clear", ringing)
     assert bounded_call(lambda: time.sleep(600), lambda error: "too long" if error is None else "raised") == "too long"

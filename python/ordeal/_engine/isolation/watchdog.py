@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from types import FrameType
+from functools import partial
 
 from ordeal._base import interrupts
-from ordeal._base.interrupts import is_lost_in, is_own, without_complaints
+from ordeal._base.interrupts import Alarm, without_complaints
 from ordeal._engine.isolation.lost_time import LostTime
 from ordeal._native import monotonic
 
@@ -18,8 +16,6 @@ TICKS_PER_LIMIT = 4
 TICK_SECONDS_MAX = 1.0
 # setitimer() takes 0 for "never".
 TICK_SECONDS_MIN = 1e-3
-#: How often an alarm waits for code in which its error would be lost or do harm, a millisecond each: it may never end.
-_SPARED_MAX = 8
 
 
 def ends_within(limit: float) -> float:
@@ -52,6 +48,7 @@ class Watchdog:
     """
 
     __slots__ = (
+        "_alarm",
         "_deadline",
         "_ended_step",
         "_ending",
@@ -62,7 +59,6 @@ class Watchdog:
         "_muted",
         "_seen_at",
         "_seen_step",
-        "_spared",
         "_tick",
         "_tick_max",
         "armed",
@@ -83,7 +79,7 @@ class Watchdog:
         self._seen_step = -1
         self._seen_at = 0.0
         self._lost = LostTime()
-        self._spared = 0  # how often the step was not ended, as it was in code that must not be interrupted
+        self._alarm: Alarm | None = None
         self._deadline = math.inf
         self._tick = 0.0  # seconds between alarms; 0 when there are none
         self._tick_max = math.inf
@@ -129,50 +125,44 @@ class Watchdog:
 
     @contextmanager
     def _ticking(self, seconds: float) -> Iterator[None]:
-        usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-        if not usable:
+        seconds = min(seconds, self._tick_max)
+        alarm = Alarm(self._ending_of_step)
+        self._lost.begin(monotonic())
+        if not alarm.set(seconds, seconds):
             yield
             return
-        seconds = min(seconds, self._tick_max)
-        before, self._tick = self._tick, seconds
-        handler = signal.signal(signal.SIGALRM, self._on_alarm)
-        self._lost.begin(monotonic())
-        timer = signal.setitimer(signal.ITIMER_REAL, self._next_alarm(monotonic()), seconds)
+        before, self._tick, self._alarm = (self._tick, self._alarm), seconds, alarm
+        self._ring_again()
         try:
             yield
         finally:
-            signal.setitimer(signal.ITIMER_REAL, *interrupts.ringing(timer))
-            signal.signal(signal.SIGALRM, handler)
-            self._tick = before
+            alarm.clear()
+            self._tick, self._alarm = before
             self._ring_often()
 
     def restart(self) -> None:
         """Set the timer again, in a forked process, which does not inherit it."""
-        if self._tick:
-            self._lost.begin(monotonic())
-            signal.setitimer(signal.ITIMER_REAL, self._next_alarm(monotonic()), self._tick)
+        self._lost.begin(monotonic())
+        self._ring_again()
+
+    def _ring_again(self) -> None:
+        if self._alarm is not None:
+            self._alarm.ring_in(self._next_alarm(monotonic()), self._tick)
 
     def _next_alarm(self, now: float) -> float:
         """Return the seconds until the timer must ring: the next tick, or the deadline if that is sooner."""
         left = self._deadline - now
         return max(left, TICK_SECONDS_MIN) if 0 < left < self._tick else self._tick
 
-    def _on_alarm(self, _signum: int, frame: FrameType | None) -> None:
+    def _ending_of_step(self) -> Callable[[], BaseException] | None:
+        """Return what makes the error that has to end the running step, if anything has to."""
         now = monotonic()
         self._seen_at += self._lost.until(now, self._tick)
         self.step += self.taken()
         if now < self._deadline < now + self._tick:
-            signal.setitimer(signal.ITIMER_REAL, self._next_alarm(now), self._tick)
+            self._ring_again()
         ending = self._due(now) if self.armed else None
-        if ending is None:
-            return
-        if self._spared < _SPARED_MAX and (is_own(frame) or is_lost_in(frame)):
-            self._spared += 1
-            signal.setitimer(signal.ITIMER_REAL, TICK_SECONDS_MIN, self._tick)
-            return
-        if ending is OutOfTime:
-            self._deadline = math.inf
-        raise self._end_with(ending)
+        return None if ending is None else partial(self._end_with, ending)
 
     def _due(self, now: float) -> Callable[[], BaseException] | None:
         """Return what has to end the running step, if anything has."""
@@ -181,7 +171,9 @@ class Watchdog:
         if now >= self._deadline:
             return OutOfTime
         if self.step != self._seen_step:
-            self._seen_step, self._seen_at, self._spared = self.step, now, 0
+            self._seen_step, self._seen_at = self.step, now
+            if self._alarm is not None:
+                self._alarm.waits = 0
         elif self._limit > 0 and now - self._seen_at >= self._limit_of_step():
             return self._expired
         return None
@@ -199,10 +191,12 @@ class Watchdog:
     def _ring_often(self) -> None:
         if self._tick > self._tick_max:
             self._tick = self._tick_max
-            signal.setitimer(signal.ITIMER_REAL, self._next_alarm(monotonic()), self._tick)
+            self._ring_again()
 
     def _end_with(self, ending: Callable[[], BaseException]) -> BaseException:
         """Return the error that ends the running step, and raise it again at each tick: it may not get through."""
+        if ending is OutOfTime:
+            self._deadline = math.inf
         self._ended_step, self._ending = self.step, ending
         if self.ended is None:
             self._muted.enter_context(without_complaints())

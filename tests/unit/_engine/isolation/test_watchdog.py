@@ -12,9 +12,12 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any
 
 import pytest
 
+import ordeal._native as _native
+from ordeal._base import interrupts
 from ordeal._base.rule_timeout import RuleTimeoutError, call_with_timeout
 from ordeal._engine.isolation import lost_time
 from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog, ends_within
@@ -41,8 +44,6 @@ def burn(seconds: float) -> None:
 class Clock:
     """Time that passes when it is told to, and the alarms that ring in it: stands for the modules of both."""
 
-    SIGALRM, ITIMER_REAL = signal.SIGALRM, signal.ITIMER_REAL
-
     def __init__(self) -> None:
         self.now = 1000.0
         self.late = 0.0  # the next alarm alone
@@ -52,13 +53,20 @@ class Clock:
     def monotonic(self) -> float:
         return self.now
 
-    def signal(self, number: int, handler: Callable[[int, FrameType | None], object]) -> object:
-        assert number == self.SIGALRM
+    def __getattr__(self, name: str) -> Any:
+        return getattr(signal, name)
+
+    def getsignal(self, number: int) -> object:
+        return self._handler if number == signal.SIGALRM else signal.getsignal(number)
+
+    def signal(self, number: int, handler: Any) -> object:
+        if number != signal.SIGALRM:
+            return signal.signal(number, handler)
         before, self._handler = self._handler, handler
         return before
 
     def setitimer(self, which: int, seconds: float, interval: float = 0.0) -> tuple[float, float]:
-        assert which == self.ITIMER_REAL
+        assert which == signal.ITIMER_REAL
         before = (0.0 if self._rings_at == math.inf else self._rings_at - self.now, self._every)
         self._rings_at, self._every = (self.now + seconds if seconds else math.inf), interval
         return before
@@ -70,14 +78,14 @@ class Clock:
             self.now = self._rings_at + self.late
             self._rings_at = self.now - self.late + self._every if self._every else math.inf
             self.late = 0.0
-            self._handler(self.SIGALRM, None)
+            self._handler(signal.SIGALRM, None)
         self.now = end
 
     def stand_still(self, seconds: float) -> None:
         """Let so much time pass in which no alarm comes through, but one at its end."""
         self.now += seconds
         self._rings_at = self.now + self._every
-        self._handler(self.SIGALRM, None)
+        self._handler(signal.SIGALRM, None)
 
 
 @pytest.fixture
@@ -85,7 +93,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The time of watchdogs."""
     made = Clock()
     monkeypatch.setattr(sys.modules[Watchdog.__module__], "monotonic", made.monotonic)
-    monkeypatch.setattr(sys.modules[Watchdog.__module__], "signal", made)
+    monkeypatch.setattr(_native, "monotonic", made.monotonic)
+    monkeypatch.setattr(interrupts, "signal", made)
     return made
 
 
@@ -325,6 +334,7 @@ def test_an_alarm_that_arrives_in_a_short_callback_of_the_collector_ends_the_ste
             watchdog.step += 1
             watchdog.armed = True
             with pytest.raises(TooLongError):
+                spin(0.01)  # until the first tick has seen the step
                 collect_and_spin()
     finally:
         gc.callbacks.remove(meets_alarm)
