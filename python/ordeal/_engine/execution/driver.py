@@ -15,7 +15,7 @@ from ordeal._base import interrupts
 from ordeal._base.rule_timeout import RuleLoop, timeout_error
 from ordeal._engine.execution import bucket, builtins_kept
 from ordeal._engine.execution.step_source import NATIVE_STEP_SOURCES, StepSource, TimedReplay, writer_of
-from ordeal._engine.isolation.rule_limits import SECONDS_MIN, RuleLimits
+from ordeal._engine.isolation.hangs import SECONDS_MIN, HangPolicy
 from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
 from ordeal._hypothesis import (
     LENGTH_MAX,
@@ -163,7 +163,7 @@ class Driver:
         self.buggify_prob: float | None = DEFAULT_PROBABILITY
         self.journal: Journal | None = None
         self.watchdog = Watchdog(rule_timeout, self._timed_out)
-        self.limits = RuleLimits(rule_timeout)
+        self.limits = HangPolicy(rule_timeout)
         self._current_rule = ""
         self._loop = RuleLoop()
         self._due_while_initializing = tuple(i for i in definition.invariants if i.check_during_init)

@@ -35,8 +35,8 @@ from ordeal._base.formatting import describe_error
 from ordeal._base.memory_limit import limit_memory
 from ordeal._base.untrusted import use_journal
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
+from ordeal._engine.isolation.hangs import WatchedClock
 from ordeal._engine.isolation.measured import Measured
-from ordeal._engine.isolation.watched_clock import WatchedClock
 from ordeal._native import monotonic
 
 #: Time limit for one message: a process that stops in the middle of one counts as lost.

@@ -17,8 +17,8 @@ from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.settings import Settings
 from ordeal._engine.isolation.child import Limits
+from ordeal._engine.isolation.hangs import WatchedClock
 from ordeal._engine.isolation.outside_use import UseKind
-from ordeal._engine.isolation.watched_clock import WatchedClock
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.state import ParallelState

@@ -21,9 +21,8 @@ from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.execution.settings import Settings
 from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal._engine.isolation.child import Child, wait_for
+from ordeal._engine.isolation.hangs import SECONDS_MIN, HangPolicy, ends_within
 from ordeal._engine.isolation.outside_use import Contention, Use, UseKind
-from ordeal._engine.isolation.rule_limits import PATIENCE_TIMES, SECONDS_MIN, less_patience
-from ordeal._engine.isolation.watchdog import ends_within
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import (
@@ -189,8 +188,8 @@ class WorkerPool:
         self._state = state
         self._folder = folder
         self._crashes = CrashReader(setup.driver)
-        self._looks_for = setup.driver.limits.looks_for
-        self._hung: set[str] = set()  # what has been ended
+        self._policy = HangPolicy(setup.driver.rule_timeout)
+        self._policy.begin_search(settings.max_time, settings.max_runs)
         self._began = 0.0  # by monotonic()
         self._losses = Losses()
         self._contention = Contention()
@@ -387,22 +386,19 @@ class WorkerPool:
     def _hangs(self, worker: _PoolWorker, stall: Stall, child: Child) -> bool:
         """Return whether a process hangs in code of the user's, where it cannot interrupt that itself.
 
-        A short search waits for one step of each rule less than its limit, and hardly for others: see ``rule_limits``.
+        A short search waits for one step of each rule less than its limit, and hardly for others: see ``HangPolicy``.
         """
         if stall.hangs():
             return self._crashes.is_running(child.journal)
         still = stall.seconds_still() - SLACK_SECONDS
-        if not self._looks_for or still < ends_within(SECONDS_MIN) or not self._crashes.is_in_step(child.journal):
+        is_short = self._policy.looks_for > 0
+        if not is_short or still < ends_within(SECONDS_MIN) or not self._crashes.is_in_step(child.journal):
             return False
-        limit, place = self._looks_for, self._crashes.place(child.journal)
-        if place in self._hung:
-            slowest = self._counters[worker.number].slowest_run / MICROSECONDS
-            limit = min(limit, max(SECONDS_MIN, PATIENCE_TIMES * slowest))
-        if still < ends_within(limit):
+        place = self._crashes.place(child.journal)
+        slowest = self._counters[worker.number].slowest_run / MICROSECONDS
+        if still < ends_within(self._policy.waits_for(place, slowest)):
             return False
-        if place not in self._hung:
-            self._hung.add(place)
-            self._looks_for = less_patience(self._looks_for)
+        self._policy.expect_hang(place)
         return True
 
     def _receive(self, worker: _PoolWorker) -> None:

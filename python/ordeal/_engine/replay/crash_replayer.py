@@ -24,9 +24,7 @@ from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.execution.step_source import TimedReplay
 from ordeal._engine.isolation.channel import Channel, Value
 from ordeal._engine.isolation.child import Child, ChildExit, Limits
-from ordeal._engine.isolation.rule_limits import SECONDS_MIN
-from ordeal._engine.isolation.watchdog import ends_within
-from ordeal._engine.isolation.watched_clock import WatchedClock
+from ordeal._engine.isolation.hangs import SECONDS_MIN, WatchedClock, ends_within
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._hypothesis import GlobalRandoms, Rule
 from ordeal._native import monotonic

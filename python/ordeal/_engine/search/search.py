@@ -15,7 +15,7 @@ from ordeal._engine.execution.machine import machine_names
 from ordeal._engine.execution.settings import Settings, Tally
 from ordeal._engine.execution.snapshot import Snapshots
 from ordeal._engine.isolation.child import Limits
-from ordeal._engine.isolation.rule_limits import PATIENCE_MIN
+from ordeal._engine.isolation.hangs import PATIENCE_MIN
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.properties.watch import PropertyWatch

@@ -16,7 +16,7 @@ from ordeal._base.formatting import describe_error
 from ordeal._base.trace_file import Trace
 from ordeal._base.untrusted import error_message, type_name
 from ordeal._engine.execution.bucket import bucket_through, place_of
-from ordeal._engine.isolation.watchdog import ends_within
+from ordeal._engine.isolation.hangs import ends_within
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.crash_replayer import Crash
 from ordeal._engine.replay.loading import tape_of

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ordeal._engine.isolation.child import stat_fields
-from ordeal._engine.isolation.watched_clock import WatchedClock
+from ordeal._engine.isolation.hangs import WatchedClock
 from ordeal._native import die_with, monotonic
 
 Message = dict[str, Any]

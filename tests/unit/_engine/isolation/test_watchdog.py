@@ -19,8 +19,9 @@ import pytest
 import ordeal._native as _native
 from ordeal._base import interrupts
 from ordeal._base.rule_timeout import RuleTimeoutError, call_with_timeout
-from ordeal._engine.isolation import lost_time
-from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog, ends_within
+from ordeal._engine.isolation import watchdog as watchdogs
+from ordeal._engine.isolation.hangs import ends_within
+from ordeal._engine.isolation.watchdog import LostTime, OutOfTime, Watchdog
 from ordeal._engine.replay.crash_replayer import SLACK_SECONDS
 
 
@@ -333,8 +334,8 @@ def test_an_alarm_that_arrives_in_a_short_callback_of_the_collector_ends_the_ste
         with watchdog.watching():
             watchdog.step += 1
             watchdog.armed = True
+            spin(0.01)  # until the first tick has seen the step
             with pytest.raises(TooLongError):
-                spin(0.01)  # until the first tick has seen the step
                 collect_and_spin()
     finally:
         gc.callbacks.remove(meets_alarm)
@@ -382,7 +383,7 @@ def test_a_coroutine_that_an_alarm_kept_from_beginning_does_not_complain(limited
 
 
 def test_a_machine_that_stops_takes_no_time_from_a_step(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lost_time, "_used", lambda: (0.0, 0))
+    monkeypatch.setattr(watchdogs, "_used", lambda: (0.0, 0))
     watchdog = Watchdog(1.0, TooLongError)
     with watchdog.watching():
         watchdog.armed = True
@@ -398,7 +399,7 @@ def test_a_machine_that_stops_takes_no_time_from_a_step(clock: Clock, monkeypatc
 def test_a_step_that_c_code_kept_from_alarms_is_ended_at_the_next(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lost_time, "_used", lambda: (clock.now, 0))
+    monkeypatch.setattr(watchdogs, "_used", lambda: (clock.now, 0))
     watchdog = Watchdog(1.0, TooLongError)
     with watchdog.watching():
         watchdog.armed = True
@@ -407,3 +408,44 @@ def test_a_step_that_c_code_kept_from_alarms_is_ended_at_the_next(
         with pytest.raises(TooLongError):
             clock.stand_still(1.0)
         watchdog.armed = False
+
+
+def lost_in(
+    monkeypatch: pytest.MonkeyPatch, gap: float, *, tick: float = 1.0, cpu: float = 0.0, waits: int = 0
+) -> float:
+    """What counts as lost of a gap between two alarms in which so much CPU time went by, and the process waited."""
+    used = (5.0, 70)
+    monkeypatch.setattr(watchdogs, "_used", lambda: used)
+    measured = LostTime()
+    measured.begin(100.0)
+    used = (5.0 + cpu, 70 + waits)
+    return measured.until(100.0 + gap, tick)
+
+
+@pytest.mark.parametrize("gap", [0.001, 1.0, 2.0])
+def test_no_time_is_lost_while_alarms_come_in_time(monkeypatch: pytest.MonkeyPatch, gap: float) -> None:
+    assert lost_in(monkeypatch, gap) == 0.0
+
+
+def test_where_the_machine_stops_all_but_one_tick_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert lost_in(monkeypatch, 3_600.0, waits=1) == 3_599.0
+
+
+def test_what_others_take_is_lost_and_what_c_code_takes_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert lost_in(monkeypatch, 10.0, cpu=10.0) == 0.0
+    assert lost_in(monkeypatch, 10.0, cpu=4.0) == 6.0
+
+
+def test_what_wakes_at_each_alarm_and_goes_on_waiting_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert lost_in(monkeypatch, 10.0, waits=10) == 0.0
+
+
+def test_threads_may_take_more_than_the_time_that_goes_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert lost_in(monkeypatch, 10.0, cpu=30.0) == 0.0
+
+
+def test_each_call_measures_lost_time_from_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchdogs, "_used", lambda: (0.0, 0))
+    measured = LostTime()
+    measured.begin(0.0)
+    assert [measured.until(now, 1.0) for now in (5.0, 6.0, 9.0)] == [4.0, 0.0, 2.0]

@@ -17,7 +17,7 @@ import ordeal._native as _native
 from ordeal._base.trace_file import TraceStep
 from ordeal._engine.execution.bucket import Bucketer, ends_process
 from ordeal._engine.execution.machine import make_driver
-from ordeal._engine.isolation import rule_limits, watched_clock
+from ordeal._engine.isolation import hangs
 from ordeal._engine.isolation.child import Child, ChildExit, Limits
 from ordeal._engine.parallel.worker_pool import WorkerPool
 from ordeal._engine.replay.crash_replayer import IDLE_SECONDS_MAX, CrashReader, CrashReplayer, Stall
@@ -185,7 +185,7 @@ def test_a_journal_that_was_written_over_tells_of_no_crash() -> None:
 def pass_seconds(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """What lets time pass for those who wait, which stands still otherwise."""
     now = [100.0]
-    monkeypatch.setattr(watched_clock, "monotonic", lambda: now[0])
+    monkeypatch.setattr(hangs, "monotonic", lambda: now[0])
 
     def passes(seconds: float) -> None:
         now[0] += seconds
@@ -270,10 +270,10 @@ def blocked() -> tuple[CrashReplayer, _native.Tape]:
 def full(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How long processes were still that were ended because a step took its full limit."""
     ended: list[float] = []
-    hangs = Stall.hangs
+    stall_hangs = Stall.hangs
 
     def noted(stall: Stall) -> bool:
-        if not hangs(stall):
+        if not stall_hangs(stall):
             return False
         ended.append(stall.seconds_still())
         return True
@@ -323,7 +323,7 @@ class Halting(ChaosTest):
 def test_a_short_search_is_not_eaten_by_a_hang_that_nothing_interrupts(
     monkeypatch: pytest.MonkeyPatch, full: list[float]
 ) -> None:
-    monkeypatch.setattr(rule_limits, "PATIENCE_MIN", 0.1)
+    monkeypatch.setattr(hangs, "PATIENCE_MIN", 0.1)
     waited: list[str] = []
     is_over = WorkerPool._hangs
 

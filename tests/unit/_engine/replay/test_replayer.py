@@ -19,7 +19,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, precondition, rul
 
 from ordeal import ChaosTest, trace
 from ordeal._engine.execution.driver import Status
-from ordeal._engine.isolation.rule_limits import SECONDS_MIN, RuleLimits
+from ordeal._engine.isolation.hangs import SECONDS_MIN, HangPolicy
 from ordeal._engine.replay.loading import LoadedTrace, load_for_replay
 from ordeal._engine.replay.replayer import ShrinkProgress
 from ordeal.trace import Trace, TraceStep
@@ -501,14 +501,14 @@ def hanging(values: Sequence[int] = (1, 2, 3, 90)) -> LoadedTrace:
 def adapted(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The limits below the full one that steps have had."""
     given: list[float] = []
-    limit_of = RuleLimits.limit_of
+    limit_of = HangPolicy.limit_of
 
-    def noted(limits: RuleLimits, name: str) -> float:
+    def noted(limits: HangPolicy, name: str) -> float:
         limit = limit_of(limits, name)
         given.extend([limit] * (limit < Waiting.rule_timeout))
         return limit
 
-    monkeypatch.setattr(RuleLimits, "limit_of", noted)
+    monkeypatch.setattr(HangPolicy, "limit_of", noted)
     return given
 
 

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import ordeal._native as _native
 from ordeal import ChaosTest
 from ordeal._engine.execution.machine import make_driver
-from ordeal._engine.isolation import rule_limits
+from ordeal._engine.isolation import hangs
 from ordeal._engine.search import search
 from ordeal._engine.search.checkpoints import KeptState
 from ordeal._engine.search.run_loop import RunLoop
@@ -437,7 +437,7 @@ def test_a_loop_of_many_lines_is_one_failure_in_each_search() -> None:
 
 
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (rule_limits, search):
+    for module in (hangs, search):
         monkeypatch.setattr(module, "PATIENCE_MIN", 0.03)
 
 

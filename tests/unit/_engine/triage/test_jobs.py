@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 import ordeal._native as _native
 from ordeal._engine.execution.bucket import ProcessExitError
-from ordeal._engine.isolation.rule_limits import RuleLimits
+from ordeal._engine.isolation.hangs import HangPolicy
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
@@ -232,7 +232,7 @@ class Waiting(ChaosTest):
 
     rule_timeout = 0.4
     long = 20.0
-    limits: ClassVar[RuleLimits]
+    limits: ClassVar[HangPolicy]
     given: ClassVar[list[float]] = []
 
     def __init__(self) -> None:

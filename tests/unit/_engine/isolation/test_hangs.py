@@ -6,18 +6,27 @@ import math
 
 import pytest
 
-from ordeal._engine.isolation.rule_limits import GROWTH, PATIENCE_TIMES, SECONDS_MIN, TIMES, RuleLimits
+from ordeal._engine.isolation import hangs
+from ordeal._engine.isolation.hangs import (
+    GAP_SECONDS_MAX,
+    GROWTH,
+    PATIENCE_TIMES,
+    SECONDS_MIN,
+    TIMES,
+    HangPolicy,
+    WatchedClock,
+)
 
 
 def test_without_being_adapted_every_limit_is_the_full_one() -> None:
-    limits = RuleLimits(30.0)
+    limits = HangPolicy(30.0)
     limits.learn({"act": 0.001})
     assert limits.limit_of("act") == 30.0
-    assert RuleLimits(0.0).limit_of("act") == math.inf, "no limit"
+    assert HangPolicy(0.0).limit_of("act") == math.inf, "no limit"
 
 
 def test_adapted_it_is_many_times_the_slowest_step_between_the_least_and_the_full_one() -> None:
-    limits = RuleLimits(30.0)
+    limits = HangPolicy(30.0)
     limits.learn({"act": 0.1, "tiny": 0.0001, "slow": 20.0})
     limits.learn({"act": 0.05})
     with limits.adapted():
@@ -27,17 +36,18 @@ def test_adapted_it_is_many_times_the_slowest_step_between_the_least_and_the_ful
         assert limits.limit_of("unknown") == 30.0, "it may be as slow as the slowest"
         with limits.full():
             assert limits.limit_of("tiny") == 30.0
+        assert limits.limit_of("tiny") == SECONDS_MIN
     assert limits.limit_of("act") == 30.0
 
 
 def test_while_nothing_was_measured_nothing_is_adapted() -> None:
-    limits = RuleLimits(30.0)
+    limits = HangPolicy(30.0)
     with limits.adapted():
         assert limits.limit_of("act") == 30.0
 
 
 def test_a_rule_that_is_known_to_hang_is_adapted_alone() -> None:
-    limits = RuleLimits(30.0)
+    limits = HangPolicy(30.0)
     limits.learn({"act": 0.0001, "wait": 0.0001})
     before = limits.expects_hangs
     limits.expect_hang("wait")
@@ -46,7 +56,7 @@ def test_a_rule_that_is_known_to_hang_is_adapted_alone() -> None:
 
 
 def test_without_measured_steps_a_run_that_ended_well_says_how_long_they_took_at_most() -> None:
-    limits = RuleLimits(30.0)
+    limits = HangPolicy(30.0)
     limits.expect_hang("wait")
     limits.learn_run(0.2)
     limits.learn_run(0.1)
@@ -54,7 +64,7 @@ def test_without_measured_steps_a_run_that_ended_well_says_how_long_they_took_at
 
 
 def test_limits_grow_also_from_the_least() -> None:
-    limits = RuleLimits(30.0)
+    limits = HangPolicy(30.0)
     limits.learn({"act": 0.0001})
     with limits.adapted():
         limits.grow()
@@ -77,7 +87,7 @@ def test_limits_grow_also_from_the_least() -> None:
 def test_a_short_search_does_not_wait_for_the_full_limit_of_its_rules(
     full: float, max_time: float, max_runs: int | None, suspected: float, looked_at: float
 ) -> None:
-    limits = RuleLimits(full)
+    limits = HangPolicy(full)
     limits.begin_search(max_time, max_runs)
     assert limits.looks_for == looked_at
     with limits.hurried(["act"]):
@@ -89,7 +99,7 @@ def test_a_short_search_does_not_wait_for_the_full_limit_of_its_rules(
 
 
 def test_a_search_waits_longer_where_runs_that_ended_well_took_long_or_a_step_was_suspected_wrongly() -> None:
-    limits = RuleLimits(30.0)
+    limits = HangPolicy(30.0)
     limits.begin_search(20.0, None)
     with limits.hurried(["act"]):
         limits.learn_run(0.4)
@@ -99,18 +109,16 @@ def test_a_search_waits_longer_where_runs_that_ended_well_took_long_or_a_step_wa
 
 
 def test_a_rule_that_took_its_full_limit_is_only_glanced_at_again_where_nothing_has_passed() -> None:
-    limits = RuleLimits(30.0)
+    limits = HangPolicy(30.0)
     limits.ended_in = "act"
     assert limits.limit_of("act") == 30.0
     with limits.adapted():
         assert limits.limit_of("act") == limits.glance == 3.0
         assert limits.limit_of("another") == 30.0
-    with limits.full(), limits.adapted():
-        assert limits.limit_of("act") == 30.0
 
 
 def test_many_rules_that_hang_leave_a_search_most_of_its_time() -> None:
-    limits = RuleLimits(30.0)
+    limits = HangPolicy(30.0)
     limits.begin_search(100.0, None)
     waited = 0.0
     rules = [f"act_{number}" for number in range(9)]
@@ -121,3 +129,38 @@ def test_many_rules_that_hang_leave_a_search_most_of_its_time() -> None:
             limits.expect_hang(rule)
     assert waited < 0.5 * 100.0
     assert limits.looks_for == 1.0
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [50.0]
+    monkeypatch.setattr(hangs, "monotonic", lambda: now[0])
+    return now
+
+
+def test_a_watched_clock_begins_at_zero_and_goes_on_with_the_real_one(now: list[float]) -> None:
+    clock = WatchedClock()
+    seen = [clock.seconds()]
+    for _ in range(4):
+        now[0] += 0.125
+        seen.append(clock.seconds())
+    assert seen == [0.0, 0.125, 0.25, 0.375, 0.5]
+
+
+def test_a_watched_clock_goes_on_a_little_for_a_long_time_without_a_look(now: list[float]) -> None:
+    clock = WatchedClock()
+    now[0] += 3_600.0
+    assert clock.seconds() == GAP_SECONDS_MAX
+    now[0] += 0.125
+    assert clock.seconds() == GAP_SECONDS_MAX + 0.125
+
+
+def test_a_search_hardly_waits_for_another_process_that_hangs_again() -> None:
+    limits = HangPolicy(30.0)
+    assert limits.waits_for("act", 0.0) == 0.0, "it waits for the full limit"
+    limits.begin_search(100.0, None)
+    assert limits.waits_for("act", 0.0) == 10.0
+    limits.expect_hang("act")
+    assert limits.waits_for("act", 0.0) == SECONDS_MIN
+    assert limits.waits_for("act", 0.1) == PATIENCE_TIMES * 0.1
+    assert limits.waits_for("other", 0.0) == 5.0
