@@ -171,10 +171,7 @@ def run_module(
 
 
 #: The modules that start an interpreter for each question that they have.
-ASKING = (
-    "ordeal._base.interpreter",
-    "ordeal._tools.mutation.chimp_by_pytest",
-)
+ASKING = ("ordeal._base.interpreter",)
 #: The interpreter that forks stand for, whatever a test makes of that name.
 _PROGRAM = sys.executable
 #: Options that a fork can follow.

@@ -36,14 +36,15 @@ def start(
     command: Sequence[str],
     *,
     pipes: Collection[str] = (),
-    stderr: int | IO[bytes] = subprocess.DEVNULL,
+    stderr: int | IO[bytes] | None = subprocess.DEVNULL,
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
     pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
     """Start a command in a new session, so that Ctrl-C does not reach it and ``end`` reaches all that it starts.
 
-    Streams lead nowhere, except ``pipes`` ("stdin", "stdout", "stderr"). ``environment`` replaces that of this process.
+    Streams lead nowhere, except ``pipes`` ("stdin", "stdout", "stderr"); None for ``stderr`` is that of this process.
+    ``environment`` replaces the environment of this process.
 
     Raises:
         OSError: the process cannot be started.

@@ -37,7 +37,7 @@ class UnreachableError(Exception):
     """The backend cannot be used now; the message says why."""
 
 
-class UnwritableError(UnreachableError):
+class ReadOnlyStoreError(UnreachableError):
     """The backend can be read but not written: it is full, or this user may not write."""
 
 

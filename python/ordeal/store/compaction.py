@@ -38,7 +38,7 @@ TRIES_MAX = 3
 
 
 @dataclass(slots=True)
-class _Reading:
+class _BaseProgress:
     """How far a base was read. ``covers`` is its first record."""
 
     reader: ShardReader = field(default_factory=ShardReader)
@@ -60,7 +60,7 @@ class BaseReader:
         self.own: ShardName | None = None
         self.refusals: list[str] = []
         self._shards = shards
-        self._readings: dict[ShardName, _Reading] = {}
+        self._readings: dict[ShardName, _BaseProgress] = {}
         self.read: set[ShardName] = set()
         self.done: set[str] = set()
         self._failed: Counter[ShardName] = Counter()
@@ -76,7 +76,7 @@ class BaseReader:
         """Return what to read next of a base of this size, None when nothing more of it can be read now."""
         if str(name) in self.done:
             return None
-        reader = self._readings.setdefault(name, _Reading()).reader
+        reader = self._readings.setdefault(name, _BaseProgress()).reader
         wanted = reader.wanted(size)
         if not wanted:
             self._give_up(name)

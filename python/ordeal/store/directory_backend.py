@@ -23,12 +23,12 @@ from ordeal.store.backend import (
     MEMBERS_MAX,
     TOKEN_CHARS,
     CountingBackend,
+    ReadOnlyStoreError,
     ShardName,
     ShardState,
     Span,
     UnreachableError,
     Unreadable,
-    UnwritableError,
     new_name,
 )
 
@@ -214,7 +214,7 @@ class DirectoryBackend(CountingBackend):
         try:
             yield
         except OSError as error:
-            kind = UnwritableError if error.errno in _UNWRITABLE else UnreachableError
+            kind = ReadOnlyStoreError if error.errno in _UNWRITABLE else UnreachableError
             raise kind(f"{error.filename or self._shards}: {error.strerror or error}") from error
 
 

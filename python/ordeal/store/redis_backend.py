@@ -24,12 +24,12 @@ from ordeal.store.backend import (
     MEMBERS_MAX,
     TOKEN_CHARS,
     CountingBackend,
+    ReadOnlyStoreError,
     ShardName,
     ShardState,
     Span,
     UnreachableError,
     Unreadable,
-    UnwritableError,
     new_name,
 )
 
@@ -262,7 +262,7 @@ class RedisBackend(CountingBackend):
         try:
             yield
         except _UNWRITABLE as error:
-            raise UnwritableError(f"{self._place}: {_said(error)}") from error
+            raise ReadOnlyStoreError(f"{self._place}: {_said(error)}") from error
         except (redis.RedisError, OSError) as error:
             raise UnreachableError(f"{self._place}: {_said(error)}") from error
         except (ValueError, TypeError, RecursionError) as error:

@@ -24,12 +24,12 @@ from ordeal.store.backend import (
     MEMBERS_MAX,
     TOKEN_CHARS,
     Backend,
+    ReadOnlyStoreError,
     ShardName,
     ShardState,
     Span,
     UnreachableError,
     Unreadable,
-    UnwritableError,
     new_name,
 )
 from ordeal.store.compaction import BaseReader, Compacted, Compactor
@@ -258,7 +258,7 @@ class Store:
         """Return a new number, or None if the store can be read but not written."""
         try:
             return self._medium.claim(token, None)
-        except UnwritableError as error:
+        except ReadOnlyStoreError as error:
             self._medium.survey()  # a store that cannot be read either is unusable
             self.read_only = str(error)
             return None

@@ -12,7 +12,7 @@ import ordeal._native as _native
 from ordeal._base.property_tracker import Tallies, tallies_of
 from ordeal._engine.execution.settings import Tally
 from ordeal._engine.isolation.channel import ChannelError
-from ordeal._engine.parallel.messages import EarlierProcesses, Properties, Report, empty_report
+from ordeal._engine.parallel.messages import EarlierProcesses, Properties, WorkerReport, empty_report
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.search.result_builder import Totals
@@ -42,13 +42,13 @@ class MergedProgress:
         self._records = FindingRecords(names)
         self._earlier: dict[int, EarlierProcesses] = {}  # by worker: ended processes may be very many
         self._resumed = empty_report()  # by workers of a resumed state of another number of workers
-        self._running: dict[int, Report] = {}
+        self._running: dict[int, WorkerReport] = {}
         self._productive: list[tuple[Provenance, _native.Tape]] = []
         self._coverage = _native.CoverageMap()
 
     # -- what workers tell --------------------------------------------------------------------------------------------
 
-    def report(self, worker: int, report: Report) -> None:
+    def report(self, worker: int, report: WorkerReport) -> None:
         """Set the progress of the current process of ``worker``."""
         self._running[worker] = report
 
@@ -89,7 +89,7 @@ class MergedProgress:
         self.unreported.update(edges)
         self.edges.update(edges)
 
-    def _add_report(self, total: Report, report: Report) -> None:
+    def _add_report(self, total: WorkerReport, report: WorkerReport) -> None:
         try:
             add_report(total, report)
         except PropertyError as error:
@@ -287,13 +287,13 @@ class MergedProgress:
     def _note_uncounted(self, error: PropertyError) -> None:
         self.note(f"What a worker saw of the properties was not counted: {error}.")
 
-    def _reports(self) -> list[Report]:
+    def _reports(self) -> list[WorkerReport]:
         ended = [self._earlier[worker].report for worker in sorted(self._earlier)]
         resumed = [self._resumed] if self._resumed.tally else []
         return [*resumed, *ended, *(self._running[worker] for worker in sorted(self._running))]
 
 
-def _numbered(report: Report, worker: int, begins: int, number_of: Callable[[int, int], int]) -> Properties:
+def _numbered(report: WorkerReport, worker: int, begins: int, number_of: Callable[[int, int], int]) -> Properties:
     """Return the properties of a report with the runs of a worker numbered among those of all.
 
     Its run 1 is the first after the processes that the worker had before, or after ``begins`` more of its runs.
@@ -309,13 +309,13 @@ def _numbered(report: Report, worker: int, begins: int, number_of: Callable[[int
     }
 
 
-def _kind_of(reports: Sequence[Report]) -> SnapshotKind:
+def _kind_of(reports: Sequence[WorkerReport]) -> SnapshotKind:
     """Return the kind that most workers use."""
     kinds = Counter(report.snapshot_kind for report in reports)
     return kinds.most_common(1)[0][0] if kinds else "copy"
 
 
-def _report_of(header: Header) -> Report:
+def _report_of(header: Header) -> WorkerReport:
     lines = {} if header.monitor is None else {file.path: file.lines for file in header.monitor.files}
     report = empty_report()
     report.tally = dict(header.tally)
@@ -329,7 +329,7 @@ def _report_of(header: Header) -> Report:
     return report
 
 
-def add_report(total: Report, report: Report) -> None:
+def add_report(total: WorkerReport, report: WorkerReport) -> None:
     """Add the counts of ``report`` to ``total``, for two processes that have both ended.
 
     Raises:

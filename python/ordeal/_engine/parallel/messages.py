@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 
 from ordeal._engine.isolation.channel import ChannelError, Value
+from ordeal.errors import OrdealError
 from ordeal.result import SnapshotKind, StoppedReason
 
 #: How a message begins. From a worker: an update, a new finding, all that it knows, what it uses outside, its end, an
@@ -22,7 +23,7 @@ FROM_OTHERS = "given"
 Properties = dict[str, list[dict[str, str | int | float | bool | None]]]
 
 
-class Report(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class WorkerReport(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A worker's progress since its start. ``counts`` says for each bucket how many runs failed in it."""
 
     tally: dict[str, int]
@@ -40,9 +41,9 @@ class Report(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     rules: dict[str, list[int]] = {}
 
 
-def empty_report() -> Report:
+def empty_report() -> WorkerReport:
     """Return the report of a process that has sent none."""
-    return Report(
+    return WorkerReport(
         tally={},
         notes=[],
         snapshot_kind="copy",
@@ -65,8 +66,8 @@ class EarlierProcesses(msgspec.Struct, kw_only=True, forbid_unknown_fields=True)
     """
 
     processes: Annotated[int, msgspec.Meta(ge=0)] = 0
-    report: Report = msgspec.field(default_factory=empty_report)
-    resumed: Report | None = msgspec.field(default=None, name="given")
+    report: WorkerReport = msgspec.field(default_factory=empty_report)
+    resumed: WorkerReport | None = msgspec.field(default=None, name="given")
     unreported: list[int] = msgspec.field(default_factory=list, name="untold")
 
     @property
@@ -75,18 +76,23 @@ class EarlierProcesses(msgspec.Struct, kw_only=True, forbid_unknown_fields=True)
         return max(0, self.report.tally.get("runs", 0))
 
 
-class Ended(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class WorkerEnd(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Why a worker has no more runs to make."""
 
     reason: StoppedReason
 
 
-class Broken(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class WorkerError(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """An error that ends the whole exploration: its type by name, its message, and its hint."""
 
     kind: str
     message: str
     hint: str = ""
+
+    @classmethod
+    def of(cls, error: OrdealError) -> WorkerError:
+        """Return what is sent of an error."""
+        return cls(kind=type(error).__name__, message=error.message, hint=error.hint or "")
 
 
 def pack_keys(keys: Iterable[int]) -> bytes:

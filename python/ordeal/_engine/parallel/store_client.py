@@ -20,7 +20,7 @@ from ordeal._engine.execution.bucket import whole_bucket
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.isolation.child import Child, Job, Limits
 from ordeal._engine.parallel.merged import MergedProgress
-from ordeal._engine.parallel.messages import ERROR, Broken, pack_keys, unpack_keys
+from ordeal._engine.parallel.messages import ERROR, WorkerError, pack_keys, unpack_keys
 from ordeal._engine.triage.messages import pack, unpack
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError, StoreError
@@ -196,7 +196,7 @@ class StoreClient:
         while monotonic() < deadline:
             for kind, value, *rest in self._child.messages():
                 if kind == ERROR:
-                    broken = unpack(value, Broken)
+                    broken = unpack(value, WorkerError)
                     raise StoreError(broken.message, hint=broken.hint or None)
                 if kind == _JOINED and isinstance(value, int):
                     if any(rest):
@@ -361,7 +361,7 @@ def _client_job(store_options: StoreOptions) -> Job:
             store = open_store(store_options.url, store_options.namespace, folder=store_options.folder)
             channel.send(_JOINED, store.join(), store.read_only)
         except OrdealError as error:
-            channel.send(ERROR, pack(Broken(kind=type(error).__name__, message=error.message, hint=error.hint or "")))
+            channel.send(ERROR, pack(WorkerError.of(error)))
             return
         with store:
             sleep(store.stagger_seconds())

@@ -31,9 +31,9 @@ from ordeal._engine.parallel.messages import (
     PART,
     UPDATE,
     USES,
-    Broken,
-    Ended,
-    Report,
+    WorkerEnd,
+    WorkerError,
+    WorkerReport,
     pack_keys,
     unpack_keys,
 )
@@ -226,11 +226,11 @@ def work(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
     try:
         _Worker(job, channel).search()
     except OrdealError as error:
-        channel.send(ERROR, pack(Broken(kind=type(error).__name__, message=error.message, hint=error.hint or "")))
+        channel.send(ERROR, pack(WorkerError.of(error)))
     except InvalidDefinition as error:
-        channel.send(ERROR, pack(Broken(kind=MachineError.__name__, message=str(error))))
+        channel.send(ERROR, pack(WorkerError(kind=MachineError.__name__, message=str(error))))
     except skip_types() as error:
-        channel.send(ERROR, pack(Broken(kind=SkipTest.__name__, message=str(error))))
+        channel.send(ERROR, pack(WorkerError(kind=SkipTest.__name__, message=str(error))))
     except ChannelError:
         raise
     except BaseException as error:  # noqa: BLE001 - what code of the user's has left behind may raise anything
@@ -264,7 +264,7 @@ class _Worker(SearchListener):
         with search.prepared():
             reason = search.run(self)
             self._report_alike()
-            self._channel.send(DONE, pack(Ended(reason=reason)), *self._update(last=True), self._state())
+            self._channel.send(DONE, pack(WorkerEnd(reason=reason)), *self._update(last=True), self._state())
 
     def _state(self) -> bytes:
         """Return what it knows, as a part of a state."""
@@ -375,11 +375,11 @@ class _Worker(SearchListener):
         self._report_due = monotonic() + REPORT_SECONDS
         return pack(self._report())
 
-    def _report(self) -> Report:
+    def _report(self) -> WorkerReport:
         search = self._search
         search.note_limits()
         totals = search.totals()
-        return Report(
+        return WorkerReport(
             tally=search.tally.counts(),
             notes=[str(note) for note in search.tally.notes],
             snapshot_kind=totals.snapshot_kind,

@@ -34,9 +34,9 @@ from ordeal._engine.parallel.messages import (
     PART,
     UPDATE,
     USES,
-    Broken,
-    Ended,
-    Report,
+    WorkerEnd,
+    WorkerError,
+    WorkerReport,
     pack_keys,
     unpack_keys,
 )
@@ -426,14 +426,14 @@ class WorkerPool:
             ended, *update, part = values
             self._take_update(worker, update, last=True)
             (self._state.parts[worker.number],) = _bytes([part])
-            worker.over = unpack(ended, Ended).reason
+            worker.over = unpack(ended, WorkerEnd).reason
             self._merged.idle_workers += worker.over == "time" and self._has_idled(worker)
         elif kind == FAILED:
             reason, _traceback = values
             worker.failed = f"failed ({one_line(str(reason))})"
         elif kind == ERROR:
             (broken,) = values
-            raise _error_of(unpack(broken, Broken))
+            raise _error_of(unpack(broken, WorkerError))
         else:
             raise ChannelError(f"{kind!r} begins no message of a worker")
 
@@ -443,7 +443,7 @@ class WorkerPool:
         loaded, _ = _native.decode_entries(encoded, self._merged.names)  # refuses what the others should not receive
         found = encoded if loaded else b""
         if report:
-            self._merged.report(worker.number, unpack(report, Report))
+            self._merged.report(worker.number, unpack(report, WorkerReport))
         self._merged.add_edges(edges)
         worker.known.add(edges, found)
         shared = Update(
@@ -575,7 +575,7 @@ def _how(child: Child) -> str:
     return f"signal {child.exit_status.signal}" if child.exit_status.signal else f"exit code {child.exit_status.code}"
 
 
-def _error_of(broken: Broken) -> BaseException:
+def _error_of(broken: WorkerError) -> BaseException:
     """Rebuild the error that a worker met."""
     if broken.kind == unittest.SkipTest.__name__:
         return unittest.SkipTest(broken.message)

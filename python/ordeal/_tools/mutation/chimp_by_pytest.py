@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
 from ordeal._base.formatting import counted
+from ordeal._base.interpreter import end, start
 from ordeal._tools.mutation.interpreters.handing_down import begins_with_ours
 from ordeal._tools.mutation.interpreters.sitecustomize import MUTANT, real_path
 from ordeal._tools.mutation.judging import only_these
@@ -123,11 +122,8 @@ def run_tests(command: Sequence[str], folder: Path, seconds: float, more: Mappin
         ConfigError: it cannot be run.
     """
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", **more}
-    nothing = subprocess.DEVNULL
     try:
-        process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
-        )
+        process = start(command, folder=folder, environment=environment)
     except OSError as error:
         raise ConfigError(f"`{command[0]}` cannot be run: {error.strerror}", hint="check `--tests`") from None
     try:
@@ -135,6 +131,4 @@ def run_tests(command: Sequence[str], folder: Path, seconds: float, more: Mappin
     except subprocess.TimeoutExpired:
         return "late"
     finally:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        end(process)

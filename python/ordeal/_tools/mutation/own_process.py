@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ordeal._base.interpreter import start
 from ordeal._native import die_with, monotonic
 from ordeal._tools.mutation.forks import Message, Say
 
@@ -31,14 +32,9 @@ def judging(module: str, order: Path, folder: Path, until: float | None = None) 
     At the time ``until`` of the monotonic clock its answers end.
     """
     here, there = os.pipe()
-    process = subprocess.Popen(
-        [sys.executable, "-m", module, str(order), str(there), str(os.getpid())],
-        cwd=folder,
-        pass_fds=(there,),
-        stdin=subprocess.DEVNULL,
-        start_new_session=True,
-        env={**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
-    )
+    command = [sys.executable, "-m", module, str(order), str(there), str(os.getpid())]
+    environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+    process = start(command, stderr=None, folder=folder, environment=environment, pass_fds=(there,))
     os.close(there)
 
     def wait() -> None:

@@ -17,7 +17,7 @@ from ordeal._base.formatting import describe_error
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import MachineFactory, make_driver
 from ordeal._engine.parallel.fleet.home import saved
-from ordeal._engine.parallel.fleet.plan import Task
+from ordeal._engine.parallel.fleet.plan import MemberTask
 from ordeal._engine.parallel.store_client import namespace_of
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.errors import OrdealError
@@ -33,7 +33,7 @@ LEASE_SECONDS = 60.0
 class _Home:
     """What this process knows: the failures that it has looked at, by bucket."""
 
-    def __init__(self, task: Task, store: Store, machine: MachineFactory, corpus: SeedCorpus) -> None:
+    def __init__(self, task: MemberTask, store: Store, machine: MachineFactory, corpus: SeedCorpus) -> None:
         self._task = task
         self._store = store
         self._machine = machine
@@ -94,7 +94,7 @@ def main() -> int:
     # What the program under test prints is nothing that the launcher reads.
     os.dup2(2, 1)
     given = json.loads(sys.stdin.readline())
-    task = Task.from_json(given["task"])
+    task = MemberTask.from_json(given["task"])
     task.enter()
     try:
         trust(task.test_class)

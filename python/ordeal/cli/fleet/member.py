@@ -17,7 +17,7 @@ from ordeal._base.formatting import describe_error, one_line
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.parallel.fleet.home import BACK_SECONDS, SHORT_BACK_SECONDS, publish_left, when_back
-from ordeal._engine.parallel.fleet.plan import Task
+from ordeal._engine.parallel.fleet.plan import MemberTask
 from ordeal._engine.parallel.store_client import namespace_of, spool_folder
 from ordeal.errors import WRONG_USE, OrdealError
 from ordeal.explore import Explorer
@@ -74,7 +74,7 @@ def main() -> int:
     # The agent sends SIGINT. A scheduler that ends a job tells all of its processes: this one reports what it found.
     interrupts.heed()
     given = json.load(sys.stdin)
-    task, store = Task.from_json(given["task"]), given["store"]
+    task, store = MemberTask.from_json(given["task"]), given["store"]
     teller = _Teller()
     try:
         result = _explored(task, store, teller)
@@ -99,7 +99,7 @@ def main() -> int:
     return 0
 
 
-def _explored(task: Task, store: str, teller: _Teller) -> ExplorationResult:
+def _explored(task: MemberTask, store: str, teller: _Teller) -> ExplorationResult:
     task.enter()
     trust(task.test_class)
     machine = load_class(task.test_class)

@@ -9,7 +9,7 @@ import pytest
 from ordeal._base.property_tracker import PropertyResult
 from ordeal._engine.parallel import worker as worker_module
 from ordeal._engine.parallel.merged import MergedProgress
-from ordeal._engine.parallel.messages import Report
+from ordeal._engine.parallel.messages import WorkerReport
 from ordeal._engine.parallel.sync import NOTHING, ImmediateExchange, RoundExchange, Update
 from ordeal._engine.parallel.worker import ByClock
 from ordeal._engine.properties.watch import PropertyWatch
@@ -21,8 +21,10 @@ def tally(name: str, hits: int, passes: int) -> dict[str, str | int | float | bo
     return {"name": name, "type": "sometimes", "hits": hits, "passes": passes, "failures": hits - passes}
 
 
-def report(runs: int, *, line: int, kind: str = "copy", bucket: str = "A", note: str = "", passes: int = 0) -> Report:
-    return Report(
+def report(
+    runs: int, *, line: int, kind: str = "copy", bucket: str = "A", note: str = "", passes: int = 0
+) -> WorkerReport:
+    return WorkerReport(
         tally={"runs": runs, "steps": 10 * runs},
         notes=[note] if note else [],
         snapshot_kind=kind,  # type: ignore[arg-type]

@@ -9,10 +9,10 @@ import pytest
 
 from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal._engine.parallel.messages import (
-    Broken,
     EarlierProcesses,
-    Ended,
-    Report,
+    WorkerEnd,
+    WorkerError,
+    WorkerReport,
     empty_report,
     pack_keys,
     unpack_keys,
@@ -37,8 +37,8 @@ def test_damaged_keys_are_refused(data: Value) -> None:
         unpack_keys(data)
 
 
-def full_report() -> Report:
-    return Report(
+def full_report() -> WorkerReport:
+    return WorkerReport(
         tally={"runs": 3},
         notes=["one", "two"],
         snapshot_kind="fork",
@@ -60,8 +60,8 @@ def full_report() -> Report:
         full_report(),
         EarlierProcesses(),
         EarlierProcesses(processes=2, report=full_report(), resumed=empty_report(), unreported=[2**64 - 1]),
-        Ended(reason="patience"),
-        Broken(kind="MachineError", message="m", hint="h"),
+        WorkerEnd(reason="patience"),
+        WorkerError(kind="MachineError", message="m", hint="h"),
     ],
     ids=lambda record: type(record).__name__,
 )
@@ -72,19 +72,19 @@ def test_records_arrive_as_they_were(record: msgspec.Struct) -> None:
 @pytest.mark.parametrize(
     ("kind", "change"),
     [
-        (Report, {"tally": {"runs": "3"}}),
-        (Report, {"snapshot_kind": "by magic"}),
-        (Report, {"discovery": [1, 2]}),
-        (Report, {"more": 1}),
+        (WorkerReport, {"tally": {"runs": "3"}}),
+        (WorkerReport, {"snapshot_kind": "by magic"}),
+        (WorkerReport, {"discovery": [1, 2]}),
+        (WorkerReport, {"more": 1}),
         (EarlierProcesses, {"processes": -1}),
-        (Ended, {"reason": "because"}),
+        (WorkerEnd, {"reason": "because"}),
     ],
 )
 def test_a_record_with_a_wrong_field_is_refused(kind: type[msgspec.Struct], change: dict[str, Any]) -> None:
     good: dict[type, msgspec.Struct] = {
-        Report: full_report(),
+        WorkerReport: full_report(),
         EarlierProcesses: EarlierProcesses(),
-        Ended: Ended(reason="time"),
+        WorkerEnd: WorkerEnd(reason="time"),
     }
     fields = msgspec.to_builtins(good[kind]) | change
     with pytest.raises(ChannelError, match="damaged"):

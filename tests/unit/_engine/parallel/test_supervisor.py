@@ -298,7 +298,7 @@ def fail_to_switch() -> None:
     raise FaultError("the fault cannot be switched")
 
 
-class Broken(ChaosTest):
+class WorkerError(ChaosTest):
     faults: ClassVar[list[Fault]] = [LambdaFault("broken", fail_to_switch, lambda: None)]
 
     @rule()
@@ -309,7 +309,7 @@ class Broken(ChaosTest):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_fault_that_cannot_be_switched_is_an_error_of_the_exploration(workers: int) -> None:
     with pytest.raises(FaultError, match="cannot be switched"):
-        Explorer(Broken, workers=workers).run(max_runs=200, max_time=600)
+        Explorer(WorkerError, workers=workers).run(max_runs=200, max_time=600)
 
 
 class Many(RuleBasedStateMachine):

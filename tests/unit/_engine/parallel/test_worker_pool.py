@@ -15,7 +15,7 @@ from ordeal._engine.isolation.channel import Channel
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel import worker_pool
 from ordeal._engine.parallel.merged import MergedProgress
-from ordeal._engine.parallel.messages import DONE, ERROR, FAILED, Broken, Ended, pack_keys
+from ordeal._engine.parallel.messages import DONE, ERROR, FAILED, WorkerEnd, WorkerError, pack_keys
 from ordeal._engine.parallel.state import ParallelState
 from ordeal._engine.parallel.sync import Sharing
 from ordeal._engine.parallel.worker import WorkerJob
@@ -77,7 +77,7 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Pool]]:
 def ends(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
     """It has no more runs to make, and knows nothing."""
     entries = _native.encode_entries(([], [], [], []), [])
-    channel.send(DONE, pack(Ended(reason="patience")), b"", pack_keys([]), entries, b"")
+    channel.send(DONE, pack(WorkerEnd(reason="patience")), b"", pack_keys([]), entries, b"")
 
 
 def dies(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
@@ -177,7 +177,7 @@ class TestWhatTheyTell:
         self, make: Callable[..., Pool], kind: str, raised: type[OrdealError]
     ) -> None:
         def breaks(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
-            channel.send(ERROR, pack(Broken(kind=kind, message="no rule", hint="add one")))
+            channel.send(ERROR, pack(WorkerError(kind=kind, message="no rule", hint="add one")))
 
         with pytest.raises(OrdealError, match="no rule") as caught:
             make(breaks).search()

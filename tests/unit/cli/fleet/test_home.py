@@ -11,7 +11,7 @@ import pytest
 
 from ordeal._base.trace_file import TraceFailure, TraceStep
 from ordeal._engine.execution.class_path import load_class
-from ordeal._engine.parallel.fleet.plan import Task
+from ordeal._engine.parallel.fleet.plan import MemberTask
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.cli.fleet.home import _Home
 from ordeal.store import FailureReport, Outgoing, open_store
@@ -39,7 +39,7 @@ def test_a_failure_comes_home_once_and_shrunk(tmp_path: Path, monkeypatch: pytes
     trace = Trace(7, 42, "home_cups:Cup", steps=[TraceStep("rule", name) for name in ("hold", "hold", "drop")])
     trace.failure = TraceFailure("KeyError", "'gone'", 3, "met there")
     run = {"steps_per_run": 1, "shrink": True, "max_shrink_time": 5.0, "patience": 0}
-    task = Task(fleet="f", test_class="home_cups:Cup", seconds=60.0, path=(), run=run)
+    task = MemberTask(fleet="f", test_class="home_cups:Cup", seconds=60.0, path=(), run=run)
     stream = io.StringIO()
     with open_store("dir://shared", "code") as member, open_store("dir://shared", "code") as store:
         assert member.join() == 0

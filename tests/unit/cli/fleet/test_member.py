@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._engine.parallel.fleet.plan import Task
+from ordeal._engine.parallel.fleet.plan import MemberTask
 
 Run = Callable[..., tuple[int, str, str]]
 MACHINE = """
@@ -51,7 +51,7 @@ def test_one_report_of_all_members(run: Run, tmp_path: Path, monkeypatch: pytest
 def test_a_member_stops_though_signals_were_kept_from_who_started_it(way: str, tmp_path: Path) -> None:
     # Ray blocks SIGINT in all that it starts, and a shell has commands in the background ignore it.
     (tmp_path / "idle.py").write_text(MACHINE.replace('"too many"', "1").replace("< 3", ">= 0"))
-    task = Task(fleet="f", test_class="idle:Counter", seconds=600.0, path=(str(tmp_path),), init={"workers": 1})
+    task = MemberTask(fleet="f", test_class="idle:Counter", seconds=600.0, path=(str(tmp_path),), init={"workers": 1})
     module = ["-m", "ordeal.cli.fleet.member"]
     code = f"import os, signal, sys; {way}; os.execv(sys.executable, [sys.executable, *{module}])"
     process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

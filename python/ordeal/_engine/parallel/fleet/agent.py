@@ -36,7 +36,7 @@ from ordeal._engine.parallel.fleet.board import (
     open_board,
     text_of,
 )
-from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, Task
+from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, MemberTask
 from ordeal.errors import WRONG_USE, OrdealError
 
 #: The module that explores; it is above this room, so it is known by name alone.
@@ -84,7 +84,7 @@ class Agent:
 
     def __init__(
         self,
-        task: Task,
+        task: MemberTask,
         number: int,
         store: str,
         *,
@@ -291,7 +291,7 @@ def main() -> int:
         return WRONG_USE
     attempt = os.environ.get("ORDEAL_FLEET_ATTEMPT", "")
     agent = Agent(
-        Task.from_json(task),
+        MemberTask.from_json(task),
         number_from(os.environ),
         store,
         attempt=int(attempt) if attempt.isdecimal() else 0,

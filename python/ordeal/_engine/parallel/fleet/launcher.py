@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from ordeal._base.formatting import one_line
 from ordeal._base.interpreter import end, finish, start
-from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, Task
+from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, MemberTask
 from ordeal.errors import ConfigError, OrdealError
 
 AGENT_MODULE = "ordeal._engine.parallel.fleet.agent"
@@ -71,7 +71,7 @@ class Launcher(ABC):
         """
 
     @abstractmethod
-    def start(self, task: Task, number: int, attempt: int) -> None:
+    def start(self, task: MemberTask, number: int, attempt: int) -> None:
         """Start a member."""
 
     @abstractmethod
@@ -106,7 +106,7 @@ class LocalLauncher(Launcher):
         self._members: dict[int, subprocess.Popen[bytes]] = {}
 
     @override
-    def start(self, task: Task, number: int, attempt: int) -> None:
+    def start(self, task: MemberTask, number: int, attempt: int) -> None:
         environment = {
             **{name: value for name, value in os.environ.items() if name != STORE_VARIABLE},
             TASK_VARIABLE: task.to_json(),
@@ -177,7 +177,7 @@ class ClusterLauncher(Launcher):
         """End the connection."""
 
     @abstractmethod
-    def submit(self, task: Task, number: int, attempt: int) -> Any:
+    def submit(self, task: MemberTask, number: int, attempt: int) -> Any:
         """Hand a member to the cluster, and return its handle."""
 
     @abstractmethod
@@ -209,7 +209,7 @@ class ClusterLauncher(Launcher):
             ) from error
 
     @override
-    def start(self, task: Task, number: int, attempt: int) -> None:
+    def start(self, task: MemberTask, number: int, attempt: int) -> None:
         self._numbers.add(number)
         # A cluster that is away, or a node that vanished, is noticed when members are counted.
         with contextlib.suppress(Exception):
@@ -267,7 +267,7 @@ class BatchLauncher(Launcher):
         self._asked_at = 0.0
 
     @abstractmethod
-    def submit(self, task: Task) -> None:
+    def submit(self, task: MemberTask) -> None:
         """Submit the job of all members."""
 
     @abstractmethod
@@ -279,7 +279,7 @@ class BatchLauncher(Launcher):
         """Cancel the members that wait for a place, or all."""
 
     @override
-    def start(self, task: Task, number: int, attempt: int) -> None:
+    def start(self, task: MemberTask, number: int, attempt: int) -> None:
         self._wanted += 1
         if self._wanted == self.plan.members:
             self.submit(task)

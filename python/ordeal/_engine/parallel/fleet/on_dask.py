@@ -11,7 +11,7 @@ from typing import Any, override
 from ordeal._base.formatting import describe_error, one_line
 from ordeal._engine.parallel.fleet.launcher import GREETING_SIZE, ClusterLauncher, FleetError, library, listens
 from ordeal._engine.parallel.fleet.on_ray import run_member
-from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
+from ordeal._engine.parallel.fleet.plan import FleetPlan, MemberTask
 from ordeal.store.open import Address
 
 TIMEOUT_SECONDS = 8
@@ -69,7 +69,7 @@ class DaskLauncher(ClusterLauncher):
             self._client._loop_runner.stop(timeout=5)
 
     @override
-    def submit(self, task: Task, number: int, attempt: int) -> Any:
+    def submit(self, task: MemberTask, number: int, attempt: int) -> Any:
         workers = self._workers()
         member = self._client.submit(
             run_beside,

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from ordeal._base.formatting import one_line
 from ordeal._engine.parallel.fleet.launcher import AGENT_MODULE, BatchLauncher, FleetError, call
-from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, Task
+from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, MemberTask
 from ordeal.errors import ConfigError
 
 #: The secret that has the address of a store with a password, and the key in it.
@@ -36,7 +36,7 @@ def _given(plan: FleetPlan) -> dict[str, str]:
     return given
 
 
-def job_text(plan: FleetPlan, task: Task) -> str:
+def job_text(plan: FleetPlan, task: MemberTask) -> str:
     """Return the job as JSON, which is YAML too. An address with a password is that of a secret.
 
     Raises:
@@ -109,7 +109,7 @@ class KubernetesLauncher(BatchLauncher):
         return call(("kubectl", *words, *self._namespace))
 
     @override
-    def submit(self, task: Task) -> None:
+    def submit(self, task: MemberTask) -> None:
         call(("kubectl", "apply", "--filename=-"), text=job_text(self.plan, task))
 
     @override

@@ -14,7 +14,7 @@ from typing import Any, override
 from ordeal._base.formatting import one_line
 from ordeal._engine.isolation.working_folder import present_folder
 from ordeal._engine.parallel.fleet.launcher import ClusterLauncher, FleetError, library, listens
-from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
+from ordeal._engine.parallel.fleet.plan import FleetPlan, MemberTask
 from ordeal._engine.parallel.fleet.project_files import pack
 from ordeal.errors import ConfigError
 
@@ -34,7 +34,7 @@ def run_member(task: str, number: int, attempt: int, store: str) -> int:
     _enter_again()
     agent = importlib.import_module("ordeal._engine.parallel.fleet.agent")
     # A cluster may run a task again by itself when a node is lost.
-    code: int = agent.Agent(Task.from_json(task), number, store, attempt=attempt, resumes=True).run()
+    code: int = agent.Agent(MemberTask.from_json(task), number, store, attempt=attempt, resumes=True).run()
     return code
 
 
@@ -124,7 +124,7 @@ class RayLauncher(ClusterLauncher):
         self._ray.shutdown()
 
     @override
-    def submit(self, task: Task, number: int, attempt: int) -> Any:
+    def submit(self, task: MemberTask, number: int, attempt: int) -> Any:
         # Ray unpacks what was sent somewhere else, and starts its workers there.
         sent = task if self._project is None else dataclasses.replace(task, path=())
         given = (sent.to_json(), number, attempt, self.plan.store)

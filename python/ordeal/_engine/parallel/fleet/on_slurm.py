@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import override
 
 from ordeal._engine.parallel.fleet.launcher import AGENT_MODULE, BatchLauncher, FleetError, call
-from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, Task
+from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, MemberTask
 
 FOLDER = ".ordeal/fleet"
 
 
-def job_text(plan: FleetPlan, task: Task) -> str:
+def job_text(plan: FleetPlan, task: MemberTask) -> str:
     """Return the script of the array job. The address of the store comes from the environment of `sbatch`."""
     minutes = int(task.seconds // 60) + 4
     given = dict(option.partition("=")[::2] for option in plan.options.job_options)
@@ -59,7 +59,7 @@ class SlurmLauncher(BatchLauncher):
         call(("squeue", "--noheader"))
 
     @override
-    def submit(self, task: Task) -> None:
+    def submit(self, task: MemberTask) -> None:
         script = Path(FOLDER, f"{task.fleet}.sbatch")
         script.parent.mkdir(parents=True, exist_ok=True)
         script.write_text(job_text(self.plan, self.plan.task), encoding="utf-8")

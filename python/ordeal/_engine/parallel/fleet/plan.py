@@ -32,7 +32,7 @@ _NOT_SEARCHED = LEFT_OUT | {"site-packages", "dist-packages"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class MemberTask:
     """What every member of a fleet is told. ``init`` and ``run`` are options of the Explorer that JSON can hold.
 
     ``members`` is how many there are, and ``alone`` whether no launcher waits for them. ``path`` are the folders where
@@ -56,7 +56,7 @@ class Task:
         return json.dumps(dataclasses.asdict(self))
 
     @classmethod
-    def from_json(cls, text: str) -> Task:
+    def from_json(cls, text: str) -> MemberTask:
         """Read what ``to_json`` returned."""
         found = json.loads(text)
         return cls(**{**found, "path": tuple(found["path"]), "search": tuple(found["search"])})
@@ -78,7 +78,7 @@ class Task:
 class FleetPlan:
     """A fleet before it starts. ``store`` may hold a password, so it is never shown."""
 
-    task: Task
+    task: MemberTask
     on: str
     members: int
     store: str = field(repr=False)
@@ -119,7 +119,7 @@ def make_plan(
         raise ConfigError(
             "`--on kubernetes` needs an image", hint="name one with your tests and ordeal: `--image registry/app:tag`"
         )
-    task = Task(
+    task = MemberTask(
         fleet=options.fleet_name or time.strftime("fleet-%Y%m%d-%H%M%S-") + str(os.getpid()),
         test_class=test_class,
         seconds=options.max_time,

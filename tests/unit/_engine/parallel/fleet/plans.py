@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
+from ordeal._engine.parallel.fleet.plan import FleetPlan, MemberTask
 from ordeal.config import FleetConfig
 
 PASSWORD = "sesame"
@@ -15,5 +15,5 @@ def plan_on(
     on: str, store: str = "dir:///s", *, members: int = 1, test_class: str = "m:A", path: str = "", **options: Any
 ) -> FleetPlan:
     """Return a plan for members somewhere. Its name is `f`."""
-    task = Task(fleet="f", test_class=test_class, seconds=60.0, path=(path,) if path else ())
+    task = MemberTask(fleet="f", test_class=test_class, seconds=60.0, path=(path,) if path else ())
     return FleetPlan(task=task, on=on, members=members, store=store, options=FleetConfig(**options))

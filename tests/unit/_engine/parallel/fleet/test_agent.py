@@ -13,9 +13,9 @@ import pytest
 from ordeal._engine.parallel.fleet import agent
 from ordeal._engine.parallel.fleet.agent import Agent, number_from
 from ordeal._engine.parallel.fleet.board import open_board, text_of
-from ordeal._engine.parallel.fleet.plan import Task
+from ordeal._engine.parallel.fleet.plan import MemberTask
 
-TASK = Task(fleet="f", test_class="no_such_module:A", seconds=1.0, path=())
+TASK = MemberTask(fleet="f", test_class="no_such_module:A", seconds=1.0, path=())
 
 
 @pytest.mark.parametrize(("change", "said"), [({"python": "3.1"}, "Python 3.1"), ({"ordeal": "0.0"}, "ordeal")])

@@ -12,7 +12,7 @@ from tests.unit._engine.parallel.fleet.plans import plan_on
 from ordeal._engine.parallel.fleet.board import member_key, open_board
 from ordeal._engine.parallel.fleet.fleet import FleetOutcome, RunningFleet, fleet_result
 from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher
-from ordeal._engine.parallel.fleet.plan import FleetPlan, Task
+from ordeal._engine.parallel.fleet.plan import FleetPlan, MemberTask
 from ordeal.result import ExplorationResult, FaultUse, SeedOutcome, SeedStatus
 
 
@@ -27,7 +27,7 @@ class Scripted(Launcher):
         self.records = list(records)
         self.closed = False
 
-    def start(self, task: Task, number: int, attempt: int) -> None:
+    def start(self, task: MemberTask, number: int, attempt: int) -> None:
         del task
         self.board.put(member_key(number), {"attempt": attempt, **self.records.pop(0)})
 
@@ -78,7 +78,7 @@ def test_what_is_missing_where_members_run_is_to_be_installed_there(tmp_path: Pa
 
 def test_why_no_member_started_is_said(tmp_path: Path) -> None:
     class Silent(Scripted):
-        def start(self, task: Task, number: int, attempt: int) -> None:
+        def start(self, task: MemberTask, number: int, attempt: int) -> None:
             self.trouble = "No module named 'ordeal'"
 
     with pytest.raises(FleetError, match=r"none of 1 member reached the store: No module named 'ordeal'"):

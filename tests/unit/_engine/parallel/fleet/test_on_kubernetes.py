@@ -11,7 +11,7 @@ from tests.unit._engine.parallel.fleet.plans import PASSWORD, SECRET_STORE, plan
 
 from ordeal._engine.parallel.fleet import on_kubernetes
 from ordeal._engine.parallel.fleet.on_kubernetes import KubernetesLauncher, job_text
-from ordeal._engine.parallel.fleet.plan import Task
+from ordeal._engine.parallel.fleet.plan import MemberTask
 
 
 def test_the_job_holds_no_password() -> None:
@@ -23,7 +23,7 @@ def test_the_job_holds_no_password() -> None:
     kubernetes_validate.validate(yaml.safe_load(text), "1.30", strict=True)
     (container,) = yaml.safe_load(text)["spec"]["template"]["spec"]["containers"]
     told = {each["name"]: each.get("value") for each in container["env"]}
-    assert Task.from_json(told["ORDEAL_FLEET_TASK"]) == plan.task
+    assert MemberTask.from_json(told["ORDEAL_FLEET_TASK"]) == plan.task
 
 
 @pytest.mark.parametrize(

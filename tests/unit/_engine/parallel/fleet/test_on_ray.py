@@ -13,7 +13,7 @@ from tests.unit._engine.parallel.fleet.plans import plan_on
 
 from ordeal._engine.parallel.fleet import on_ray
 from ordeal._engine.parallel.fleet.launcher import FleetError
-from ordeal._engine.parallel.fleet.plan import Task
+from ordeal._engine.parallel.fleet.plan import MemberTask
 from ordeal.errors import ConfigError
 
 
@@ -57,7 +57,7 @@ def test_a_folder_that_was_unpacked_anew_is_entered_again(tmp_path: Path, monkey
     place.rmdir()
     place.mkdir()
     (place / "test_cart.py").touch()
-    task = Task(fleet="f", test_class="test_cart:CartMachine", seconds=1.0, path=(), ordeal="0.0")
+    task = MemberTask(fleet="f", test_class="test_cart:CartMachine", seconds=1.0, path=(), ordeal="0.0")
     assert on_ray.run_member(task.to_json(), 0, 1, f"dir://{tmp_path}/store") == 2
     assert Path.cwd() == place
 

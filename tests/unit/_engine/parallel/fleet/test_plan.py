@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ordeal._engine.parallel.fleet.plan import FleetPlan, Task, make_plan, named_store
+from ordeal._engine.parallel.fleet.plan import FleetPlan, MemberTask, make_plan, named_store
 from ordeal.config.options import ExplorationOptions
 from ordeal.errors import ConfigError
 
@@ -30,8 +30,8 @@ def plan_of(environment: dict[str, str] | None = None, run: dict[str, Any] | Non
 
 def test_a_task_is_the_same_after_the_way_as_text() -> None:
     task = plan_of(on="local:4", workers=2).task
-    assert Task.from_json(task.to_json()).init["workers"] == 2
-    assert Task.from_json(task.to_json()).run["max_runs"] == 3  # ten runs among four
+    assert MemberTask.from_json(task.to_json()).init["workers"] == 2
+    assert MemberTask.from_json(task.to_json()).run["max_runs"] == 3  # ten runs among four
 
 
 def test_the_store_comes_from_the_environment_and_is_never_shown() -> None:
@@ -85,7 +85,7 @@ def test_members_import_from_the_folders_of_the_project_that_are_searched_here(
     assert task.search == ("src",)
     monkeypatch.chdir(there)
     monkeypatch.setattr("sys.path", ["/usr/lib"])
-    dataclasses.replace(Task.from_json(task.to_json()), path=(str(tmp_path / "none"),)).enter()
+    dataclasses.replace(MemberTask.from_json(task.to_json()), path=(str(tmp_path / "none"),)).enter()
     assert sys.path == [str(there), str(there / "src"), "/usr/lib"]
-    Task.from_json(task.to_json()).enter()
+    MemberTask.from_json(task.to_json()).enter()
     assert Path.cwd() == here
