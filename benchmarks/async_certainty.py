@@ -21,7 +21,7 @@ from harness.report import command, host, table
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.unit.simulate.waits import test_table as tables  # noqa: E402
+from tests.unit.simulate.runtime import test_waits as tables  # noqa: E402
 
 from ordeal import simulate  # noqa: E402
 

@@ -43,7 +43,7 @@ CHANCE_IN_PYTHON = {
     "python/ordeal/_pytest/global_generators.py",
     "python/ordeal/_pytest/chaos.py",
     "python/ordeal/seed.py",
-    "python/ordeal/simulate/ticks/restoring.py",  # two programs draw the same: it sets back what one has drawn
+    "python/ordeal/simulate/ticks/world.py",  # two programs draw the same: it sets back what one has drawn
     "python/ordeal/cli/dashboard.py",  # the token of its address, of which no search hears
 }
 

@@ -25,23 +25,25 @@ from ordeal.simulate.file_system import FileFault, FileSystem
 from ordeal.simulate.nodes.machine_world import world
 from ordeal.simulate.nodes.node import Node
 from ordeal.simulate.nodes.world import World
-from ordeal.simulate.outside.commands import Command, Output
+from ordeal.simulate.outside.declared import Command, Output
 from ordeal.simulate.outside.http import Request, Response
 from ordeal.simulate.runtime.exploring import explore, run
-from ordeal.simulate.runtime.node_faults import (
+from ordeal.simulate.runtime.faults import (
+    cancel,
     clog,
     crash,
     disk_error,
     disk_full,
+    latency,
     partition,
     pause,
     reset,
     skew,
     slow,
+    stall,
 )
 from ordeal.simulate.runtime.odd_process import check
 from ordeal.simulate.runtime.report import Report, ScheduleFailure
-from ordeal.simulate.runtime.scheduled_faults import cancel, latency, stall
 from ordeal.simulate.runtime.testing import test
 from ordeal.simulate.ticks.real_time import e2e, run_log
 from ordeal.simulate.ticks.world import TickWorld

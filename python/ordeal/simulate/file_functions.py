@@ -14,9 +14,8 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from ordeal.simulate import descriptors
+from ordeal.simulate.descriptors import SimulatedFile, absolute, check_arguments, flags_of, in_layers, os_error
 from ordeal.simulate.disk import File, Folder
-from ordeal.simulate.open_files import SimulatedFile, check_arguments, flags_of, in_layers
-from ordeal.simulate.paths import absolute, os_error
 from ordeal.simulate.replacement import Places, Replacement
 
 

@@ -10,13 +10,11 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Literal, get_args
 
-from ordeal.simulate.chance import Chance, Choose
 from ordeal.simulate.clock import Clock
-from ordeal.simulate.descriptors import Descriptors
-from ordeal.simulate.disk import Disk, File, Folder, Resize, Write
+from ordeal.simulate.descriptors import AnyPath, Descriptors, absolute, names_of, os_error
+from ordeal.simulate.disk import Chance, Choose, Disk, File, Folder, Resize, Write
 from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.file_functions import replace_file_functions
-from ordeal.simulate.paths import AnyPath, absolute, names_of, os_error
 
 #: The length limit of a name, as on most real disks.
 NAME_BYTES_MAX = 255

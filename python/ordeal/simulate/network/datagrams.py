@@ -8,10 +8,9 @@ import errno
 from collections.abc import Callable
 from typing import Any
 
-from ordeal.simulate.network.conduct import Conduct
-from ordeal.simulate.network.numbers import NumberLoop, number_of
+from ordeal.simulate.network.links import Conduct, Links
+from ordeal.simulate.network.transport import NumberLoop, number_of
 from ordeal.simulate.nodes.life import LIFE, NOWHERE, Life
-from ordeal.simulate.nodes.links import Links
 from ordeal.simulate.runtime.decisions import DATAGRAM, name_key
 from ordeal.simulate.runtime.loop_settings import LoopSettings
 

@@ -1,10 +1,13 @@
-"""TLS inside of a run: asyncio's own protocol over simulated connections, whose bytes are late and cut as ever."""
+"""TLS inside of a run: asyncio's own protocol over simulated connections, and none to services that are declared."""
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 import ssl as ssl_module
 from asyncio import sslproto
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 #: What ``create_connection`` and ``create_server`` take besides the context.
@@ -55,3 +58,96 @@ def tls_protocol(
         call_connection_made=options.get("call_connection_made", True),
         **limits,
     )
+
+
+_REAL_WRAP_BIO = ssl.SSLContext.wrap_bio
+
+
+class OpenTls:
+    """What stands for an ``ssl.SSLObject`` whose handshake has succeeded, and which hides nothing."""
+
+    def __init__(self, context: ssl.SSLContext, incoming: Any, outgoing: Any, server_hostname: str) -> None:
+        self.context = context
+        self.server_side = False
+        self.server_hostname = server_hostname
+        self.session = None
+        self.session_reused = False
+        self._incoming = incoming
+        self._outgoing = outgoing
+
+    def read(self, size: int = 1024, buffer: Any = None) -> Any:
+        """Return what has arrived, or put it into ``buffer`` and return how much it is; nothing at the end."""
+        if not self._incoming.pending and not self._incoming.eof:
+            raise ssl.SSLWantReadError(ssl.SSL_ERROR_WANT_READ, "The operation did not complete (read)")
+        if buffer is None:
+            return self._incoming.read(size)
+        data = self._incoming.read(min(size, len(buffer)) if size else len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def write(self, data: Any) -> int:
+        """Send bytes."""
+        return self._outgoing.write(data)  # type: ignore[no-any-return]
+
+    def do_handshake(self) -> None:
+        """Do nothing: the handshake has succeeded."""
+
+    def unwrap(self) -> None:
+        """Do nothing: no end is announced."""
+
+    def pending(self) -> int:
+        """Return 0: nothing is decrypted ahead."""
+        return 0
+
+    def getpeercert(self, binary_form: bool = False) -> Any:
+        """Return no certificate."""
+        return None if binary_form else {}
+
+    def version(self) -> str:
+        """Return the version of TLS that it would be."""
+        return "TLSv1.3"
+
+    def cipher(self) -> tuple[str, str, int]:
+        """Return the cipher that it would be."""
+        return "TLS_AES_256_GCM_SHA384", "TLSv1.3", 256
+
+    def selected_alpn_protocol(self) -> str:
+        """Return what the service speaks."""
+        return "http/1.1"
+
+    def selected_npn_protocol(self) -> None:
+        """Return None: nothing was chosen in that way."""
+
+    def shared_ciphers(self) -> None:
+        """Return None: there are none."""
+
+    def compression(self) -> None:
+        """Return None: nothing is compressed."""
+
+    def get_channel_binding(self, cb_type: str = "tls-unique") -> None:
+        """Return None: there is none."""
+        del cb_type
+
+
+@contextmanager
+def open_to(is_declared: Callable[[str], bool]) -> Iterator[None]:
+    """Let TLS to the hosts of which ``is_declared(name)`` is true hide nothing, for the block."""
+
+    def wrap_bio(
+        self: ssl.SSLContext,
+        incoming: Any,
+        outgoing: Any,
+        server_side: bool = False,
+        server_hostname: Any = None,
+        session: Any = None,
+    ) -> Any:
+        name = server_hostname.decode() if isinstance(server_hostname, bytes) else server_hostname
+        if not server_side and isinstance(name, str) and is_declared(name):
+            return OpenTls(self, incoming, outgoing, name)
+        return _REAL_WRAP_BIO(self, incoming, outgoing, server_side, server_hostname, session)
+
+    ssl.SSLContext.wrap_bio = wrap_bio  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        ssl.SSLContext.wrap_bio = _REAL_WRAP_BIO  # type: ignore[method-assign]

@@ -5,14 +5,44 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import socket
+from asyncio import mixins
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ordeal.simulate.network.numbers import number_of
 from ordeal.simulate.network.sockets import SimulatedSocket
 from ordeal.simulate.nodes.life import LIFE, NOWHERE
 from ordeal.simulate.runtime.decisions import CUT, PACKET, name_key
+
+_NUMBER = "_ordeal_number"
+
+
+class NumberLoop:
+    """The part of a loop that counts what is hashed in its run."""
+
+    _hashed = 0
+
+    def next_number(self) -> int:
+        """Return the next number of this run."""
+        self._hashed += 1
+        return self._hashed
+
+
+def number_of(hashed: Any) -> int:
+    """Return the hash of an object: its number if it is first asked for inside of a run, else that of its address.
+
+    It stays what it is, also when the run is over.
+    """
+    known: dict[str, Any] = vars(hashed)
+    if _NUMBER not in known:
+        loop: object = asyncio._get_running_loop()
+        known[_NUMBER] = loop.next_number() if isinstance(loop, NumberLoop) else object.__hash__(hashed)
+    return int(known[_NUMBER])
+
+
+for _kind in (asyncio.StreamWriter, asyncio.StreamReader, mixins._LoopBoundMixin):
+    _kind.__hash__ = number_of  # type: ignore[method-assign, assignment]
+
 
 #: How long a packet takes when nothing special happens.
 LATENCY_S = 0.001

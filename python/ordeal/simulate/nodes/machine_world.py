@@ -10,20 +10,25 @@ from types import CodeType
 from typing import Any
 
 from ordeal._base.rule_timeout import end_unstarted
-from ordeal.simulate.arguments import checked_number, checked_seconds
-from ordeal.simulate.errors import LongWait, NotReached, SimulationError, SimulationFailure
-from ordeal.simulate.nodes.node_files import node_files
+from ordeal.simulate.errors import (
+    LongWait,
+    NotReached,
+    SimulationError,
+    SimulationFailure,
+    checked_number,
+    checked_seconds,
+)
+from ordeal.simulate.nodes.node import node_files
 from ordeal.simulate.nodes.world import World
 from ordeal.simulate.runtime.decisions import ORDER, name_key
+from ordeal.simulate.runtime.faults import NodeFault, checked_faults
+from ordeal.simulate.runtime.long_waits import LongWaits
 from ordeal.simulate.runtime.loop import SimulationLoop
 from ordeal.simulate.runtime.machine_loop import MachineLoop
-from ordeal.simulate.runtime.node_faults import NodeFault
 from ordeal.simulate.runtime.running import RunSettings, failure_of
-from ordeal.simulate.runtime.scheduled_faults import checked_faults
 from ordeal.simulate.runtime.surroundings import Surroundings
 from ordeal.simulate.runtime.tasks import TaskRecord
 from ordeal.simulate.ticks.machine import Ticking, ticking
-from ordeal.simulate.waits.long_waits import LongWaits
 
 CLIENTS_MAX = 1_000
 #: How many callbacks run before the next rule does: None for until the operation has ended, which is the usual.

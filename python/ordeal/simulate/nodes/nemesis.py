@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ordeal.simulate.nodes.links import Link
+from ordeal.simulate.network.links import Link
 from ordeal.simulate.nodes.node import Node
 from ordeal.simulate.runtime.decisions import KINDS, name_key
-from ordeal.simulate.runtime.loop import SimulationLoop
-from ordeal.simulate.runtime.node_faults import (
+from ordeal.simulate.runtime.faults import (
     DISK_FAULTS,
     LENGTH,
     LENGTHS,
@@ -24,6 +23,7 @@ from ordeal.simulate.runtime.node_faults import (
     length_s,
     strike_step,
 )
+from ordeal.simulate.runtime.loop import SimulationLoop
 
 _LENGTH_SITE, _MANNER_SITE = name_key(LENGTH), name_key(MANNER)
 _STEP_SITE = name_key(STEP)

@@ -9,20 +9,17 @@ from itertools import product
 from typing import Any, NoReturn
 
 import ordeal._native as _native
-from ordeal.simulate.arguments import checked_seconds, checked_share
-from ordeal.simulate.errors import BrokenProperty, NotReached, SimulationError
-from ordeal.simulate.network.conduct import Conduct
+from ordeal.simulate.errors import BrokenProperty, NotReached, SimulationError, checked_seconds, checked_share
+from ordeal.simulate.network.links import Conduct, Link, Links
 from ordeal.simulate.network.streams import FIRST_ADDRESS, TEST_ADDRESS
 from ordeal.simulate.nodes.life import Life
-from ordeal.simulate.nodes.links import Link, Links
 from ordeal.simulate.nodes.nemesis import Nemesis
 from ordeal.simulate.nodes.node import Node, NodeMain
-from ordeal.simulate.nodes.own_modules import OwnModules
-from ordeal.simulate.nodes.shared_globals import SharedGlobals
-from ordeal.simulate.outside.commands import Programs
+from ordeal.simulate.nodes.node_globals import OwnModules, SharedGlobals
+from ordeal.simulate.outside.declared import Programs
 from ordeal.simulate.outside.http import WebService, host_and_ports
+from ordeal.simulate.runtime.faults import NodeFault
 from ordeal.simulate.runtime.loop import SimulationLoop
-from ordeal.simulate.runtime.node_faults import NodeFault
 
 #: Ways to cut a node off: from all others both ways, what it sends, what it gets; then the same for one other node.
 _WAYS = 3

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-from ordeal.simulate.arguments import checked_seconds
-from ordeal.simulate.errors import EscapedSimulation, SimulationError
+from ordeal.simulate.errors import EscapedSimulation, SimulationError, checked_seconds
 from ordeal.simulate.network.streams import SimulatedServer
 from ordeal.simulate.outside.declared import Declared, http_stub, is_missing, said, stub_hint
 

@@ -13,8 +13,14 @@ from typing import Any
 
 import ordeal._native as _native
 from ordeal._base.formatting import counted
-from ordeal.simulate.arguments import checked_number, checked_seconds
-from ordeal.simulate.errors import SimulationError, SimulationFailure, SimulationWarning, StalledStep
+from ordeal.simulate.errors import (
+    SimulationError,
+    SimulationFailure,
+    SimulationWarning,
+    StalledStep,
+    checked_number,
+    checked_seconds,
+)
 from ordeal.simulate.fresh_arguments import FreshMain
 from ordeal.simulate.runtime.decisions import (
     CANCEL,
@@ -29,16 +35,12 @@ from ordeal.simulate.runtime.decisions import (
     planner,
     run_seeds,
 )
+from ordeal.simulate.runtime.faults import NODE_FAULTS, Cancel, SimulatedFault
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S
-from ordeal.simulate.runtime.node_faults import NODE_FAULTS
-from ordeal.simulate.runtime.report import Report, ScheduleFailure
+from ordeal.simulate.runtime.report import Report, ScheduleFailure, failure_text, vain_faults
 from ordeal.simulate.runtime.running import Main, Outcome, RunSettings, checked_main, in_world, run_once, run_settings
-from ordeal.simulate.runtime.scheduled_faults import Cancel, SimulatedFault
 from ordeal.simulate.runtime.sites import is_program
-from ordeal.simulate.runtime.stalled_step import steps_watched
-from ordeal.simulate.runtime.surroundings import Surroundings
-from ordeal.simulate.runtime.text import failure_text
-from ordeal.simulate.runtime.vain_faults import vain_faults
+from ordeal.simulate.runtime.surroundings import Surroundings, steps_watched
 
 RUNS = 1_000
 RUNS_MAX = 1_000_000_000

@@ -31,15 +31,30 @@ from ordeal.simulate.errors import (
 )
 from ordeal.simulate.nodes.life import LIFE, NOWHERE, Life, bury, bury_all, life_of
 from ordeal.simulate.runtime.decisions import ORDER, STALL, DecisionSource, name_key
-from ordeal.simulate.runtime.endings import all_ended, forget_error, ignore
-from ordeal.simulate.runtime.interruptions import Interruptions
-from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, packet_latencies, stall_lengths
-from ordeal.simulate.runtime.signals import SignalLoop
+from ordeal.simulate.runtime.faults import SimulatedFault, packet_latencies, stall_lengths
+from ordeal.simulate.runtime.long_waits import LongWaits
 from ordeal.simulate.runtime.sites import calling_site, is_made_by_library, stack_of, traceback_to
-from ordeal.simulate.runtime.tasks import STEP_TYPE, SimulationTask, TaskRecord, base_name, stepped_task
-from ordeal.simulate.waits.long_waits import LongWaits
-from ordeal.simulate.waits.orphans import orphaned
-from ordeal.simulate.waits.table import wait_lines, waits_for_tasks
+from ordeal.simulate.runtime.system_loop import SignalLoop
+from ordeal.simulate.runtime.tasks import STEP_TYPE, Interruptions, SimulationTask, TaskRecord, base_name, stepped_task
+from ordeal.simulate.runtime.waits import orphaned, wait_lines, waits_for_tasks
+
+
+async def all_ended(tasks: list[asyncio.Task[Any]]) -> None:
+    """Wait until tasks have ended, however they do."""
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def forget_error(task: asyncio.Task[Any]) -> None:
+    """Have nobody told of how a task ended, or that it did not."""
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+    if task.done() and not task.cancelled():
+        task.exception()
+
+
+def ignore(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Handle errors that are of no interest any more."""
+    del loop, context
+
 
 #: How many steps may pass while the time stands still.
 STILL_STEPS_MAX = 100_000

@@ -16,12 +16,11 @@ from ordeal.buggify import effect_acts
 from ordeal.errors import MachineError
 from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.runtime.decisions import DATAGRAM, KINDS, PACKET, STALL, Decided, name_key, name_of
+from ordeal.simulate.runtime.faults import STEP, Cancel, NodeFault, SimulatedFault, Stall, checked_faults
 from ordeal.simulate.runtime.loop import SimulationLoop
-from ordeal.simulate.runtime.node_faults import STEP, NodeFault
+from ordeal.simulate.runtime.report import NOUNS, decision_text, noun_of
 from ordeal.simulate.runtime.running import RunSettings, failure_of
-from ordeal.simulate.runtime.scheduled_faults import Cancel, SimulatedFault, Stall, checked_faults
 from ordeal.simulate.runtime.surroundings import Surroundings
-from ordeal.simulate.runtime.text import NOUNS, decision_text, noun_of
 
 #: How often a decision is not 0.
 _SHARE = 1 / 8

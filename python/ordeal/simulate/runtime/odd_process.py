@@ -17,11 +17,10 @@ from typing import Any
 
 from ordeal._base.formatting import counted
 from ordeal._base.interpreter import start_code
-from ordeal.simulate.arguments import checked_number
-from ordeal.simulate.errors import NotDeterministic, SimulationError
+from ordeal.simulate.errors import NotDeterministic, SimulationError, checked_number
 from ordeal.simulate.runtime.decisions import SEED_MAX, drawn_schedule, run_seeds
+from ordeal.simulate.runtime.faults import fault_of_text, fault_text
 from ordeal.simulate.runtime.running import Main, RunSettings, checked_main, in_world, run_once, run_settings
-from ordeal.simulate.runtime.scheduled_faults import fault_of_text, fault_text
 from ordeal.simulate.runtime.surroundings import Surroundings
 
 RUNS = 20

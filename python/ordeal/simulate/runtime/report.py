@@ -1,13 +1,320 @@
-"""What a search of schedules found: its failure with the decisions that it needs, and how far the search reached."""
+"""What a search of schedules found, as text: what a failure needs, how to repeat it, and how far the search reached."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from ordeal.simulate.runtime.decisions import Decided, labelled
-from ordeal.simulate.runtime.scheduled_faults import SimulatedFault
-from ordeal.simulate.runtime.text import failure_text, report_text
+from ordeal._base.formatting import PLURALS, counted, one_line
+from ordeal.simulate.network.datagrams import DOUBLED, LOST
+from ordeal.simulate.network.links import ON_LINKS, SENT_AGAIN
+from ordeal.simulate.runtime.decisions import VALUE_MAX, Decided, labelled
+from ordeal.simulate.runtime.faults import (
+    LENGTH,
+    MANNER,
+    NODE_FAULTS,
+    SKEWS,
+    STEP,
+    TORN,
+    Cancel,
+    Latency,
+    NodeFault,
+    SimulatedFault,
+    length_s,
+    packet_latencies,
+    stall_lengths,
+    strike_step,
+)
+
+#: As what a decision of each kind counts.
+NOUNS = {
+    "order": "change of order",
+    "stall": "stall",
+    "arrival": "late result",
+    "cancel": "cancellation",
+    "packet": "late packet",
+    "cut": "cut",
+    "datagram": "datagram lost, doubled or late",
+    "disk": "loss of what was not synced",
+    "silence": "silent crash",
+    "crash": "crash",
+    "pause": "pause",
+    "partition": "partition",
+    "reset": "reset",
+    "slow": "slow node",
+    "skew": "wrong clock",
+    "clog": "clog",
+    "disk_full": "full disk",
+    "disk_error": "broken disk",
+}
+_CUT_OFF = ("both ways", "what it sends", "what it gets")
+_WHEN = ("", "between its wake-up and its turn", "while it waits", "before time passes")
+_ARRIVES = ("at once", "1 ms", "10 ms", "100 ms", "1 s")
+_CUT_WHERE = ("nowhere", "in the middle", "after the first byte", "before the last byte")
+_SITES_MAX = 20
+_SHARED_MAX = 3
+
+
+class _Failure(Protocol):
+    @property
+    def decided(self) -> tuple[Decided, ...]: ...
+    @property
+    def decisions(self) -> dict[str, int]: ...
+    @property
+    def faults(self) -> tuple[SimulatedFault, ...]: ...
+    @property
+    def run(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def made(self) -> int: ...
+    @property
+    def chance(self) -> int: ...
+    @property
+    def is_flaky(self) -> bool: ...
+    @property
+    def shrink_limit(self) -> str: ...
+    @property
+    def shared(self) -> dict[str, tuple[str, ...]]: ...
+    @property
+    def is_steered(self) -> bool: ...
+
+
+class _Report(Protocol):
+    runs: int
+    steps: int
+    made: int
+    disturbed: Counter[str]
+    simulated_s: float
+    cut_short: int
+    waited: Counter[str]
+    struck: Counter[str]
+    strikes: Counter[tuple[str, str]]
+    vain: tuple[str, ...]
+    nondeterministic: str
+
+    @property
+    def failure(self) -> _Failure | None: ...
+
+
+def needed_text(decided: Sequence[Decided]) -> str:
+    """Return how many decisions of which kind a failure needs, such as ``1 cancellation, 2 stalls``."""
+    counts = Counter(noun for decision in decided if (noun := noun_of(decision)))
+    parts = [_counted(number, noun) for noun, number in counts.items()]
+    return ", ".join(parts) if parts else "nothing special"
+
+
+def noun_of(decision: Decided) -> str:
+    """Return as what a decision counts; empty for a detail of another."""
+    return "" if decision.site in (LENGTH, MANNER, TORN) else NOUNS[decision.kind]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {PLURALS[noun]}" if number != 1 and noun in PLURALS else counted(number, noun)
+
+
+def decision_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str:
+    """Return what a decision does, in a line."""
+    who, value = decision.actor, decision.value
+    nth = f" (time {decision.occurrence + 1} there)" if decision.occurrence else ""
+    if decision.kind == "cancel":
+        return one_line(f"cancel {who}, {_WHEN[min(value, 3)]}, at `{decision.site}`{nth}")
+    if decision.kind == "stall":
+        lengths = stall_lengths(faults)
+        took = "until the next timer is due" if value == 1 else f"{lengths[min(value - 2, len(lengths) - 1)]:g} s"
+        return one_line(f"stall step {decision.occurrence + 1} of {who}: it takes {took}", limit=300)
+    if decision.kind == "order":
+        return one_line(f"of timers with one deadline, number {value + 1} fires before that of {who}{nth}")
+    if decision.kind == "arrival":
+        what = "the result of" if who == "executor" else "the start of"
+        return one_line(f"{what} {decision.site} in an executor takes {_ARRIVES[min(value, 4)]}{nth}")
+    if decision.kind in NODE_FAULTS:
+        return one_line(_node_fault_text(decision, faults))
+    if decision.kind == "disk":
+        if decision.site == TORN:
+            survive = "survives" if value == 1 else "survive"
+            return one_line(f"  {who}: {counted(value, 'byte')} of the first lost write {survive}{nth}")
+        return one_line(f"{who}: {_lost_changes_text(value, decision.bound - 1)}{nth}")
+    if decision.kind == "silence":
+        return one_line(f"{who}: its peers are not told of the crash{nth}")
+    if decision.site in ON_LINKS:
+        return one_line(f"{who}: datagram {decision.occurrence + 1} {ON_LINKS[decision.site]}, as the link may do it")
+    if decision.kind == "datagram":
+        latencies = packet_latencies(faults)
+        late = f"takes {latencies[min(max(value - DOUBLED, 0), len(latencies) - 1)]:g} s"
+        fate = {LOST: "is lost", DOUBLED: "arrives twice"}.get(value, late)
+        return one_line(f"{who}: datagram {decision.occurrence + 1} {fate}")
+    if decision.kind == "packet":
+        latencies = packet_latencies(faults)
+        if decision.site == SENT_AGAIN:
+            return one_line(f"{who}: packet {decision.occurrence + 1} is lost, and sent again")
+        named = {"connect": "connecting", "process": "the process"}
+        what = named.get(decision.site, f"packet {decision.occurrence + 1}")
+        return one_line(f"{who}: {what} takes {latencies[min(value, len(latencies) - 1)]:g} s")
+    return one_line(f"{who}: what arrives is cut {_CUT_WHERE[min(value, 3)]}{nth}")
+
+
+def _lost_changes_text(lost: int, known: int) -> str:
+    """Return what a crash takes from a disk; ``known`` is the number of changes, or VALUE_MAX - 1 where it is open."""
+    if known == 1:
+        return "the one change that was not synced is lost"
+    changes = f"the {known:,} changes" if known < VALUE_MAX - 1 else "the changes"
+    last = "last is" if lost == 1 else f"last {lost:,} are"
+    return f"of {changes} that were not synced, the {last} lost"
+
+
+def _node_fault_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str:
+    """Return when a fault strikes a node, how long it lasts, or in what way it strikes."""
+    who, kind, value = decision.actor, decision.kind.replace("_", " "), decision.value
+    nth = f" {decision.occurrence + 1}" if decision.occurrence else ""
+    longest = next((each.longest for each in faults if isinstance(each, NodeFault) and each.kind == decision.kind), 1.0)
+    if decision.site == STEP:
+        return f"{who}: {kind}{nth} after {counted(strike_step(value), 'step')} of its own"
+    if decision.site == LENGTH:
+        return f"  {kind}{nth} of {who} lasts {length_s(value, 10.0 if kind == 'slow' else longest):.3g} s"
+    if kind == "partition":
+        whom = "from all others" if value < len(_CUT_OFF) else f"from the other node {value // len(_CUT_OFF)}"
+        return f"  partition{nth} of {who} cuts {_CUT_OFF[value % len(_CUT_OFF)]}, {whom}"
+    if kind == "skew":
+        share, rate = SKEWS[min(value, len(SKEWS) - 1)]
+        return f"  the clock of {who} is moved by {share * longest:g} s, and goes at {rate:g}"
+    if kind == "clog":
+        return f"  what {who} sends and gets takes {length_s(value, longest):.3g} s longer"
+    if kind == "slow":
+        return f"  each step of {who} takes {length_s(value, longest):.3g} s"
+    return f"  {kind}{nth} of {who} in way {value + 1}"
+
+
+def failure_text(failure: _Failure, replay: str | None = None) -> str:
+    """Return what a failure needs and how to repeat it: by default with a call of ``run``."""
+    how = "steered by earlier runs: no seed alone repeats it" if failure.is_steered else f"seed {failure.seed}"
+    lines = [
+        f"Found by run {failure.run:,} ({how}).",
+        f"Needed: {needed_text(failure.decided)}, of {counted(failure.made, 'decision')}.",
+        *(f"  {decision_text(decision, failure.faults)}" for decision in failure.decided),
+    ]
+    lines += map(_shared_text, list(failure.shared.items())[:_SHARED_MAX])
+    if failure.shrink_limit:
+        lines.append(f"Shrinking ended at its limit, {failure.shrink_limit}: fewer decisions may suffice.")
+    if failure.is_flaky:
+        lines.append("It did not fail again with the same decisions: something decides that the simulation does not")
+        lines.append("control, such as a thread, a file, the order of a set, or what an earlier run left behind.")
+    lines.append(replay or f"Replay: {replay_call(failure, 'main')}")
+    return "\n".join(lines)
+
+
+def _shared_text(shared: tuple[str, tuple[str, ...]]) -> str:
+    """Return who has written a global that all nodes share."""
+    name, nodes = shared
+    own = f'own=["{name.rpartition(".")[0]}"]'
+    return one_line(f"Shared: {', '.join(nodes)} wrote {name}; real machines each have their own: {own}", limit=300)
+
+
+def replay_call(failure: _Failure, name: str) -> str:
+    """Return the call that repeats a failure; ``name`` is that of the function that was run."""
+    return f"simulate.run({name}{_arguments(failure)})"
+
+
+def _arguments(failure: _Failure) -> str:
+    parts = [f", seed={failure.chance}"] if failure.chance else []
+    if failure.faults:
+        parts.append(f", faults=[{', '.join(map(fault_call, failure.faults))}]")
+    parts.append(f", decisions={_table(failure.decisions)}")
+    return "".join(parts)
+
+
+def fault_call(fault: SimulatedFault) -> str:
+    """Return a fault as Python."""
+    if isinstance(fault, Cancel):
+        return "simulate.cancel()" if fault.tasks == "clients" else f"simulate.cancel({fault.tasks!r})"
+    if isinstance(fault, NodeFault):
+        longest = "" if fault.kind == "reset" else f", longest={fault.longest!r}"
+        return f"simulate.{fault.kind}({fault.nodes!r}{longest})"
+    return f"simulate.{type(fault).__name__.lower()}({fault.longest!r})"
+
+
+def _table(decisions: Mapping[str, int]) -> str:
+    if not decisions:
+        return "{}"
+    return "\n".join(["{", *(f"    {label!r}: {value}," for label, value in decisions.items()), "}"])
+
+
+def report_text(report: _Report) -> str:
+    """Return how far a search reached, and what it found."""
+    reach = reach_text(report)
+    return reach if report.failure is None else f"{reach}\n\n{failure_text(report.failure)}"
+
+
+def reach_text(report: _Report) -> str:
+    """Return how far a search reached."""
+    disturbed = ", ".join(_counted(number, NOUNS[kind]) for kind, number in report.disturbed.most_common())
+    lines = [
+        f"{counted(report.runs, 'run')}, {counted(report.steps, 'step')}, {report.simulated_s:,.3f} simulated seconds",
+        f"{counted(report.made, 'decision')}: {disturbed or 'all of them nothing special'}",
+    ]
+    if report.cut_short:
+        lines.append(f"{counted(report.cut_short, 'run')} ended early: the test awaited a task that was cancelled")
+    if report.waited:
+        struck = sum(1 for site in report.waited if report.struck[site])
+        lines.append(f"cancelled at {struck} of {counted(len(report.waited), 'place')} where tasks waited:")
+        rows = report.waited.most_common(_SITES_MAX)
+        lines += [f"  {report.struck[site]:7,} of {number:9,}  {one_line(site)}" for site, number in rows]
+    for kind in sorted({kind for kind, _ in report.strikes}):
+        nodes = sorted(node for found, node in report.strikes if found == kind)
+        struck_nodes = ", ".join(f"{node} {report.strikes[kind, node]:,}" for node in nodes[:_SITES_MAX])
+        lines.append(one_line(f"struck by {kind}: {struck_nodes}", limit=1_000))
+    lines += report.vain
+    if report.nondeterministic:
+        lines.append(f"NOT DETERMINISTIC: {report.nondeterministic}")
+    return "\n".join(lines)
+
+
+#: In so many runs a fault strikes by chance, if it can.
+_RUNS_ENOUGH = 100
+_NODES_MAX = 10
+
+
+class _Reach(Protocol):
+    runs: int
+    disturbed: Counter[str]
+    waited: Counter[str]
+    strikes: Counter[tuple[str, str]]
+    nodes: dict[str, None]
+    calm_at_once: int
+
+
+def vain_faults(faults: Iterable[SimulatedFault], reach: _Reach) -> Iterator[str]:
+    """Yield a sentence for each fault that struck nothing, where that is no chance."""
+    for fault in faults:
+        why = _why(fault, reach)
+        if why:
+            yield one_line(f"{fault_call(fault)} struck nothing in {counted(reach.runs, 'run')}: {why}", limit=500)
+
+
+def _why(fault: SimulatedFault, reach: _Reach) -> str:
+    """Return why a fault cannot have struck; empty if it did, or may have."""
+    is_enough = reach.runs >= _RUNS_ENOUGH
+    if isinstance(fault, Cancel):
+        return "" if reach.waited else "no task was there that it cancels; it never cancels the test itself"
+    if isinstance(fault, Latency):
+        is_vain = is_enough and not reach.disturbed["packet"] + reach.disturbed["datagram"]
+        return "nothing was sent" if is_vain else ""
+    if not isinstance(fault, NodeFault):
+        return ""
+    named = [name for name in reach.nodes if fault.strikes(name)]
+    if not named:
+        nodes = ", ".join(list(reach.nodes)[:_NODES_MAX])
+        return f"no node has such a name, the nodes were {nodes}" if nodes else "there were no nodes"
+    if any(reach.strikes[fault.kind, name] for name in named):
+        return ""
+    if reach.calm_at_once == reach.runs:
+        return (
+            "`world.eventually` ends all faults, and began before any time had passed; let the program run first, "
+            "such as by `await asyncio.sleep(60)`"
+        )
+    return "its nodes took too few steps" if is_enough else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,25 +13,24 @@ from typing import Any
 
 import ordeal._native as _native
 from ordeal._base import untrusted
-from ordeal.simulate.arguments import checked_seconds
 from ordeal.simulate.errors import (
     EscapedSimulation,
     SimulationError,
     SimulationFailure,
     StalledStep,
     UnhandledTaskError,
+    checked_seconds,
 )
 from ordeal.simulate.fresh_arguments import FreshMain
-from ordeal.simulate.nodes.node_files import node_files
-from ordeal.simulate.nodes.shared_globals import SharedGlobals
+from ordeal.simulate.nodes.node import node_files
+from ordeal.simulate.nodes.node_globals import SharedGlobals
 from ordeal.simulate.nodes.world import World
 from ordeal.simulate.runtime.decisions import Decided, decided
+from ordeal.simulate.runtime.faults import NodeFault, SimulatedFault, checked_faults
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S, SimulationLoop
-from ordeal.simulate.runtime.node_faults import NodeFault
-from ordeal.simulate.runtime.scheduled_faults import SimulatedFault, checked_faults
 from ordeal.simulate.runtime.sites import Site, is_program, site_in
 from ordeal.simulate.runtime.surroundings import Surroundings
-from ordeal.simulate.waits.lock_history import watched_locks
+from ordeal.simulate.runtime.waits import watched_locks
 
 #: Without arguments, or with one, `world`.
 type Main = Callable[..., Coroutine[Any, Any, Any]]

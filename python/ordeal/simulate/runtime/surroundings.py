@@ -2,26 +2,136 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import gc
+import importlib
 import os
 import random
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import copy_context
+from types import FrameType
 from typing import Any
 
 import ordeal._native as _native
-from ordeal.simulate.clock_functions import replace_clock_functions
-from ordeal.simulate.errors import SimulationError
-from ordeal.simulate.nodes.identity import epoch_s
+from ordeal.simulate.clock import replace_clock_functions
+from ordeal.simulate.errors import SimulationError, StalledStep
 from ordeal.simulate.nodes.life import LIFE
-from ordeal.simulate.nodes.node_files import is_real
+from ordeal.simulate.nodes.node import is_real
 from ordeal.simulate.outside.declared import event_hint
-from ordeal.simulate.outside.worker_threads import worker_threads
 from ordeal.simulate.replacement import Places, Replacement
 from ordeal.simulate.runtime.loop import SimulationLoop
-from ordeal.simulate.runtime.system_functions import system_functions
+from ordeal.simulate.runtime.sites import calling_site
+from ordeal.simulate.runtime.system_functions import epoch_s, system_functions
+
+_METHOD = "run_sync_in_worker_thread"
+
+
+@contextmanager
+def worker_threads(running: Callable[[], Any]) -> Iterator[None]:
+    """Let anyio run functions on the loop that ``running()`` returns, for the block, if it is imported already."""
+    if "anyio" not in sys.modules:
+        yield
+        return
+    # anyio imports its backend when a coroutine first asks for it, which may be inside of the run.
+    backend: Any = importlib.import_module("anyio._backends._asyncio").AsyncIOBackend
+    original = vars(backend).get(_METHOD)
+    if original is None:
+        yield
+        return
+    setattr(backend, _METHOD, classmethod(functools.partial(_run_sync, running, original.__func__)))
+    try:
+        yield
+    finally:
+        setattr(backend, _METHOD, original)
+
+
+async def _run_sync(
+    running: Callable[[], Any],
+    original: Callable[..., Any],
+    backend: Any,
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    abandon_on_cancel: bool = False,
+    limiter: Any = None,
+) -> Any:
+    loop: Any = running()
+    runs_here = loop is not None and bool(loop is asyncio.get_running_loop())
+    if not runs_here or loop.allows("_thread"):
+        return await original(backend, func, args, abandon_on_cancel, limiter)
+    await backend.checkpoint()
+    async with limiter or backend.current_default_thread_limiter():
+        with backend.create_cancel_scope(shield=not abandon_on_cancel):
+            context = copy_context()
+
+            @functools.wraps(func, updated=())
+            def job() -> Any:
+                return context.run(func, *args)
+
+            return await loop.run_in_executor(None, job)
+
+
+#: How long a step may take, in real seconds; it is ended at twice that time at most.
+STEP_S_MAX = 10.0
+#: Modules of debuggers, and the one that asks for each object who refers to it.
+_EXCUSED = ("bdb", "pdb", "pydevd", "debugpy", "ordeal.simulate.runtime.waits")
+
+
+@contextmanager
+def steps_watched(running: Callable[[], SimulationLoop | None]) -> Iterator[None]:
+    """Raise StalledStep in a step that takes too long, during the block. ``running()`` returns the loop that runs now.
+
+    Needs the main thread, SIGALRM, and that nothing else uses it; otherwise nothing is watched.
+    """
+    if not _can_watch():
+        yield
+        return
+    seen: tuple[SimulationLoop | None, int] = None, -1
+
+    def look(_number: int, frame: FrameType | None) -> None:
+        nonlocal seen
+        loop = running()
+        before, seen = seen, (loop, -1 if loop is None else loop.steps)
+        if loop is not None and before == seen and not _is_excused(frame):
+            site = calling_site()
+            error = StalledStep(
+                f"a step does not end: after {STEP_S_MAX:g} s it is at {site.where}: {site.name}\n"
+                "it may loop for ever, or wait for a lock of the threading module, which no other thread releases",
+                site=site.name,
+            )
+            loop.stalled = error
+            raise error
+
+    handler = signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, STEP_S_MAX, STEP_S_MAX)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, handler)
+
+
+def _is_excused(frame: FrameType | None) -> bool:
+    """Return whether it is no step that takes so long: somebody looks at it, or ordeal looks at all objects."""
+    while frame is not None:
+        if frame.f_globals.get("__name__") in _EXCUSED:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _can_watch() -> bool:
+    return (
+        hasattr(signal, "setitimer")
+        and threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGALRM) in (signal.SIG_DFL, signal.SIG_IGN)
+        and signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    )
+
 
 _FENCES = {
     "socket": (

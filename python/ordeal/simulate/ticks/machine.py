@@ -16,12 +16,10 @@ from hypothesis.stateful import initialize, precondition, rule
 from ordeal._hypothesis import INITIALIZE_MARKER, RULE_MARKER, invariants_of, rewrap_rules
 from ordeal._hypothesis.character_tables import load_character_tables
 from ordeal.errors import MachineError
-from ordeal.simulate.arguments import checked_number, checked_seconds
-from ordeal.simulate.errors import SimulationError
-from ordeal.simulate.runtime.node_faults import NodeFault
+from ordeal.simulate.errors import SimulationError, checked_number, checked_seconds
+from ordeal.simulate.runtime.faults import NodeFault
 from ordeal.simulate.ticks.commands import CommandType, command_types
-from ordeal.simulate.ticks.restoring import in_step, restore, snapshot_of
-from ordeal.simulate.ticks.world import TickLoop, TickWorld
+from ordeal.simulate.ticks.world import TickLoop, TickWorld, in_step, restore, snapshot_of
 
 TICKS_MAX = 1_000_000
 #: How many ticks one step of a run lets pass, at most; and in which rhythm snapshots are taken, at most.

@@ -14,9 +14,8 @@ import pytest
 
 from ordeal import simulate
 from ordeal.simulate.runtime.decisions import from_labels
-from ordeal.simulate.runtime.node_faults import LENGTHS, STRIKES, length_s, strike_step
-from ordeal.simulate.runtime.scheduled_faults import fault_of_text, fault_text
-from ordeal.simulate.runtime.text import decision_text, needed_text
+from ordeal.simulate.runtime.faults import LENGTHS, STRIKES, fault_of_text, fault_text, length_s, strike_step
+from ordeal.simulate.runtime.report import decision_text, needed_text
 
 from ...samples.nodes import ask, echo
 

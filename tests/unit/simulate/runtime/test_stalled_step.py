@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from ordeal import simulate
-from ordeal.simulate.runtime import stalled_step
+from ordeal.simulate.runtime import surroundings
 
 
 @pytest.fixture(autouse=True)
 def short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stalled_step, "STEP_S_MAX", 0.05)
+    monkeypatch.setattr(surroundings, "STEP_S_MAX", 0.05)
 
 
 async def loops() -> None:
@@ -63,7 +63,7 @@ def test_to_ask_who_refers_to_what_is_no_step_however_long_it_takes(monkeypatch:
     referrers = gc.get_referrers
     monkeypatch.setattr(gc, "get_referrers", slowly)
     # Longer than all that comes before it, on a busy machine as well.
-    monkeypatch.setattr(stalled_step, "STEP_S_MAX", 1.0)
+    monkeypatch.setattr(surroundings, "STEP_S_MAX", 1.0)
     waits = [2.2]
     with pytest.raises(simulate.OrphanedWait):
         simulate.run(waits_for_nobody)

@@ -1,0 +1,294 @@
+"""The faults of a simulated run: of nodes, and tasks, steps and packets that are cancelled or take long."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ordeal.simulate.errors import SimulationError, checked_seconds
+from ordeal.simulate.file_system import DiskFault
+
+NODE_FAULTS = ("crash", "pause", "partition", "reset", "slow", "skew", "clog", "disk_full", "disk_error")
+#: Those of the disk of a node, each with what the whole disk is then.
+DISK_FAULTS: dict[str, DiskFault] = {"disk_full": "full", "disk_error": "broken"}
+#: How many values the step has at which a fault strikes, and the latest such step: each value is some percent later.
+STRIKES = 256
+LATEST_STEP = 3_000
+#: How many lengths a fault may last, the shortest of them as a share of the longest.
+LENGTHS = 16
+#: The sites of the decisions about a strike: when it comes, how long it lasts, and in what way it strikes.
+STEP, LENGTH, MANNER = "its steps", "how long", "in what way"
+#: The sites of the decisions about a disk: how many changes are lost, and how much of the first of them survives.
+NOT_SYNCED, TORN = "what is not synced", "the first write that is lost"
+#: How a clock is wrong: the share of the longest offset, and the rate.
+SKEWS = ((1.0, 1.0), (-1.0, 1.0), (0.1, 1.0), (-0.1, 1.0), (0.0, 1.01), (0.0, 0.99), (1.0, 1.01), (-1.0, 0.99))
+_SHORTEST_SHARE = 1 / 1_000
+_HOUR_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFault:
+    """Nodes may be struck by ``kind``; made by ``crash``, ``pause`` and the like."""
+
+    kind: str
+    nodes: str
+    longest: float
+
+    def strikes(self, name: str) -> bool:
+        """Return whether it may strike the node of this name."""
+        return fnmatch.fnmatchcase(name, self.nodes)
+
+
+def strike_step(value: int) -> int:
+    """Return after how many steps of a node a fault strikes it, by the value of the decision, which is not 0."""
+    return max(value, round(math.exp(math.log(LATEST_STEP) * value / (STRIKES - 1)))) if value < STRIKES else value
+
+
+def length_s(value: int, longest: float) -> float:
+    """Return how long a fault lasts, by the value of the decision: the larger the longer."""
+    share = _SHORTEST_SHARE ** (1 - min(value, LENGTHS - 1) / (LENGTHS - 1))
+    return float(longest * share)
+
+
+def _fault(kind: str, nodes: Any, longest: Any, most: float = _HOUR_S) -> NodeFault:
+    if not isinstance(nodes, str) or not nodes:
+        raise SimulationError(f"nodes is {nodes!r:.100}", hint='write a pattern of names such as "db*"')
+    return NodeFault(kind, nodes, checked_seconds("longest", longest, most))
+
+
+def crash(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:
+    """Return a fault that crashes nodes, and restarts each after up to ``longest`` seconds.
+
+    What the disk of the node had not synced is lost, in part or altogether; its peers see a reset, or nothing.
+
+    Args:
+        nodes: a pattern of the names of nodes.
+        longest: for how many seconds a node stays down at most.
+
+    Raises:
+        SimulationError: an argument cannot be used.
+    """
+    return _fault("crash", nodes, longest)
+
+
+def pause(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:
+    """Return a fault that lets nodes stand still for up to ``longest`` seconds, as a process does that is swapped out.
+
+    Raises:
+        SimulationError: an argument cannot be used.
+    """
+    return _fault("pause", nodes, longest)
+
+
+def partition(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:
+    """Return a fault that cuts nodes off from the others, in one direction or both, for up to ``longest`` seconds.
+
+    Raises:
+        SimulationError: an argument cannot be used.
+    """
+    return _fault("partition", nodes, longest)
+
+
+def reset(nodes: str = "*") -> NodeFault:
+    """Return a fault that resets connections of nodes.
+
+    Raises:
+        SimulationError: the pattern is no text, or empty.
+    """
+    return _fault("reset", nodes, 1.0)
+
+
+def slow(nodes: str = "*", *, longest: float = 0.1) -> NodeFault:
+    """Return a fault that lets each step of a node take up to ``longest`` seconds, for a while.
+
+    Raises:
+        SimulationError: an argument cannot be used.
+    """
+    return _fault("slow", nodes, longest)
+
+
+def clog(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:
+    """Return a fault that clogs nodes for a while: whatever they send and get takes up to ``longest`` seconds longer.
+
+    Several nodes may be clogged at a time, and become free in another order.
+
+    Raises:
+        SimulationError: an argument cannot be used.
+    """
+    return _fault("clog", nodes, longest)
+
+
+def disk_full(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:
+    """Return a fault that lets the disks of nodes be full for up to ``longest`` seconds: writing raises ``ENOSPC``.
+
+    Raises:
+        SimulationError: an argument cannot be used.
+    """
+    return _fault("disk_full", nodes, longest)
+
+
+def disk_error(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:
+    """Return a fault that lets the disks of nodes fail for up to ``longest`` seconds.
+
+    Reading, writing and syncing files raise ``EIO``. What was not synced by then may be lost in the next crash, as
+    ever.
+
+    Raises:
+        SimulationError: an argument cannot be used.
+    """
+    return _fault("disk_error", nodes, longest)
+
+
+def skew(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:
+    """Return a fault that sets the clocks of nodes wrong: by up to ``longest`` seconds, and going up to 1 % wrong.
+
+    Raises:
+        SimulationError: an argument cannot be used.
+    """
+    return _fault("skew", nodes, longest)
+
+
+#: How long a step takes at most unless a fault says otherwise, in seconds.
+JITTER_S = 0.01
+CLIENTS, ALL = "clients", "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Tasks may be cancelled, each at most once; made by ``cancel``."""
+
+    tasks: str
+
+    def strikes(self, name: str, *, is_client: bool) -> bool:
+        """Return whether a task with this name may be cancelled; ``is_client`` says that the test made it."""
+        if self.tasks in (CLIENTS, ALL):
+            return is_client or self.tasks == ALL
+        return fnmatch.fnmatchcase(name, self.tasks) or fnmatch.fnmatchcase(name.rpartition("#")[0], self.tasks)
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """A step may take long; made by ``stall``."""
+
+    longest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Packets may be late; made by ``latency``."""
+
+    longest: float
+
+
+SimulatedFault = Cancel | Stall | Latency | NodeFault
+
+
+def cancel(tasks: str = CLIENTS) -> Cancel:
+    """Return a fault that cancels tasks where they wait, half of them between their wake-up and their turn.
+
+    A task is cancelled once at most, and never the test itself.
+
+    Args:
+        tasks: ``"clients"`` for the tasks that the test makes, without those that a library makes for itself when the
+            test calls it, and those behind ``asyncio.shield``: nobody has them to cancel. ``"all"`` for every task, or
+            a pattern of names such as ``"worker*"``. Without a name of its own, a task has that of its coroutine
+            function.
+
+    Raises:
+        SimulationError: ``tasks`` is not a text, or empty.
+    """
+    given: Any = tasks
+    if not isinstance(given, str) or not given:
+        raise SimulationError(
+            f"tasks is {tasks!r:.100}", hint='write "clients", "all", or a pattern of names such as "worker*"'
+        )
+    return Cancel(tasks)
+
+
+def stall(longest: float = 2.0) -> Stall:
+    """Return a fault that lets the steps of tasks take up to ``longest`` seconds of simulated time.
+
+    Short stalls are frequent and long ones rare; half of them last until the next timer is due, so that time-outs meet
+    what they guard. Without this fault, steps take up to 10 ms.
+
+    Raises:
+        SimulationError: ``longest`` is not a number of seconds above 0 and up to an hour.
+    """
+    return Stall(checked_seconds("longest", longest, _HOUR_S))
+
+
+def latency(longest: float = 2.0) -> Latency:
+    """Return a fault that lets packets of the simulated network take up to ``longest`` seconds.
+
+    Within a connection no packet overtakes another, and none is lost. Without this fault they take up to 10 ms.
+
+    Raises:
+        SimulationError: ``longest`` is not a number of seconds above 0 and up to an hour.
+    """
+    return Latency(checked_seconds("longest", longest, _HOUR_S))
+
+
+def checked_faults(faults: Any) -> tuple[SimulatedFault, ...]:
+    """Return the faults as a tuple.
+
+    Raises:
+        SimulationError: one of them is not a fault of a simulation.
+    """
+    hint = "write a list such as `faults=[simulate.cancel(), simulate.stall()]`"
+    if isinstance(faults, str | bytes) or not isinstance(faults, Iterable):
+        raise SimulationError(f"faults is {faults!r:.100}", hint=hint)
+    checked = tuple(faults)
+    for fault in checked:
+        if not isinstance(fault, SimulatedFault):
+            raise SimulationError(f"{fault!r:.100} is not a fault of a simulation", hint=hint)
+    return checked
+
+
+def stall_lengths(faults: Iterable[SimulatedFault]) -> tuple[float, ...]:
+    """Return how long a step may take, from the shortest: 1 ms, 10 ms, 100 ms, and so on up to the longest."""
+    if not faults:
+        return _up_to(JITTER_S)
+    return _up_to(max((fault.longest for fault in faults if isinstance(fault, Stall)), default=JITTER_S))
+
+
+def packet_latencies(faults: Iterable[SimulatedFault]) -> tuple[float, ...]:
+    """Return how long a packet may take, in the same steps; the first is what it usually takes."""
+    if not faults:
+        return _up_to(JITTER_S)
+    return _up_to(max((fault.longest for fault in faults if isinstance(fault, Latency)), default=JITTER_S))
+
+
+@functools.lru_cache(maxsize=256)
+def _up_to(longest: float) -> tuple[float, ...]:
+    return (*(length for length in (0.001, 0.01, 0.1, 1.0, 10.0, 100.0) if length < longest), longest)
+
+
+def fault_text(fault: SimulatedFault) -> str:
+    """Return the fault as a file holds it; ``fault_of_text`` reverses it."""
+    if isinstance(fault, Cancel):
+        return f"cancel {fault.tasks}"
+    if isinstance(fault, NodeFault):
+        return f"{fault.kind} {fault.longest!r} {fault.nodes}"
+    return f"{type(fault).__name__.lower()} {fault.longest!r}"
+
+
+def fault_of_text(text: str) -> SimulatedFault:
+    """Return the fault behind a text; raises SimulationError when there is none."""
+    kind, _, argument = text.partition(" ")
+    longest, _, nodes = argument.partition(" ")
+    try:
+        if kind == "cancel":
+            return cancel(argument)
+        if kind == "stall":
+            return stall(float(argument))
+        if kind == "latency":
+            return latency(float(argument))
+        if kind in NODE_FAULTS and nodes:
+            return NodeFault(kind, nodes, checked_seconds("longest", float(longest), _HOUR_S))
+    except ValueError:
+        pass
+    raise SimulationError(f"{text!r:.100} is not a fault of a simulation")
