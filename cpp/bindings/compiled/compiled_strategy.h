@@ -13,7 +13,6 @@
 // other bodies need neither. When the length decides (LENGTH_MAX) use run.length(). A compiled strategy writes the same
 // choices as Hypothesis would and takes the same numbers from the source, so it does not matter when, or whether, a
 // strategy is compiled.
-// not matter when, or whether, a strategy is compiled.
 #pragma once
 
 #include <cstdint>

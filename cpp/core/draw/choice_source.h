@@ -21,7 +21,7 @@
 namespace ordeal {
 
 // Writes a tape that its owner (a Session or a Replay) keeps. Nothing else writes to it, so a journal misses nothing.
-// The owner says where steps begin; draws belong to the last step. Thread-compatible.
+// The owner says where steps begin; draws belong to the last step.
 // Live, a draw takes a value from the generator. Replaying, it takes the next recorded choice of the argument. If none
 // fits (the code changed, or the tape was edited), it repairs it - a number out of bounds becomes the nearest bound,
 // everything else the simplest value - and counts a misalignment, so that every run continues and the caller can tell.

@@ -20,7 +20,7 @@ struct ContinuationOptions {
 };
 
 // Proposes steps that nothing steers: first the initialize rules, in any order, then rules and switches of faults. A
-// rejected rule is replaced by another one. Thread-compatible.
+// rejected rule is replaced by another one.
 class Continuation {
  public:
   // ConfigError for a fault that the machine does not have.

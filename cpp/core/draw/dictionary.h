@@ -28,7 +28,7 @@ struct DictionaryEntry {
 };
 
 // A value from here is a suggestion: the caller checks that it is within the bounds of its draw. Values drawn earlier
-// in a run are not kept here: its tape has them. Thread-compatible.
+// in a run are not kept here: its tape has them.
 class Dictionary {
  public:
   // For each kind. When there are more, the oldest value makes room; a new constant is left out instead.

@@ -27,7 +27,7 @@ class PathError : public Error {
   using Error::Error;
 };
 
-// Thread-compatible. The owner calls next() before each case; a case calls choose() any number of times.
+// The owner calls next() before each case; a case calls choose() any number of times.
 class Odometer {
  public:
   // Part `index` of `count`: all parts together visit every case.

@@ -11,7 +11,7 @@
 
 namespace ordeal {
 
-// Thread-compatible. The source must not outlive it.
+// The source must not outlive it.
 class Redraw {
  public:
   // The first draws are random, from a stream of that name.

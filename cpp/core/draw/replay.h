@@ -19,7 +19,7 @@
 
 namespace ordeal {
 
-// Thread-compatible. The driver calls next(), then either runs the step or calls reject() when its rule is not
+// The driver calls next(), then either runs the step or calls reject() when its rule is not
 // available; a rejected step is left out of the realized tape. Choices are read through source().
 class Replay {
  public:

@@ -15,7 +15,7 @@
 
 namespace ordeal {
 
-// Thread-compatible. Loop: candidate() until it returns nothing; after each, accept(whether it failed in the same
+// Loop: candidate() until it returns nothing; after each, accept(whether it failed in the same
 // bucket).
 //
 // Faults are removed one by one, then all that are left together, then in pairs; then delta debugging looks for a

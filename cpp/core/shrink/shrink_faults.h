@@ -1,6 +1,4 @@
 // Passes over the faults of a tape: which faults occur, and for how long they are on.
-//
-// Thread-compatible, like all passes.
 #pragma once
 
 #include <string_view>

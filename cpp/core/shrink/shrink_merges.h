@@ -1,6 +1,4 @@
 // Passes that remove a step and let other steps compensate for it.
-//
-// Thread-compatible, like all passes.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,4 @@
 // Passes over bundle values: those that steps take, and those that no step takes.
-//
-// Thread-compatible, like all passes.
 #pragma once
 
 #include <cstddef>

@@ -52,7 +52,7 @@ Tape without_arguments(const Tape& tape, const std::vector<std::size_t>& open, s
 // ---------------------------------------------------------------------------------------------------------------------
 // Spans
 
-// The parts of a span: those inside it, without the ones that lie deeper, and the choices between them.
+// The parts of a span: the spans directly inside it, and the choices between them.
 std::vector<Span> parts_of(const FailingTape& current, std::size_t span) {
   const Span whole = current.spans[span];
   std::vector<Span> parts;

@@ -1,6 +1,5 @@
 // Passes that remove steps.
-//
-// Thread-compatible, like all passes. They come first, because fewer steps make all other passes cheaper.
+// They come first, because fewer steps make all other passes cheaper.
 #pragma once
 
 #include <cstddef>

@@ -2,8 +2,6 @@
 //
 // They propose choices without knowing what strategies allow. A replay repairs what does not fit, so every value stays
 // inside its strategy, and what really ran is kept.
-//
-// Thread-compatible, like all passes.
 #pragma once
 
 #include <tsl/robin_map.h>

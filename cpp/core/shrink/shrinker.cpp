@@ -31,10 +31,16 @@ std::vector<std::unique_ptr<ShrinkPass>> made() {
 //   other steps take over.
 //
 // A pass that helps has all of them run again, so the order decides about replays, hardly about what is left.
+//
+// What is lost without a pass, of the minima of canonical_minima.py and the programs of shrink_quality.py: RemoveSteps
+// a third of the programs, LowerPairs 3 % of the minima and 12 % of the programs, MergeSteps 8 % of the programs,
+// LowerAndMakeUp 6 % of the minima, ReplaceByInner 3 %, DeleteDecided 1 %. Without LowerTogether there are 5 % more
+// executions. RemovePairs, RemoveAndLower, NarrowFaults and MergeReferences are for what these suites do not have: an
+// acquire with its release, a count of earlier steps, short fault windows, fewer values of bundles.
 std::vector<std::unique_ptr<ShrinkPass>> all_passes() {
-  return made<RemoveSteps, SimplifyArguments, LowerMany, DeleteSpans,              // large
-              LowerTogether, LowerValues, NarrowFaults, MergeReferences,           // single
-              LowerPairs, SortSpans, ReplaceByInner,                               // pairs
+  return made<RemoveSteps, SimplifyArguments, LowerMany, DeleteSpans,                     // large
+              LowerTogether, LowerValues, NarrowFaults, MergeReferences,                  // single
+              LowerPairs, SortSpans, ReplaceByInner,                                      // pairs
               DeleteDecided, LowerAndMakeUp, MergeSteps, RemoveAndLower, RemovePairs>();  // seldom
 }
 

@@ -54,7 +54,7 @@ struct TapeStep {
   friend bool operator==(const TapeStep&, const TapeStep&) = default;
 };
 
-// A value type. Thread-compatible.
+// A value type.
 class Tape {
  public:
   // Far above any run; prevents overflow of the 32-bit offsets.

@@ -186,7 +186,7 @@ class TapeData(ConjectureData):
             self._recursions -= 1
 
     def start_span(self, label: int) -> None:
-        """Open a span, of which a replay notes the choices."""
+        """Open a span; a replay notes its choices."""
         if self.frozen:
             super().start_span(label)  # raises the error
         if self._spans is not None:
