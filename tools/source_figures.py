@@ -39,7 +39,7 @@ LATER = {
         ),
     ),
     "mutation": (
-        *("_tools/mutation", "cli/mutation", "_report/both_judges.py", "_report/machine_mutation.py"),
+        *("_tools/mutation", "cli/mutation", "_report/machine_mutation.py"),
         *("_report/machine_tables.py", "_report/mutation.py", "_report/mutation_files.py", "_report/stryker.py"),
     ),
     "fleets": (

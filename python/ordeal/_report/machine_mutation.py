@@ -22,7 +22,6 @@ from ordeal._report.mutation import (
 )
 from ordeal._report.mutation_rates import rates_json, rates_text
 from ordeal._tools.mutation.machines.evidence import KillTable
-from ordeal._tools.mutation.machines.relations import Suggestion
 from ordeal._tools.mutation.machines.running import MachineJudgement
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.source import Source
@@ -30,7 +29,6 @@ from ordeal._tools.mutation.verdicts import Score, Verdict, weakest_first
 
 _NAMES_MAX = 6
 _WIDTH = 120
-_SUGGESTIONS_MAX = 8
 
 
 def machine_mutation_text(
@@ -42,7 +40,6 @@ def machine_mutation_text(
     parts = [_survivor(by_name[each.mutant.shown], each, judgement, within[each.mutant.id]) for each in open_ones]
     parts += _never_reached(judgement.verdicts)
     parts += _not_run(judgement.verdicts)
-    parts += _suggestions(judgement)
     parts += dead_lines(judgement.verdicts)
     parts.append(tables_text(judgement))
     parts += [rates_text(judgement.verdicts)] if with_rates else []
@@ -119,33 +116,6 @@ def _not_run(verdicts: Sequence[Verdict]) -> list[str]:
         lines.append(f"NOT RUN  {counted(sum(map(len, files.values())), 'mutant')}: {note}")
         lines += _listed("  ", [f"{shown}:{','.join(_spans(at))}" for shown, at in files.items()])
     return ["\n".join(map(one_line, lines)) + "\n"] if lines else []
-
-
-def _suggestions(judgement: MachineJudgement) -> list[str]:
-    lines = suggestion_lines(judgement)
-    return ["\n".join(map(one_line, lines)) + "\n"] if lines else []
-
-
-def suggestion_lines(judgement: MachineJudgement) -> list[str]:
-    """Return what no invariant says, though it was so in all states: whether it must be so is for a person."""
-    shown: dict[tuple[str, ...], Suggestion] = {}
-    for each in judgement.suggestions:
-        shown.setdefault(each.survivors, each)
-    mutants = {each.mutant.id: each.mutant for each in judgement.verdicts}
-    lines = ["no invariant says this, and survivors break it. Is it so by chance, or is an invariant missing?"]
-    for each in list(shown.values())[:_SUGGESTIONS_MAX]:
-        relation, states = each.relation, counted(each.states, "state")
-        apart = relation.right and not any(
-            {relation.left, relation.right} <= set(names)
-            for machine in judgement.machines
-            for names in machine.reads.values()
-        )
-        lines.append(
-            f"  {relation.text}  held in {each.states} of {states}{', and no invariant reads both' if apart else ''}"
-        )
-        places = (mutants[name] for name in each.survivors)
-        lines += _listed("    broken by ", [f"{place.name}:{place.line} {place.id}" for place in places])
-    return lines if shown else []
 
 
 def tables_text(judgement: MachineJudgement) -> str:
@@ -242,7 +212,6 @@ def machine_mutation_json(sources: Sequence[Source], judgement: MachineJudgement
         "judging_cpu_seconds": round(judgement.cpu_seconds, 3),
         "interrupted": judgement.was_interrupted,
         "machines": msgspec.to_builtins(judgement.machines),
-        "suggestions": [{"text": each.relation.text, **msgspec.to_builtins(each)} for each in judgement.suggestions],
         "table": msgspec.to_builtins(judgement.table),
         "mutants": [_by_machines(by_name[each.mutant.shown], each, judgement) for each in judgement.verdicts],
     }

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ordeal._base.formatting import one_line
-from ordeal._report.machine_mutation import kills_nothing, machine_lines, suggestion_lines
-from ordeal._tools.mutation.machines.beside_tests import who_notices
+from ordeal._report.machine_mutation import kills_nothing, machine_lines
 from ordeal._tools.mutation.machines.evidence import KillTable
 from ordeal._tools.mutation.machines.running import MachineJudgement
-from ordeal._tools.mutation.verdicts import Word
 
 _NAMES_MAX = 12
 
 
-def machine_tables(judgement: MachineJudgement, by_tests: Mapping[str, Word]) -> dict[str, Any]:
+def machine_tables(judgement: MachineJudgement) -> dict[str, Any]:
     """Return what the page shows: lines about each machine, tables, and remarks below them."""
     table = judgement.table
     tables = [
-        *_who(judgement, by_tests),
         _invariants(judgement, table),
         *_others(table),
         _why(judgement),
@@ -29,22 +26,12 @@ def machine_tables(judgement: MachineJudgement, by_tests: Mapping[str, Word]) ->
     remarks = [
         *([f"Not read by any invariant: {', '.join(unread)}"] if unread else []),
         *(f"{head}{', '.join(names)}" for head, names in kills_nothing(table)),
-        *suggestion_lines(judgement),
     ]
     return {
         "machines": [one_line(line) for line in machine_lines(judgement)],
         "tables": [each for each in tables if each["rows"]],
         "remarks": [one_line(line) for line in remarks],
     }
-
-
-def _who(judgement: MachineJudgement, by_tests: Mapping[str, Word]) -> list[dict[str, Any]]:
-    if not by_tests:
-        return []
-    found = who_notices(by_tests, {name: finding.word for name, finding in judgement.findings.items()})
-    told = {"both": "tests and machines"}
-    rows = [(told.get(who, who), len(names)) for who, names in found.items()]
-    return [_table("Who notices what", ("noticed by", "mutants"), rows)]
 
 
 def _invariants(judgement: MachineJudgement, table: KillTable) -> dict[str, Any]:

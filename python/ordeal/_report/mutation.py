@@ -15,10 +15,9 @@ from ordeal._tools.mutation.extreme import DEPTHS, FunctionVerdict, functions_of
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.source import Source
-from ordeal._tools.mutation.verdicts import WORDS, Score, Verdict, inside, tallied, weakest_first
+from ordeal._tools.mutation.verdicts import WORDS, Score, Verdict, inside, weakest_first
 
 _LINES_MAX = 6
-_TESTS_MAX = 10
 _PADDING = re.compile(r"\(([^\n]*)\n+\)")
 
 
@@ -77,12 +76,11 @@ def mutation_text(
     judgement: Judgement,
     *,
     every: bool = False,
-    matrix: bool = False,
     with_rates: bool = False,
 ) -> str:
     """Return the whole report as text, with the first survivor of each line, or all.
 
-    With ``matrix`` it has a table of the tests, with ``with_rates`` those of operators and functions.
+    With ``with_rates`` it has the tables of operators and functions.
     """
     by_name = {source.shown: source for source in sources}
     shown, within = weakest_first(judgement.verdicts, every=every), folded(judgement.verdicts, every=every)
@@ -90,7 +88,6 @@ def mutation_text(
     parts += _uncovered(judgement.verdicts)
     parts += _functions(sources, judgement.verdicts)
     parts += dead_lines(judgement.verdicts)
-    parts += _tests(judgement.verdicts) if matrix else []
     parts += [rates_text(judgement.verdicts)] if with_rates else []
     parts.append(words_text(judgement.verdicts, judgement.seconds, judgement.left_out))
     if judgement.flaky:
@@ -115,20 +112,6 @@ def words_text(
         text += f"of what nothing noticed, {doubts} might be dead code: DEAD? says why\n"
     others = "  ".join(f"{kind} {number}" for kind, number in left_out.items() if number)
     return text + (f"not judged: {others}\n" if others else "")
-
-
-def _tests(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return how many mutants tests notice: those that alone notice the most, and those that notice none."""
-    found = sorted(tallied(verdicts).items(), key=lambda pair: (-pair[1].alone, -pair[1].noticed, pair[0]))
-    lines = ["  runs  notices  only it  test"]
-    best = [pair for pair in found if pair[1].noticed][:_TESTS_MAX]
-    lines += [f"{each.ran:>6}  {each.noticed:>7}  {each.alone:>7}  {name}" for name, each in best]
-    more = sum(bool(each.noticed) for _, each in found) - len(best)
-    lines += [f"and {counted(more, 'more test')} that notice{'s' if more == 1 else ''} mutants"] if more else []
-    idle = sorted((-each.ran, name) for name, each in found if not each.noticed)
-    lines += [f"notices none of the {counted(-ran, 'mutant')} that it runs: {name}" for ran, name in idle[:_TESTS_MAX]]
-    lines += [f"and {counted(len(idle) - _TESTS_MAX, 'more test')}"] if len(idle) > _TESTS_MAX else []
-    return ["\n".join(map(one_line, lines)) + "\n"] if found else []
 
 
 def dead_lines(verdicts: Sequence[Verdict]) -> list[str]:
@@ -247,4 +230,4 @@ def mutant_json(source: Source, verdict: Verdict) -> dict[str, Any]:
 
 
 def _by_tests(source: Source, verdict: Verdict) -> dict[str, Any]:
-    return {**mutant_json(source, verdict), "tests": verdict.tests, "route": verdict.route, "noticed": verdict.noticed}
+    return {**mutant_json(source, verdict), "tests": verdict.tests, "route": verdict.route}

@@ -24,7 +24,7 @@ from ordeal._report.stryker import stryker_json
 from ordeal._tools.mutation.machines.running import MachineJudgement
 from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.source import Source
-from ordeal._tools.mutation.verdicts import DETECTED, WORDS, Score, Verdict, Word, weakest_first
+from ordeal._tools.mutation.verdicts import DETECTED, WORDS, Score, Verdict, weakest_first
 
 #: GitHub shows ten of a kind for each step; the last one counts the rest.
 _ANNOTATIONS_MAX = 10
@@ -182,11 +182,10 @@ def mutation_page(
     sources: Sequence[Source],
     judgement: Judgement,
     machines: MachineJudgement | None = None,
-    by_tests: Mapping[str, Word] | None = None,
 ) -> str:
     """Return a page that needs nothing beside it: the score, and each line where nothing noticed, with its diff.
 
-    Of ``machines`` it has the tables; of ``by_tests``, the words of the tests where both judged, who notices what.
+    Of ``machines`` it has the tables.
     """
     score, counts = Score.of(judgement.verdicts), Counter(each.word for each in judgement.verdicts)
     values = {
@@ -199,7 +198,7 @@ def mutation_page(
         "files": _chained([_file(source, judgement, machines) for source in sources]),
         "rates": rate_tables(judgement.verdicts) if judgement.verdicts else [],
         "words": [word for word in ("survived", "uncovered") if counts[word]],
-        "machines": machine_tables(machines, by_tests or {}) if machines is not None else None,
+        "machines": machine_tables(machines) if machines is not None else None,
     }
     return render("mutation.html", values)
 

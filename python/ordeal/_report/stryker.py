@@ -62,8 +62,8 @@ def stryker_json(
 
 
 def _noticed(verdict: Verdict, finding: Finding | None) -> list[str]:
-    """Return all that noticed a mutant: tests, and what failed in machines."""
-    tests = list(verdict.noticed or ((verdict.killer,) if verdict.killer else ()))
+    """Return what noticed a mutant: a test, or what failed in machines."""
+    tests = [verdict.killer] if verdict.killer else []
     failed = [name for kill in (finding.kills if finding is not None else ()) for name in _failed(kill)]
     return list(dict.fromkeys([*tests, *failed]))
 

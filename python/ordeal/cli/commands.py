@@ -295,10 +295,10 @@ def init(**given: Any) -> int:
 )
 @click.option(
     "--with",
-    type=click.Choice(("tests", "machines", "both")),
+    type=click.Choice(("tests", "machines")),
     default="tests",
     show_default=True,
-    help="Who judges: the tests of pytest, the machines of ordeal.toml, or both",
+    help="Who judges: the tests of pytest, or the machines of ordeal.toml",
 )
 @click.option(
     "--runs",
@@ -314,12 +314,6 @@ def init(**given: Any) -> int:
     multiple=True,
     type=click.Path(),
     help="Traces that judge beside saved failures and guards; repeatable",
-)
-@click.option("--matrix", is_flag=True, help="Let each test or trace judge each mutant, not only until one fails")
-@click.option(
-    "--hypothesis",
-    is_flag=True,
-    help="With --with both: ask the tests in which Hypothesis runs these machines, too, and say what differs",
 )
 @click.option(
     "-c", "--config", metavar="FILE", default="ordeal.toml", show_default=True, help="Where machines are named"
@@ -381,9 +375,6 @@ def init(**given: Any) -> int:
 )
 @click.option("--operators", metavar="NAMES", help="Which changes are made, by name, in place of a preset")
 @click.option("--shard", metavar="K/N", help="Only the K-th of N parts, to share the work between machines")
-@click.option(
-    "--store", metavar="ADDRESS", help="With --shard: where the parts are joined, dir://PATH or redis://HOST/DB"
-)
 @click.option("--all", "every", is_flag=True, help="Show each survivor, not only the first of each line")
 @click.option("--list", "lists", is_flag=True, help="Print the mutants, and judge none")
 @click.option("--report-json", metavar="FILE", type=click.Path(), help="Write a report for the tools of Stryker")

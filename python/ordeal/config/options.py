@@ -442,7 +442,7 @@ class MutationsConfig:
         None, one_of("extreme", "essential", "standard", "thorough", "chimp", example="essential"), '`"standard"`'
     )
     operators: tuple[str, ...] = option((), texts("a list of operators", "comparison"), "those of the preset")
-    judges: str | None = option(None, one_of("tests", "machines", "both", example="both"), '`"tests"`', key="with")
+    judges: str | None = option(None, one_of("tests", "machines", example="machines"), '`"tests"`', key="with")
     threshold: float | None = option(None, PERCENT, "none")
     assertion_threshold: float | None = option(None, PERCENT, "none")
     accept_file: str = option(ACCEPTED_FILE, text("the path of a file", "accepted.toml"))

@@ -27,7 +27,6 @@ from ordeal._tools.mutation.interpreters.handing_down import begins_with_ours, h
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
 from ordeal._tools.mutation.judging.importing import ImportRoute, mutant_of, mutants_in
 from ordeal._tools.mutation.judging.lanes import Lanes
-from ordeal._tools.mutation.judging.machine_tests import chosen
 from ordeal._tools.mutation.judging.pytest_options import OwnOptions, pytest_arguments, switched_off
 from ordeal._tools.mutation.judging.quiet_hypothesis import quieten
 from ordeal._tools.mutation.judging.suite import TOLD_SECONDS, Refused, Suite
@@ -78,12 +77,6 @@ class JudgePlugin:
         in_place = self._order["route"] == "import"
         if others and not in_place:
             raise Refused(f"a thread runs once the tests are collected: {others[0]}", _BY_IMPORTING)
-        judging = chosen(session.items, self._order["machines"], self._order["which"])
-        judges = {*map(id, judging)}
-        apart = [item.nodeid for item in session.items if id(item) not in judges]
-        session.items[:] = judging
-        if not judging and apart:
-            raise Refused("no test runs a machine that judges", "such a test is `TestX = X.TestCase`")
         quieten(session.items)
         place = Path(self._order["left"]).parent
         suite = Suite(
@@ -92,7 +85,6 @@ class JudgePlugin:
             leave_out_failing=self._order["leave_out_failing"],
             in_place=in_place,
             may_import=self._order["route"] == "auto",
-            matrix=self._order["matrix"],
         )
         off = switched_off([*session.config.getini("addopts"), *self._order["tests"]])
 
@@ -102,10 +94,9 @@ class JudgePlugin:
         suite.begin(say)
         if suite.in_place:
             self._order["route"] = "import"
-        self._say({"apart": apart})
         left = self._judge(suite)
         cpu, wall = suite.seconds()
-        left_out = sorted({*suite.names, *apart} - {*suite.passing()})
+        left_out = sorted({*suite.names} - {*suite.passing()})
         found = {"left": [each.id for each in left], "left out": left_out, "tests": len(suite.passing())}
         plugins = session.config.pluginmanager.list_plugin_distinfo()
         found["plugins"] = [plugin.__name__ for plugin, _ in plugins if isinstance(plugin, ModuleType)]

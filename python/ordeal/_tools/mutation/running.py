@@ -17,7 +17,6 @@ from typing import Any, cast
 from ordeal._base.trace_file import write_atomically
 from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import MEMORY_MIB
-from ordeal._tools.mutation.judging.machine_tests import Which
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import ORDER, judging
 from ordeal._tools.mutation.source import Source
@@ -44,7 +43,6 @@ class Judgement:
         reached: the files of which tests run anything, or import.
         flaky: tests that did not pass twice, and saved failures that still fail; they judge nothing.
         seconds: how long all took, and ``cpu_seconds`` of all processes.
-        apart: tests that did not judge, as recorded runs of their machines do.
         drawn_from: how many mutants there are, where those judged are a sample; else 0.
         suite_seconds: how long all tests take one after another without a mutant.
         switched_off: the plugins that a project asks for and that no mutant is judged with.
@@ -59,7 +57,6 @@ class Judgement:
     names: list[str] = field(default_factory=list)
     flaky: list[str] = field(default_factory=list)
     reached: list[str] = field(default_factory=list)
-    apart: list[str] = field(default_factory=list)
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     suite_seconds: float = 0.0
@@ -119,11 +116,8 @@ def begun_judge(
     route: str = "auto",
     budget: float | None = None,
     memory: int = MEMORY_MIB,
-    machines: Sequence[str] = (),
-    which: Which = "others",
     seconds: float | None = None,
     leave_out_failing: bool = False,
-    matrix: bool = False,
 ) -> Iterator[Begun]:
     """Begin to judge by a pytest suite, with the options of ``judge_with_pytest``. It ends with the block."""
     since, cpu = monotonic(), _children_cpu()
@@ -138,11 +132,8 @@ def begun_judge(
             "route": "import" if isolation == "spawn" else route,
             "left": str(Path(place, "left.json")),
             "memory": memory,
-            "machines": list(machines),
-            "which": which,
             "seconds": seconds,
             "leave_out_failing": leave_out_failing,
-            "matrix": matrix,
         }
         path = Path(place, ORDER)
         path.write_text(json.dumps(order), "utf-8")
@@ -171,12 +162,10 @@ def judge_with_pytest(
     mutant in a process of its own, and ``auto`` as the place of the mutant needs. ``isolation`` says how many share a
     process; ``spawn`` is none, by importing.
 
-    A mutant may take ``memory`` MiB more than the original has when its tests are collected. Of the tests in which
-    Hypothesis runs ``machines``, whose recorded runs judge, ``which`` says whether they do as well.
+    A mutant may take ``memory`` MiB more than the original has when its tests are collected.
 
     Each mutant gets ``seconds``, or as long as its tests on the original let expect. With ``leave_out_failing`` tests
-    that fail on the original judge nothing; else there is no verdict. With ``matrix`` each test that runs a mutant in
-    memory is asked, each by itself.
+    that fail on the original judge nothing; otherwise there is no verdict.
 
     After ``budget`` seconds those that have no verdict are left: one mutant of each line is judged before all others.
 
@@ -259,8 +248,6 @@ def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant
         judgement.suite_seconds = float(message["seconds"])
         judgement.switched_off = [str(each) for each in message["switched off"]]
         judgement.imports_anew = bool(message["imports"])
-    if "apart" in message:
-        judgement.apart = [str(each) for each in message["apart"]]
     if message.get("verdict") in WORDS and message.get("id") in by_id:
         return Verdict(
             by_id[message["id"]],
@@ -272,6 +259,5 @@ def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant
             str(message.get("nearest", "")),
             tuple(judgement.names[each] for each in message.get("covering", ())),
             bool(message.get("asserted")),
-            noticed=tuple(judgement.names[each] for each in message.get("noticed", ())),
         )
     return None

@@ -42,7 +42,6 @@ class _Kept(msgspec.Struct):
     covering: tuple[int, ...] = ()
     asserted: bool = False
     doubt: str = ""
-    noticed: tuple[int, ...] = ()
 
 
 class Saved(msgspec.Struct):
@@ -70,7 +69,7 @@ class Saved(msgspec.Struct):
             return tuple(self.names[each] for each in numbers if 0 <= each < len(self.names))
 
         fields = {each.name: getattr(kept, each.name) for each in dataclasses.fields(Verdict)}
-        return Verdict(**{**fields, "covering": named(kept.covering), "noticed": named(kept.noticed)})
+        return Verdict(**{**fields, "covering": named(kept.covering)})
 
     def judgement(self) -> Judgement:
         """Return the whole judgement."""
@@ -97,7 +96,6 @@ def encoded(key: str, judgement: Judgement, begun: str = "") -> Saved:
             *(each.mutant, each.word, each.killer, each.tests, each.route, each.note, each.nearest),
             tuple(numbers[name] for name in each.covering if name in numbers),
             *(each.asserted, each.doubt),
-            tuple(numbers[name] for name in each.noticed if name in numbers),
         )
         for each in judgement.verdicts
     ]
@@ -127,7 +125,7 @@ class Keeper:
         """Keep one more. What is kept so far never counts as the whole: there is no key."""
         self._verdicts.append(verdict)
         if monotonic() >= self._next:
-            names = dict.fromkeys(name for each in self._verdicts for name in (*each.covering, *each.noticed))
+            names = dict.fromkeys(name for each in self._verdicts for name in each.covering)
             save(self._folder, "", Judgement(self._verdicts, names=[*names]), self._key)
             self._next = monotonic() + _SAVE_SECONDS
 

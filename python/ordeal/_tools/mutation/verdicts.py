@@ -27,8 +27,7 @@ class Verdict:
 
     Of a survivor ``nearest`` is the test that is most about it; ``covering`` are all tests that run it. ``asserted``
     tells a mutant that an assertion noticed from one that only made the program end in another error. ``doubt`` is why
-    perhaps nothing needs what a mutant changes that nothing noticed. ``noticed`` are the tests that do, as far as they
-    were asked.
+    perhaps nothing needs what a mutant changes that nothing noticed.
     """
 
     mutant: Mutant
@@ -41,7 +40,6 @@ class Verdict:
     covering: tuple[str, ...] = ()
     asserted: bool = False
     doubt: str = ""
-    noticed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,27 +110,6 @@ def rates[Key: (str, tuple[str, str])](
     found = [(name, Score.of(each)) for name, each in groups.items()]
     # What has no score comes last; of equal ones that with more to do comes first.
     return sorted(found, key=lambda pair: (pair[1].percent is None, pair[1].percent, -pair[1].undetected, pair[0]))
-
-
-@dataclass(slots=True)
-class Tally:
-    """How many mutants a test runs, how many of them it notices, and how many no other test does."""
-
-    ran: int = 0
-    noticed: int = 0
-    alone: int = 0
-
-
-def tallied(verdicts: Iterable[Verdict]) -> dict[str, Tally]:
-    """Return the tallies of tests that run mutants in memory, of verdicts for which each of these tests was asked."""
-    found: dict[str, Tally] = {}
-    for verdict in verdicts:
-        for name in verdict.covering if verdict.word in ("killed", "memory", "survived") else ():
-            tally = found.setdefault(name, Tally())
-            tally.ran += 1
-            tally.noticed += name in verdict.noticed
-            tally.alone += verdict.noticed == (name,)
-    return found
 
 
 def weakest_first(verdicts: Sequence[Verdict], *, every: bool = False) -> list[Verdict]:

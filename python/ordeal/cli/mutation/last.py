@@ -134,9 +134,9 @@ def _report(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
     if machines is None:
         text = _made(word, make, files, judgement)
     elif word == "html":
-        text = mutation_page(files, judgement, *machines)
+        text = mutation_page(files, judgement, machines)
     else:
-        text = stryker_json(files, judgement, machines[0])
+        text = stryker_json(files, judgement, machines)
     try:
         write_atomically(path, (text if isinstance(text, str) else json.dumps(text, indent=2) + "\n").encode())
     except OSError as error:

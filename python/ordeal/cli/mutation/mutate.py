@@ -15,7 +15,6 @@ from typing import Any
 
 from ordeal._base.formatting import counted, one_line
 from ordeal._report.mutation import mutation_json, mutation_text
-from ordeal._tools.mutation import parts as parts_of
 from ordeal._tools.mutation import saved
 from ordeal._tools.mutation.accepted import accepted
 from ordeal._tools.mutation.dead import told
@@ -29,12 +28,11 @@ from ordeal._tools.mutation.verdicts import Score, Verdict
 from ordeal.cli import terminal
 from ordeal.cli.mutation import doctor, last
 from ordeal.cli.mutation.files import refuse_existing, refuse_unwritable, say_if_lost, write_files
-from ordeal.cli.mutation.machines import by_both, by_machines, machine_options
+from ordeal.cli.mutation.machines import by_machines
 from ordeal.cli.mutation.progress import MutationProgress
 from ordeal.cli.mutation.settings import (
     judging_options,
     refuse_options_of_others,
-    test_arguments,
     with_settings,
 )
 from ordeal.errors import ConfigError
@@ -56,8 +54,6 @@ def run(given: Mapping[str, Any]) -> int:
     refuse_unwritable(given)
     sources = sources_of(given["paths"], given["exclude"])
     operators = operators_of(given)
-    if given["store"] and (not given["shard"] or given["with"] != "tests"):
-        raise ConfigError("`--store` joins the parts that tests judge", hint="add `--shard K/N`, without `--with`")
     workers = given["workers"] or os.cpu_count() or 1
     with _begun_early(given, sources, workers) as early:
         return _run(given, sources, operators, workers, early)
@@ -69,10 +65,10 @@ def _begun_early(given: Mapping[str, Any], sources: Sequence[Source], workers: i
     kept = saved.load(Path.cwd())
     stands = kept is not None and bool(kept.key) and not given["no_cache"]
     is_small = given["since"] or given["diff"] or given["lists"]
-    if given["with"] != "tests" or given["hypothesis"] or is_small or stands:
+    if given["with"] != "tests" or is_small or stands:
         yield None
         return
-    options = {**judging_options(given), "workers": workers, "budget": given["budget"], "matrix": given["matrix"]}
+    options = {**judging_options(given), "workers": workers, "budget": given["budget"]}
     with begun_judge(sources, **options) as early:
         yield early
 
@@ -84,8 +80,7 @@ def _run(
     made = _made(sources, operators, given["paths"], folder)
     made_all = [mutant for each in made for mutant in each.mutants]
     mutants, drawn_from = _sampled(_chosen(made_all, sources, given, folder), given)
-    is_empty_part = given["store"] and made_all and not mutants
-    if not mutants and not is_empty_part:
+    if not mutants:
         if given["since"] or given["diff"]:
             terminal.say("no mutants in the lines that changed")
             return 0
@@ -97,7 +92,7 @@ def _run(
     mutants = [each for each in mutants if each.id not in accepted_here]
     if accepted_here:
         terminal.say(f"{counted(len(accepted_here), 'mutant')} accepted, with reasons, and not judged")
-    if not mutants and not is_empty_part:
+    if not mutants:
         raise NoVerdictError("each mutant is accepted, so there is none to judge", hint="name other files")
     if given["lists"]:
         for each in mutants:
@@ -112,38 +107,10 @@ def _run(
     terminal.say(f"{counted(len(mutants), 'mutant')} of {_named(given)}, {counted(workers, 'worker')}")
     if given["with"] == "machines":
         return _exit_code(by_machines(given, sources, mutants, workers, left_out, drawn_from), given)
-    if given["hypothesis"] and given["with"] != "both":
-        raise ConfigError("`--hypothesis` compares two judges of machines", hint="add `--with both`")
-    # What is wrong with the machines is said before the tests have run.
-    machines = machine_options(given, workers).machines if given["with"] == "both" else ()
-    judgement = Judgement(left_out=left_out)
-    if mutants:
-        judgement = _by_tests(given, sources, mutants, workers, left_out, machines, early)
+    judgement = _by_tests(given, sources, mutants, workers, left_out, early)
     judgement.drawn_from = drawn_from
-    if given["with"] == "both" and not judgement.was_interrupted:
-        return _exit_code(by_both(given, sources, judgement, workers), given)
-    if given["store"]:
-        whole, _ = _sampled(_chosen(made_all, sources, {**given, "shard": None}, folder), given)
-        whole = [each for each in whole if each.id not in accepted_here]
-        judgement, missing = _joined(given, sources, whole, judgement)
-        if missing:
-            _write(given, sources, judgement)
-            terminal.say(f"parts that are not there yet: {', '.join(map(str, missing))}; the last one has the score")
-            return _INTERRUPTED if judgement.was_interrupted else 0
     _write(given, sources, judgement)
     return _exit_code(judgement, given)
-
-
-def _joined(
-    given: Mapping[str, Any], sources: Sequence[Source], whole: Sequence[Mutant], judgement: Judgement
-) -> tuple[Judgement, list[int]]:
-    """Join a part with those in the store, and keep the whole as the last run. Return it, and what is missing."""
-    part, parts = _shard(given["shard"])
-    namespace = parts_of.namespace_of(sources, whole, test_arguments(given), parts)
-    found, missing = parts_of.joined(given["store"], namespace, whole, judgement, part, parts)
-    found.was_interrupted = judgement.was_interrupted
-    say_if_lost(saved.save(Path.cwd(), "", found))
-    return found, missing
 
 
 def _by_tests(
@@ -152,15 +119,14 @@ def _by_tests(
     mutants: Sequence[Mutant],
     workers: int,
     left_out: dict[str, int],
-    machines: Sequence[str],
     early: Begun | None,
 ) -> Judgement:
     """Judge mutants by the tests of pytest, or say again what they said when all was as it is now."""
     folder = Path.cwd()
     options = judging_options(given)
-    settings = {name: given[name] for name in ("memory", "mutant_timeout", "deselect_failing", "route", "matrix")}
+    settings = {name: given[name] for name in ("memory", "mutant_timeout", "deselect_failing", "route")}
     settings["imports"] = given["isolation"] == "spawn"
-    key = saved.key_of(folder, mutants, {"tests": options["tests"], "machines": machines, **settings})
+    key = saved.key_of(folder, mutants, {"tests": options["tests"], **settings})
     known = None if given["no_cache"] else saved.still_true(saved.load(folder), key, mutants)
     if known is not None:
         terminal.say("nothing has changed since the last run, whose verdicts stand; --no-cache judges again")
@@ -188,21 +154,17 @@ def _by_tests(
             left,
             workers=workers,
             budget=given["budget"],
-            machines=machines,
-            matrix=given["matrix"],
             early=early,
             begun=begun,
             progress=take,
             beginning=progress.begin,
             **options,
         )
-    # Where machines judge as well, it is asked of what both say whether it is dead.
-    is_whole = given["with"] != "both" and not judgement.is_over_budget
-    new = judgement.verdicts if given["with"] == "both" else told(sources, judgement.verdicts, folder)
+    new = told(sources, judgement.verdicts, folder)
     found = {each.mutant.id: each for each in [*earlier, *new]}
     judgement.verdicts, judgement.left_out = [found[each.id] for each in mutants], left_out
     # What was not judged for want of time may be judged the next time.
-    say_if_lost(saved.save(folder, key if is_whole else "", judgement, key))
+    say_if_lost(saved.save(folder, "" if judgement.is_over_budget else key, judgement, key))
     kept_judgement.forget(folder)
     return judgement
 
@@ -310,7 +272,7 @@ def _write(given: Mapping[str, Any], sources: Sequence[Source], judgement: Judge
     if given["json"]:
         terminal.write(json.dumps(mutation_json(sources, judgement), indent=2) + "\n")
         return
-    shown = {"every": given["every"], "matrix": given["matrix"], "with_rates": given["rates"]}
+    shown = {"every": given["every"], "with_rates": given["rates"]}
     terminal.write(mutation_text(sources, judgement, **shown))
     chosen = ["--operators", given["operators"]] if given["operators"] else ["--preset", given["preset"]]
     flags = [*given["paths"], *chosen, *(f"--tests={each}" for each in given["tests"])]

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from ordeal._report.mutation import mutation_text
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.running import Judgement, NoVerdictError, begun_judge, by_line, judge_with_pytest
 from ordeal._tools.mutation.source import Source
@@ -261,19 +260,6 @@ def test_tests_may_take_more_memory_than_a_mutant_beyond_them(tmp_path: Path) ->
     program = "def f(a):\n    return a + 1\n"
     tests = "from mmap import mmap\nfrom shop import f\ndef test_it():\n    with mmap(-1, 2 << 30): assert f(1) == 2\n"
     assert judged(tmp_path, program, tests, "arithmetic")[0] == {"f arithmetic": ("killed", "swap")}
-
-
-@pytest.mark.slow
-def test_a_matrix_asks_each_test_and_names_those_that_notice(tmp_path: Path) -> None:
-    program = "def f(a):\n    return a + 1\n"
-    tests = "from shop import f\ndef test_a(): f(1)\ndef test_b(): assert f(1) == 2\ndef test_c(): assert f(2) == 3\n"
-    _, judgement = judged(tmp_path, program, tests, "arithmetic", matrix=True)
-    (verdict,) = judgement.verdicts
-    assert verdict.noticed == ("test_shop.py::test_b", "test_shop.py::test_c")
-    assert (verdict.killer, verdict.tests) == ("test_shop.py::test_b", 3)
-    text = mutation_text([Source.of(tmp_path / "shop.py", "shop.py")], judgement, matrix=True)
-    assert "     1        1        0  test_shop.py::test_b\n" in text
-    assert "notices none of the 1 mutant that it runs: test_shop.py::test_a\n" in text
 
 
 @pytest.mark.slow

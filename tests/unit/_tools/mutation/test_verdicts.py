@@ -8,12 +8,10 @@ from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import (
     Score,
-    Tally,
     Verdict,
     Word,
     inside,
     rates,
-    tallied,
     weakest_first,
 )
 
@@ -71,16 +69,6 @@ def test_rates_begin_with_the_weakest() -> None:
     verdicts = [Verdict(MUTANT, word, note) for word, note in words]
     found = rates(verdicts, lambda verdict: verdict.killer)
     assert [(name, score.percent) for name, score in found] == [("b", 0.0), ("c", 50.0), ("a", 100.0), ("d", None)]
-
-
-def test_tests_are_tallied_by_what_they_run_and_notice() -> None:
-    verdicts = [
-        Verdict(MUTANT, "killed", covering=("a", "b", "c"), noticed=("a", "b")),
-        Verdict(MUTANT, "killed", covering=("a", "b"), noticed=("a",)),
-        Verdict(MUTANT, "survived", covering=("a",)),
-        Verdict(MUTANT, "timeout", covering=("a",)),
-    ]
-    assert tallied(verdicts) == {"a": Tally(3, 2, 1), "b": Tally(2, 1, 0), "c": Tally(1, 0, 0)}
 
 
 def test_a_sample_says_where_the_score_of_all_lies() -> None:

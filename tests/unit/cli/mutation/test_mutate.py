@@ -107,30 +107,6 @@ def test_a_wrong_option_is_named(run: Run, option: tuple[str, str]) -> None:
     assert "hint: " in err
 
 
-def test_a_store_joins_parts_alone(run: Run) -> None:
-    code, _, err = run("mutate", "shop.py", "--store", "dir://store")
-    assert code == 2
-    assert "add `--shard K/N`" in err
-
-
-@pytest.mark.nightly
-def test_parts_in_a_store_are_the_whole(run: Run) -> None:
-    def part(number: int) -> tuple[int, str]:
-        words = ("-p", "essential", "--shard", f"{number}/9", "--store", "dir://store", "--threshold", "100")
-        return run("mutate", "shop.py", *words)[:2]
-
-    found = [part(number) for number in range(1, 10)]
-    assert [code for code, _ in found] == [0] * 8 + [1]
-    assert "score 2/3 (66.6 %)\n" in found[-1][1]
-    assert run("mutate", "report", "junit")[0] == 0
-
-
-def test_examples_of_hypothesis_are_compared_with_runs_of_machines(run: Run) -> None:
-    code, _, err = run("mutate", "shop.py", "--hypothesis")
-    assert code == 2
-    assert "add `--with both`" in err
-
-
 def test_a_project_without_machines_is_wrong_use(run: Run) -> None:
     Path("drawer.py").write_text(Path(till.__file__).read_text())
     code, _, err = run("mutate", "drawer.py", "--with", "machines")

@@ -47,7 +47,7 @@ class Lanes:
 
     def __init__(self, suite: Suite, say: Say, isolation: Isolation) -> None:
         self._suite, self._say = suite, say
-        self._size = LANE if isolation == "batch" and not suite.is_matrix else 1
+        self._size = LANE if isolation == "batch" else 1
         self._waiting: deque[_Lane | Job] = deque()
         self._reverse: Job | None = None
         self._undecided: list[tuple[Mutant, Trial]] = []
@@ -132,7 +132,7 @@ class Lanes:
             self.at_import.append(mutant)
         elif "not run" in said:
             self._verdict(mutant, "not run", note=said["not run"])
-        elif "loop" in said and trial.is_short:
+        elif "loop" in said and trial.plainly:
             self._again(mutant, self._killer(tag, trial))
         elif "loop" in said:
             self._verdict(mutant, "timeout", tests=len(trial.numbers), note="loop limit")
@@ -182,12 +182,7 @@ class Lanes:
         word = "memory" if said["kind"] == "MemoryError" else "killed"
         names, count = self._suite.names, said.get("ran", len(ran))
         more = {"covering": self._suite.covering(mutant), "asserted": said["kind"] == ASSERTED}
-        noticed = [killer, *(each for each in said.get("noticed", ()) if each != killer)]
-        more["noticed"] = noticed[:1] + [each for each in noticed[1:] if self._is_true_of(trial, each)]
         self._verdict(mutant, word, killer=names[killer], tests=count, **more)
-
-    def _is_true_of(self, trial: Trial, number: int) -> bool:
-        return self._suite.is_true(trial.numbers[: trial.numbers.index(number) + 1], plainly=trial.plainly)
 
     def _take_end(self, tag: _Tag, trial: Trial, ended: Ended) -> None:
         """A process has ended in the midst of a mutant: that is what it says of it."""

@@ -64,12 +64,10 @@ class Suite:
         leave_out_failing: bool = False,
         in_place: bool = False,
         may_import: bool = False,
-        matrix: bool = False,
     ) -> None:
         self.items, self.workers = items, workers
         self._fixed, self._is_lenient, self.in_place = seconds, leave_out_failing, in_place
         self._may_import = may_import and not leave_out_failing
-        self.is_matrix = matrix
         self.sources = {source.shown: source for source in sources}
         self._paths = {source.shown: real_path(str(source.path)) for source in sources}
         self._imported, self._place = imported, place
@@ -398,7 +396,7 @@ class Suite:
         numbers = killer_first(killer, self._cheap_first(self.covering(mutant)))
         served = self._place / f"mutant-{mutant.id}" if self._beside.intersection(numbers) else None
         cpu = self._mutant_limits(numbers, factor)[0]
-        return Trial(mutant, numbers, cpu, served, plainly and not self.is_matrix, self.is_matrix)
+        return Trial(mutant, numbers, cpu, served, plainly)
 
     def _cheap_first(self, numbers: Sequence[int]) -> list[int]:
         """Return tests such that those which turn much more often than most come last: others may notice.

@@ -32,8 +32,7 @@ class Trial:
     """One mutant, the numbers of the tests to run, and their limit in seconds of CPU.
 
     Where a test starts interpreters, ``served`` is the file that they find the mutant in. ``plainly`` lets tests that
-    need no hooks of pytest run without them; a mutant that survives so is judged once more. ``whole`` asks each test,
-    also when one has noticed, and each by itself.
+    need no hooks of pytest run without them; a mutant that survives so is judged once more.
     """
 
     mutant: Mutant
@@ -41,12 +40,6 @@ class Trial:
     cpu: float
     served: Path | None = None
     plainly: bool = True
-    whole: bool = False
-
-    @property
-    def is_short(self) -> bool:
-        """Whether this is only the first of two looks at a mutant that no test notices soon."""
-        return self.plainly and not self.whole
 
 
 class Turns:
@@ -138,7 +131,7 @@ def run_trials(trials: Sequence[Trial], bench: Bench, say: Say) -> None:
     killers: dict[tuple[str, tuple[int, int] | None], int] = {}
     confirmed = {*bench.confirmed}
 
-    free, factor = (SHORT_FREE, SHORT_FACTOR) if trials[0].is_short else (TURNS_FREE, TURNS_FACTOR)
+    free, factor = (SHORT_FREE, SHORT_FACTOR) if trials[0].plainly else (TURNS_FREE, TURNS_FACTOR)
 
     def before(number: int) -> None:
         bench.turns.start(free + factor * bench.turns_of(number), say)
@@ -157,9 +150,6 @@ def run_trials(trials: Sequence[Trial], bench: Bench, say: Say) -> None:
         if trial.served is not None:
             offer(trial.served, source, mutant)
         bench.turns.watch(swap.codes())
-        if trial.whole:
-            _run_each(trial, bench.items, before, say)
-            return
         if not trial.plainly:
             _run_by_all_hooks(trial, bench.items, before, say)
             return
@@ -188,16 +178,6 @@ def run_trials(trials: Sequence[Trial], bench: Bench, say: Say) -> None:
         # A single one leaves nobody behind whom it could mislead: it is asked in another process whether it is true.
         say(found if len(trials) == 1 else {"dirty": number})
         return
-
-
-def _run_each(trial: Trial, items: Items, before: Callable[[int], object], say: Say) -> None:
-    found = [items.first_failure([number], before=before) for number in trial.numbers]
-    failed = [each for each in found if each is not None]
-    if not failed:
-        say({"survived": len(trial.numbers)})
-        return
-    number, kind = failed[0]
-    say({"failed": number, "kind": kind, "ran": len(trial.numbers), "noticed": [each for each, _ in failed]})
 
 
 def _run_by_all_hooks(trial: Trial, items: Items, before: Callable[[int], object], say: Say) -> None:

@@ -36,10 +36,9 @@ class Batch:
         self,
         benches: list[Bench],
         patient: Callable[[int, int], Bench],
-        matrix: bool,
         watch: Callable[[Iterable[CodeType]], object] = lambda _: None,
     ) -> None:
-        self._benches, self._patient, self._matrix, self._watch = benches, patient, matrix, watch
+        self._benches, self._patient, self._watch = benches, patient, watch
         self._killer: dict[tuple[str, tuple[int, int] | None], int] = {}
         self._beginnings: dict[tuple[int, int], _native.Tape] = {}
         self._original_states: dict[tuple[int, int], State] = {}
@@ -59,45 +58,41 @@ class Batch:
         try:
             self._watch(swap.codes())
             path = real_path(str(source.path))
-            kills, ran = self._kills(mutant, judges, path)
-            found = None if kills else self._first_other(mutant, ran, path)
+            kill, ran = self._first_kill(mutant, judges, path)
+            found = None if kill else self._first_other(mutant, ran, path)
         finally:
             swap.undo()
         replays = len(ran)
-        if not kills:
+        if kill is None:
             told = self._difference(found[0], *found[1]) if found is not None else None
             return Finding(mutant.id, "survived", (), told, runs, replays)
-        each = next(each for each, _ in judges if each.number == kills[0].trace)
-        steps = max(kills[0].step + 1, self._unproven[each.number][1] if each.number in self._unproven else 0)
+        each = next(each for each, _ in judges if each.number == kill.trace)
+        steps = max(kill.step + 1, self._unproven[each.number][1] if each.number in self._unproven else 0)
         self._unproven[each.number] = each, steps
-        word = cast("Word", kills[0].kind) if kills[0].kind in ("timeout", "memory") else "killed"
-        return Finding(mutant.id, word, tuple(kills), None, runs, replays)
+        word = cast("Word", kill.kind) if kill.kind in ("timeout", "memory") else "killed"
+        return Finding(mutant.id, word, (kill,), None, runs, replays)
 
-    def _kills(self, mutant: Mutant, judges: list[Judging], path: str) -> tuple[list[Kill], list[Judging]]:
-        """Return what fails, and the traces that ran for it, in their order."""
+    def _first_kill(self, mutant: Mutant, judges: list[Judging], path: str) -> tuple[Kill | None, list[Judging]]:
+        """Return the first failure, and the traces that ran until then, in their order."""
         key = mutant.place
         last = self._killer.get(key)
         ordered = sorted(judges, key=lambda each: each[0].number != last)
-        kills: list[Kill] = []
         ran: list[Judging] = []
         for machine, group in groupby(ordered, lambda each: each[0].machine):
             bench = self._running(machine)
             for each, hits in group:
                 first = self._first_step(each, path, mutant)
-                if not self._matrix and each.only_looks and len(ran) >= CHECKED_TRACES:
+                if each.only_looks and len(ran) >= CHECKED_TRACES:
                     kill = self._kill(bench, each, len(each.sketches) - 1)
                     # What it broke first is asked for once it is known that it broke anything.
                     kill = kill and (self._kill(bench, each, first) or kill)
                 else:
                     kill = self._kill(bench, each, first)
                 ran.append((each, hits))
-                if kill is None:
-                    continue
-                kills.append(kill)
-                self._killer[key] = each.number
-                if not self._matrix:
-                    return kills, ran
-        return kills, ran
+                if kill is not None:
+                    self._killer[key] = each.number
+                    return kill, ran
+        return None, ran
 
     def _first_step(self, each: Kept, path: str, mutant: Mutant) -> int:
         key = each.number, mutant.place

@@ -7,7 +7,7 @@ import dataclasses
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import CodeType, TracebackType
 from typing import Any
@@ -24,8 +24,6 @@ from ordeal._engine.trace_view.values import StateReader, sketch
 from ordeal._hypothesis import GlobalRandoms, Invariant, Rule, holds, is_initializing, skip_types
 from ordeal._tools.mutation.machines.evidence import Difference, Kill, attribute_of
 from ordeal._tools.mutation.machines.lookout import Lookout, Step
-from ordeal._tools.mutation.machines.relations import Numbers
-from ordeal._tools.mutation.machines.state_numbers import numbers_of
 from ordeal._tools.mutation.machines.turns import TurnLimit
 from ordeal.errors import OrdealError
 from ordeal.faults import Fault
@@ -227,11 +225,6 @@ class Bench:
         self._lookout.tell(lambda machine: found.append(self._reader.read(machine)), -1)
         self._execute(tape, None)
         return found
-
-    def show_numbers(self, tape: _native.Tape, take: Callable[[dict[str, Numbers]], None], due: int = -1) -> None:
-        """Replay a tape, and show ``take`` the numbers of each state after a step with a bit in ``due``."""
-        self._lookout.tell(lambda machine: take(numbers_of(self._reader, machine)), due)
-        self._execute(tape, None)
 
     def _execute(self, tape: _native.Tape, observer: Any, replay: _native.Replay | None = None) -> Outcome:
         self._randoms.reseed()

@@ -59,7 +59,7 @@ class Finding(msgspec.Struct, frozen=True):
 
     Attributes:
         word: the verdict.
-        kills: the first failure; with a matrix one for each trace that fails.
+        kills: the first failure, if any.
         difference: of a survivor, where its state first differs; None where it never does.
         traces: how many traces run its lines; ``replays`` how many of them were run for the verdict.
     """

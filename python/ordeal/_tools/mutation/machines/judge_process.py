@@ -28,12 +28,11 @@ from ordeal._tools.mutation.machines.bench import Bench
 from ordeal._tools.mutation.machines.choosing import JUDGING_MAX, Judging, covering
 from ordeal._tools.mutation.machines.evidence import Finding, Machine, unread_of
 from ordeal._tools.mutation.machines.forced import raising_at_once
-from ordeal._tools.mutation.machines.relations import Numbers, Relation, holds, suggested
 from ordeal._tools.mutation.machines.turns import TurnLimit
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import begun, send_output_to
 from ordeal._tools.mutation.source import Source
-from ordeal._tools.mutation.swap import LiveFunctions, Swap
+from ordeal._tools.mutation.swap import LiveFunctions
 from ordeal._tools.mutation.verdicts import Word
 from ordeal.errors import OrdealError
 
@@ -45,8 +44,6 @@ _SPOILT = "the trace that notices it fails on the original afterwards"
 #: What a rule may take in a replay: mutants that hang are judged so often that the usual limit takes too long.
 RULE_SECONDS = 0.2
 FORCED_MAX = 5
-#: So many traces of a survivor say which relations it breaks.
-SUGGESTING_MAX = 4
 _MEASURING_SECONDS = 300.0
 
 
@@ -61,7 +58,6 @@ class Order(msgspec.Struct):
     seconds: float
     seed: int
     workers: int
-    matrix: bool = False
     saved: tuple[str, ...] = ()
     memory: int = MEMORY_MIB
 
@@ -83,9 +79,6 @@ class Judge:
         self._benches: list[Bench] = []
         self._limits: list[float] = []
         self._unsteady: list[list[str]] = []
-        self._held: list[list[Relation]] = []
-        self._states: list[int] = []
-        self._differing: list[str] = []
         self._own_lines = OwnLines(self._sources)
         self._judges: dict[tuple[str, frozenset[int]], list[Judging]] = {}
 
@@ -116,7 +109,6 @@ class Judge:
             ]
             waiting = left
         self._say({"judged": True, "cpu": _cpu_seconds() - before})
-        self._suggest([mutant for mutant in reached if mutant.id in set(self._differing)])
 
     # The traces
 
@@ -160,8 +152,6 @@ class Judge:
             looked = {(file, line) for file, line in each["looked"]}
             self._kept.append(traces.Kept(*place, each["turns"], each["only looks"], looked))
         self._limits.append(max(RULE_SECONDS, 4 * max(each["seconds"] for each in good)))
-        self._held.append([msgspec.convert(each, Relation) for each in last["held"]])
-        self._states.append(last["states"])
         definition = bench.definition
         reads = {name: tuple(found) for name, found in last["reads"].items()}
         machine = Machine(
@@ -192,7 +182,7 @@ class Judge:
         return self._judges[key]
 
     def _judging(self, mutant: Mutant) -> list[Judging]:
-        return self._covering(mutant)[: None if self._order.matrix else JUDGING_MAX]
+        return self._covering(mutant)[:JUDGING_MAX]
 
     def _forced_failures(self, mutants: list[Mutant]) -> None:
         """Refuse machines that notice the unchanged program, or nothing in functions that raise at once."""
@@ -247,7 +237,7 @@ class Judge:
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         turns = TurnLimit(self._live)
         benches = [self._bench(number, turns=turns) for number in range(len(self._benches))]
-        batch = Batch(benches, self._bench, self._order.matrix, turns.watch)
+        batch = Batch(benches, self._bench, turns.watch)
         group: list[Finding] = []
         for number, mutant in enumerate(mutants):
             at.set(number)
@@ -271,7 +261,6 @@ class Judge:
         done = _findings(ended)
         if done:
             self._say({"findings": done})
-        self._differing += [each["id"] for each in done if each["difference"]]
         spoilt = {name for each in ended.said for name in each.get("spoilt", ())}
         rest = mutants[len(done) :]
         if not rest:
@@ -298,41 +287,6 @@ class Judge:
             self._tell(Finding(at.id, "killed", note="it ends the process"))
         if rest:
             yield rest
-
-    # What no invariant says
-
-    def _suggest(self, survivors: list[Mutant]) -> None:
-        """Say which relations held in all states of the original, and not in those of survivors."""
-        for number in range(len(self._benches)):
-            parts = [survivors[at : at + BATCH] for at in range(0, len(survivors), BATCH)] if self._held[number] else []
-            jobs = [
-                Job(lambda say, part=part, number=number: self._break(number, part, say), 0, _MEASURING_SECONDS)  # type: ignore[misc]
-                for part in parts
-            ]
-            said = [each for ended in run_jobs(jobs, self._order.workers) for each in ended.said if "broken" in each]
-            order = {mutant.id: place for place, mutant in enumerate(survivors)}
-            said.sort(key=lambda each: order[each["id"]])
-            held = dict.fromkeys(self._held[number], self._states[number])
-            for suggestion in suggested(held, [(each["id"], each["broken"]) for each in said]):
-                self._say({"suggestion": msgspec.to_builtins(suggestion)})
-
-    def _break(self, machine: int, survivors: list[Mutant], say: Say) -> None:
-        bench, relations = self._bench(machine), self._held[machine]
-        for mutant in survivors:
-            broken: dict[int, None] = {}
-
-            def take(numbers: dict[str, Numbers], broken: dict[int, None] = broken) -> None:
-                for place, relation in enumerate(relations):
-                    if place not in broken and not holds(relation, numbers):
-                        broken[place] = None
-
-            kept = [pair for pair in self._judging(mutant) if pair[0].machine == machine]
-            swap = Swap(self._live, self._sources[mutant.shown], mutant)
-            with bench.running():
-                for each, hits in kept[:SUGGESTING_MAX]:
-                    bench.show_numbers(each.tape, take, hits | 1 << len(each.sketches) - 1)
-            swap.undo()
-            say({"id": mutant.id, "broken": sorted(broken)})
 
     def _tell(self, finding: Finding) -> None:
         self._say({"findings": [msgspec.to_builtins(finding)]})

@@ -11,9 +11,8 @@ import msgspec
 from ordeal._base.regular_file import read_regular
 from ordeal._base.trace_file import write_atomically
 from ordeal._tools.mutation.machines.evidence import Finding, Machine
-from ordeal._tools.mutation.machines.relations import Suggestion
 from ordeal._tools.mutation.machines.running import MachineJudgement
-from ordeal._tools.mutation.verdicts import Verdict, Word
+from ordeal._tools.mutation.verdicts import Verdict
 
 _FILE = Path(".ordeal", "mutate", "machines.json")
 _BYTES_MAX = 1 << 28
@@ -22,13 +21,11 @@ _BYTES_MAX = 1 << 28
 class _Kept(msgspec.Struct):
     findings: list[Finding]
     machines: list[Machine]
-    suggestions: list[Suggestion]
-    by_tests: dict[str, Word]
 
 
-def keep(folder: Path, judgement: MachineJudgement, by_tests: dict[str, Word]) -> None:
-    """Keep it, with the words of the tests where they judged the same mutants. It may be that it cannot be written."""
-    kept = _Kept(list(judgement.findings.values()), judgement.machines, judgement.suggestions, by_tests)
+def keep(folder: Path, judgement: MachineJudgement) -> None:
+    """Write what machines said; a failure to write is ignored."""
+    kept = _Kept(list(judgement.findings.values()), judgement.machines)
     with suppress(OSError):
         path = folder / _FILE
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -41,8 +38,8 @@ def forget(folder: Path) -> None:
         (folder / _FILE).unlink(missing_ok=True)
 
 
-def of_last(folder: Path, verdicts: Sequence[Verdict]) -> tuple[MachineJudgement, dict[str, Word]] | None:
-    """Return what machines said of these mutants, and the words of the tests; None if they did not judge them all."""
+def of_last(folder: Path, verdicts: Sequence[Verdict]) -> MachineJudgement | None:
+    """Return what machines said of these mutants; None if they did not judge them all."""
     try:
         kept = msgspec.json.decode(read_regular(folder / _FILE, _BYTES_MAX), type=_Kept)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
@@ -50,4 +47,4 @@ def of_last(folder: Path, verdicts: Sequence[Verdict]) -> tuple[MachineJudgement
     findings = {each.id: each for each in kept.findings}
     if any(each.mutant.id not in findings for each in verdicts):
         return None
-    return MachineJudgement(list(verdicts), findings, kept.machines, kept.suggestions), kept.by_tests
+    return MachineJudgement(list(verdicts), findings, kept.machines)

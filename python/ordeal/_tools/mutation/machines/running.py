@@ -15,7 +15,6 @@ from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import MEMORY_MIB
 from ordeal._tools.mutation.machines.closed import Closed
 from ordeal._tools.mutation.machines.evidence import Finding, KillTable, Machine, table_of
-from ordeal._tools.mutation.machines.relations import Suggestion
 from ordeal._tools.mutation.machines.views import SideBySide
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import ORDER, judging
@@ -30,7 +29,7 @@ _VIEWER = "ordeal._tools.mutation.machines.view_process"
 
 @dataclass(frozen=True)
 class MachineOptions:
-    """How machines judge: what they explore, how many runs of it, and whether each trace judges each mutant.
+    """How machines judge: what they explore, and how many runs of it.
 
     The traces in the folders ``saved`` judge as well.
     """
@@ -41,7 +40,6 @@ class MachineOptions:
     seconds: float = 120.0
     seed: int = 0
     workers: int = 1
-    matrix: bool = False
     saved: tuple[str, ...] = ()
     memory: int = MEMORY_MIB
 
@@ -56,7 +54,6 @@ class MachineJudgement:
     verdicts: list[Verdict] = field(default_factory=list)
     findings: dict[str, Finding] = field(default_factory=dict)
     machines: list[Machine] = field(default_factory=list)
-    suggestions: list[Suggestion] = field(default_factory=list)
     seconds: float = 0.0
     judging_seconds: float = 0.0
     cpu_seconds: float = 0.0
@@ -188,7 +185,6 @@ def _fields(sources: Sequence[Source], mutants: Sequence[Mutant], options: Machi
         "seconds": options.seconds,
         "seed": options.seed,
         "workers": options.workers,
-        "matrix": options.matrix,
         "memory": options.memory,
         "saved": options.saved,
     }
@@ -198,8 +194,6 @@ def _take(message: dict[str, Any], judgement: MachineJudgement, by_id: dict[str,
     with suppress(msgspec.ValidationError):
         if "machine" in message:
             judgement.machines.append(msgspec.convert(message["machine"], Machine))
-        elif "suggestion" in message:
-            judgement.suggestions.append(msgspec.convert(message["suggestion"], Suggestion))
         for finding in msgspec.convert(message.get("findings", []), list[Finding]):
             if finding.id in by_id:
                 judgement.findings[finding.id] = finding

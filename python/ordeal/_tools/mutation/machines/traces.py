@@ -17,7 +17,6 @@ from ordeal._tools.mutation.forks import Say
 from ordeal._tools.mutation.machines.bench import Bench
 from ordeal._tools.mutation.machines.lookout import Step
 from ordeal._tools.mutation.machines.reads import reads_of
-from ordeal._tools.mutation.machines.relations import Held
 from ordeal._tools.mutation.machines.step_lines import StepLines
 from ordeal._tools.mutation.machines.turns import TurnLimit
 from ordeal._tools.mutation.swap import LiveFunctions
@@ -98,7 +97,7 @@ def tape_without_failure(trace: Trace, bench: Bench, *, failed: bool) -> _native
 
 
 def measured(bench: Bench, tapes: Sequence[_native.Tape], paths: set[str], live: LiveFunctions, say: Say) -> None:
-    """Say which tapes run twice alike, with their lines and times; then what the invariants read, and what held.
+    """Say which tapes run twice alike, with their lines and times; then what the invariants read.
 
     Before all, say which attributes are not the same twice: they are not compared.
     """
@@ -124,11 +123,7 @@ def measured(bench: Bench, tapes: Sequence[_native.Tape], paths: set[str], live:
             say({**found, "turns": turns.count, "sketches": first})
         turns.end()
         reads, attributes = reads_of(bench, good)
-        held = Held()
-        for tape in good:
-            bench.show_numbers(tape, held.take)
-    relations = [msgspec.to_builtins(relation) for relation in held.all()]
-    say({"reads": reads, "attributes": attributes, "held": relations, "states": held.states})
+    say({"reads": reads, "attributes": attributes})
 
 
 def cheapest_first(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -34,12 +34,12 @@ def kept(tapes: list[_native.Tape]) -> list[Kept]:
         ]
 
 
-def judge(source: Source, mutant: Mutant, kept: list[Kept], *, matrix: bool = False) -> tuple[Batch, Finding]:
+def judge(source: Source, mutant: Mutant, kept: list[Kept]) -> tuple[Batch, Finding]:
     folder = str(Path(till.__file__).parent)
     live = LiveFunctions({real_path(till.__file__)})
     turns = TurnLimit(live)
     bench = Bench(till.Till, folder, 10.0, turns, 100)
-    batch = Batch([bench], lambda _, patience: Bench(till.Till, folder, 10.0 * patience), matrix, turns.watch)
+    batch = Batch([bench], lambda _, patience: Bench(till.Till, folder, 10.0 * patience), turns.watch)
     try:
         return batch, batch.finding(live, source, mutant, [(each, -1) for each in kept], 9)
     finally:
@@ -67,13 +67,6 @@ def test_what_the_last_state_breaks_is_told_where_it_broke_first(
     _, found = judge(source, mutant, looking)
     assert expected.kills[0].step < len(kept[0].sketches) - 1
     assert found == expected
-
-
-def test_a_matrix_has_a_kill_of_each_trace(source: Source, mutants: Mutants, kept: list[Kept]) -> None:
-    mutant = next(each for (name, *_), each in mutants.items() if name == "Drawer.put" and "-" in each.replacement)
-    _, finding = judge(source, mutant, kept, matrix=True)
-    assert finding.replays == len(kept)
-    assert len({kill.trace for kill in finding.kills}) == len(finding.kills) >= 1
 
 
 def test_a_survivor_says_which_state_differs(source: Source, mutants: Mutants, kept: list[Kept]) -> None:

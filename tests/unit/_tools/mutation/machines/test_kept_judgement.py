@@ -17,10 +17,10 @@ def test_it_is_kept_until_it_is_forgotten_or_others_are_judged(tmp_path: Path) -
     path.write_text("def allowed(age, n):\n    return age >= 18 and n > 2\n")
     source = Source.of(path, "shop.py")
     said = judgement(source)
-    keep(tmp_path, said, {"a": "killed"})
+    keep(tmp_path, said)
     found = of_last(tmp_path, said.verdicts)
     assert found is not None
-    assert (found[0].findings, found[0].machines, found[1]) == (said.findings, said.machines, {"a": "killed"})
+    assert (found.findings, found.machines) == (said.findings, said.machines)
     others = [Verdict(each, "killed") for each in mutants_of(source, ["boundary"])]
     assert of_last(tmp_path, others) is None
     (tmp_path / ".ordeal" / "mutate" / "machines.json").write_text('{"findings": [1]}')
