@@ -399,9 +399,6 @@ def init(**given: Any) -> int:
 )
 @click.option("--no-cache", is_flag=True, help="Judge again although nothing has changed since the last run")
 @click.option("--rerun", is_flag=True, help="Only mutants that nothing noticed in the last run")
-@click.option(
-    "--view", is_flag=True, help="With `show ID`: make a page of a machine's run on the original and the mutant"
-)
 @click.option("--reason", metavar="TEXT", help="With `accept ID`: why no test needs to notice it")
 @click.option("--json", is_flag=True, help="Print all verdicts as JSON")
 def mutate(**given: Any) -> int:

@@ -10,21 +10,17 @@ from typing import Any
 
 from ordeal._base.formatting import one_line
 from ordeal._base.trace_file import write_atomically
-from ordeal._report.html.mutant_page import mutant_page
 from ordeal._report.mutation import difference, survivor_text
 from ordeal._report.mutation_files import FORMATS, mutation_page
 from ordeal._report.stryker import stryker_json
 from ordeal._tools.mutation.accepted import accept
 from ordeal._tools.mutation.machines import kept_judgement
-from ordeal._tools.mutation.machines.running import view_with_machines
 from ordeal._tools.mutation.mutants import CHIMP, Mutant
 from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.saved import Saved, load
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import Verdict
 from ordeal.cli import terminal
-from ordeal.cli.browser import open_page
-from ordeal.cli.mutation.machines import machine_options
 from ordeal.cli.mutation.settings import with_settings
 from ordeal.errors import ConfigError
 
@@ -46,7 +42,7 @@ def run(given: Mapping[str, Any]) -> int:
     return VERBS[verb](saved, words[0], given)
 
 
-def _show(saved: Saved, word: str, given: Mapping[str, Any]) -> int:
+def _show(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
     verdict = saved.one(word)
     source, mutant = source_of(verdict.mutant), verdict.mutant
     if verdict.word == "survived":
@@ -60,22 +56,7 @@ def _show(saved: Saved, word: str, given: Mapping[str, Any]) -> int:
             terminal.write(f"  {what}: {one_line(told)}\n")
     for name in verdict.covering if verdict.word == "survived" else ():
         terminal.write(f"  runs it: {one_line(name)}\n")
-    if given.get("view"):
-        _view(source, mutant, with_settings(given))
     return 0
-
-
-def _view(source: Source, mutant: Mutant, given: Mapping[str, Any]) -> None:
-    """Write the page of a mutant beside the original, and open it where somebody sits before a screen."""
-    terminal.say("Recording each step, on the original and on the mutant...")
-    page = mutant_page(source, mutant, view_with_machines(source, mutant, machine_options(given, 1), folder=Path.cwd()))
-    path = Path(".ordeal", "mutate", f"mutant-{mutant.id}.html")
-    try:
-        write_atomically(path, page.encode())
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror}", hint="check who may write it") from None
-    terminal.write(f"{path}\n")
-    open_page(path)
 
 
 def _apply(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:

@@ -14,7 +14,7 @@ from ordeal.config import load_config
 from ordeal.config.options import ACCEPTED_FILE
 from ordeal.errors import ConfigError
 
-_OF_VERBS = {"pin": "kill", "kill_budget": "kill", "output": "kill", "view": "show", "reason": "accept"}
+_OF_VERBS = {"pin": "kill", "kill_budget": "kill", "output": "kill", "reason": "accept"}
 
 
 def with_settings(given: Mapping[str, Any]) -> dict[str, Any]:

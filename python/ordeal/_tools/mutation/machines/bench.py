@@ -219,13 +219,6 @@ class Bench:
         finally:
             self.driver.only_last = False
 
-    def states(self, tape: _native.Tape) -> list[State]:
-        """Replay a tape, and return the state after each step, the one before the first included."""
-        found: list[State] = []
-        self._lookout.tell(lambda machine: found.append(self._reader.read(machine)), -1)
-        self._execute(tape, None)
-        return found
-
     def _execute(self, tape: _native.Tape, observer: Any, replay: _native.Replay | None = None) -> Outcome:
         self._randoms.reseed()
         try:

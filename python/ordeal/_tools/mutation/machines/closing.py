@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
 import msgspec
+from hypothesis.stateful import RuleBasedStateMachine
 
 import ordeal._native as _native
 from ordeal._base.formatting import one_line
@@ -22,13 +23,19 @@ from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.export.generated_tests import generate_tests
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.replay.replayer import Replayed
+from ordeal._engine.trace_view.values import sketch_of
+from ordeal._native import monotonic
 from ordeal._tools.mutation.machines.bench import Bench, State
 from ordeal._tools.mutation.machines.closed import HEADER, Closed
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.swap import LiveFunctions, Swap
+from ordeal.chaos import ChaosTest
+from ordeal.explore import Explorer
 
 SHRINK_SECONDS = 20.0
+#: Short searches with different seeds: a failure that the original has too ends what one can find of its kind.
+RUNS_A_SEARCH = 400
 #: So often a written test must fail on the mutant, and pass on the original, in turns.
 TIMES = 10
 _SHORT = 40
@@ -56,6 +63,48 @@ class Closing:
             yield
         finally:
             swap.undo()
+
+    def searched(self, targets: list[str], attribute: str, seed: int, seconds: float) -> Closed:
+        """Explore the broken program until a run fails on the mutant alone.
+
+        Every other search takes new values of ``attribute``, which the mutant changes, for something new, and so climbs
+        from what differs to what fails.
+        """
+        deadline, searches = monotonic() + seconds, 0
+        while (left := deadline - monotonic()) > 0:
+            with self.broken(), self._watched(attribute) if searches % 2 else nullcontext():
+                explorer = Explorer(self._given, target_modules=targets, seed=seed + searches, workers=1)
+                result = explorer.run(max_runs=RUNS_A_SEARCH, max_time=left, shrink=False)
+            searches += 1
+            began = monotonic()
+            for trace in (each.trace for each in result.failures):
+                if trace is None or not trace.has_choices or not self.tells(trace):
+                    continue
+                closed = self.killed(trace)
+                if closed.how == "killed":
+                    return msgspec.structs.replace(closed, searched=searches * RUNS_A_SEARCH)
+            deadline += monotonic() - began
+        return Closed("open", "no run failed on the mutant alone", searched=searches * RUNS_A_SEARCH)
+
+    @contextmanager
+    def _watched(self, attribute: str) -> Iterator[None]:
+        """Let new values of the attribute count as new, unless the machine has its own number of a state."""
+        given, names = self._given, attribute.split(".*")[0].split(".")
+        if not attribute or getattr(given, "state_hash", None) is not ChaosTest.state_hash:
+            yield
+            return
+
+        def state_hash(machine: RuleBasedStateMachine) -> int:
+            value: Any = machine
+            for name in names:
+                value = getattr(value, name, None)
+            return sketch_of(value)
+
+        given.state_hash = state_hash
+        try:
+            yield
+        finally:
+            del given.state_hash
 
     def tells(self, trace: Trace) -> bool:
         """Return whether a trace fails on the mutant, and passes on the original."""

@@ -330,18 +330,6 @@ def _cpu_seconds() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
-class KeepingJudge(Judge):
-    """A judge that keeps what it finds, by the ids of the mutants, for what goes on from there."""
-
-    def __init__(self, order: Order) -> None:
-        super().__init__(order, self._hear)
-        self._findings = {mutant.id: Finding(mutant.id, "not run") for mutant in order.mutants}
-
-    def _hear(self, message: Message) -> None:
-        for finding in msgspec.convert(message.get("findings", []), list[Finding]):
-            self._findings[finding.id] = finding
-
-
 @contextmanager
 def answering(say: Say) -> Iterator[None]:
     """Say why there is no verdict, where the block ends with an error."""

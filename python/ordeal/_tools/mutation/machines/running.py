@@ -15,7 +15,6 @@ from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import MEMORY_MIB
 from ordeal._tools.mutation.machines.closed import Closed
 from ordeal._tools.mutation.machines.evidence import Finding, KillTable, Machine, table_of
-from ordeal._tools.mutation.machines.views import SideBySide
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import ORDER, judging
 from ordeal._tools.mutation.running import NoVerdictError
@@ -24,7 +23,6 @@ from ordeal._tools.mutation.verdicts import Verdict
 
 _JUDGE = "ordeal._tools.mutation.machines.judge_process"
 _KILLER = "ordeal._tools.mutation.machines.kill_process"
-_VIEWER = "ordeal._tools.mutation.machines.view_process"
 
 
 @dataclass(frozen=True)
@@ -132,19 +130,6 @@ def close_with_machines(
                 yield by_id.pop(message["id"]), msgspec.convert(message["closed"], Closed)
     if by_id:
         raise _unanswered()
-
-
-def view_with_machines(source: Source, mutant: Mutant, options: MachineOptions, *, folder: Path) -> SideBySide:
-    """Return a run of a machine on the original and on a mutant, beside each other.
-
-    Raises:
-        NoVerdictError: no machine can be explored, or none runs the mutant.
-    """
-    with _asked(_VIEWER, _fields([source], [mutant], options), folder) as messages:
-        for message in messages:
-            if "view" in message:
-                return msgspec.convert(message["view"], SideBySide)
-    raise _unanswered()
 
 
 def verdict_of(mutant: Mutant, finding: Finding) -> Verdict:
