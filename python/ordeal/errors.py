@@ -92,14 +92,12 @@ class DivergenceError(AssertionError):
     """Two things that should be equal differ: a system and its model, or what an oracle compares.
 
     ``operation`` is the name of the operation after which they differ, if it is not the one that raises.
-    ``depends_on`` is all that decides that they differ, whatever led to it, where that is known.
     """
 
     # It has always been a name of that package, and buckets and names of seeds contain it.
     __module__ = "ordeal.model"
 
     operation: str = ""
-    depends_on: str = ""
 
     @classmethod
     def after(cls, operation: str, message: str) -> DivergenceError:

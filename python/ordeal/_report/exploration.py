@@ -147,12 +147,7 @@ def progress_line(snapshot: ProgressSnapshot) -> str:
 
 
 def shrink_progress_line(shrinking: ShrinkSnapshot) -> str:
-    """Return the live line while failures are shrunk, and compared with others."""
-    if shrinking.comparing:
-        return (
-            f"  [{shrinking.elapsed:.0f}s] comparing failure {shrinking.number} of {shrinking.total} with other runs:"
-            f" {shrinking.candidates} tried    "
-        )
+    """Return the live line while failures are shrunk."""
     if shrinking.waits:
         return (
             f"  [{shrinking.elapsed:.0f}s] failure {shrinking.number} of {shrinking.total} hangs after"
@@ -337,7 +332,6 @@ def _json_failure(failure: Failure) -> dict[str, Any]:
         "bucket": failure.bucket,
         "place": None if failure.place is None else asdict(failure.place),
         "broken_by": list(failure.broken_by),
-        "also_reached_by": list(failure.also_reached_by),
         "count": failure.count,
         "flaky": failure.flaky,
         "flaky_reason": failure.flaky_reason,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import itertools
 from collections import deque
@@ -237,12 +236,3 @@ def shown(value: Any) -> str:
     except Exception as error:  # noqa: BLE001 - a broken repr must not hide what is to be said
         return f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
     return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."
-
-
-def is_shown_whole(value: Any) -> bool:
-    """Return whether ``shown(value)`` tells all of ``value``: a short literal."""
-    text = shown(value)
-    try:
-        return len(text) <= SHOWN_MAX and same(ast.literal_eval(text), value)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return False

@@ -39,7 +39,6 @@ class Failure:
     ``necessary_faults`` tells for each fault of the trace whether the failure needs it, and is ``None`` when that was
     not tried. ``broken_by`` names the rule after which an invariant failed; where
     others turned out to be one failure with it, their steps follow. It is empty when something else failed.
-    ``also_reached_by`` names other rules that raise the same type of exception by the same mistake.
     ``bucket`` is what made failures count as the same one, ``id`` a short name of it for ``known`` and ``--ignore``,
     and ``count`` how many runs of the exploration met it. ``flaky`` means that replaying the trace did not always fail,
     ``flaky_reason`` what a fresh process showed of that, if it was asked; ``shrunk`` means that the trace was shrunk.
@@ -58,7 +57,6 @@ class Failure:
     error_traceback: str = ""
     bucket: str = ""
     broken_by: list[str] = field(default_factory=list)
-    also_reached_by: list[str] = field(default_factory=list)
     count: int = 1
     flaky: bool = False
     flaky_reason: str = ""
@@ -142,11 +140,6 @@ def _head(failure: Failure) -> list[str]:
     lines += indented(place_lines(failure.place), 2)
     if failure.broken_by:
         lines.append(f"  Invariant broken by: {name_list(failure.broken_by)}")
-    if failure.also_reached_by:
-        lines.append(f"  Also reached by: {name_list(failure.also_reached_by)}")
-    _, through, what = failure.bucket.rpartition(" [through ")
-    if through:
-        lines.append(f"  Told apart by: {one_line(what[:-1])}")
     return lines
 
 

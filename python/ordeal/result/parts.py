@@ -251,8 +251,7 @@ class ShrinkSnapshot:
     """The progress of shrinking failure ``number`` of ``total``, from ``steps_before`` to ``steps`` steps.
 
     ``elapsed`` is in seconds since the exploration began; ``candidates`` counts the traces that were tried. With
-    ``waits``, its last step is watched for up to so many seconds, to see whether it hangs. With ``comparing`` it is
-    shrunk: other runs are compared with it, and the steps are 0.
+    ``waits``, its last step is watched for up to so many seconds, to see whether it hangs.
     """
 
     elapsed: float
@@ -261,7 +260,6 @@ class ShrinkSnapshot:
     steps_before: int
     steps: int
     candidates: int
-    comparing: bool = False
     waits: float = 0.0
 
 

@@ -342,7 +342,6 @@ class TestJson:
                             "bucket": "b",
                             "place": None,
                             "broken_by": [],
-                            "also_reached_by": [],
                             "count": 2,
                             "flaky": False,
                             "flaky_reason": "",

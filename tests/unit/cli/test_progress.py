@@ -62,8 +62,6 @@ def test_shrinking_takes_its_turn_in_the_same_line(said: list[tuple[str, bool]])
     line.shrinking(ShrinkSnapshot(3.0, 1, 2, 30, 9, 80))
     assert "9" in said[1][0]
     assert "30" in said[1][0]
-    line.shrinking(ShrinkSnapshot(5.0, 1, 2, 0, 0, 81, comparing=True))
-    assert said[2][0].split("] ")[1] == "comparing failure 1 of 2 with other runs: 81 tried"
 
 
 def test_a_wait_for_a_hang_is_told_at_once(said: list[tuple[str, bool]]) -> None:

@@ -35,13 +35,6 @@ class TestFailure:
     def test_what_broke_an_invariant_is_named_with_what_else_does(self) -> None:
         assert "\n  Invariant broken by: pop, push\n" in str(make_failure(broken_by=["pop", "push"]))
 
-    def test_what_tells_it_apart_from_others_in_its_bucket(self) -> None:
-        bucket = "AssertionError in f: assert a == b [after pop]"
-        assert "Told apart" not in str(make_failure(bucket=bucket))
-        told = str(make_failure(bucket=f"{bucket} [through push, bank.py: return x[1]]"))
-        assert "\n  Told apart by: push, bank.py: return x[1]\n" in told
-        assert "broken" not in str(make_failure())
-
     def test_necessary_faults_are_left_out_when_they_were_not_tried(self) -> None:
         assert str(make_failure(active_faults=[])) == (
             "Run 3, step 5: ValueError: balance negative\n"

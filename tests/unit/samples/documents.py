@@ -76,7 +76,6 @@ def _failure(rng: random.Random) -> Failure:
         necessary_faults=dict.fromkeys(faults, True) if rng.random() < 0.5 else None,
         bucket=_text(rng),
         broken_by=names[:1],
-        also_reached_by=names[1:2],
         count=rng.randint(0, 9),
         flaky=rng.random() < 0.2,
         flaky_reason=rng.choice(["", _text(rng)]),

@@ -15,7 +15,7 @@ from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
-from ordeal._engine.triage.messages import Comparing, Shrinking
+from ordeal._engine.triage.messages import Shrinking
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._hypothesis import GlobalRandoms
 from ordeal._native import Tape
@@ -72,14 +72,12 @@ class Told:
     Attributes:
         notes: the sentences with their kinds.
         progress: how far shrinking was, each time.
-        compared: how far comparing was, each time.
         interruptions: how often Ctrl-C was pressed.
     """
 
     def __init__(self, counts: int = 5) -> None:
         self.notes: list[tuple[str, NoteKind]] = []
         self.progress: list[tuple[int, int, Shrinking]] = []
-        self.compared: list[tuple[int, int, int]] = []
         self.interruptions = 0
         self._counts = counts
 
@@ -92,12 +90,9 @@ class Told:
         """See ``Listener``."""
         self.notes.append((str(text), kind))
 
-    def shrinking(self, number: int, total: int, now: Shrinking | Comparing) -> None:
+    def shrinking(self, number: int, total: int, now: Shrinking) -> None:
         """See ``Listener``."""
-        if isinstance(now, Comparing):
-            self.compared.append((number, total, now.replays))
-        else:
-            self.progress.append((number, total, now))
+        self.progress.append((number, total, now))
 
     def interrupted(self) -> None:
         """See ``Listener``."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dis
 import importlib.util
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from types import CodeType, TracebackType
 
@@ -36,15 +35,13 @@ CRASHES = {kind.__name__: kind for kind in (ProcessExitError, ProcessKilledError
 
 #: The end of the bucket of a rule that had to be ended with its process.
 HUNG = ", not interruptible"
-#: The instruction of `raise` and `assert`.
-_RAISE = dis.opmap["RAISE_VARARGS"]
 #: How often an endless recursion goes through each of its lines at least.
 _TURNS_MIN = 10
 #: How many places are remembered.
 _PLACES_MAX = 4096
 #: What separates the place of a failed invariant from the step after which it failed, and what follows the step.
 _AFTER, _END = " [after ", "]"
-#: What begins the part of a bucket that tells apart two failures with one place and one breaking step.
+#: What begins the last part of some buckets in old seeds and traces.
 _THROUGH = " [through "
 
 
@@ -106,21 +103,6 @@ class Bucketer:
         lines = turning_lines(error)
         return next(reversed([line for line in lines if self._target(line[0].co_filename)] or lines), None)
 
-    def is_in_target(self, error: BaseException) -> bool:
-        """Return whether ``error`` passed through a target on its way."""
-        return any(self._target(code.co_filename) for code, _ in _frames(error))
-
-    def is_below_rule(self, error: BaseException) -> bool:
-        """Return whether what a rule called raised ``error``, and no frame of a target says where."""
-        frames = list(_frames(error))
-        own = [at for at, (code, _) in enumerate(frames) if not _is_machinery(code.co_filename)]
-        if not own or self.is_in_target(error):
-            return False
-        code, instruction = frames[own[-1]]
-        if frames[own[-1] + 1 :]:
-            return frames[-1][0].co_filename.startswith("<frozen")
-        return code.co_code[instruction] != _RAISE
-
     def _target(self, path: str) -> bool:
         known = self._is_target.get(path)
         if known is None:
@@ -133,14 +115,6 @@ class Bucketer:
 def _is_machinery(path: str) -> bool:
     """Return whether frames of this file are never the place where a test or its target failed."""
     return path.startswith(_machinery_places())
-
-
-def _frames(error: BaseException) -> Iterator[tuple[CodeType, int]]:
-    """Yield the code of each frame of the traceback, the innermost last, and the instruction where it was left."""
-    tb = error.__traceback__
-    while tb is not None:
-        yield tb.tb_frame.f_code, tb.tb_lasti
-        tb = tb.tb_next
 
 
 def turning_lines(error: BaseException) -> list[tuple[CodeType, int]]:
@@ -195,13 +169,8 @@ def bucket_after(place: str, step: str) -> str:
     return f"{place}{_AFTER}{step[: untrusted.NAME_CHARS_MAX]}{_END}" if step else place
 
 
-def bucket_through(bucket: str, what: str) -> str:
-    """Return the name of one of several failures in ``bucket``: the one that goes through ``what``."""
-    return f"{bucket}{_THROUGH}{what}{_END}"
-
-
 def whole_bucket(bucket: str) -> str:
-    """Return ``bucket`` without what tells apart the failures in it: what a run can be seen to fail in."""
+    """Return ``bucket`` without the last part that it may have in an old seed or trace."""
     whole, through, _ = bucket.rpartition(_THROUGH)
     return whole if through and bucket.endswith(_END) else bucket
 

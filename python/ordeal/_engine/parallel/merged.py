@@ -19,7 +19,6 @@ from ordeal._engine.search.result_builder import Totals
 from ordeal._engine.search.uses import Counts, add_counts
 from ordeal._engine.storage.state_file import Header
 from ordeal._engine.triage.findings import Finding
-from ordeal._engine.triage.lookalikes import Lookalikes
 from ordeal._engine.triage.records import FindingRecords
 from ordeal.errors import PropertyError
 from ordeal.result import Discovery, Note, NoteKind, Notes, SnapshotKind, WorkerProgress
@@ -35,7 +34,6 @@ class MergedProgress:
         self.edges: set[int] = set()
         self.unreported: set[int] = set()  # those that nobody knows how to reach
         self.findings: dict[str, Finding] = {}
-        self.lookalikes: Lookalikes[Finding] = Lookalikes()
         self.notes = Notes()
         self.idle_workers = 0  # that had time for a run, but finished none
         self.names = names
@@ -118,22 +116,15 @@ class MergedProgress:
         """Add a finding of a saved seed, or mark a known finding as one that the seed shows."""
         self.add_finding(finding)
         known = self.findings.get(finding.bucket)
-        if known is not None and not finding.lookalike:
+        if known is not None:
             known.seed = known.seed or finding.seed
 
     def add_finding(self, finding: Finding) -> bool:
-        """Add a finding unless its bucket is known, or a lookalike. Return whether it is a new finding.
+        """Add a finding unless its bucket is known. Return True for a new finding.
 
         Of two, the one of the earlier run is kept, whichever arrived first: the clock must not decide what is reported.
-        The other remains a lookalike.
         """
-        if finding.lookalike:
-            self.lookalikes.add(finding)
-            return False
         known = self.findings.setdefault(finding.bucket, finding)
-        if known is not finding and known.tape != finding.tape:
-            later = max(known, finding, key=lambda each: each.origin.run_id)
-            self.lookalikes.add(msgspec.structs.replace(later, lookalike="lacking", seed=None))
         if finding.origin.run_id < known.origin.run_id:
             known.tape, known.origin, known.error = finding.tape, finding.origin, finding.error
             known.error_traceback = finding.error_traceback
@@ -321,7 +312,7 @@ def _report_of(header: Header) -> WorkerReport:
     report.tally = dict(header.tally)
     report.notes = list(header.notes)
     report.snapshot_kind = header.snapshot_kind
-    report.counts = {finding.bucket: finding.count for finding in header.findings if not finding.lookalike}
+    report.counts = {finding.bucket: finding.count for finding in header.findings}
     report.properties = header.properties
     report.lines = lines
     report.faults = dict(header.faults)

@@ -31,7 +31,7 @@ from ordeal._engine.triage.executors import OwnProcesses
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.head_start import HeadStart
 from ordeal._engine.triage.known import KnownFailures
-from ordeal._engine.triage.messages import Comparing, Shrinking, progress_of
+from ordeal._engine.triage.messages import Shrinking, progress_of
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._engine.triage.triage import Triage
 from ordeal._native import monotonic
@@ -141,19 +141,15 @@ class Supervisor:
             self._exchange_with_store()
             # In the order of their runs: the order in which workers report is left to chance.
             findings = sorted(self._merged.findings.values(), key=lambda each: (each.origin.run_id, each.bucket))
-            declared, lookalikes = self._known, self._merged.lookalikes
-            findings, known = declared.split(findings, self.count_of)
+            findings, known = self._known.split(findings, self.count_of)
             failures = self._triage.confirm_and_shrink(
                 findings,
                 shrink=not self._was_interrupted,
                 others=self._store_client,
-                lookalikes=lookalikes,
-                known=declared,
             )
-            known += self._triage.known
             self._leave(failures)
             traces = self._triage.traces(failures, self._merged.productive)
-            self._triage.fill_database([*findings, *lookalikes.told()])
+            self._triage.fill_database(findings)
             # No code of the user's runs from here on, but what ran may have deleted the folder of the output.
             self._folder.restore()
             self._state.save_again()
@@ -351,7 +347,7 @@ class Supervisor:
         """Return how many runs met ``finding``: at least one, unless a seed shows it, even if none was reported."""
         return max(self._merged.counts()[finding.bucket], 1 if finding.seed is None else 0)
 
-    def shrinking(self, number: int, total: int, now: Shrinking | Comparing) -> None:
+    def shrinking(self, number: int, total: int, now: Shrinking) -> None:
         """Report one more candidate of a shrink, or one more run that was compared with a failure."""
         if self._settings.shrink_progress is not None:
             self._settings.shrink_progress(progress_of(now, self._elapsed(), number, total))

@@ -251,7 +251,6 @@ class _Worker(SearchListener):
         self._report_due = 0.0
         self._save_due = 0.0 if job.sends_state_first else monotonic() + PERIOD_SECONDS
         self._unconfirmed: Finding | None = None
-        self._alike: list[Finding] = []  # kept in the run that goes on
         self._uses = OutsideUse()
         self._search.checkpoints.mark_copying = self._mark_copying
 
@@ -263,7 +262,6 @@ class _Worker(SearchListener):
         search = self._search
         with search.prepared():
             reason = search.run(self)
-            self._report_alike()
             self._channel.send(DONE, pack(WorkerEnd(reason=reason)), *self._update(last=True), self._state())
 
     def _state(self) -> bytes:
@@ -292,7 +290,6 @@ class _Worker(SearchListener):
         own.slowest_run = int(self._search.driver.limits.slowest_run * MICROSECONDS)
         if not own.set_up:
             own.set_up = int((monotonic() - self._job.process_began) * MICROSECONDS)
-        self._report_alike()
         if uses := self._uses.take():
             self._channel.send(USES, pack(uses))
         if self._job.counters.stop:
@@ -313,11 +310,6 @@ class _Worker(SearchListener):
         self._unconfirmed = None
         if verdict in (Verdict.CONFIRMED, Verdict.FLAKY):
             self._report_finding(finding)
-
-    def looks_alike(self, finding: Finding) -> None:
-        """See ``SearchListener``."""
-        # Sent after the run: a channel that code of the user's has closed is no failure of the run.
-        self._alike.append(finding)
 
     def cut_off(self) -> None:
         """See ``SearchListener``. Findings that could not be confirmed in time are sent all the same."""
@@ -394,10 +386,6 @@ class _Worker(SearchListener):
             faults={writable_text(name): counts for name, counts in totals.faults.items()},
             rules=totals.rules,
         )
-
-    def _report_alike(self) -> None:
-        while self._alike:
-            self._report_finding(self._alike.pop(0))
 
     def _report_finding(self, finding: Finding) -> None:
         self._channel.send(FOUND, *pack_finding(finding, self._names))

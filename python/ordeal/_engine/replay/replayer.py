@@ -82,8 +82,6 @@ class Replayer:
         self._bucketer = bucketer
         self._randoms = randoms
         self._in_body = (BODY, len(driver.definition.argument_names) - 1)  # the index is the one of buggify
-        self._replays = 0
-        self._count: Callable[[int], object] | None = None
         self.watches: Callable[[float], object] | None = None
 
     def run(self, tape: _native.Tape, observer: Observer | None = None) -> Replayed:
@@ -129,15 +127,6 @@ class Replayer:
             first = self.run(tape)
         with self.adapted() if _timed_out(first) else nullcontext():
             return [first, *(self.run(tape) for _ in range(CONFIRMATIONS - 1))]
-
-    @contextmanager
-    def counted(self, tell: Callable[[int], object]) -> Iterator[None]:
-        """Call ``tell`` after each replay of the block, with how many there were."""
-        self._replays, self._count = 0, tell
-        try:
-            yield
-        finally:
-            self._count = None
 
     @contextmanager
     def adapted(self) -> Iterator[None]:
@@ -194,15 +183,12 @@ class Replayer:
         bucket: str,
         seconds: float,
         tick: Callable[[ShrinkProgress], None] | None = None,
-        *,
-        candidates_max: int | None = None,
     ) -> Shrunk:
         """Make ``tape`` as simple as can be while it still fails in ``bucket``; see ``shrink_while``."""
         return self.shrink_while(
             tape,
             lambda replayed: falls_into(replayed.bucket, bucket),
             seconds,
-            candidates_max=candidates_max,
             tick=tick,
         )
 
@@ -306,9 +292,6 @@ class Replayer:
         bucket = ""
         if outcome.status is Status.FAILED and outcome.error is not None:
             bucket = self._bucketer.bucket(outcome.error, outcome.broken_by)
-        if self._count is not None:
-            self._replays += 1
-            self._count(self._replays)
         return outcome, bucket
 
 

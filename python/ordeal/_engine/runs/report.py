@@ -44,7 +44,6 @@ class ReportedFailure(msgspec.Struct, kw_only=True):
     bucket: str
     place: Place | None
     broken_by: list[str]
-    also_reached_by: list[str] = msgspec.field(default_factory=list)
     count: Count
     flaky: bool
     flaky_reason: str

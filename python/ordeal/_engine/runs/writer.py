@@ -147,7 +147,7 @@ class RunWriter:
 
     def shrinking(self, snapshot: ShrinkSnapshot) -> None:
         """A candidate was tried."""
-        if snapshot.number not in self._shrinking and not snapshot.comparing:
+        if snapshot.number not in self._shrinking:
             self._shrinking.add(snapshot.number)
             self._add(
                 ShrinkingBegun(
@@ -192,7 +192,7 @@ class RunWriter:
             )
         )
         self._classes_done += 1
-        # Shrinking may have joined some of what was found, or told some apart.
+        # Shrinking may have joined some of what was found.
         self._findings = []
         self._earlier += [
             StatusFinding(id=each.id, test_class=self._class, error=short(describe_error(each.error)))

@@ -31,7 +31,7 @@ from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.executors import Here
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.known import KnownFailures
-from ordeal._engine.triage.messages import Comparing, Shrinking
+from ordeal._engine.triage.messages import Shrinking
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._engine.triage.triage import Triage
 from ordeal._hypothesis import GlobalRandoms, RunContext
@@ -290,7 +290,7 @@ class BoundedSearch:
         """See the ``Listener`` of triage."""
         return finding.count
 
-    def shrinking(self, number: int, total: int, now: Shrinking | Comparing) -> None:
+    def shrinking(self, number: int, total: int, now: Shrinking) -> None:
         """See the ``Listener`` of triage: short sequences shrink too fast for progress to matter."""
 
     # -- runs ---------------------------------------------------------------------------------------------------------

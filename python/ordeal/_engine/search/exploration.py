@@ -13,7 +13,7 @@ from ordeal._engine.search.result_builder import make_result
 from ordeal._engine.search.search import Search
 from ordeal._engine.triage.executors import Here
 from ordeal._engine.triage.findings import Finding, Verdict
-from ordeal._engine.triage.messages import Comparing, Shrinking, progress_of
+from ordeal._engine.triage.messages import Shrinking, progress_of
 from ordeal._engine.triage.setup import JobContext
 from ordeal._engine.triage.triage import Triage
 from ordeal._native import monotonic
@@ -51,11 +51,9 @@ class Exploration(SearchListener):
         with search.prepared():
             self._stopped = search.run(self)
             findings, self._known = search.known.split(search.findings.all(), self.count_of)
-            lookalikes = search.findings.lookalikes
-            failures = triage.confirm_and_shrink(findings, shrink=True, lookalikes=lookalikes, known=search.known)
-            self._known += triage.known
+            failures = triage.confirm_and_shrink(findings, shrink=True)
             traces = triage.traces(failures, search.progress.productive)
-        triage.fill_database([*findings, *lookalikes.told()])
+        triage.fill_database(findings)
         # The user's code may have left or deleted the folder of the output while it ran after the search.
         search.folder.restore()
         search.session_state.save_again(search.tally)
@@ -95,7 +93,7 @@ class Exploration(SearchListener):
         """See the ``Listener`` of triage."""
         return finding.count
 
-    def shrinking(self, number: int, total: int, now: Shrinking | Comparing) -> None:
+    def shrinking(self, number: int, total: int, now: Shrinking) -> None:
         """See the ``Listener`` of triage."""
         if self._settings.shrink_progress is not None:
             self._settings.shrink_progress(progress_of(now, self._elapsed(), number, total))

@@ -47,9 +47,6 @@ class SearchListener:
     def checked(self, finding: Finding, verdict: Verdict) -> None:
         """Called when the finding was confirmed, or not."""
 
-    def looks_alike(self, finding: Finding) -> None:
-        """Called when the failure of a run is kept because it may be another one than that of its bucket."""
-
     def cut_off(self) -> None:
         """Called when time is up in the middle of a run."""
 
@@ -105,7 +102,6 @@ class FailureIntake:
         self._began = monotonic()
         self._lost_time = False  # whether a known failure has taken long, such as a hang
         self._met: set[str] = set()  # each bucket counts once in a run
-        self._edges_before = 0  # new edges of the run when it failed last
         self._leftovers: Leftovers | None = None  # of a worker: nothing else begins before the first run of a process
         if driver.isolated:
             names = [target.name for target in targets]
@@ -126,7 +122,6 @@ class FailureIntake:
         if self._lost_time:
             self._session.search_took(monotonic() - self._began)
         self._met.clear()
-        self._edges_before = 0
 
     def take(self, end: RunEnd) -> Taken:
         """Take the failure of a run, or of a part of it: count one that is known, and confirm one that is new."""
@@ -134,7 +129,7 @@ class FailureIntake:
         bucket = self._bucket_of(end)
         known = None if self._known else self._findings.known(bucket)  # what users declare is told by its message
         if known is not None:
-            self._failed_again(known, bucket, end)
+            self._failed_again(known, end)
             is_slow = self._findings.takes_long(known) and known.is_timeout
             return Taken(bucket, bucket, end.crash is None, is_slow)
         finding = self._finding(bucket, end)
@@ -167,7 +162,7 @@ class FailureIntake:
         is_declared = bool(self._known) and self._known.claim(finding)
         known = self._findings.known(finding.bucket)
         if known is not None:
-            self._failed_again(known, finding.bucket, end, is_declared=is_declared)
+            self._failed_again(known, end)
             return True
         if self._driver.isolated and not finding.error_traceback:
             # Format it now, while the journal has the run: code in its text is part of the run.
@@ -229,35 +224,13 @@ class FailureIntake:
         else:
             self._checkpoints.distrust("a failure", f"({seen_in}) did not happen from a fresh machine")
 
-    def _failed_again(self, known: Finding, bucket: str, end: RunEnd, *, is_declared: bool = False) -> None:
+    def _failed_again(self, known: Finding, end: RunEnd) -> None:
         """Count a failure in a known bucket, unless the run has met it."""
-        is_first = known.bucket not in self._met
-        known.count += is_first
+        known.count += known.bucket not in self._met
         if self._findings.takes_long(known):
             self._lost_time = True
             self._session.failure_took(monotonic() - end.began)
-        if not is_declared:
-            self._keep_lookalike(bucket, end, is_first=is_first)
         self._met.add(known.bucket)
-
-    def _keep_lookalike(self, bucket: str, end: RunEnd, *, is_first: bool) -> None:
-        """Keep the failure of a run in a known bucket, if it may be another. Without targets, nothing could tell.
-
-        ``is_first`` says that the run has not failed in this bucket before.
-        """
-        if self._monitoring.monitor is None or end.crash is not None:
-            return
-        edges, self._edges_before = self._edges_before, self._session.edges_in_run
-        finding = self._findings.offer_lookalike(
-            bucket,
-            is_first=is_first,
-            new=self._edges_before > edges,
-            lacks=self._session.lacks,
-            made=lambda: self._finding(bucket, end),
-        )
-        if finding is not None:
-            finding.error = stand_in(finding.error)  # its traceback is that of the replay that tells it apart
-            self.listener.looks_alike(finding)
 
     def _hangs(self, finding: Finding) -> bool:
         """Return whether a rule that had less time than its limit takes all of it, or as much as the search can wait.

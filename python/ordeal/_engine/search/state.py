@@ -121,9 +121,7 @@ class SessionState:
 
     def part(self, progress: SearchProgress, monitor: _native.Monitor | None) -> bytes:
         """Return what is saved, as a part of a state."""
-        tapes = [finding.tape for finding in progress.findings.all_to_save()] + [
-            tape for _, tape in progress.productive
-        ]
+        tapes = [finding.tape for finding in progress.findings.all()] + [tape for _, tape in progress.productive]
         engine = _native.encode_state(self._names, self._session, tapes)
         return join_part(self._header(progress, monitor), engine)
 
@@ -136,7 +134,7 @@ class SessionState:
             notes=[str(note) for note in progress.tally.notes],
             seconds=progress.seconds_before + monotonic() - self._started,
             snapshot_kind=progress.kind,
-            findings=[self._records.saved_finding(finding) for finding in progress.findings.all_to_save()],
+            findings=[self._records.saved_finding(finding) for finding in progress.findings.all()],
             unfaithful=progress.findings.unfaithful(),
             productive=[self._records.saved_provenance(origin) for origin, _ in progress.productive],
             properties=writable_snapshot(progress.watch.snapshot()),

@@ -14,7 +14,6 @@ import struct
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 import hypothesis
 import msgspec
@@ -26,7 +25,7 @@ from ordeal.config import SnapshotKind
 from ordeal.errors import StateError
 
 MAGIC = b"ordeal-state\n"
-VERSION = 6
+VERSION = 7
 #: Larger files are not read, and no more than this is unpacked, in bytes.
 PACKED_SIZE_MAX = 256 * 2**20
 UNPACKED_SIZE_MAX = 1024 * 2**20
@@ -67,7 +66,7 @@ class SavedOrigin(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fiel
 
 
 class SavedFinding(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """A finding without its tape. ``lookalike`` says why it was kept, if another one stands for its bucket."""
+    """A finding without its tape."""
 
     bucket: str
     origin: SavedOrigin
@@ -76,7 +75,6 @@ class SavedFinding(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fie
     traceback: str
     count: int
     flaky: bool
-    lookalike: Literal["", "lacking", "new", "numbered"] = ""
     outside: bool = False
 
 

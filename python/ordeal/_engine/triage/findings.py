@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import nullcontext
 from enum import Enum
 from pathlib import Path
@@ -25,7 +25,6 @@ from ordeal._engine.execution.bucket import (
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
 from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
-from ordeal._engine.triage.lookalikes import Lookalikes, Reason
 from ordeal._native import monotonic
 from ordeal.result import Failure, FoundFailure
 from ordeal.result.failure import failure_id
@@ -67,7 +66,6 @@ class Finding(msgspec.Struct):
     seed: Path | None = None  # the file of the seed that fails in this bucket
     improved: bool = False  # shrinking improved on its seed
     joined: bool = False  # it turned out to be the same failure as another finding, which stands for both
-    lookalike: Reason = ""  # why it was kept, if another finding stands for its bucket
     outside: bool = False  # replays in its process went another way: something outside the machine had a part in it
 
     @property
@@ -100,11 +98,7 @@ class Finding(msgspec.Struct):
 
 
 class Findings:
-    """The findings of one exploration, in the order of their discovery.
-
-    Attributes:
-        lookalikes: runs in the buckets of the findings that may show something else.
-    """
+    """The findings of one exploration, in the order of their discovery."""
 
     def __init__(self, replayer: Replayer, trace_builder: TraceBuilder) -> None:
         self._replayer = replayer
@@ -113,7 +107,6 @@ class Findings:
         self._siblings: dict[str, dict[str, Finding]] = {}  # by place, then by bucket
         self._unfaithful: dict[str, int] = {}
         self._take_long: dict[str, bool] = {}  # by bucket
-        self.lookalikes: Lookalikes[Finding] = Lookalikes()
 
     def __len__(self) -> int:
         return len(self._by_bucket)
@@ -191,26 +184,6 @@ class Findings:
         self._keep(finding)
         return Verdict.CONFIRMED
 
-    def offer_lookalike(
-        self,
-        bucket: str,
-        *,
-        is_first: bool,
-        new: bool,
-        lacks: Callable[[Collection[int]], bool],
-        made: Callable[[], Finding],
-    ) -> Finding | None:
-        """Keep the failure of a run in a known bucket if it may be another; return it if it is kept.
-
-        ``is_first`` says that it is the first one of its run in the bucket, ``new`` that it came with new code; for the
-        rest see ``Lookalikes.offer``.
-        """
-        known = self._by_bucket.get(bucket)
-        if known is None or known.flaky or self.takes_long(known):
-            return None
-        number = known.count if is_first else None
-        return self.lookalikes.offer(bucket, known.tape, number, new=new, lacks=lacks, made=made)
-
     def takes_long(self, known: Finding) -> bool:
         """Return whether what fails like ``known`` takes as long as many other runs: it hangs, or ends its process.
 
@@ -248,19 +221,12 @@ class Findings:
         self._keep_of_seed(finding, finding.seed)
 
     def _keep_of_seed(self, finding: Finding, path: Path | None) -> None:
-        known = finding if finding.lookalike else self._keep(finding)
-        if finding.lookalike or (known is not finding and known.seed is not None and known.bucket == finding.bucket):
-            finding.seed, finding.lookalike = path, "lacking"
-            self.lookalikes.add(finding)
+        known = self._keep(finding)
         known.seed = known.seed or path
 
     def all(self) -> list[Finding]:
         """Return the findings, in the order of their discovery."""
         return list(self._by_bucket.values())
-
-    def all_to_save(self) -> list[Finding]:
-        """Return the findings and their lookalikes."""
-        return [*self.all(), *self.lookalikes.all()]
 
     def unfaithful(self) -> dict[str, int]:
         """Return how often the failure of each bucket turned out to be a copy's fault."""
@@ -269,10 +235,7 @@ class Findings:
     def restore(self, findings: Sequence[Finding], unfaithful: Mapping[str, int]) -> None:
         """Continue with what an earlier process had found and confirmed."""
         for finding in findings:
-            if finding.lookalike:
-                self.lookalikes.add(finding)
-            else:
-                self._put(finding)
+            self._put(finding)
         self._unfaithful.update(unfaithful)
 
     def shrink(self, finding: Finding, seconds: float, tick: Callable[[ShrinkProgress], None]) -> bool:

@@ -9,44 +9,30 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-import msgspec
-import msgspec.structs
-
 import ordeal._native as _native
-from ordeal._engine.execution.bucket import bucket_through, falls_into
+from ordeal._engine.execution.bucket import falls_into
 from ordeal._engine.export.example_database import save_to_database
 from ordeal._engine.replay.path_shrinking import path_traces
 from ordeal._engine.replay.replayer import Replayed, Replayer, ShrinkProgress
 from ordeal._engine.replay.trace_builder import Provenance
-from ordeal._engine.triage.aftereffects import Aftereffects, Suspicion
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import (
-    CausesFound,
     CheckFailed,
-    Comparing,
     FailureWritten,
     Message,
     NotInDatabase,
-    OtherFailure,
     Refuted,
     SeedBegun,
     SeedReplayed,
     Shrinking,
-    ToldApart,
     TraceWritten,
 )
-from ordeal._engine.triage.rivals import shorter_tapes
 from ordeal._engine.triage.seeds import ClassSeeds
 from ordeal._engine.triage.setup import JobContext
-from ordeal._engine.triage.shared_causes import SharedCauses
 from ordeal._engine.triage.siblings import Family
-from ordeal._engine.triage.telling_apart import TellingApart
 from ordeal._hypothesis import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
-
-#: From how many steps on a failure is worth a search for a shorter way, if its replays are cheap.
-LONG = 6
 
 Send = Callable[[Message], object]
 Job = Callable[[JobContext, Send], None]
@@ -75,7 +61,7 @@ def replay_seeds(folder: Path, done: Sequence[str]) -> Job:
         with context.running():
             known: set[int] = set()
             for path, outcome in seeds.replays(findings, done, begin=lambda path: send(SeedBegun(str(path)))):
-                new = [finding for finding in findings.all_to_save() if id(finding) not in known]
+                new = [finding for finding in findings.all() if id(finding) not in known]
                 known.update(map(id, new))
                 send(SeedReplayed(str(path), outcome, tuple(new)))
 
@@ -91,7 +77,6 @@ def triage_finding(
     is_shrunk: bool = False,
     family: Family | None = None,
     is_suspected: bool = False,
-    rivals: Sequence[_native.Tape] = (),
 ) -> Job:
     """Confirm a finding if that is still due, shrink it, and record it.
 
@@ -100,7 +85,6 @@ def triage_finding(
     of its ``family``, which was shrunk already: they are tried before its own if there are many siblings, so that
     these cost little, and otherwise after them. All that may take ``seconds``, by default those set for shrinking.
     A hang takes its whole limit once besides, when it is minimal. One that ``is_suspected`` may turn out to take less.
-    ``rivals`` are other runs in its bucket, which are shrunk as well if it stays long.
     """
 
     def job(context: JobContext, send: Send) -> None:
@@ -130,7 +114,7 @@ def triage_finding(
             if shrink and not finding.flaky and family is not None and family.is_large:
                 _take_steps_of(family.first, replayer, finding, began + allowed, exchange=True)
             left = allowed - 2 * (monotonic() - began)
-            finished, replaced = True, False
+            finished = True
             shrinks = shrink and not finding.flaky and left > 0
             if is_suspected and not shrinks and replayer.hangs(finding.tape, finding.bucket) is None:
                 send(Refuted())
@@ -142,68 +126,11 @@ def triage_finding(
                     return
                 if family is not None and not family.is_large:
                     _take_steps_of(family.first, replayer, finding, began + allowed, exchange=False)
-                deadline = began + allowed
-                replaced = finished and _take_over_rival(context, replayer, finding, rivals, deadline, send, tick)
             elif context.own_process and not is_pristine and not is_suspected:
                 return
-            _write(context, writer, finding, send, finished=finished, replaced=replaced)
+            _write(context, writer, finding, send, finished=finished)
 
     return kept(f"Writing down {finding.bucket}", job)
-
-
-def find_causes(
-    findings: Sequence[Finding], later: Sequence[Suspicion], shared: Sequence[Suspicion], *, seconds: float
-) -> Job:
-    """Report which failures only show ``later`` what the step of another one did wrong, and which share its cause."""
-
-    def job(context: JobContext, send: Send) -> None:
-        context.isolate()
-        setup, began = context.setup, monotonic()
-        with context.running(), context.replayer.counted(lambda replays: send(Comparing(replays))):
-            aftereffects = Aftereffects(context.replayer, setup.driver, seconds=seconds)
-            right = aftereffects.confirmed(findings, later)
-            send(CausesFound(tuple((each.later, each.cause) for each in right)))
-            if not shared:
-                return
-            left = max(0.0, began + seconds - monotonic())
-            try:
-                causes = SharedCauses(context.replayer, setup.driver, setup.bucketer(), setup.targets, seconds=left)
-                right = causes.confirmed(findings, shared)
-            except _native.CoreError:
-                return  # another tool watches the targets
-            send(CausesFound(tuple((each.later, each.cause) for each in right)))
-
-    return kept("Looking for causes that failures share", job)
-
-
-def tell_apart(first: Finding, lookalikes: Sequence[Finding], *, seconds: float) -> Job:
-    """Compare the minimal failure ``first`` with runs that failed in its bucket, and report which others there are."""
-
-    def job(context: JobContext, send: Send) -> None:
-        context.isolate()
-        setup, began = context.setup, monotonic()
-        with context.running(), context.replayer.counted(lambda replays: send(Comparing(replays))):
-            telling = TellingApart(
-                context.replayer, setup.driver, setup.bucketer(), setup.targets, first.bucket, seconds=seconds
-            )
-            try:
-                told = telling.run(first.tape, [each.tape for each in lookalikes])
-            except _native.CoreError:
-                return  # another tool watches the targets
-            others = []
-            for each in told[1:]:
-                other = msgspec.structs.replace(lookalikes[each.lookalike], tape=each.tape, shrunk=True, improved=True)
-                other.bucket, other.lookalike = bucket_through(first.bucket, each.name), ""
-                _confirm(context.replayer, other)
-                left = max(0.0, began + seconds - monotonic())
-                if not other.flaky:
-                    other.necessary_faults = context.replayer.ablate(other.tape, other.bucket, left) or None
-                    failure = setup.findings(context.replayer).failure(other)
-                    others.append(OtherFailure(each.lookalike, failure, other.tape, each.count))
-            if told:
-                send(ToldApart(told[0].name, tuple(others)))
-
-    return kept(f"Telling apart the failures in {first.bucket}", job)
 
 
 def _confirm(replayer: Replayer, finding: Finding) -> None:
@@ -219,32 +146,6 @@ def _take_over(replayer: Replayer, finding: Finding, tape: _native.Tape) -> bool
     if not _all_fall_into(finding.bucket, replays) or len(replays[0].tape) >= len(finding.tape):
         return False
     finding.tape, finding.improved = replays[0].tape, True
-    return True
-
-
-def _take_over_rival(
-    context: JobContext,
-    replayer: Replayer,
-    finding: Finding,
-    rivals: Sequence[_native.Tape],
-    deadline: float,
-    send: Send,
-    tick: Callable[[ShrinkProgress], None],
-) -> bool:
-    """Replace the tape of a long finding by a shorter one that fails alike; return whether there is one."""
-    is_dear = finding.flaky or finding.is_timeout or finding.needs_own_process or finding.outside
-    if is_dear or len(finding.tape) < LONG:
-        return False
-    if context.own_process:
-        _write(context, replayer, finding, send)
-    try:
-        shorter = shorter_tapes(replayer, finding, rivals, deadline, tick)
-    except _native.CheckError as error:
-        send(CheckFailed(f"Shrinking of {finding.bucket}", str(error)))
-        return False
-    if not any(_take_over(replayer, finding, tape) for tape in shorter):
-        return False
-    finding.necessary_faults = replayer.ablate(finding.tape, finding.bucket, deadline - monotonic()) or None
     return True
 
 
@@ -326,10 +227,9 @@ def _write(
     send: Send,
     *,
     finished: bool = True,
-    replaced: bool = False,
 ) -> None:
     failure = context.setup.findings(writer).failure(finding)
-    send(FailureWritten(failure, finding.tape, improved=finding.improved, finished=finished, replaced=replaced))
+    send(FailureWritten(failure, finding.tape, improved=finding.improved, finished=finished))
 
 
 def write_traces(productive: Sequence[tuple[Provenance, _native.Tape]]) -> Job:

@@ -28,10 +28,6 @@ class KnownFailures:
         """Return the entry that names the failure of ``finding``, if there is one."""
         return self._by_bucket(finding.bucket) or self._by_text(finding.error)
 
-    def entry_of_bucket(self, bucket: str) -> str | None:
-        """Return the entry that names ``bucket``, by itself, its place, or an id of these; None if there is none."""
-        return self._by_bucket(bucket)
-
     def claim(self, finding: Finding) -> bool:
         """Return whether an entry names the failure of a run. It counts by that entry, where a text names it.
 

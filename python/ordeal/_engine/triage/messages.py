@@ -44,59 +44,22 @@ class Shrinking(msgspec.Struct, frozen=True):
     waits: float = 0.0
 
 
-class Comparing(msgspec.Struct, frozen=True):
-    """Another run was compared with failures that are shrunk: so many ``replays`` so far."""
-
-    replays: int
-
-
-def progress_of(now: Shrinking | Comparing, elapsed: float, number: int, total: int) -> ShrinkSnapshot:
-    """Return what observers are told of the failure ``number`` of ``total``."""
-    if isinstance(now, Comparing):
-        return ShrinkSnapshot(elapsed, number, total, 0, 0, now.replays, comparing=True)
+def progress_of(now: Shrinking, elapsed: float, number: int, total: int) -> ShrinkSnapshot:
+    """Return the progress of the failure ``number`` of ``total`` for observers."""
     return ShrinkSnapshot(elapsed, number, total, now.steps_before, now.steps, now.candidates, waits=now.waits)
 
 
 class FailureWritten(msgspec.Struct, frozen=True):
-    """A failure so far, with its tape. ``finished`` is False when there was no time to make it minimal.
-
-    ``replaced`` says that another run, which failed alike, took its place.
-    """
+    """A failure so far, with its tape. ``finished`` is False when there was no time to make it minimal."""
 
     failure: Failure
     tape: _native.Tape
     improved: bool
     finished: bool
-    replaced: bool = False
-
-
-class OtherFailure(msgspec.Struct, frozen=True):
-    """A failure in the bucket of another one, with its tape: it comes from the lookalike ``number``.
-
-    ``count`` counts the lookalikes that turned out to be the same.
-    """
-
-    number: int
-    failure: Failure
-    tape: _native.Tape
-    count: int
-
-
-class ToldApart(msgspec.Struct, frozen=True):
-    """What the first failure of a bucket goes through, and the others in that bucket."""
-
-    through: str
-    others: tuple[OtherFailure, ...]
 
 
 class Refuted(msgspec.Struct, frozen=True):
     """A step that was suspected to hang does not take its whole limit."""
-
-
-class CausesFound(msgspec.Struct, frozen=True):
-    """Pairs of numbers of failures: the first is an aftereffect of the second, or shares its cause."""
-
-    pairs: tuple[tuple[int, int], ...]
 
 
 class TraceWritten(msgspec.Struct, frozen=True):
@@ -123,19 +86,7 @@ class CheckFailed(msgspec.Struct, frozen=True):
         return f"{self.where} stopped at a failed check of ordeal's own ({self.reason}): please report it."
 
 
-Message = (
-    SeedBegun
-    | SeedReplayed
-    | Shrinking
-    | Comparing
-    | FailureWritten
-    | Refuted
-    | CausesFound
-    | ToldApart
-    | TraceWritten
-    | NotInDatabase
-    | CheckFailed
-)
+Message = SeedBegun | SeedReplayed | Shrinking | FailureWritten | Refuted | TraceWritten | NotInDatabase | CheckFailed
 
 
 # -- failures and findings as bytes -----------------------------------------------------------------------------------
@@ -256,21 +207,10 @@ def pack_message(message: Message, names: _native.MachineNames) -> tuple[Value, 
             return ("seed replayed", path, pack(outcome), *packed)
         case Shrinking(before, steps, candidates, waits):
             return ("shrinking", before, steps, candidates, waits)
-        case Comparing(replays):
-            return ("comparing", replays)
-        case FailureWritten(failure, tape, improved, finished, replaced):
-            return ("failure", pack_failure(failure), pack_tape(tape, names), improved, finished, replaced)
+        case FailureWritten(failure, tape, improved, finished):
+            return ("failure", pack_failure(failure), pack_tape(tape, names), improved, finished)
         case Refuted():
             return ("refuted",)
-        case ToldApart(through, others):
-            told = [
-                value
-                for other in others
-                for value in (other.number, pack_failure(other.failure), pack_tape(other.tape, names), other.count)
-            ]
-            return ("told apart", writable_text(through), *told)
-        case CausesFound(pairs):
-            return ("causes", *(number for pair in pairs for number in pair))
         case TraceWritten(trace):
             return ("trace", trace.to_json())
         case NotInDatabase(reason):
@@ -294,18 +234,10 @@ def unpack_message(values: Sequence[Value], names: _native.MachineNames) -> Mess
             return SeedReplayed(path, unpack(outcome, SeedOutcome), findings)
         case ["shrinking", int(before), int(steps), int(candidates), float(waits)]:
             return Shrinking(before, steps, candidates, waits)
-        case ["comparing", int(replays)]:
-            return Comparing(replays)
-        case ["failure", failure, tape, bool(improved), bool(finished), bool(replaced)]:
-            return FailureWritten(unpack_failure(failure), unpack_tape(tape, names), improved, finished, replaced)
+        case ["failure", failure, tape, bool(improved), bool(finished)]:
+            return FailureWritten(unpack_failure(failure), unpack_tape(tape, names), improved, finished)
         case ["refuted"]:
             return Refuted()
-        case ["told apart", str(through), *told] if len(told) % 4 == 0:
-            return ToldApart(through, tuple(_unpack_other(told[at : at + 4], names) for at in range(0, len(told), 4)))
-        case ["causes", *numbers] if len(numbers) % 2 == 0:
-            counted = [number for number in numbers if isinstance(number, int) and number >= 0]
-            if len(counted) == len(numbers):
-                return CausesFound(tuple(zip(counted[::2], counted[1::2], strict=True)))
         case ["trace", bytes(record)]:
             return TraceWritten(Trace.from_json(record))
         case ["not in database", str(reason)]:
@@ -313,10 +245,3 @@ def unpack_message(values: Sequence[Value], names: _native.MachineNames) -> Mess
         case ["check failed", str(where), str(reason)]:
             return CheckFailed(where, reason)
     raise ChannelError(f"{values[:1]} begins no message of triage")
-
-
-def _unpack_other(values: Sequence[Value], names: _native.MachineNames) -> OtherFailure:
-    number, failure, tape, count = values
-    if not isinstance(number, int) or not isinstance(count, int) or number < 0 or count < 0:
-        raise ChannelError(f"{number!r} and {count!r} are not the number of a lookalike and a count")
-    return OtherFailure(number, unpack_failure(failure), unpack_tape(tape, names), count)

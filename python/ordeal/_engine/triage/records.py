@@ -39,7 +39,6 @@ class FindingRecords:
             traceback=writable_text(finding.error_traceback or traceback_text(finding.error)),
             count=finding.count,
             flaky=finding.flaky,
-            lookalike=finding.lookalike,
             outside=finding.outside,
         )
 
@@ -48,7 +47,7 @@ class FindingRecords:
         error = remote_error(saved.error_type, saved.error_message)
         finding = Finding(saved.bucket, tape, self.origin(saved.origin), error, saved.count, saved.flaky)
         finding.error_traceback = saved.traceback
-        finding.lookalike, finding.outside = saved.lookalike, saved.outside
+        finding.outside = saved.outside
         return finding
 
     def origin(self, saved: SavedOrigin) -> Provenance:

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 import msgspec
 
-from ordeal._engine.execution.bucket import place_of, whole_bucket
+from ordeal._engine.execution.bucket import place_of
 from ordeal._engine.execution.driver import INITIALIZE, RULE
 from ordeal._engine.triage.findings import Finding
 from ordeal._hypothesis import MachineDefinition
@@ -84,25 +84,15 @@ def _one(group: Sequence[Judged]) -> Judged:
     for other, _ in group:
         other.joined = other is not finding
     finding.count = sum(other.count for other, _ in group)
-    steps = [step for _, each in [(finding, failure), *group] for step in each.broken_by]
-    rules = [] if steps else [each.rule_log[-1] for _, each in [(finding, failure), *group] if each.rule_log]
-    return finding, dataclasses.replace(
-        failure,
-        count=finding.count,
-        broken_by=list(dict.fromkeys(steps)),
-        also_reached_by=list(dict.fromkeys(rules))[1:],
-    )
+    steps = dict.fromkeys(step for _, each in [(finding, failure), *group] for step in each.broken_by)
+    return finding, dataclasses.replace(failure, count=finding.count, broken_by=list(steps))
 
 
 def _what_it_needs(finding: Finding, failure: Failure) -> Hashable:
     """Return its place and its steps in any order; None if that is unknown."""
     if not failure.shrunk or failure.flaky or finding.needs_own_process:
         return None
-    return (
-        finding.bucket.removeprefix(whole_bucket(finding.bucket)),
-        place_of(finding.bucket),
-        tuple(sorted(_steps(finding))),
-    )
+    return place_of(finding.bucket), tuple(sorted(_steps(finding)))
 
 
 def _are_near(finding: Finding, other: Finding, definition: MachineDefinition) -> bool:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
-import msgspec.structs
 
 import ordeal._native as _native
 from ordeal._base.formatting import describe_error
 from ordeal._base.trace_file import Trace
-from ordeal._base.untrusted import error_message, type_name
-from ordeal._engine.execution.bucket import bucket_through, place_of
+from ordeal._base.untrusted import error_message
+from ordeal._engine.execution.bucket import place_of
 from ordeal._engine.isolation.hangs import ends_within
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.crash_replayer import Crash
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.path_shrinking import SECONDS as PATH_SECONDS
 from ordeal._engine.replay.trace_builder import Provenance
-from ordeal._engine.triage.aftereffects import suspicions
 from ordeal._engine.triage.bare_failure import bare_failure
 from ordeal._engine.triage.executors import Executor, JobEnd, Task
 from ordeal._engine.triage.findings import OF_SEED, Finding
@@ -31,18 +29,12 @@ from ordeal._engine.triage.head_start import HeadStart
 from ordeal._engine.triage.jobs import (
     Job,
     fill_database,
-    find_causes,
     replay_seeds,
-    tell_apart,
     triage_finding,
     write_traces,
 )
-from ordeal._engine.triage.known import KnownFailures
-from ordeal._engine.triage.lookalikes import Lookalikes
 from ordeal._engine.triage.messages import (
-    CausesFound,
     CheckFailed,
-    Comparing,
     FailureWritten,
     Message,
     NotInDatabase,
@@ -50,15 +42,13 @@ from ordeal._engine.triage.messages import (
     SeedBegun,
     SeedReplayed,
     Shrinking,
-    ToldApart,
     TraceWritten,
 )
 from ordeal._engine.triage.seeds import ClassSeeds, save_again, seed_outcome
 from ordeal._engine.triage.setup import ReplaySetup
-from ordeal._engine.triage.shared_causes import possibly_shared
-from ordeal._engine.triage.siblings import Family, Judged, families, joined, merged
+from ordeal._engine.triage.siblings import Family, families, joined
 from ordeal.errors import OrdealError
-from ordeal.result import Failure, KnownFailure, NoteKind, SeedOutcome, SeedStatus
+from ordeal.result import Failure, NoteKind, SeedOutcome, SeedStatus
 
 #: Time limit besides shrinking: to start a process, run a trace a few times, and record it.
 SLACK_SECONDS = 1.0
@@ -85,8 +75,8 @@ class Listener(Protocol):
     def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
         """Add a note for the user."""
 
-    def shrinking(self, number: int, total: int, now: Shrinking | Comparing) -> None:
-        """Report another candidate for the failure ``number`` of ``total``, or, once shrunk, a run compared with it."""
+    def shrinking(self, number: int, total: int, now: Shrinking) -> None:
+        """Report another candidate for the failure ``number`` of ``total``."""
 
     def interrupted(self) -> None:
         """Note a Ctrl-C. Raises KeyboardInterrupt if everything must end at once."""
@@ -106,7 +96,6 @@ class _FindingInTriage(msgspec.Struct):
     shorter: _native.Tape | None = None
     is_shrunk: bool = False  # nobody need shrink it, unless the shorter tape shows nothing here
     failure: Failure | None = None
-    is_minimal: bool = False
     is_refuted: bool = False  # it was suspected to hang, and does not
     compared: set[bytes] = msgspec.field(default_factory=set)  # the traces of others that were looked at
 
@@ -116,7 +105,6 @@ class Triage:
 
     Attributes:
         seed_outcomes: the results of the seeds, sorted by their files.
-        known: the failures that were left out, because the user knows them and only their minimal forms say so.
     """
 
     def __init__(
@@ -140,7 +128,6 @@ class Triage:
                 settings.test_class, setup.driver, setup.targets, seconds=settings.max_shrink_time
             )
         self.seed_outcomes: list[SeedOutcome] = []
-        self.known: list[KnownFailure] = []
 
     def close(self) -> None:
         """End what still runs."""
@@ -183,13 +170,10 @@ class Triage:
         *,
         shrink: bool,
         others: Others | None = None,
-        lookalikes: Lookalikes[Finding] | None = None,
-        known: KnownFailures | None = None,
     ) -> list[Failure]:
         """Confirm, shrink and record all ``findings``, and save them as seeds.
 
-        ``others`` may shrink a bucket instead of this exploration, or have done so. ``lookalikes`` are runs in the
-        buckets of the findings, which may show failures of their own. Of these, ``known`` are left out.
+        ``others`` may shrink a bucket instead of this exploration, or have done so.
         """
         shrink = shrink and self._setup.settings.shrink
         seconds = self._setup.settings.max_shrink_time
@@ -199,17 +183,17 @@ class Triage:
         with self._interruptible("Shrinking was interrupted: some traces are longer than need be."):
             if others is not None:
                 for each in waiting:
-                    self._compare_with_others(each, others, lookalikes)
+                    self._compare_with_others(each, others)
                     if each.is_shrunk:
                         each.shrink = shrink and each.shorter is not None
                         continue
                     each.shrink = shrink and others.lease(each.finding.bucket)
                     if shrink and not each.shrink:
-                        self._compare_with_others(each, others, None)  # they may have shrunk it by now
+                        self._compare_with_others(each, others)  # they may have shrunk it by now
             # What the first finding at a place needs, its siblings may need as well.
             for is_first in (True, False):
                 chosen = [each for each in waiting if (each.family is None) is is_first]
-                tasks = [self._task(each, len(waiting), shrink=each.shrink, lookalikes=lookalikes) for each in chosen]
+                tasks = [self._task(each, len(waiting), shrink=each.shrink) for each in chosen]
                 if is_first and self._head_start is not None:
                     tasks = self._taken_over(chosen, tasks)
                 self._executor.run(tasks)
@@ -225,11 +209,6 @@ class Triage:
             pairs.append((each.finding, dataclasses.replace(failure, count=each.finding.count)))
         if len(pairs) > 1:
             pairs = joined(pairs, self._setup.driver.definition)
-        minimal = {id(each.finding) for each in judged if each.is_minimal}
-        if len(pairs) > 1:
-            pairs = self._with_causes(pairs, minimal, lookalikes or Lookalikes())
-        if self._setup.targets and ((lookalikes is not None and lookalikes.kept) or known):
-            pairs = self._told_apart(pairs, minimal, lookalikes or Lookalikes(), known or KnownFailures(()))
         return self._kept([finding for finding, _ in pairs], [failure for _, failure in pairs])
 
     # -- beside the search --------------------------------------------------------------------------------------------
@@ -254,99 +233,6 @@ class Triage:
         alike = [(each.finding, task) for each, task, new in zip(chosen, tasks, is_new, strict=True) if not new]
         return self._head_start.take_over(alike) + left
 
-    def _with_causes(
-        self, pairs: list[Judged], minimal: Container[int], lookalikes: Lookalikes[Finding]
-    ) -> list[Judged]:
-        """Return the failures, each with those that show later what its last step did wrong, or share its cause."""
-        examined = [pair for pair in pairs if _is_comparable(pair, minimal)]
-        later = suspicions(examined, lookalikes)
-        shared = possibly_shared(examined) if self._setup.targets else []
-        if not later and not shared:
-            return pairs
-        causes: dict[int, int] = {}  # by the id of a finding
-
-        def on_message(message: Message) -> None:
-            if isinstance(message, Comparing):
-                self._listener.shrinking(len(examined), len(examined), message)
-            elif isinstance(message, CausesFound) and all(max(pair) < len(examined) for pair in message.pairs):
-                causes.update((id(examined[later][0]), id(examined[cause][0])) for later, cause in message.pairs)
-
-        seconds = self._setup.settings.max_shrink_time
-        job = find_causes([finding for finding, _ in examined], later, shared, seconds=seconds)
-        with self._interruptible("Not all failures were compared: that was interrupted."):
-            self._executor.run([Task(job, self._forwarding(on_message), seconds=seconds + SLACK_SECONDS)])
-        # A cause stands before what follows from it.
-        pairs = sorted(pairs, key=lambda pair: id(pair[0]) in causes)
-        return merged([(pair, causes.get(id(pair[0]), id(pair[0]))) for pair in pairs])
-
-    def _told_apart(
-        self, pairs: list[Judged], minimal: Container[int], lookalikes: Lookalikes[Finding], known: KnownFailures
-    ) -> list[Judged]:
-        """Return the failures, with the others that turn out to be in the bucket of one, but none that is known."""
-        tasks = []
-        told: dict[int, tuple[list[Finding], ToldApart]] = {}
-        asked = [
-            finding
-            for finding, failure in pairs
-            if _is_comparable((finding, failure), minimal) and (known or lookalikes.of(finding.bucket))
-        ]
-        for number, finding in enumerate(asked, start=1):
-            seconds = self._setup.settings.max_shrink_time / len(asked)
-            runs = lookalikes.of(finding.bucket)
-            tasks.append(self._task_of_telling(finding, runs, seconds, told, (number, len(asked))))
-        with self._interruptible("Not all failures were told apart: that was interrupted."):
-            self._executor.run(tasks)
-        apart: list[Judged] = []
-        for pair in pairs:
-            runs, message = told.get(id(pair[0]), ([], ToldApart("", ())))
-            apart += self._apart(pair, runs, message, known)
-        return apart
-
-    def _task_of_telling(
-        self,
-        finding: Finding,
-        runs: list[Finding],
-        seconds: float,
-        told: dict[int, tuple[list[Finding], ToldApart]],
-        position: tuple[int, int],
-    ) -> Task:
-        def on_message(message: Message) -> None:
-            if isinstance(message, Comparing):
-                self._listener.shrinking(*position, message)
-            elif isinstance(message, ToldApart) and all(other.number < len(runs) for other in message.others):
-                told[id(finding)] = runs, message
-
-        job = tell_apart(finding, runs, seconds=seconds)
-        return Task(job, self._forwarding(on_message), seconds=seconds + SLACK_SECONDS)
-
-    def _apart(self, pair: Judged, runs: Sequence[Finding], told: ToldApart, known: KnownFailures) -> Iterator[Judged]:
-        """Yield one failure and the others of its bucket, except those that are known."""
-        first, failure = pair
-        name = bucket_through(first.bucket, told.through)
-        named = known.entry_of_bucket(name) if told.through else None
-        if told.others:
-            first.count = max(1, first.count - sum(other.count for other in told.others))
-            failure = _renamed(failure, name, first.count)
-            first.bucket = name
-        if named is None:
-            yield first, failure
-        else:
-            self._note_known(named, name, first)
-        for other in told.others:
-            finding = runs[other.number]
-            finding.bucket, finding.tape, finding.count = other.failure.bucket, other.tape, other.count
-            finding.shrunk, finding.lookalike, finding.improved = True, "", finding.seed is None
-            entry = known.entry_of_bucket(finding.bucket)
-            if entry is None:
-                yield finding, dataclasses.replace(other.failure, count=other.count)
-            else:
-                self._note_known(entry, finding.bucket, finding)
-
-    def _note_known(self, entry: str, bucket: str, finding: Finding) -> None:
-        finding.joined = True  # nothing of it is kept
-        error_type, message = type_name(type(finding.error)), error_message(finding.error)
-        self.known.append(KnownFailure(entry, bucket, error_type, message, finding.count))
-
     def _find_families(self, waiting: Sequence[_FindingInTriage]) -> None:
         """Let siblings share the time of one, however many they are."""
         by_place = families(each.finding for each in waiting)
@@ -361,10 +247,8 @@ class Triage:
         total: int,
         *,
         shrink: bool,
-        lookalikes: Lookalikes[Finding] | None = None,
     ) -> Task:
-        finding, first = each.finding, each.finding.tape
-        runs = lookalikes.of(finding.bucket) if lookalikes is not None and lookalikes.kept else []
+        finding = each.finding
 
         def on_message(message: Message) -> None:
             if isinstance(message, Refuted):
@@ -374,13 +258,8 @@ class Triage:
             elif isinstance(message, FailureWritten):
                 failure, each.failure = message.failure, message.failure
                 finding.tape, finding.improved, finding.flaky = message.tape, message.improved, failure.flaky
-                is_small = failure.shrunk or (each.shorter is not None and message.improved)
-                each.is_minimal = is_small and message.finished
                 if not message.finished:
                     self._note_limit(each)
-                if lookalikes is not None and message.replaced:
-                    # That may show another failure, so the first one is to be compared with it.
-                    lookalikes.add(msgspec.structs.replace(finding, tape=first, lookalike="lacking"))
 
         def ended(ending: JobEnd, _crash: Crash | None) -> None:
             if ending is JobEnd.LATE:
@@ -394,7 +273,6 @@ class Triage:
             shorter=each.shorter,
             is_shrunk=each.is_shrunk,
             family=each.family,
-            rivals=[run.tape for run in runs],
         )
         # What is left of a hang takes its full limit once, and one that is suspected does so before.
         last = ends_within(max(0.0, self._setup.driver.rule_timeout)) if finding.is_timeout else 0.0
@@ -412,10 +290,8 @@ class Triage:
 
         return forward
 
-    def _compare_with_others(
-        self, each: _FindingInTriage, others: Others, lookalikes: Lookalikes[Finding] | None
-    ) -> None:
-        """Take over the shortest tape that others have of the bucket, if it is shorter; compare with the rest later."""
+    def _compare_with_others(self, each: _FindingInTriage, others: Others) -> None:
+        """Take over the shortest tape that others have of the bucket, if it is shorter."""
         finding = each.finding
         traces = [trace for trace in others.traces(finding.bucket) if trace not in each.compared]
         each.compared.update(traces)
@@ -423,10 +299,6 @@ class Triage:
         if tapes and len(tapes[0]) < len(each.shorter or finding.tape):
             each.shorter = tapes[0]
         each.is_shrunk = bool(tapes) and others.is_shrunk(finding.bucket)
-        if lookalikes is not None and tapes:
-            for tape in (finding.tape, *tapes):
-                if tape is not each.shorter:
-                    lookalikes.add(msgspec.structs.replace(finding, tape=tape, lookalike="lacking"))
 
     def _tape_of(self, data: bytes) -> _native.Tape | None:
         """Return the tape of a trace of others, unless that cannot be used."""
@@ -564,17 +436,3 @@ class _SeedReplays:
     def ended(self, ending: JobEnd, crash: Crash | None) -> None:
         """See ``Task``."""
         self.ending, self.crash = ending, crash
-
-
-def _is_comparable(pair: Judged, minimal: Container[int]) -> bool:
-    """Return whether a failure is minimal, and runs near it show the same each time."""
-    finding, failure = pair
-    return id(finding) in minimal and not (
-        failure.flaky or finding.outside or finding.needs_own_process or finding.is_timeout
-    )
-
-
-def _renamed(failure: Failure, bucket: str, count: int) -> Failure:
-    if failure.trace is not None and failure.trace.failure is not None:
-        failure.trace.failure = dataclasses.replace(failure.trace.failure, bucket=bucket)
-    return dataclasses.replace(failure, bucket=bucket, count=count)

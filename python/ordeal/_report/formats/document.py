@@ -133,10 +133,6 @@ def details(finding: Finding) -> list[str]:
     told += [line(text) for text in place.get("asserted", ())]
     listed = (
         ("Broken by", ", ".join(line(each, NAME_CHARS_MAX) for each in finding.get("broken_by", ()))),
-        (
-            "Also reached by",
-            ", ".join(line(each, NAME_CHARS_MAX) for each in finding.get("also_reached_by", ())),
-        ),
         ("Faults", ", ".join(faults_of(finding))),
         ("Steps", " -> ".join(steps_of(finding))),
         ("Flaky", line(finding.get("flaky_reason") or "")),

@@ -87,7 +87,6 @@ def finding_values(failure: Row, view: TraceView | None, *, number: int, replaye
         "where": _where(failure.get("place")),
         "asserted": "\n".join(asserted),
         "broken_by": ", ".join(failure.get("broken_by") or ()),
-        "also_reached_by": ", ".join(failure.get("also_reached_by") or ()),
         "faults": "" if view.lanes and not failure.get("active_faults") else faults_text(failure),
         "decided": _decided_text(view),
         "flaky": failure.get("flaky_reason") or "",

@@ -54,9 +54,6 @@ class Log(SearchListener):
         self.heard.append("judged")
         self.verdicts.append((finding.bucket, verdict))
 
-    def looks_alike(self, finding: Finding) -> None:
-        self.heard.append("alike")
-
     def cut_off(self) -> None:
         self.heard.append("cut off")
 

@@ -339,11 +339,10 @@ class TestSeeds:
         folder = seeds[0].parents[1]
         again = SeedCorpus(folder).save(long.failure.trace)
         told = [message for message in run(setup, replay_seeds(folder, [])) if isinstance(message, SeedReplayed)]
-        # It may still be another failure in that bucket.
-        assert [(message.path, [finding.lookalike for finding in message.findings]) for message in told] == [
-            (str(seeds[0]), [""]),
-            (str(seeds[1]), [""]),
-            (str(again), ["lacking"]),
+        assert [(message.path, len(message.findings)) for message in told] == [
+            (str(seeds[0]), 1),
+            (str(seeds[1]), 1),
+            (str(again), 0),
         ]
 
     def test_no_folder_is_no_seeds(self, setup: ReplaySetup, run: Run, tmp_path: Path) -> None:

@@ -11,17 +11,13 @@ from ordeal._engine.isolation.channel import ChannelError, Value, decode, encode
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import (
-    CausesFound,
     CheckFailed,
-    Comparing,
     FailureWritten,
     Message,
     NotInDatabase,
-    OtherFailure,
     SeedBegun,
     SeedReplayed,
     Shrinking,
-    ToldApart,
     TraceWritten,
     pack_failure,
     pack_finding,
@@ -71,7 +67,6 @@ def sent(message: Message) -> Message:
         SeedBegun("/a/\udcff"),  # a file name that is no UTF-8
         Shrinking(9, 3, 2**40),
         Shrinking(9, 3, 2, waits=30.0),
-        Comparing(7),
         NotInDatabase("half a pair: \ud800"),
         CheckFailed("Shrinking of x", "core/x.cpp:1: check failed"),
         SeedReplayed("/a/seed", SeedOutcome("seed", "/a/seed", SeedStatus.UNREADABLE, "it is empty"), ()),
@@ -89,34 +84,6 @@ def test_a_trace_arrives_as_it_was() -> None:
     assert told.trace.to_json() == trace.to_json()
 
 
-def test_failures_that_were_told_apart_arrive_with_their_tapes() -> None:
-    failures = [
-        Failure(
-            error=ValueError(text), step=1, run_id=7, active_faults=[], rule_log=["put"], bucket=f"b [through {text}]"
-        )
-        for text in ("\ud800", "two")
-    ]
-    others = tuple(OtherFailure(number, failure, tape(number), 3) for number, failure in enumerate(failures))
-    told = sent(ToldApart("put, x.py: \ud800", others))
-    assert isinstance(told, ToldApart)
-    assert told.through == "put, x.py: \\ud800"
-    assert [(each.number, each.tape, each.count) for each in told.others] == [(0, tape(0), 3), (1, tape(1), 3)]
-    assert told.others[1].failure.bucket == "b [through two]"
-
-
-def test_aftereffects_arrive_in_pairs() -> None:
-    assert sent(CausesFound(((2, 0), (3, 1)))) == CausesFound(((2, 0), (3, 1)))
-    for numbers in [(1,), (-1, 0), ("1", 0)]:
-        with pytest.raises(ChannelError):
-            unpack_message(["causes", *numbers], NAMES)
-
-
-@pytest.mark.parametrize("values", [(-1, b"", b"", 1), ("0", b"", b"", 1), (0, b"", b"", "1")])
-def test_a_lookalike_that_has_no_number_is_refused(values: tuple[object, ...]) -> None:
-    with pytest.raises(ChannelError, match="not the number of a lookalike"):
-        unpack_message(["told apart", "x", *values], NAMES)  # type: ignore[list-item]
-
-
 def test_the_findings_of_a_seed_arrive_with_their_tapes_in_their_order() -> None:
     one = Finding("one", tape(5), Provenance(0, 0, None, 0, []), ValueError("\ud800"), count=0, flaky=True)
     two = Finding("two", tape(6, 7), Provenance(4, 2, ([True, False], [True]), 9, [3, 0]), KeyError("k"), count=8)
@@ -131,8 +98,8 @@ def test_the_findings_of_a_seed_arrive_with_their_tapes_in_their_order() -> None
     assert [first.tape.hash(), second.tape.hash()] == [one.tape.hash(), two.tape.hash()]
 
 
-@pytest.mark.parametrize("said", [(True, False, False), (False, True, False), (False, False, True)])
-def test_a_failure_arrives_with_its_tape_and_all_that_is_known_of_it(said: tuple[bool, bool, bool]) -> None:
+@pytest.mark.parametrize("said", [(True, False), (False, True)])
+def test_a_failure_arrives_with_its_tape_and_all_that_is_known_of_it(said: tuple[bool, bool]) -> None:
     failure = Failure(
         error=OSError("out"), step=2, run_id=3, active_faults=["power"], rule_log=["put", "take"],
         necessary_faults={"power": True}, error_traceback="\udcff", bucket="b", count=4, flaky=True,
@@ -140,7 +107,7 @@ def test_a_failure_arrives_with_its_tape_and_all_that_is_known_of_it(said: tuple
     )  # fmt: skip
     told = sent(FailureWritten(failure, tape(1, 2), *said))
     assert isinstance(told, FailureWritten)
-    assert (told.improved, told.finished, told.replaced, told.tape.hash()) == (*said, tape(1, 2).hash())
+    assert (told.improved, told.finished, told.tape.hash()) == (*said, tape(1, 2).hash())
     for name in {each.name for each in dataclasses.fields(Failure)} - {"error", "error_traceback"}:
         assert getattr(told.failure, name) == getattr(failure, name), name
     assert told.failure.error_traceback == "\\udcff"

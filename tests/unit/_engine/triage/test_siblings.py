@@ -75,8 +75,7 @@ class TestExploration:
         tried: dict[int, int] = {}
 
         def hear(now: ShrinkSnapshot) -> None:
-            if not now.comparing:
-                tried[now.number] = now.candidates
+            tried[now.number] = now.candidates
 
         explored(Full, shrink_progress=hear)
         assert len(tried) > MANY

@@ -93,7 +93,6 @@ def failure(text: str = "boom", **changes: Any) -> dict[str, Any]:
         "bucket": text,
         "place": {"kind": "invariant", "name": text, "at": line, "raised_at": line, "asserted": [text]},
         "broken_by": [text],
-        "also_reached_by": [text],
         "count": 4,
         "flaky": False,
         "flaky_reason": "",
