@@ -15,7 +15,7 @@ from types import BuiltinMethodType, FunctionType, ModuleType
 from typing import Any, Protocol
 
 from ordeal.simulate.errors import SimulationError
-from ordeal.simulate.replacement import MACHINERY, Places, Replacement, package_of
+from ordeal.simulate.replacement import MACHINERY, BoundPlaces, Replacement, package_of
 
 # Code that blocks in the operating system must measure real time, or it waits for ever.
 _WAITS_FOR_REAL = MACHINERY | {
@@ -168,7 +168,7 @@ _NANOSECONDS = {
 }
 _MOMENTS = {name: _at(getattr(time, name)) for name in ("gmtime", "localtime", "ctime")}
 _OF_TIME: dict[str, Any] = {**_SECONDS, **_NANOSECONDS, **_MOMENTS, "sleep": _sleep, "strftime": _strftime}
-_PLACES = Places(
+_PLACES = BoundPlaces(
     {**{(time, name): function for name, function in _OF_TIME.items()}, (datetime_module, "datetime"): _Datetime},
     captured={},
 )

@@ -22,7 +22,7 @@ Choose = Callable[[int], int]
 _DECISIONS_PER_CONTENT = 16
 
 
-class Chance:
+class TapeNumbers:
     """Numbers made from decisions of the same source as those of buggify.
 
     That is the tape in the Explorer and in replays, and Hypothesis' choices in its tests. Elsewhere they depend only on

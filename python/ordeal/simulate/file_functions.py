@@ -16,7 +16,7 @@ from typing import Any, Protocol, Self
 from ordeal.simulate import descriptors
 from ordeal.simulate.descriptors import SimulatedFile, absolute, check_arguments, flags_of, in_layers, os_error
 from ordeal.simulate.disk import File, Folder
-from ordeal.simulate.replacement import Places, Replacement
+from ordeal.simulate.replacement import BoundPlaces, Replacement
 
 
 class Mount(Protocol):
@@ -47,7 +47,7 @@ class FixedMount:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SimulatedPath:
     """A path in a simulated file system."""
 
     files: descriptors.Files
@@ -100,23 +100,25 @@ def _owner_of(number: object) -> descriptors.Files | None:
     return None
 
 
-def _place(path: Any, dir_fd: int | None = None) -> Place | None:
+def _place(path: Any, dir_fd: int | None = None) -> SimulatedPath | None:
     """Return where a path or a descriptor is simulated, or None when it is on the real disk."""
     if isinstance(path, int):
         owner = _owner_of(path)
-        return None if owner is None else Place(owner, owner.descriptors.get(path).where)
+        return None if owner is None else SimulatedPath(owner, owner.descriptors.get(path).where)
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
     # The real function reports what is wrong with an invalid path.
     if not isinstance(text, str) or not text or "\0" in text:
         return None
     if dir_fd is not None and not text.startswith("/"):
         owner = _owner_of(dir_fd)
-        return None if owner is None else Place(owner, absolute(f"{owner.descriptors.get(dir_fd).where}/{text}"))
+        return (
+            None if owner is None else SimulatedPath(owner, absolute(f"{owner.descriptors.get(dir_fd).where}/{text}"))
+        )
     where = absolute(text)
     for mount in reversed(_mounts):
         files = mount.files
         if files is not None and mount.answers(text, where):
-            return Place(files, where)
+            return SimulatedPath(files, where)
     return None
 
 
@@ -196,7 +198,7 @@ def _open(
         raise
 
 
-def _opened(file: Any, place: Place, flags: int) -> int:
+def _opened(file: Any, place: SimulatedPath, flags: int) -> int:
     number = None
     try:
         number = descriptors.open_descriptor(place.files, place.where, flags)
@@ -260,12 +262,12 @@ def _ftruncate(files: descriptors.Files, number: int, size: int) -> None:
 # -- functions of os on paths ---------------------------------------------------------------------------------------
 
 
-def _os_open(place: Place, flags: int, mode: int = 0o777) -> int:
+def _os_open(place: SimulatedPath, flags: int, mode: int = 0o777) -> int:
     del mode  # Only faults deny access to a simulated file.
     return descriptors.open_descriptor(place.files, place.where, flags)
 
 
-def _stat(place: Place, *, follow_symlinks: bool = True) -> os.stat_result:
+def _stat(place: SimulatedPath, *, follow_symlinks: bool = True) -> os.stat_result:
     del follow_symlinks  # There are no symbolic links.
     return _status(place.files.node(place.where))
 
@@ -281,46 +283,46 @@ def _status(node: File | Folder) -> os.stat_result:
     return os.stat_result((mode, node.number, 0, 1, 0, 0, size, whole, whole, whole), times)
 
 
-def _access(place: Place, mode: int, **_: Any) -> bool:
+def _access(place: SimulatedPath, mode: int, **_: Any) -> bool:
     return place.files.exists(place.where) and not (mode & os.W_OK and place.files.is_readonly(place.where))
 
 
-def _mkdir(place: Place, mode: int = 0o777) -> None:
+def _mkdir(place: SimulatedPath, mode: int = 0o777) -> None:
     del mode
     place.files.new_folder(place.where)
 
 
-def _rmdir(place: Place) -> None:
+def _rmdir(place: SimulatedPath) -> None:
     place.files.folder(place.where)
     place.files.delete(place.where)
 
 
-def _unlink(place: Place) -> None:
+def _unlink(place: SimulatedPath) -> None:
     place.files.file(place.where)
     place.files.delete(place.where)
 
 
-def _truncate(place: Place, size: int) -> None:
+def _truncate(place: SimulatedPath, size: int) -> None:
     descriptors.resize_file(place.files, place.where, place.files.open_file(place.where, create=False), size)
 
 
-def _attributes(place: Place, *_: Any, **__: Any) -> None:
+def _attributes(place: SimulatedPath, *_: Any, **__: Any) -> None:
     """Accept modes, owners and times of files, to no effect."""
     place.files.node(place.where)
 
 
-def _list_attributes(place: Place, **_: Any) -> list[str]:
+def _list_attributes(place: SimulatedPath, **_: Any) -> list[str]:
     place.files.node(place.where)
     return []
 
 
-def _refused(place: Place, *_: Any, **__: Any) -> None:
+def _refused(place: SimulatedPath, *_: Any, **__: Any) -> None:
     """Refuse what a simulated disk lacks: extended attributes, a current folder."""
     place.files.node(place.where)
     raise os_error(errno.ENOTSUP, place.where)
 
 
-def _readlink(place: Place) -> str:
+def _readlink(place: SimulatedPath) -> str:
     place.files.node(place.where)
     raise os_error(errno.EINVAL, place.where)
 
@@ -361,7 +363,7 @@ def _getcwd() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderEntry:
     """What ``os.scandir`` yields for one name."""
 
     name: str
@@ -402,13 +404,13 @@ class Entry:
 class Entries:
     """The entries of a folder, one by one, like ``os.scandir``."""
 
-    def __init__(self, entries: list[Entry]) -> None:
-        self._entries: Iterator[Entry] = iter(entries)
+    def __init__(self, entries: list[FolderEntry]) -> None:
+        self._entries: Iterator[FolderEntry] = iter(entries)
 
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> Entry:
+    def __next__(self) -> FolderEntry:
         return next(self._entries)
 
     def close(self) -> None:
@@ -424,7 +426,7 @@ class Entries:
         self.close()
 
 
-def _entries(place: Place, path: Any) -> dict[str, File | Folder]:
+def _entries(place: SimulatedPath, path: Any) -> dict[str, File | Folder]:
     """Return the contents of a folder by name, sorted, though no real file system promises that."""
     try:
         entries = place.files.folder(place.where).entries
@@ -445,7 +447,7 @@ def _scandir(path: Any = ".") -> Any:
     if place is None:
         return _REAL["scandir"](path)
     start = "" if isinstance(path, int) else f"{os.fspath(path).rstrip('/')}/"
-    return Entries([Entry(name, f"{start}{name}", _status(node)) for name, node in _entries(place, path).items()])
+    return Entries([FolderEntry(name, f"{start}{name}", _status(node)) for name, node in _entries(place, path).items()])
 
 
 # -- the table ------------------------------------------------------------------------------------------------------
@@ -477,7 +479,7 @@ _OF_OS: dict[str, Answer] = {
 }
 # Path.glob of Python 3.13 refers to the function itself; other versions look it up in os.
 _GLOBBER: Any = getattr(glob, "_StringGlobber", None)
-_PLACES = Places(
+_PLACES = BoundPlaces(
     {(builtins, "open"): _open, (io, "open"): _open, **{(os, name): function for name, function in _OF_OS.items()}},
     captured={(_GLOBBER, "scandir"): _scandir} if getattr(_GLOBBER, "scandir", None) is os.scandir else {},
 )

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from ordeal.simulate.clock import Clock
 from ordeal.simulate.descriptors import AnyPath, Descriptors, absolute, names_of, os_error
-from ordeal.simulate.disk import Chance, Choose, Disk, File, Folder, Resize, Write
+from ordeal.simulate.disk import Choose, Disk, File, Folder, Resize, TapeNumbers, Write
 from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.file_functions import replace_file_functions
 
@@ -48,7 +48,7 @@ class FileSystem:
         self._disk = Disk()
         self._faults: dict[str, FileFault] = {}
         self._disk_faults: list[DiskFault] = []
-        self._chance = Chance(self._rng_seed)
+        self._chance = TapeNumbers(self._rng_seed)
         self.descriptors = Descriptors()
 
     # -- files ----------------------------------------------------------------------------------------------------

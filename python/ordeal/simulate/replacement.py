@@ -30,7 +30,7 @@ def package_of(module_name: str) -> str:
     return module_name.partition(".")[0]
 
 
-class Places:
+class BoundPlaces:
     """Where functions are bound: under their own names, and wherever ``from time import sleep`` put them.
 
     The standard library is left alone except for the functions themselves, and so are test runners.
@@ -100,7 +100,7 @@ class Replacement[Simulation]:
     def __init__(
         self,
         simulation: Simulation,
-        places: Places,
+        places: BoundPlaces,
         *,
         on_change: Callable[[int], None],
     ) -> None:

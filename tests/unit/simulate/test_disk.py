@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from ordeal._base.buggify_state import enter_run, leave_run
-from ordeal.simulate.disk import Chance, Disk, File, Folder, Resize, Write
+from ordeal.simulate.disk import Disk, File, Folder, Resize, TapeNumbers, Write
 
 
 def keeping(*answers: int) -> Callable[[int], int]:
@@ -197,26 +197,26 @@ class Answers:
         return self.answer
 
 
-def numbers(chance: Chance, count: int = 20) -> list[int]:
+def numbers(chance: TapeNumbers, count: int = 20) -> list[int]:
     return [chance.up_to(1000) for _ in range(count)]
 
 
 def test_a_seed_decides_all() -> None:
-    drawn = numbers(Chance(1))
+    drawn = numbers(TapeNumbers(1))
     random.random()
-    assert numbers(Chance(1)) == drawn
-    assert numbers(Chance(2)) != drawn
+    assert numbers(TapeNumbers(1)) == drawn
+    assert numbers(TapeNumbers(2)) != drawn
     assert len(set(drawn)) > 10
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 7, 8])
 def test_a_number_keeps_its_range_and_has_both_ends(most: int) -> None:
-    chance = Chance(5)
+    chance = TapeNumbers(5)
     assert {chance.up_to(most) for _ in range(400)} == set(range(most + 1))
 
 
 def test_contents_have_their_size_and_differ() -> None:
-    chance = Chance(1)
+    chance = TapeNumbers(1)
     first, second = chance.content(40), chance.content(40)
     assert len(first) == len(second) == 40
     assert first != second
@@ -224,7 +224,7 @@ def test_contents_have_their_size_and_differ() -> None:
 
 
 def test_a_copy_goes_on_alike_and_on_its_own() -> None:
-    chance = Chance(3)
+    chance = TapeNumbers(3)
     numbers(chance)
     copied = copy.deepcopy(chance)
     assert numbers(copied) == numbers(chance)
@@ -235,7 +235,7 @@ def test_in_a_run_the_run_decides() -> None:
         answers = Answers(answer)
         before = enter_run(answers, 0.1)
         try:
-            assert Chance(1).up_to(7) == expected
+            assert TapeNumbers(1).up_to(7) == expected
             assert answers.asked == 3, "a decision for each bit"
         finally:
             leave_run(before)
@@ -245,8 +245,8 @@ def test_a_content_takes_as_many_decisions_whatever_its_size() -> None:
     answers = Answers(False)
     before = enter_run(answers, 0.1)
     try:
-        Chance(1).content(1)
-        Chance(1).content(10_000)
+        TapeNumbers(1).content(1)
+        TapeNumbers(1).content(10_000)
     finally:
         leave_run(before)
     assert answers.asked == 32

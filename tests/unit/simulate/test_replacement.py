@@ -13,7 +13,7 @@ import pytest
 
 import ordeal._native as _native
 from ordeal.simulate.errors import SimulationError
-from ordeal.simulate.replacement import Places, Replacement, modules_mark, package_of, program_modules
+from ordeal.simulate.replacement import BoundPlaces, Replacement, modules_mark, package_of, program_modules
 
 from ..samples.monitored import MakeModule
 
@@ -46,7 +46,7 @@ def changes() -> list[int]:
 
 @pytest.fixture
 def patch(user: ModuleType, changes: list[int]) -> Iterator[Replacement[str]]:
-    places = Places({(colorsys, "rgb_to_hsv"): Simulation.answer}, captured={(Holder, "bound"): Simulation.answer})
+    places = BoundPlaces({(colorsys, "rgb_to_hsv"): Simulation.answer}, captured={(Holder, "bound"): Simulation.answer})
     yield Replacement("the simulation", places, on_change=changes.append)
     assert is_simulated(colorsys.rgb_to_hsv, Holder.bound) == [False, False]
 

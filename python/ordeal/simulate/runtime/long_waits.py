@@ -38,7 +38,7 @@ class LongWaits:
         self._loop = loop
         self._operations = operations
         self._found = found
-        self._watched: _Watch | None = None
+        self._watched: _RepeatedCalls | None = None
 
     def look(self, handles: Iterable[asyncio.Handle]) -> None:
         """Take note of timers that are about to run."""
@@ -58,7 +58,7 @@ class LongWaits:
             return  # it goes on anyway, or for the time alone
         tool = free_tool()
         if tool is not None:
-            self._watched = _Watch(tool, self._loop, self._loop.record_of(task), frames, self._found)
+            self._watched = _RepeatedCalls(tool, self._loop, self._loop.record_of(task), frames, self._found)
 
     def close(self) -> None:
         """Watch nothing any more."""
@@ -67,7 +67,7 @@ class LongWaits:
             self._watched = None
 
 
-class _Watch:
+class _RepeatedCalls:
     """Looks for calls that an operation repeats after its time-out."""
 
     def __init__(

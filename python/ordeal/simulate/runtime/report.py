@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from ordeal._base.formatting import PLURALS, counted, one_line
 from ordeal.simulate.network.datagrams import DOUBLED, LOST
@@ -55,48 +54,6 @@ _ARRIVES = ("at once", "1 ms", "10 ms", "100 ms", "1 s")
 _CUT_WHERE = ("nowhere", "in the middle", "after the first byte", "before the last byte")
 _SITES_MAX = 20
 _SHARED_MAX = 3
-
-
-class _Failure(Protocol):
-    @property
-    def decided(self) -> tuple[Decided, ...]: ...
-    @property
-    def decisions(self) -> dict[str, int]: ...
-    @property
-    def faults(self) -> tuple[SimulatedFault, ...]: ...
-    @property
-    def run(self) -> int: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def made(self) -> int: ...
-    @property
-    def chance(self) -> int: ...
-    @property
-    def is_flaky(self) -> bool: ...
-    @property
-    def shrink_limit(self) -> str: ...
-    @property
-    def shared(self) -> dict[str, tuple[str, ...]]: ...
-    @property
-    def is_steered(self) -> bool: ...
-
-
-class _Report(Protocol):
-    runs: int
-    steps: int
-    made: int
-    disturbed: Counter[str]
-    simulated_s: float
-    cut_short: int
-    waited: Counter[str]
-    struck: Counter[str]
-    strikes: Counter[tuple[str, str]]
-    vain: tuple[str, ...]
-    nondeterministic: str
-
-    @property
-    def failure(self) -> _Failure | None: ...
 
 
 def needed_text(decided: Sequence[Decided]) -> str:
@@ -187,7 +144,7 @@ def _node_fault_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str
     return f"  {kind}{nth} of {who} in way {value + 1}"
 
 
-def failure_text(failure: _Failure, replay: str | None = None) -> str:
+def failure_text(failure: ScheduleFailure, replay: str | None = None) -> str:
     """Return what a failure needs and how to repeat it: by default with a call of ``run``."""
     how = "steered by earlier runs: no seed alone repeats it" if failure.is_steered else f"seed {failure.seed}"
     lines = [
@@ -212,12 +169,12 @@ def _shared_text(shared: tuple[str, tuple[str, ...]]) -> str:
     return one_line(f"Shared: {', '.join(nodes)} wrote {name}; real machines each have their own: {own}", limit=300)
 
 
-def replay_call(failure: _Failure, name: str) -> str:
+def replay_call(failure: ScheduleFailure, name: str) -> str:
     """Return the call that repeats a failure; ``name`` is that of the function that was run."""
     return f"simulate.run({name}{_arguments(failure)})"
 
 
-def _arguments(failure: _Failure) -> str:
+def _arguments(failure: ScheduleFailure) -> str:
     parts = [f", seed={failure.chance}"] if failure.chance else []
     if failure.faults:
         parts.append(f", faults=[{', '.join(map(fault_call, failure.faults))}]")
@@ -241,13 +198,13 @@ def _table(decisions: Mapping[str, int]) -> str:
     return "\n".join(["{", *(f"    {label!r}: {value}," for label, value in decisions.items()), "}"])
 
 
-def report_text(report: _Report) -> str:
+def report_text(report: Report) -> str:
     """Return how far a search reached, and what it found."""
     reach = reach_text(report)
     return reach if report.failure is None else f"{reach}\n\n{failure_text(report.failure)}"
 
 
-def reach_text(report: _Report) -> str:
+def reach_text(report: Report) -> str:
     """Return how far a search reached."""
     disturbed = ", ".join(_counted(number, NOUNS[kind]) for kind, number in report.disturbed.most_common())
     lines = [
@@ -276,16 +233,7 @@ _RUNS_ENOUGH = 100
 _NODES_MAX = 10
 
 
-class _Reach(Protocol):
-    runs: int
-    disturbed: Counter[str]
-    waited: Counter[str]
-    strikes: Counter[tuple[str, str]]
-    nodes: dict[str, None]
-    calm_at_once: int
-
-
-def vain_faults(faults: Iterable[SimulatedFault], reach: _Reach) -> Iterator[str]:
+def vain_faults(faults: Iterable[SimulatedFault], reach: Report) -> Iterator[str]:
     """Yield a sentence for each fault that struck nothing, where that is no chance."""
     for fault in faults:
         why = _why(fault, reach)
@@ -293,7 +241,7 @@ def vain_faults(faults: Iterable[SimulatedFault], reach: _Reach) -> Iterator[str
             yield one_line(f"{fault_call(fault)} struck nothing in {counted(reach.runs, 'run')}: {why}", limit=500)
 
 
-def _why(fault: SimulatedFault, reach: _Reach) -> str:
+def _why(fault: SimulatedFault, reach: Report) -> str:
     """Return why a fault cannot have struck; empty if it did, or may have."""
     is_enough = reach.runs >= _RUNS_ENOUGH
     if isinstance(fault, Cancel):

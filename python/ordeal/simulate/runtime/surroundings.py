@@ -23,7 +23,7 @@ from ordeal.simulate.errors import SimulationError, StalledStep
 from ordeal.simulate.nodes.life import LIFE
 from ordeal.simulate.nodes.node import is_real
 from ordeal.simulate.outside.declared import event_hint
-from ordeal.simulate.replacement import Places, Replacement
+from ordeal.simulate.replacement import BoundPlaces, Replacement
 from ordeal.simulate.runtime.loop import SimulationLoop
 from ordeal.simulate.runtime.sites import calling_site
 from ordeal.simulate.runtime.system_functions import epoch_s, system_functions
@@ -337,7 +337,7 @@ def _getstate() -> tuple[Any, ...]:
     return _REAL_GETSTATE()
 
 
-_CHANCE = Places(
+_CHANCE = BoundPlaces(
     {(os, "urandom"): _urandom, (random, "_urandom"): _urandom, (random, "getstate"): _getstate}, captured={}
 )
 

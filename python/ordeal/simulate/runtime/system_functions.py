@@ -22,7 +22,7 @@ from ordeal.simulate.network.sockets import SimulatedSocket
 from ordeal.simulate.network.tls import open_to
 from ordeal.simulate.nodes.life import LIFE
 from ordeal.simulate.outside.processes import PopenType
-from ordeal.simulate.replacement import MACHINERY, Places, Replacement, package_of
+from ordeal.simulate.replacement import MACHINERY, BoundPlaces, Replacement, package_of
 
 #: What ``time.time()`` answers when a run begins: the first of January 2026, in UTC.
 EPOCH_S = 1_767_225_600.0
@@ -306,7 +306,7 @@ _REFUSED: list[tuple[Any, str, str, tuple[str, str]]] = [
     (os, "mknod", "os", _PIPE),
 ]
 
-_PLACES = Places(
+_PLACES = BoundPlaces(
     {
         (module, name): _refusing(getattr(module, name), f"{module.__name__}.{name}", fence, *why)
         for module, name, fence, why in _REFUSED

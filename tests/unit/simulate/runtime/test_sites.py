@@ -1,4 +1,4 @@
-"""Places are named so that edits which change nothing do not rename them."""
+"""BoundPlaces are named so that edits which change nothing do not rename them."""
 
 import asyncio
 import sys
