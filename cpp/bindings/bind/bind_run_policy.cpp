@@ -28,7 +28,6 @@ void bind_run_policy(py::module_& m) {
       .def_readonly("choose_level", &WatchSpec::choose_level)
       .def_readonly("learn_files", &WatchSpec::learn_files)
       .def_readonly("drop_files", &WatchSpec::drop_files)
-      .def_readonly("read_ahead", &WatchSpec::read_ahead)
       .def_readonly("direct_swarm", &WatchSpec::direct_swarm);
   py::class_<RunPolicy>(m, "RunPolicy")
       .def(py::init<>())

@@ -117,7 +117,7 @@ void Corpus::hold(const Prefix& prefix) {
 }
 
 // A part that others need stays, even if the entry that it was kept for is gone.
-void Corpus::let_go(const Prefix& prefix) {
+void Corpus::release(const Prefix& prefix) {
   for (const Prefix::Part* part = prefix.last(); part != nullptr; part = part->before.get()) {
     const auto used = uses_.find(part);
     ORDEAL_CHECK(used != uses_.end(), "a part of a prefix is held by nobody");
@@ -133,7 +133,7 @@ void Corpus::let_go(const Prefix& prefix) {
 void Corpus::clear_slot(std::size_t slot) {
   ORDEAL_DCHECK(slots_[slot].has_value(), "slot " << slot << " is empty");
   slot_of_.erase(slots_[slot]->id);
-  let_go(slots_[slot]->prefix);
+  release(slots_[slot]->prefix);
   slots_[slot].reset();
   tree_.clear(slot);
 }
@@ -160,7 +160,7 @@ const Checkpoint* Corpus::pick(Rng& rng) {
   return &checkpoint;
 }
 
-// O(log checkpoints). The three strategies draw alike, so that a seed means the same for each.
+// O(log checkpoints). The three strategies draw the same, so that a seed means the same for each.
 std::size_t Corpus::pick_slot(Rng& rng) const {
   switch (strategy_) {
     case CheckpointStrategy::kUniform:

@@ -36,7 +36,7 @@ struct Checkpoint {
   Prefix prefix;
   double energy = kEnergyInitial;
   std::uint32_t frequency_class = 0;  // of the rarest feature below, as last computed
-  double slowness = 1.0;              // of steps from here, as a multiple of the mean; learnt anew by each process
+  double slowness = 1.0;              // of steps from here, as a multiple of the mean; learnt by each process
   // The features it was kept for, but not all of a long list.
   // NOLINTNEXTLINE(readability-redundant-member-init): without it, gcc asks for it wherever a checkpoint is written.
   std::vector<Feature> shows = {};
@@ -46,7 +46,7 @@ struct Checkpoint {
   std::uint64_t times_selected = 0;
 };
 
-// Thread-compatible. Every operation is O(log n); a pointer to an entry is valid until the next add or remove.
+// Every operation is O(log n); a pointer to an entry is valid until the next add or remove.
 class Corpus {
  public:
   static constexpr std::size_t kCheckpointsMax = EnergyTree::kSlotsMax;
@@ -97,7 +97,7 @@ class Corpus {
   void clear_slot(std::size_t slot);
   [[nodiscard]] bool has_room_for(const Prefix& prefix) const;
   void hold(const Prefix& prefix);
-  void let_go(const Prefix& prefix);
+  void release(const Prefix& prefix);
   void set_energy(std::size_t slot, double energy);
   void weigh(std::size_t slot);
   // Closes up empty slots and gives the tree room for as many again.

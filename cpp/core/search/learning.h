@@ -48,7 +48,7 @@ struct RunTally {
 };
 
 // Owns what a session remembers: the corpus, the features, the values. The coverage map is shared with the monitor of
-// the program under test. Thread-compatible; calls must come in the order documented in Session, which checks it. A
+// the program under test. Calls must come in the order documented in Session, which checks it. A
 // step costs one look-up for each feature it shows, and O(edges) for new ones.
 class Learning {
  public:

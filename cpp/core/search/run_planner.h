@@ -50,7 +50,7 @@ struct PlannedRun {
   [[nodiscard]] bool draws_rules() const noexcept;
 };
 
-// Thread-compatible. A plan depends on the options, on what earlier runs were reported to have brought and on the
+// A plan depends on the options, on what earlier runs were reported to have brought and on the
 // corpus, never on what earlier runs drew: each run has random streams of its own, and decisions between runs draw from
 // one stream, the schedule. A plan costs O(rules + faults) and a copy of the checkpoint's prefix.
 class RunPlanner {

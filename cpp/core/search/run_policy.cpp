@@ -13,7 +13,7 @@ namespace {
 // How often silenced locations are armed again, in runs.
 constexpr std::uint64_t kFullRunPeriod = 100;
 // At the counts level: in which of the first runs every passage counts, and in every how many later on. Arming what is
-// silent takes as long as a short run, as CPython instruments its code anew: the longer a search, the less it shows.
+// silent takes as long as a short run, as CPython instruments its code again: the longer a search, the less it shows.
 // The periods are parts of the one above.
 constexpr std::uint64_t kCountedRuns = 128;
 constexpr std::uint64_t kCountedRunPeriod = 10;
@@ -24,8 +24,6 @@ static_assert(kFullRunPeriod % kCountedRunPeriod == 0 && kFullRunPeriod % kLateC
 // that is used at all.
 constexpr std::uint64_t kDirectPeriod = 50;
 constexpr std::uint64_t kBanditDirectPeriod = 500;
-// In how many runs before that one of the files is read: each takes as long as some runs, all together would stall.
-constexpr std::uint64_t kReadAheadRuns = 100;
 // Up to this many events per step, counting them all costs less than a tenth of a step.
 constexpr std::uint64_t kCountedEventsPerStepMax = 50;
 // Which runs from copies are checked first, and every how many runs later on.
@@ -60,7 +58,6 @@ WatchSpec RunPolicy::watch(std::uint64_t run_id, bool learns_swarm, bool by_band
   spec.drop_files = by_bandit && spec.learn_files;
   const std::uint64_t period = by_bandit ? kBanditDirectPeriod : kDirectPeriod;
   spec.direct_swarm = learns_swarm && run_id > kWarmUpRuns && run_id % period == 1;
-  spec.read_ahead = learns_swarm && by_bandit && period - ((run_id - 1) % period) <= kReadAheadRuns;
   return spec;
 }
 

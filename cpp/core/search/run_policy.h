@@ -13,7 +13,6 @@ struct WatchSpec {
   bool choose_level = false;  // decide now whether counting events is worth its cost
   bool learn_files = false;   // note which rule touches which file
   bool drop_files = false;    // forget the files that earlier runs touched
-  bool read_ahead = false;    // read one of the files that directing the swarm will need
   bool direct_swarm = false;  // tell the swarm which rules touch files with uncovered code
 };
 
@@ -40,10 +39,9 @@ struct ReturnCounts {
   double seconds = 0;
 };
 
-// The decisions of one search. They depend on counts alone, never on the clock, so that a seed always decides alike;
-// the one exception is the cost of returning, and only where nothing explored depends on it.
-//
-// Thread-compatible: owned by the thread that explores. All functions take constant time.
+// The decisions of one search. They depend on counts alone, never on the clock, so that a seed always decides the same;
+// the one exception is the cost of returning, and only where nothing explored depends on it. All functions take
+// constant time.
 class RunPolicy {
  public:
   // The first runs count every event and draw without the constants of the targets: many bugs are found sooner than

@@ -17,8 +17,8 @@ namespace ordeal {
 
 // First come the steps of the checkpoint's prefix, then those of the planned sequence that can run, then random steps.
 // After a step back, the steps that are left come first again, and then the run continues where it was.
-// Knows nothing about coverage: what a step showed is for Learning. Thread-compatible; calls must come in the order
-// documented in Session, which checks it. begin() costs O(rules + faults) and allocates nothing after the first runs; a
+// Knows nothing about coverage: what a step showed is for Learning. Calls must come in the order documented in Session,
+// which checks it. begin() costs O(rules + faults) and allocates nothing after the first runs; a
 // random step costs O(1), or O(rules) if rules have weights.
 class RunState {
  public:
@@ -30,7 +30,7 @@ class RunState {
   // How often in a row the same failure may follow: then the state was broken before.
   static constexpr std::uint32_t kRepeatsMax = 6;
 
-  // How often other rules may be picked, and arguments drawn anew, in place of those that would likely fail.
+  // How often other rules may be picked, and arguments drawn again, in place of those that would likely fail.
   static constexpr std::uint32_t kAvoidedMax = 3;
 
   // `stats` decides what is proposed rarely; it must outlive this object.
@@ -44,7 +44,7 @@ class RunState {
 
   // Starts the planned run. Random steps draw their arguments from `values`.
   void begin(const Rng& values);
-  // Adopts the prefix of the checkpoint as it is; none of its steps is proposed. After a step back, so many of the
+  // Adopts the prefix of the checkpoint as it is; none of its steps is proposed. After a step back, this many of the
   // steps that are left may be adopted, at least those of the prefix.
   void restored() { restored(planned_.prefix.size()); }
   void restored(std::size_t steps);
@@ -74,8 +74,8 @@ class RunState {
   [[nodiscard]] std::size_t prefix_left() const noexcept { return prefix().size() - prefix_position_; }
   // Whether the latest step came from the prefix, or came again.
   [[nodiscard]] bool replaying_prefix() const noexcept { return step_of_prefix_; }
-  // The cost of the run so far, in quarters of a step. Not in seconds: a seed must always decide alike. A run costs the
-  // same whether its prefix was restored or run again, as after resuming in another process.
+  // The cost of the run so far, in quarters of a step. Not in seconds: a seed must always decide the same. A run costs
+  // the same whether its prefix was restored or run again, as after resuming in another process.
   [[nodiscard]] std::uint64_t cost() const noexcept;
 
  private:

@@ -132,7 +132,7 @@ void Session::failure_took(double seconds) {
   }
 }
 
-// Costs and rewards are integers without a unit of time: a seed decides alike on a slower machine, unless the caller
+// Costs and rewards are integers without a unit of time: a seed decides the same on a slower machine, unless the caller
 // says what the run took and its steps are slow. Then its cost is that of its steps, times how slow they were.
 void Session::end_run(double seconds) {
   ORDEAL_CHECK(running(), "no run to end");

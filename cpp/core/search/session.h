@@ -29,7 +29,7 @@
 namespace ordeal {
 
 // Joins the three parts of a search - RunPlanner before a run, RunState in it, Learning from it - and checks the order
-// of the calls. Thread-compatible.
+// of the calls.
 //
 // The order is: begin_run, [restored], then for every step next() (and reject() while the proposed rule cannot run) and
 // done(), [keep], finally end_run. A run that fails or is rejected in the middle of a step goes straight to end_run:
@@ -47,7 +47,7 @@ class Session {
   // One run.
   RunSpec begin_run();
   // Notes that the checkpoint's machine was restored from a snapshot: its prefix need not run again. The draws of new
-  // steps are the same either way. After a step back, the state after so many of the `steps` that are left may have
+  // steps are the same either way. After a step back, the state after this many of the `steps` that are left may have
   // been restored.
   void restored(std::optional<std::size_t> steps = std::nullopt);
   NextStep next();
@@ -86,7 +86,7 @@ class Session {
   // Before a run: notes that the last step of this tape ended an earlier process of the search, and what that cost in
   // `seconds`, as failure_took() does. Such a step becomes rarer at once: it costs a process each time.
   void ended_process(const Tape& tape, double seconds = 0);
-  // In a run: notes that its last step took so many seconds to fail in a way that is known, as one that hangs does. In
+  // In a run: notes that its last step took this many seconds to fail in a known way, as one that hangs does. In
   // a session `by_clock`, such steps have a share of the time that the search says it took; others ignore both.
   void failure_took(double seconds);
   void search_took(double seconds) noexcept { stats_.search_took(seconds); }

@@ -105,7 +105,7 @@ struct RunScheduleState {
   friend bool operator==(const RunScheduleState&, const RunScheduleState&) = default;
 };
 
-// One bandit for each of the four. Thread-compatible.
+// One bandit for each of the four.
 class RunSchedule {
  public:
   RunSchedule();

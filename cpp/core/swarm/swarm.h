@@ -62,7 +62,7 @@ struct SwarmState {
   friend bool operator==(const SwarmState&, const SwarmState&) = default;
 };
 
-// Thread-compatible. A draw costs O(history), at most kHistoryMax entries.
+// A draw costs O(history), at most kHistoryMax entries.
 class Swarm {
  public:
   static constexpr std::size_t kHistoryMax = 1024;

@@ -50,15 +50,6 @@ TEST(RunPolicy, DirectsTheSwarmTenTimesLessOftenWhereABanditDecides) {
   EXPECT_EQ(runs_that(&WatchSpec::direct_swarm, true, true, 1100), (std::vector<std::uint64_t>{501, 1001}));
 }
 
-TEST(RunPolicy, ReadsAheadInTheRunsBeforeTheSwarmIsDirected) {
-  const std::vector<std::uint64_t> runs = runs_that(&WatchSpec::read_ahead, true, true, 1000);
-  ASSERT_EQ(runs.size(), 200U);
-  EXPECT_EQ(runs.front(), 401U);
-  EXPECT_EQ(runs[99], 500U);
-  EXPECT_EQ(runs.back(), 1000U);
-  EXPECT_TRUE(runs_that(&WatchSpec::read_ahead, true, false, 1000).empty());
-}
-
 TEST(RunPolicy, LearnsFilesInFullRunsAloneWhereABanditDecides) {
   EXPECT_EQ(runs_that(&WatchSpec::learn_files, true, true, 250), (std::vector<std::uint64_t>{100, 200}));
   EXPECT_EQ(runs_that(&WatchSpec::drop_files, true, true, 250), (std::vector<std::uint64_t>{100, 200}));

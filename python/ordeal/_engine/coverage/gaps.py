@@ -144,12 +144,6 @@ def _has_gaps(source: Source, lines: Mapping[str, Sequence[int]]) -> bool:
     return parsed is not None and bool(_judge(source, parsed, (lines,))[2])
 
 
-def read_ahead(source: Source) -> None:
-    """Parse a source, so that ``files_with_gaps`` need not do so: it would take long for many at a time."""
-    if not _is_large(source.path):
-        _parsed(source.path)
-
-
 def _is_large(path: str) -> bool:
     try:
         return os.stat(path).st_size > JUDGED_BYTES_MAX  # noqa: PTH116 - as in _parsed()

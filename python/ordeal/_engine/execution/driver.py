@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ordeal._base import interrupts
 from ordeal._base.rule_timeout import RuleLoop, timeout_error
 from ordeal._engine.execution import bucket, builtins_kept
-from ordeal._engine.execution.step_source import NATIVE_STEP_SOURCES, StepSource, TimedReplay, writer_of
+from ordeal._engine.execution.step_source import NATIVE_STEP_SOURCES, StepSource, TimedReplay, unpacked, writer_of
 from ordeal._engine.isolation.hangs import SECONDS_MIN, HangPolicy
 from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
 from ordeal._hypothesis import (
@@ -270,7 +270,7 @@ class Driver:
             raise ended
         return ended
 
-    def let_go(self, outcome: Outcome) -> None:
+    def release_error(self, outcome: Outcome) -> None:
         """Drop the error of ``outcome``, and with its frames the machine: their finalisers may do anything."""
         if outcome.error is None:
             return
@@ -391,12 +391,12 @@ class Driver:
         watchdog, buggify = self.watchdog, run.buggify
         while run.length <= LENGTH_MAX:
             code = self.next_step(step_source, run)
-            kind = code & 7
+            kind, number = unpacked(code)
             timed = step_source if isinstance(step_source, Session) and step_source.wants_times else None
             began = 0.0 if timed is None else monotonic()
             watchdog.step += 1
             if kind == RULE:
-                rule = rules[code >> 3]
+                rule = rules[number]
                 if not may_run(machine, rule):
                     step_source.reject()
                     continue
@@ -404,7 +404,7 @@ class Driver:
                 buggify.in_step = True
                 self._step(rule, run, machine, observer, initialize=False)
             elif kind == INITIALIZE:
-                rule = initializers[code >> 3]
+                rule = initializers[number]
                 if not may_initialize(machine, rule):
                     step_source.reject()
                     continue
@@ -419,7 +419,7 @@ class Driver:
             else:
                 outcome.steps += 1
                 buggify.in_step = True
-                self.toggle(self.faults[code >> 3], kind == FAULT_ON, run, observer)
+                self.toggle(self.faults[number], kind == FAULT_ON, run, observer)
             try:
                 self._check_invariants(machine)
             except BaseException:
@@ -504,10 +504,10 @@ class Driver:
 
         Many invariants wait until no fault is on: then the fault that goes last says nothing of the bug.
         """
-        kind, at = code & 7, code >> 3
+        kind, number = unpacked(code)
         if kind in (FAULT_ON, FAULT_OFF):
             return ""
-        return (self.definition.rules if kind == RULE else self.definition.initializers)[at].name
+        return (self.definition.rules if kind == RULE else self.definition.initializers)[number].name
 
     def _check_invariants(self, machine: RuleBasedStateMachine) -> None:
         self._check(self._due_while_initializing if is_initializing(machine) else self.definition.invariants, machine)

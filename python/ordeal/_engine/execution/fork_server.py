@@ -50,6 +50,7 @@ from ordeal._engine.execution.fork_messages import (
     typed,
     values_of_ending,
 )
+from ordeal._engine.execution.step_source import unpacked
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._hypothesis import GlobalRandoms, RunContext, TapeProvider
@@ -254,7 +255,7 @@ class _Answering:
         if self._step is not None:
             raise RefusedError("a step was requested in the middle of one")
         step = self._session.next()
-        self._step = step if step & 7 < END else None
+        self._step = step if unpacked(step)[0] < END else None
         self._channel.send(REPLY, step)
 
     def _end_step(self, step: int | None) -> None:

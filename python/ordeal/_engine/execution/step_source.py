@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from ordeal._hypothesis import ChoiceSource
 
 
+def unpacked(code: int) -> tuple[int, int]:
+    """Return the kind of a packed step, and the number of its rule, its initialize rule or its fault."""
+    return code & 7, code >> 3
+
+
 class StepSource(Protocol):
     """Where steps come from: a session that invents them, or a replay that reads them. See ``_native.pyi``."""
 

@@ -23,7 +23,7 @@ from ordeal._engine.execution.driver import (
     RunListener,
     Status,
 )
-from ordeal._engine.execution.step_source import StepSource
+from ordeal._engine.execution.step_source import StepSource, unpacked
 from ordeal._hypothesis import Rule, RunContext, is_initializing, may_run, position_among_initializers
 from ordeal.chaos import NEMESIS
 from ordeal.faults import Fault
@@ -127,14 +127,16 @@ class LoweringDriver(Driver):
         code = step_source.next()
         if self._switches_nothing(code):
             return code
-        self._write_stop(run, stop=code & 7 == END)
-        if code & 7 in (RULE, INITIALIZE):
+        kind, _ = unpacked(code)
+        self._write_stop(run, stop=kind == END)
+        if kind in (RULE, INITIALIZE):
             self._write_rule(code, run)
         return code
 
     def _switches_nothing(self, code: int) -> bool:
         """Return whether the step leaves its fault unchanged, which the nemesis never does: such a step is left out."""
-        return code & 7 in (FAULT_ON, FAULT_OFF) and self.faults[code >> 3].active == (code & 7 == FAULT_ON)
+        kind, number = unpacked(code)
+        return kind in (FAULT_ON, FAULT_OFF) and self.faults[number].active == (kind == FAULT_ON)
 
     def _write_stop(self, run: RunContext, *, stop: bool) -> None:
         run.write_boolean(stop, STOP_PROBABILITY)
@@ -142,10 +144,11 @@ class LoweringDriver(Driver):
         self._steps_begun += not stop
 
     def _write_rule(self, code: int, run: RunContext) -> None:
-        if code & 7 == RULE:
-            self._write_choice_of(self.definition.rules[code >> 3].index, run)
+        kind, number = unpacked(code)
+        if kind == RULE:
+            self._write_choice_of(self.definition.rules[number].index, run)
             return
-        rule = self.definition.initializers[code >> 3]
+        rule = self.definition.initializers[number]
         if self._initializers_left > 1:
             place, count = position_among_initializers(run.machine, rule)
             run.write_integer(place, 0, count - 1)

@@ -242,7 +242,7 @@ class CrashReplayer(Replayer):
             if outcome.error is not None:
                 # The search takes the text of each error too, so this is part of the run.
                 self.written(outcome.error)
-                self._driver.let_go(outcome)
+                self._driver.release_error(outcome)
         channel.send(bucket, took, msgspec.json.encode(self._driver.slowest()))
 
     def _take(self, bucket: Value, took: Value = 0.0, slowest: Value = b"{}") -> str:

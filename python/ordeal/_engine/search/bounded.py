@@ -23,7 +23,7 @@ from ordeal._engine.execution.driver import (
     Outcome,
     Status,
 )
-from ordeal._engine.execution.step_source import StepSource
+from ordeal._engine.execution.step_source import StepSource, unpacked
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.replayer import Replayer
@@ -185,7 +185,7 @@ class ScopeStepSource:
 
     def _take(self) -> int:
         code = self._options[self.choose(len(self._options))]
-        kind, number = code & 7, code >> 3
+        kind, number = unpacked(code)
         if kind == END:
             return code
         if kind == INITIALIZE:

@@ -25,6 +25,7 @@ from ordeal._engine.execution.fork_server import (
     start_fork_server,
 )
 from ordeal._engine.execution.snapshot import Snapshot, SnapshotError, Snapshots
+from ordeal._engine.execution.step_source import unpacked
 from ordeal._engine.isolation.channel import ChannelError
 from ordeal._engine.isolation.shared_files import Opened, shared_files
 from ordeal._engine.search.state import SearchProgress
@@ -460,7 +461,7 @@ def _faults_on(tape: _native.Tape, steps: int, faults: int) -> list[bool]:
     on = [False] * faults
     step_source = _native.Replay(tape)
     for _ in range(steps):
-        code = step_source.next()
-        if code & 7 in (FAULT_ON, FAULT_OFF):
-            on[code >> 3] = code & 7 == FAULT_ON
+        kind, number = unpacked(step_source.next())
+        if kind in (FAULT_ON, FAULT_OFF):
+            on[number] = kind == FAULT_ON
     return on

@@ -168,7 +168,7 @@ class FailureIntake:
             # Format it now, while the journal has the run: code in its text is part of the run.
             finding.error_traceback = traceback_text(finding.error)
             finding.error = stand_in(finding.error)
-            self._driver.let_go(end.outcome)
+            self._driver.release_error(end.outcome)
         if is_declared:
             self._findings.declare(finding)
             self._met.add(finding.bucket)

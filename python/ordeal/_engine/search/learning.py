@@ -14,6 +14,7 @@ from ordeal._engine.coverage.constants import Constant, constants_in_batches
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import INITIALIZE, RULE, Driver
 from ordeal._engine.execution.fork_messages import Seen
+from ordeal._engine.execution.step_source import unpacked
 from ordeal._engine.properties.observations import Observations
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.checkpoints import Checkpoints, KeptState
@@ -180,8 +181,9 @@ class Learning:
 
     def _learn(self, run: RunContext | Seen, code: int, state_hash: int) -> None:
         """Report what a step of ``run``, or of a run in another process, brought."""
-        if self._monitoring.learns_files and code & 7 == RULE:
-            self._monitoring.learn_files(code >> 3, self._progress)
+        kind, number = unpacked(code)
+        if self._monitoring.learns_files and kind == RULE:
+            self._monitoring.learn_files(number, self._progress)
         self._observations.look(run)
         self._tell_sizes(run, code)
         nearer = self._watch.take_nearer() if self._watch.nearer else ()
@@ -192,10 +194,11 @@ class Learning:
 
     def _tell_sizes(self, run: RunContext | Seen, code: int) -> None:
         """Report the sizes of the bundles that the step may have changed. The step loop has done so already."""
-        if code & 7 > INITIALIZE:
+        kind, number = unpacked(code)
+        if kind > INITIALIZE:
             return
         definition = self._driver.definition
-        rule = (definition.rules if code & 7 == RULE else definition.initializers)[code >> 3]
+        rule = (definition.rules if kind == RULE else definition.initializers)[number]
         for number, name in rule.fills:
             held = run.machine.bundles.get(name, ()) if isinstance(run, RunContext) else range(run.sizes.get(name, 0))
             self._session.bundle_size(number, len(held))

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import ordeal._native as _native
 from ordeal._base.property_tracker import tracker
-from ordeal._engine.coverage.gaps import files_with_gaps, read_ahead
+from ordeal._engine.coverage.gaps import files_with_gaps
 from ordeal._engine.coverage.targets import Source, Target
 from ordeal._engine.execution.settings import Settings
 from ordeal._engine.search.state import SearchProgress
@@ -39,7 +39,6 @@ class Monitoring:
         self._coverage = coverage
         self._rules = rules
         self._faults = faults
-        self._read: set[str] = set()
         self.learns_files = False
         self.monitor: _native.Monitor | None = None
         if targets:
@@ -93,8 +92,6 @@ class Monitoring:
         self.learns_files = spec.learn_files
         if spec.drop_files:
             monitor.take_files()
-        if spec.read_ahead:
-            self._read_ahead(monitor, progress)
         if spec.direct_swarm:
             self._direct_swarm(monitor, progress)
 
@@ -119,14 +116,6 @@ class Monitoring:
             near[rule] = any(files[file] in with_gaps for file in touched)
         if any(near):
             self._session.direct_swarm(near)
-
-    def _read_ahead(self, monitor: _native.Monitor, progress: SearchProgress) -> None:
-        """Read a file that directing the swarm will need soon. Nothing that is decided depends on it."""
-        for source in self._touched(monitor, progress):
-            if source.path not in self._read:
-                self._read.add(source.path)
-                read_ahead(source)
-                return
 
     def _touched(self, monitor: _native.Monitor, progress: SearchProgress) -> list[Source]:
         """Return the sources that rules touch."""

@@ -171,7 +171,7 @@ class RunLoop:
         session, spec = self._session, end.spec
         if not session.step_back(failure, slow=slow):
             return None
-        self._driver.let_go(end.outcome)
+        self._driver.release_error(end.outcome)
         start = self._start_again(spec)
         began = monotonic()
         self._randoms.reseed()
@@ -212,7 +212,7 @@ class RunLoop:
                 self._checkpoints.check(snapshot, session.tape, steps, outcome, bucket if end.failed else "")
         if edges or outcome.status is not Status.DONE or self._sample is not None:
             self._record(end, edges)
-            self._driver.let_go(outcome)
+            self._driver.release_error(outcome)
 
     def _record(self, end: RunEnd, edges: int) -> None:
         """Count a rejected run, and keep a path to new code, or a run of the sample."""

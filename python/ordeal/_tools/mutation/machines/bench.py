@@ -298,7 +298,7 @@ class Bench:
             asserted,
             type(error).__name__,
         )
-        self.driver.let_go(outcome)
+        self.driver.release_error(outcome)
         return kill
 
     def _place(self, traceback: TracebackType) -> str:
