@@ -27,8 +27,7 @@ from ordeal._tools.mutation.interpreters.handing_down import begins_with_ours, h
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
 from ordeal._tools.mutation.judging.importing import ImportRoute, mutant_of, mutants_in
 from ordeal._tools.mutation.judging.lanes import Lanes
-from ordeal._tools.mutation.judging.pytest_options import OwnOptions, pytest_arguments, switched_off
-from ordeal._tools.mutation.judging.quiet_hypothesis import quieten
+from ordeal._tools.mutation.judging.pytest_options import OwnOptions, pytest_arguments, quieten, switched_off
 from ordeal._tools.mutation.judging.suite import TOLD_SECONDS, Refused, Suite
 from ordeal._tools.mutation.line_coverage import LineCoverage
 from ordeal._tools.mutation.mutants import Mutant

@@ -14,7 +14,7 @@ import msgspec
 from ordeal._base.formatting import counted, one_line
 from ordeal._base.trace_file import Trace
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
-from ordeal._tools.mutation.machines.closed import Closed, one_file
+from ordeal._tools.mutation.machines.evidence import Closed, one_file
 from ordeal._tools.mutation.machines.running import close_with_machines
 from ordeal._tools.mutation.mutants import CHIMP, Mutant, mutants_of
 from ordeal._tools.mutation.operators import PRESETS

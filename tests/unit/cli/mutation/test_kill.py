@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.unit._tools.mutation.machines import till
 
-from ordeal._tools.mutation.machines.closed import Closed
+from ordeal._tools.mutation.machines.evidence import Closed
 from ordeal._tools.mutation.machines.traces import drawn
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.running import Judgement

@@ -26,7 +26,7 @@ from ordeal._engine.replay.replayer import Replayed
 from ordeal._engine.trace_view.values import sketch_of
 from ordeal._native import monotonic
 from ordeal._tools.mutation.machines.bench import Bench, State
-from ordeal._tools.mutation.machines.closed import HEADER, Closed
+from ordeal._tools.mutation.machines.evidence import HEADER, Closed
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.swap import LiveFunctions, Swap

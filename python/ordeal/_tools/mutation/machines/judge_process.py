@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 import gc
 import mmap
 import os
@@ -27,14 +29,28 @@ from ordeal._tools.mutation.machines.batch import PATIENCE, Batch
 from ordeal._tools.mutation.machines.bench import Bench
 from ordeal._tools.mutation.machines.choosing import JUDGING_MAX, Judging, covering
 from ordeal._tools.mutation.machines.evidence import Finding, Machine, unread_of
-from ordeal._tools.mutation.machines.forced import raising_at_once
 from ordeal._tools.mutation.machines.turns import TurnLimit
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import begun, send_output_to
-from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.source import Function, Source
 from ordeal._tools.mutation.swap import LiveFunctions
 from ordeal._tools.mutation.verdicts import Word
 from ordeal.errors import OrdealError
+
+
+def raising_at_once(source: Source, mutant: Mutant) -> Mutant | None:
+    """Return a mutant whose function, the one that holds ``mutant``, raises; None where there is none."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, Function) and mutant.function is not None and node.end_lineno == mutant.function[1]:
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            if first == mutant.function[0]:
+                start, end = source.start(node.body[0]), source.end(node.body[-1])
+                # A function is compiled alone, by its lines: they stay as many.
+                lines = "\n" * source.part((start, end)).count("\n")
+                raised = f'raise RuntimeError("broken on purpose"{lines})'
+                return dataclasses.replace(mutant, start=start, end=end, replacement=raised)
+    return None
+
 
 BATCH = 100
 #: So many findings of a batch are said at a time: the original is asked once for all of them.

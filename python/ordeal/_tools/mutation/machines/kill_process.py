@@ -11,9 +11,8 @@ import msgspec
 
 from ordeal._engine.execution.class_path import load_class
 from ordeal._tools.mutation.forks import Ended, Job, Message, Say, run_jobs
-from ordeal._tools.mutation.machines.closed import Closed
 from ordeal._tools.mutation.machines.closing import SHRINK_SECONDS, Closing
-from ordeal._tools.mutation.machines.evidence import Finding
+from ordeal._tools.mutation.machines.evidence import Closed, Finding
 from ordeal._tools.mutation.machines.judge_process import Judge, Order, answering
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import begun

@@ -13,8 +13,7 @@ import msgspec
 
 from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import MEMORY_MIB
-from ordeal._tools.mutation.machines.closed import Closed
-from ordeal._tools.mutation.machines.evidence import Finding, KillTable, Machine, table_of
+from ordeal._tools.mutation.machines.evidence import Closed, Finding, KillTable, Machine, table_of
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import ORDER, judging
 from ordeal._tools.mutation.running import NoVerdictError

@@ -10,6 +10,7 @@ from ordeal._tools.mutation.machines.evidence import (
     Kill,
     Machine,
     attribute_of,
+    one_file,
     table_of,
     unread_of,
 )
@@ -69,3 +70,11 @@ def test_why_a_mutant_survived() -> None:
 
 def test_what_no_invariant_reads() -> None:
     assert unread_of(["a", "b.*.c", "d"], {"one": ("a",), "two": ("a", "d")}) == ("b.*.c",)
+
+
+def test_tests_of_several_survivors_are_one_file() -> None:
+    head = '"""Head."""\n\nfrom b import B\nfrom a import A\n\n\n'
+    found = one_file([f"{head}def test_{name}():\n    A(B)\n" for name in ("one", "two")])
+    assert found.split("\n", 2)[2] == (
+        "from a import A\nfrom b import B\n\n\ndef test_one():\n    A(B)\n\n\ndef test_two():\n    A(B)\n"
+    )
