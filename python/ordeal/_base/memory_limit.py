@@ -24,7 +24,7 @@ def limited_memory(mebibytes: int) -> Iterator[None]:
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    wanted = max(mebibytes * MEBIBYTE, _data_bytes() + RESERVE)
+    wanted = max(mebibytes * MEBIBYTE, data_bytes() + RESERVE)
     if soft != resource.RLIM_INFINITY and soft <= wanted:
         yield
         return
@@ -58,7 +58,7 @@ def bytes_left() -> int | None:
     limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
     if limit == resource.RLIM_INFINITY:
         return None
-    has = _data_bytes()
+    has = data_bytes()
     return max(limit - has, 0) if has else None
 
 
@@ -70,7 +70,7 @@ def resident_bytes() -> int:
     return 0
 
 
-def _data_bytes() -> int:
+def data_bytes() -> int:
     """Return how much of the limited kind of memory this process uses; 0 where the system does not say."""
     with suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/self/status").read_text("utf-8").splitlines():

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ordeal._base import memory_limit
 from ordeal._engine.isolation.child import stat_fields
 from ordeal._engine.isolation.hangs import WatchedClock
 from ordeal._native import die_with, monotonic
@@ -208,11 +209,7 @@ def _limit(job: Job) -> None:
 
 
 def _limit_memory() -> None:
-    # As bytes: the codec for ASCII is a module, which each fork would import.
-    pages = int(Path("/proc/self/statm").read_bytes().split()[0])
-    size = max(pages * resource.getpagesize(), _Limits.original) + (_Limits.memory_mib << 20)
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (size if hard < 0 else min(size, hard), hard))
+    memory_limit.limit_memory(max(memory_limit.data_bytes(), _Limits.original) + (_Limits.memory_mib << 20))
 
 
 def _is_blocked(group: int) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from ordeal._base.memory_limit import MEBIBYTE, _data_bytes
+from ordeal._base.memory_limit import MEBIBYTE, data_bytes
 from ordeal._engine.search import checkpoints
 from ordeal._engine.search.checkpoints import Checkpoints
 from ordeal.chaos import ChaosTest
@@ -89,7 +89,7 @@ def test_copies_leave_the_rules_most_of_what_a_limit_allows(monkeypatch: pytest.
         held.append(10**7 * len(self._copies))
 
     monkeypatch.setattr(Checkpoints, "_make_room", watched)
-    result = Explorer(Heavy, seed=1, max_memory=_data_bytes() // MEBIBYTE + 400).run(max_runs=3)
+    result = Explorer(Heavy, seed=1, max_memory=data_bytes() // MEBIBYTE + 400).run(max_runs=3)
     assert not result.failures
     assert len(held) > 50
     assert 3 * 10**7 < max(held) < 200 * MEBIBYTE

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from mmap import mmap
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 
 import pytest
 
@@ -53,7 +53,7 @@ def test_what_the_original_takes_is_not_limited_and_is_left_to_mutants() -> None
     """Space that is set aside counts: each thread sets aside several MiB, and many tests start a hundred."""
 
     def run(say: Say) -> None:
-        with mmap(-1, 2 * MEMORY_MIB << 20):
+        with mmap(-1, 2 * MEMORY_MIB << 20, flags=MAP_PRIVATE | MAP_ANONYMOUS):
             say({"peak": memory_peak()})
 
     raised = ended(run).said[0]["raised"]
