@@ -7,11 +7,12 @@ They may stay in production code. While nothing tracks them, a call that finds n
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Protocol
 
-from ordeal._base.fast_path import fast_path
+from ordeal._base.fast_path import Idle, fast_path
 from ordeal._base.property_text import say_observed
 from ordeal._base.property_tracker import (
     PROPERTY_TYPES,
@@ -98,68 +99,54 @@ def always_or_unreachable(
     _check("always_or_unreachable", bool(condition), name, mute, operation, fault, details)
 
 
-@fast_path(assertions_enabled, "gt")
-def always_gt(
-    left: Any,
-    right: Any,
-    name: str,
-    *,
-    mute: bool = False,
-    operation: str | None = None,
-    fault: str | None = None,
-    **details: object,
-) -> None:
-    """Assert that ``left > right``, like ``always``, and keep the smallest distance between them."""
-    __tracebackhide__ = True
-    _check_order(bool(left > right), left, right, name, mute, operation, fault, details)
+class AlwaysCompared(Protocol):
+    """An ``always`` that compares two values."""
+
+    def __call__(
+        self,
+        left: Any,
+        right: Any,
+        name: str,
+        *,
+        mute: bool = False,
+        operation: str | None = None,
+        fault: str | None = None,
+        **details: object,
+    ) -> None:
+        """Assert the comparison."""
 
 
-@fast_path(assertions_enabled, "ge")
-def always_ge(
-    left: Any,
-    right: Any,
-    name: str,
-    *,
-    mute: bool = False,
-    operation: str | None = None,
-    fault: str | None = None,
-    **details: object,
-) -> None:
-    """Assert that ``left >= right``, like ``always``, and keep the smallest distance between them."""
-    __tracebackhide__ = True
-    _check_order(bool(left >= right), left, right, name, mute, operation, fault, details)
+def _always_compared(idle: Idle, sign: str, compare: Callable[[Any, Any], Any]) -> AlwaysCompared:
+    def always_compared(
+        left: Any,
+        right: Any,
+        name: str,
+        *,
+        mute: bool = False,
+        operation: str | None = None,
+        fault: str | None = None,
+        **details: object,
+    ) -> None:
+        __tracebackhide__ = True
+        passed = bool(compare(left, right))
+        distance = _distance(left, right) if passed else 0.0
+        details = {"left": left, "right": right, **details}
+        _check("always", passed, name, mute, operation, fault, details, distance)
+
+    doc = f"Assert that ``left {sign} right``, like ``always``, and keep the smallest distance between them."
+    return fast_path(assertions_enabled, idle)(_named(always_compared, f"always_{idle}", doc))
 
 
-@fast_path(assertions_enabled, "lt")
-def always_lt(
-    left: Any,
-    right: Any,
-    name: str,
-    *,
-    mute: bool = False,
-    operation: str | None = None,
-    fault: str | None = None,
-    **details: object,
-) -> None:
-    """Assert that ``left < right``, like ``always``, and keep the smallest distance between them."""
-    __tracebackhide__ = True
-    _check_order(bool(left < right), left, right, name, mute, operation, fault, details)
+def _named[Function: Callable[..., None]](function: Function, name: str, doc: str) -> Function:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
 
 
-@fast_path(assertions_enabled, "le")
-def always_le(
-    left: Any,
-    right: Any,
-    name: str,
-    *,
-    mute: bool = False,
-    operation: str | None = None,
-    fault: str | None = None,
-    **details: object,
-) -> None:
-    """Assert that ``left <= right``, like ``always``, and keep the smallest distance between them."""
-    __tracebackhide__ = True
-    _check_order(bool(left <= right), left, right, name, mute, operation, fault, details)
+always_gt = _always_compared("gt", ">", operator.gt)
+always_ge = _always_compared("ge", ">=", operator.ge)
+always_lt = _always_compared("lt", "<", operator.lt)
+always_le = _always_compared("le", "<=", operator.le)
 
 
 def unreachable(
@@ -237,36 +224,39 @@ def sometimes_all(
     _record("sometimes", name, not false, operation, fault, float(len(false)), text)
 
 
-@fast_path(assertions_enabled, "nothing")
-def sometimes_gt(
-    left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
-) -> None:
-    """Note whether ``left > right``: it must be in at least one run. Keeps how near it came."""
-    _note_order(bool(left > right), left, right, name, operation, fault, details)
+class SometimesCompared(Protocol):
+    """A ``sometimes`` that compares two values."""
+
+    def __call__(
+        self,
+        left: Any,
+        right: Any,
+        name: str,
+        *,
+        operation: str | None = None,
+        fault: str | None = None,
+        **details: object,
+    ) -> None:
+        """Note the comparison."""
 
 
-@fast_path(assertions_enabled, "nothing")
-def sometimes_ge(
-    left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
-) -> None:
-    """Note whether ``left >= right``: it must be in at least one run. Keeps how near it came."""
-    _note_order(bool(left >= right), left, right, name, operation, fault, details)
+def _sometimes_compared(name: str, sign: str, compare: Callable[[Any, Any], Any]) -> SometimesCompared:
+    def sometimes_compared(
+        left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
+    ) -> None:
+        passed = bool(compare(left, right))
+        distance = 0.0 if passed else _distance(left, right)
+        text = "" if passed else _text_of({"left": left, "right": right, **details})
+        _record("sometimes", name, passed, operation, fault, distance, text)
+
+    doc = f"Note whether ``left {sign} right``: it must be in at least one run. Keeps how near it came."
+    return fast_path(assertions_enabled, "nothing")(_named(sometimes_compared, name, doc))
 
 
-@fast_path(assertions_enabled, "nothing")
-def sometimes_lt(
-    left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
-) -> None:
-    """Note whether ``left < right``: it must be in at least one run. Keeps how near it came."""
-    _note_order(bool(left < right), left, right, name, operation, fault, details)
-
-
-@fast_path(assertions_enabled, "nothing")
-def sometimes_le(
-    left: Any, right: Any, name: str, *, operation: str | None = None, fault: str | None = None, **details: object
-) -> None:
-    """Note whether ``left <= right``: it must be in at least one run. Keeps how near it came."""
-    _note_order(bool(left <= right), left, right, name, operation, fault, details)
+sometimes_gt = _sometimes_compared("sometimes_gt", ">", operator.gt)
+sometimes_ge = _sometimes_compared("sometimes_ge", ">=", operator.ge)
+sometimes_lt = _sometimes_compared("sometimes_lt", "<", operator.lt)
+sometimes_le = _sometimes_compared("sometimes_le", "<=", operator.le)
 
 
 @fast_path(assertions_enabled, "nothing", labels=LABELS, counts=hit_counts, kind=PROPERTY_TYPES.index("reachable"))
@@ -352,36 +342,6 @@ def _check(
     _record(kind, name, False, operation, fault, distance, text)
     if not mute:
         raise AssertionError(f"always violated: {name}{text and f' | {text}'}")
-
-
-def _check_order(
-    passed: bool,
-    left: Any,
-    right: Any,
-    name: str,
-    mute: bool,
-    operation: str | None,
-    fault: str | None,
-    details: dict[str, object],
-) -> None:
-    __tracebackhide__ = True
-    distance = _distance(left, right) if passed else 0.0
-    details = {"left": left, "right": right, **details}
-    _check("always", passed, name, mute, operation, fault, details, distance)
-
-
-def _note_order(
-    passed: bool,
-    left: Any,
-    right: Any,
-    name: str,
-    operation: str | None,
-    fault: str | None,
-    details: dict[str, object],
-) -> None:
-    distance = 0.0 if passed else _distance(left, right)
-    text = "" if passed else _text_of({"left": left, "right": right, **details})
-    _record("sometimes", name, passed, operation, fault, distance, text)
 
 
 def _record(

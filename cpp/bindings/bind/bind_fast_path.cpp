@@ -1,4 +1,6 @@
 // Binds fast_path(): a C function in front of a Python one, for calls in production code that seldom have work to do.
+// A Python function that looks at a flag instead costs 80 ns (225 ns with details) where this one costs 16 (39), and a
+// machine with one or two assertions in each of its rules makes 0.71 million steps a second instead of 1.05 million.
 #include <algorithm>
 #include <array>
 #include <cstddef>
