@@ -23,7 +23,7 @@ PROPERTIES_MAX = 10_000
 
 
 @dataclass(slots=True)
-class Tally:
+class PropertyTally:
     """What was seen of one property, or of one property in one cell.
 
     ``distance`` is the smallest one seen, for a property that compares numbers: see ``PropertyTracker.distances``.
@@ -95,7 +95,7 @@ class Tally:
         self.distance = distance
         return before is None or _native.rung_of(distance) < _native.rung_of(before)
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: PropertyTally) -> None:
         """Add what another worker saw."""
         self.declared = self.declared or other.declared
         self.count(other.passes, other.failures)
@@ -127,7 +127,7 @@ class PropertyResult:
     first_run: int | None = None
 
     @classmethod
-    def of(cls, tally: Tally) -> PropertyResult:
+    def of(cls, tally: PropertyTally) -> PropertyResult:
         """Return the result of ``tally``."""
         status: Status = "PASS" if tally.passed() else "FAIL"
         return cls(
@@ -158,7 +158,7 @@ class ReliabilityCell:
     status: Status
 
     @classmethod
-    def of(cls, tally: Tally) -> ReliabilityCell:
+    def of(cls, tally: PropertyTally) -> ReliabilityCell:
         """Return the cell of ``tally``, which has an operation and a fault."""
         assert tally.operation is not None
         assert tally.fault is not None
@@ -182,27 +182,27 @@ Cell = tuple[str, str, str]  # operation, fault, name
 class Tallies:
     """All tallies, by name and by cell. Not thread-safe: its owner, a tracker, locks."""
 
-    properties: dict[str, Tally] = field(default_factory=dict)
-    cells: dict[Cell, Tally] = field(default_factory=dict)
+    properties: dict[str, PropertyTally] = field(default_factory=dict)
+    cells: dict[Cell, PropertyTally] = field(default_factory=dict)
 
-    def tally(self, kind: PropertyType, name: str) -> Tally:
+    def tally(self, kind: PropertyType, name: str) -> PropertyTally:
         """Return the tally of a property, making one if needed. Raises what ``PropertyTracker.record`` does."""
         known = self.properties.get(name)
         if known is None:
             _check_name(name, len(self.properties))
-            known = self.properties[name] = Tally(name, kind)
+            known = self.properties[name] = PropertyTally(name, kind)
         elif known.type != kind:
             raise _two_types(name, known.type, kind)
         return known
 
-    def cell(self, kind: PropertyType, name: str, operation: str, fault: str) -> Tally:
+    def cell(self, kind: PropertyType, name: str, operation: str, fault: str) -> PropertyTally:
         """Return the tally of a property in a cell, making one if needed. Raises what ``tally`` does."""
         key = (operation, fault, name)
         known = self.cells.get(key)
         if known is None:
             for text in key:
                 _check_name(text, len(self.cells))
-            known = self.cells[key] = Tally(name, kind, operation, fault)
+            known = self.cells[key] = PropertyTally(name, kind, operation, fault)
         elif known.type != kind:
             raise _two_types(name, known.type, kind)
         return known
@@ -473,7 +473,7 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "details": str,
     "first_run": (int, type(None)),
 }
-assert set(_FIELDS) == {each.name for each in fields(Tally)}
+assert set(_FIELDS) == {each.name for each in fields(PropertyTally)}
 
 
 def tallies_of(snapshot: Snapshot) -> Tallies:
@@ -489,8 +489,8 @@ def tallies_of(snapshot: Snapshot) -> Tallies:
     )
 
 
-def _tally_of(row: Mapping[str, Any]) -> Tally:
-    tally = Tally(**row)
+def _tally_of(row: Mapping[str, Any]) -> PropertyTally:
+    tally = PropertyTally(**row)
     for name, kind in _FIELDS.items():
         value = getattr(tally, name)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.formatting import counted
-from ordeal._tools.doctor.checks import Check
+from ordeal._tools.doctor.checks import Advice
 from ordeal._tools.doctor.running import examine
 from ordeal.cli import terminal
 from ordeal.config import load_config_for, override
@@ -20,7 +20,7 @@ def run(given: Mapping[str, Any]) -> int:
     """Examine the classes. Return the exit code: 0, 1 for a warning that fails, 2 for an error."""
     config = load_config_for(given["classes"], given["config"])
     fail_on = {*config.health.fail_on, *override(config.health, given).fail_on}
-    checks: list[Check] = []
+    checks: list[Advice] = []
     subject = None
     for check in examine(config, Path.cwd()):
         checks.append(check)
@@ -46,7 +46,7 @@ def run(given: Mapping[str, Any]) -> int:
     return 1 if (strict and not ok) or named & fail_on else 0
 
 
-def _shown(check: Check) -> str:
+def _shown(check: Advice) -> str:
     if check.status == "ok":
         return f"  ok: {check.name}{f': {check.message}' if check.message else ''}\n"
     text = f"  {check.status}: {check.message}\n"

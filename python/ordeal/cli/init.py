@@ -24,8 +24,8 @@ from ordeal._tools.scaffold.packages import (
     find_classes,
     find_package,
 )
-from ordeal._tools.scaffold.settings import WORKFLOW, Change, ignore_change, settings_change, workflow_change
-from ordeal._tools.scaffold.trying import Tried, explore, try_classes
+from ordeal._tools.scaffold.settings import WORKFLOW, FileChange, ignore_change, settings_change, workflow_change
+from ordeal._tools.scaffold.trying import ClassTry, explore, try_classes
 from ordeal._tools.scaffold.writing import machine_name, snake, written
 from ordeal.cli import terminal
 from ordeal.config.options import DEFAULT_PATH
@@ -85,7 +85,7 @@ def _classes(target: str | None, name: str | None, folder: Path) -> tuple[FoundP
     return package, classes
 
 
-def _best(classes: Sequence[FoundClass], tried: Mapping[str, Tried]) -> tuple[FoundClass, Tried]:
+def _best(classes: Sequence[FoundClass], tried: Mapping[str, ClassTry]) -> tuple[FoundClass, ClassTry]:
     """Return the class of which the most can be called."""
     working = [(each, tried[each.path]) for each in classes if each.path in tried and tried[each.path].working]
     if not working:
@@ -99,8 +99,8 @@ def _best(classes: Sequence[FoundClass], tried: Mapping[str, Tried]) -> tuple[Fo
 
 
 def _asked(
-    classes: Sequence[FoundClass], tried: Mapping[str, Tried], best: FoundClass, roots: Sequence[Path]
-) -> tuple[FoundClass, Tried]:
+    classes: Sequence[FoundClass], tried: Mapping[str, ClassTry], best: FoundClass, roots: Sequence[Path]
+) -> tuple[FoundClass, ClassTry]:
     """Ask which class it is to be; a wish for one that cannot be explored is answered with the reason."""
     known = dict(tried)
     while True:
@@ -116,13 +116,15 @@ def _asked(
         )
 
 
-def _worth(found: FoundClass, tried: Tried) -> float:
+def _worth(found: FoundClass, tried: ClassTry) -> float:
     changing = sum(name in found.changing for name in tried.working)
     share = len(tried.working) / max(1, len(tried.methods))
     return (found.score + changing) * share
 
 
-def _list(package: FoundPackage, classes: Sequence[FoundClass], tried: Mapping[str, Tried], chosen: FoundClass) -> None:
+def _list(
+    package: FoundPackage, classes: Sequence[FoundClass], tried: Mapping[str, ClassTry], chosen: FoundClass
+) -> None:
     modules, number = counted(len(package.files), "module"), counted(len(classes), "class", "classes")
     terminal.say(f"{package.name}: {modules}, {number} with state")
     for place, each in enumerate(classes[:_LISTED_MAX], start=1):
@@ -139,26 +141,26 @@ def _list(package: FoundPackage, classes: Sequence[FoundClass], tried: Mapping[s
         terminal.say(f"  Another one: `ordeal init {another}`")
 
 
-def _changes(package: FoundPackage, answer: Tried) -> list[Change]:
+def _changes(package: FoundPackage, answer: ClassTry) -> list[FileChange]:
     file = _file(answer)
     if file.exists():
         raise ConfigError(f"{file} is already there", hint="name another class, or move the file")
     text = written(msgspec.to_builtins(answer), str(file))
-    changes = [Change(file, text, text, is_new=True)]
+    changes = [FileChange(file, text, text, is_new=True)]
     settings = settings_change(Path(DEFAULT_PATH), _class_path(file, answer), package.name.partition(".")[0])
     ignored = ignore_change(Path(".gitignore"))
     return [*changes, *filter(None, [settings, ignored])]
 
 
-def _file(answer: Tried) -> Path:
+def _file(answer: ClassTry) -> Path:
     return Path("tests", f"test_ordeal_{snake(answer.name)}.py")
 
 
-def _class_path(file: Path, answer: Tried) -> str:
+def _class_path(file: Path, answer: ClassTry) -> str:
     return f"{'.'.join(file.with_suffix('').parts)}:{machine_name(msgspec.to_builtins(answer))}"
 
 
-def _told(change: Change, answer: Tried) -> str:
+def _told(change: FileChange, answer: ClassTry) -> str:
     if change.path.suffix != ".py":
         return ""
     left_out = sum(bool(each.left_out) for each in answer.methods)
@@ -166,13 +168,15 @@ def _told(change: Change, answer: Tried) -> str:
     return f"{told}, {left_out} left out" if left_out else told
 
 
-def _diff(change: Change) -> str:
+def _diff(change: FileChange) -> str:
     before = [] if change.is_new else change.path.read_text("utf-8", errors="surrogateescape").splitlines(True)
     name = "/dev/null" if change.is_new else str(change.path)
     return "".join(difflib.unified_diff(before, change.text.splitlines(True), name, str(change.path)))
 
 
-def _first_run(given: Mapping[str, Any], package: FoundPackage, chosen: FoundClass, answer: Tried, folder: Path) -> int:
+def _first_run(
+    given: Mapping[str, Any], package: FoundPackage, chosen: FoundClass, answer: ClassTry, folder: Path
+) -> int:
     file = _file(answer)
     class_path = _class_path(file, answer)
     seconds = float(given["seconds"])

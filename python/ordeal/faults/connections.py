@@ -22,7 +22,7 @@ _FACTORY_PLACE = 5  # the position of `factory` in sqlite3.connect
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class DriverCall:
     """A call of a connection: its SQL as text on one line, and the driver's connection and OperationalError."""
 
     text: str
@@ -40,7 +40,7 @@ class Call:
         return self.text[:8].upper() == "ROLLBACK"
 
 
-Meet = Callable[[Call], object]
+Meet = Callable[[DriverCall], object]
 
 
 def sql_text(statement: object) -> str:
@@ -167,7 +167,7 @@ class _SqliteCursor(sqlite3.Cursor):
 
 
 def _ask(meets: list[Meet], text: str, connection: Any, error_class: type[Exception]) -> None:
-    call = Call(text, connection, error_class)
+    call = DriverCall(text, connection, error_class)
     if call.is_rollback:
         return
     for meet in reversed(meets):
@@ -320,7 +320,7 @@ def around_dialect(meet: Meet) -> list[tuple[str, Wrap]]:
         def execute(dialect: Any, cursor: Any, statement: Any, *args: Any, **kwargs: Any) -> Any:
             context = kwargs.get("context", args[-1] if args else None)
             connection = _driver_connection(cursor, context)
-            meet(Call(sql_text(statement), connection, dialect.dbapi.OperationalError))
+            meet(DriverCall(sql_text(statement), connection, dialect.dbapi.OperationalError))
             return original(dialect, cursor, statement, *args, **kwargs)
 
         return execute
@@ -330,7 +330,7 @@ def around_dialect(meet: Meet) -> list[tuple[str, Wrap]]:
         def commit(dialect: Any, connection: Any) -> Any:
             driver = getattr(connection, "dbapi_connection", connection)
             if not has_no_transaction(driver):
-                meet(Call("COMMIT", driver, dialect.dbapi.OperationalError))
+                meet(DriverCall("COMMIT", driver, dialect.dbapi.OperationalError))
             return original(dialect, connection)
 
         return commit

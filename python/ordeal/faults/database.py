@@ -13,12 +13,12 @@ from typing import Any
 
 from ordeal.faults.arguments import check_error, check_mode, check_seconds, check_text
 from ordeal.faults.attributes import Wrap
-from ordeal.faults.connections import CREATE_ENGINE, Call, around_connect, around_dialect
+from ordeal.faults.connections import CREATE_ENGINE, DriverCall, around_connect, around_dialect
 from ordeal.faults.fault import MultiPatchFault, made_again
 
 __all__ = ["commit_failure", "deadlock", "locked", "lost_connection", "slow_query"]
 
-Act = Callable[[Call], object]
+Act = Callable[[DriverCall], object]
 ErrorClass = type[Exception] | None
 
 
@@ -42,7 +42,7 @@ def deadlock(target: str, message: str | None = None, error: ErrorClass = None) 
     """
     fail = _failure("deadlock", message or "deadlock detected", message, error, (6, "SQLITE_LOCKED"))
 
-    def give_way(call: Call) -> None:
+    def give_way(call: DriverCall) -> None:
         call.connection.rollback()
         fail(call)
 
@@ -83,7 +83,7 @@ def slow_query(target: str, delay: float = 1.0, mode: str = "simulate") -> Multi
     return _DatabaseFault("slow_query", target, act, f", {delay}s, {mode}", on_commits=False)
 
 
-def _lose(call: Call) -> None:
+def _lose(call: DriverCall) -> None:
     call.connection.close()
     # Most drivers raise here because it is closed. The call ends then, and no other fault acts on a closed connection.
     call.connection.cursor()
@@ -96,7 +96,7 @@ def _failure(factory: str, text: str, message: object, error: ErrorClass, sqlite
     if error is not None:
         check_error(factory, error)
 
-    def fail(call: Call) -> None:
+    def fail(call: DriverCall) -> None:
         raised = (error or call.error_class)(text)
         if (error or call.error_class).__module__ == "sqlite3":
             raised.sqlite_errorcode, raised.sqlite_errorname = sqlite_code  # type: ignore[attr-defined]
@@ -131,7 +131,7 @@ class _DatabaseFault(MultiPatchFault):
         self._needs_run = not is_engine
         self._in_run = False
 
-    def before_call(self, call: Call) -> None:
+    def before_call(self, call: DriverCall) -> None:
         """Act before a call of a connection; an exception here replaces the call."""
         if not self.active or not (self._on_commits if call.is_commit else self._on_statements):
             return

@@ -143,7 +143,7 @@ class Layer:
 # Sites
 
 
-class Site(_native.PatchSite):
+class PatchedSite(_native.PatchSite):
     """One patched attribute of one owner: the original and the layers on it. Guarded by the module's lock."""
 
     def __init__(self, owner: Any, attribute: str) -> None:
@@ -256,12 +256,12 @@ class Site(_native.PatchSite):
 
 
 # The sites with layers on them.
-_sites: dict[tuple[int, str], Site] = {}
+_sites: dict[tuple[int, str], PatchedSite] = {}
 # All that some plan holds, so that faults on one attribute share what they have made.
-_known_sites: WeakValueDictionary[tuple[int, str], Site] = WeakValueDictionary()
+_known_sites: WeakValueDictionary[tuple[int, str], PatchedSite] = WeakValueDictionary()
 
 
-def _dispatcher(site: Site, function: Any) -> tuple[Any, CellType]:
+def _dispatcher(site: PatchedSite, function: Any) -> tuple[Any, CellType]:
     dispatch, cell = dispatching(function)
     for name in () if isinstance(function, _PLAIN_FUNCTIONS) else dir(function):
         # For example `cache_clear` of a cached function.
@@ -275,10 +275,10 @@ def _without_dispatcher(stored: Any) -> Any:
     """Return the original below a dispatcher that the program put back after its site was gone."""
     function = function_within(stored)
     site = getattr(function, "__dict__", {}).get(_SITE_MARKER)
-    return site.original if isinstance(site, Site) and stored is site.installed else stored
+    return site.original if isinstance(site, PatchedSite) and stored is site.installed else stored
 
 
-def _replaced_meanwhile(fault_name: str, site: Site, doing: str) -> FaultError:
+def _replaced_meanwhile(fault_name: str, site: PatchedSite, doing: str) -> FaultError:
     return FaultError(
         f"fault {fault_name!r} cannot be {doing} {describe(site)}: something else has replaced that attribute "
         "while a fault was active on it, and was left in place",
@@ -286,7 +286,7 @@ def _replaced_meanwhile(fault_name: str, site: Site, doing: str) -> FaultError:
     )
 
 
-def describe(site: Site) -> str:
+def describe(site: PatchedSite) -> str:
     """Return the dotted name of a site, in backticks, for messages."""
     owner = site.owner
     if isinstance(owner, ModuleType):
@@ -497,8 +497,8 @@ class Patch:
     def __init__(self, fault_name: str, target: str, wrap: Wrap) -> None:
         self._path = TargetPath(target)
         self._layer = Layer(fault_name, wrap)
-        self._sites: list[Site] = []
-        self._planned: list[Site] = []
+        self._sites: list[PatchedSite] = []
+        self._planned: list[PatchedSite] = []
         self._bindings: list[tuple[ModuleType, str]] = []
         self._bindings_of: tuple[object, Any] | None = None
 
@@ -570,7 +570,7 @@ class Patch:
         return [(module, name) for module, name in self._bindings if _original(module, name) is original]
 
 
-def _push(owner: Any, attribute: str, layer: Layer) -> Site:
+def _push(owner: Any, attribute: str, layer: Layer) -> PatchedSite:
     key = (id(owner), attribute)
     site = _sites.get(key) or _site_at(owner, attribute)
     site.push(layer)
@@ -578,17 +578,17 @@ def _push(owner: Any, attribute: str, layer: Layer) -> Site:
     return site
 
 
-def _site_at(owner: Any, attribute: str) -> Site:
+def _site_at(owner: Any, attribute: str) -> PatchedSite:
     """Return the site of an attribute without layers: the one that was there before, if nothing has changed since."""
     key = (id(owner), attribute)
     site = _known_sites.get(key)
     is_own, stored = stored_attribute(owner, attribute)
     if site is None or site.owner is not owner or site.original is not stored or site.is_own != is_own:
-        site = _known_sites[key] = Site(owner, attribute)
+        site = _known_sites[key] = PatchedSite(owner, attribute)
     return site
 
 
-def _pop(site: Site, layer: Layer) -> None:
+def _pop(site: PatchedSite, layer: Layer) -> None:
     try:
         site.pop(layer)
     finally:

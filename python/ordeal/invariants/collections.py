@@ -38,7 +38,7 @@ def unique(*, key: Callable[[Any], Any] | None = None) -> Invariant:
         )
 
     def check(value: Any) -> str | None:
-        seen = _Seen()
+        seen = _SeenItems()
         for at, item in enumerate(_items(value)):
             mark = item if key is None else key(item)
             earlier = seen.place(mark, at)
@@ -63,7 +63,7 @@ def non_empty() -> Invariant:
     return Invariant("non_empty()", check)
 
 
-class _Seen:
+class _SeenItems:
     """Where each mark was seen first."""
 
     def __init__(self) -> None:

@@ -31,7 +31,7 @@ DIFFERENCES_MAX = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallEnd:
     """A result, or the raised error; for an iterator that raised, also the items before."""
 
     result: Any
@@ -49,20 +49,20 @@ class Outcome:
         return f"{given}raised {type(self.error).__name__}{f': {said}' if said else ''}"
 
 
-def outcome_of(call: Callable[[], Any], passed_on: tuple[type[Exception], ...]) -> Outcome:
+def outcome_of(call: Callable[[], Any], passed_on: tuple[type[Exception], ...]) -> CallEnd:
     """Return the outcome of ``call``. Errors of the kinds ``passed_on`` are raised."""
     given: list[Any] = []
     try:
         result = call()
         if not isinstance(result, Iterator):
-            return Outcome(materialized(result))
+            return CallEnd(materialized(result))
         # Not list(): items yielded before an error are kept.
         given.extend(itertools.islice(result, ITEMS_MAX))
-        return Outcome(given)
+        return CallEnd(given)
     except passed_on:
         raise
     except Exception as error:  # noqa: BLE001 - what an operation raises is its outcome, and compared
-        return Outcome(given or None, error)
+        return CallEnd(given or None, error)
 
 
 def materialized(value: Any) -> Any:
@@ -207,8 +207,8 @@ class Sides:
 
 
 def agree(
-    ours: Outcome,
-    theirs: Outcome,
+    ours: CallEnd,
+    theirs: CallEnd,
     equal: Callable[[Any, Any], bool],
     errors: Mapping[type[Exception], type[Exception]],
 ) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from hypothesis.stateful import precondition, rule
 
 from ordeal.errors import DivergenceError, MachineError
-from ordeal.model.call_result import Outcome, Sides, agree, for_two, outcome_of, shown
+from ordeal.model.call_result import CallEnd, Sides, agree, for_two, outcome_of, shown
 from ordeal.model.definition import ComparingMachine, Hook, check_errors, made, maker, takes
 from ordeal.model.operation import PASSED_ON
 from ordeal.model.oracle import VIEW, Oracle
@@ -239,7 +239,7 @@ class TwoImplementations(ComparingMachine, Oracle):
 
     def _outcome(
         self, function: Callable[..., Any], impl: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Outcome:
+    ) -> CallEnd:
         """Return what an operation does to ``impl``."""
         one = self.impl
         self.impl = impl

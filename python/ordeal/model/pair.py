@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from ordeal.errors import DivergenceError, MachineError
-from ordeal.model.call_result import Outcome, Sides, agree, for_two, materialized, outcome_of, same, shown
+from ordeal.model.call_result import CallEnd, Sides, agree, for_two, materialized, outcome_of, same, shown
 from ordeal.model.definition import ComparingMachine, check_errors, made, maker
 from ordeal.model.operation import PASSED_ON, VacuousOpWarning, op
 
@@ -117,10 +117,10 @@ class Pair(ComparingMachine):
                 hint=f"check the name; an attribute is compared by self.both(lambda side: side.{operation})",
             )
 
-    def _outcome(self, call: Callable[[], Any]) -> Outcome:
+    def _outcome(self, call: Callable[[], Any]) -> CallEnd:
         return outcome_of(lambda: self._awaited(call()), PASSED_ON)
 
-    def _compared(self, call: Callable[[], str | None], ours: Outcome, theirs: Outcome, equal: Equal | None) -> Any:
+    def _compared(self, call: Callable[[], str | None], ours: CallEnd, theirs: CallEnd, equal: Equal | None) -> Any:
         self._both_raised = ours.error is not None and theirs.error is not None
         self._had_effect = self._had_effect or ours.result is not None or theirs.result is not None
         if self._agree(ours, theirs, equal or self.equal):
@@ -134,13 +134,13 @@ class Pair(ComparingMachine):
         # Keep the traceback of the system's error, which says where it was raised.
         raise error.with_traceback(None if ours.error is None else ours.error.__traceback__) from ours.error
 
-    def _agree(self, ours: Outcome, theirs: Outcome, equal: Equal) -> bool:
+    def _agree(self, ours: CallEnd, theirs: CallEnd, equal: Equal) -> bool:
         # A method that returns its own object, for chained calls, returns the same on both sides.
         itself = ours.error is None and theirs.error is None and ours.result is self.impl
         return (itself and theirs.result is self.model) or agree(ours, theirs, equal, self.errors)
 
     def _compare_views(self) -> None:
-        ours, theirs = (Outcome(materialized(side)) for side in self._checked_view())
+        ours, theirs = (CallEnd(materialized(side)) for side in self._checked_view())
         if not self.equal(ours.result, theirs.result):
             raise DivergenceError.after(
                 self._current_op,

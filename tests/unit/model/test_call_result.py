@@ -16,7 +16,7 @@ import pytest
 from ordeal.model.call_result import (
     ITEMS_MAX,
     SHOWN_MAX,
-    Outcome,
+    CallEnd,
     Sides,
     agree,
     awaited,
@@ -103,7 +103,7 @@ def counting(end: int, error: Exception | None = None) -> Iterator[int]:
 def test_an_outcome_is_a_result_or_what_was_raised_instead() -> None:
     assert str(outcome_of(lambda: 3, ())) == "returned 3"
     assert str(outcome_of(lambda: int("x"), ())).startswith("raised ValueError: invalid literal")
-    assert str(Outcome(None, KeyError())) == "raised KeyError"
+    assert str(CallEnd(None, KeyError())) == "raised KeyError"
 
 
 def test_errors_that_are_passed_on_are_no_outcome() -> None:
@@ -189,16 +189,16 @@ def test_sides_go_by_the_names_that_they_are_given() -> None:
 @pytest.mark.parametrize(
     ("ours", "theirs", "expected"),
     [
-        (Outcome(1), Outcome(1), True),
-        (Outcome(1), Outcome(None, KeyError()), False),
-        (Outcome(None, KeyError()), Outcome(None, LookupError()), True),
-        (Outcome(None, LookupError()), Outcome(None, KeyError()), False),
-        (Outcome(None, OSError()), Outcome(None, KeyError()), True),
-        (Outcome([1], OSError()), Outcome([2], OSError()), False),
+        (CallEnd(1), CallEnd(1), True),
+        (CallEnd(1), CallEnd(None, KeyError()), False),
+        (CallEnd(None, KeyError()), CallEnd(None, LookupError()), True),
+        (CallEnd(None, LookupError()), CallEnd(None, KeyError()), False),
+        (CallEnd(None, OSError()), CallEnd(None, KeyError()), True),
+        (CallEnd([1], OSError()), CallEnd([2], OSError()), False),
     ],
 )
 def test_outcomes_agree_by_results_errors_and_what_was_given_before(
-    ours: Outcome, theirs: Outcome, expected: bool
+    ours: CallEnd, theirs: CallEnd, expected: bool
 ) -> None:
     assert agree(ours, theirs, same, {OSError: KeyError}) is expected
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from ordeal._base.property_tracker import PROPERTY_TYPES, PropertyResult, Tally
+from ordeal._base.property_tracker import PROPERTY_TYPES, PropertyResult, PropertyTally
 from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
 from ordeal._report.exploration import json_document
 from ordeal.result import (
@@ -88,7 +88,7 @@ def _failure(rng: random.Random) -> Failure:
 
 def _properties(rng: random.Random) -> list[PropertyResult]:
     names = {_text(rng) or "empty" for _ in range(rng.randint(0, 3))}
-    tallies = [Tally(name, rng.choice(PROPERTY_TYPES), details=_text(rng)) for name in sorted(names)]
+    tallies = [PropertyTally(name, rng.choice(PROPERTY_TYPES), details=_text(rng)) for name in sorted(names)]
     for tally in tallies:
         tally.count(rng.randint(0, 3), rng.randint(0, 3))
         tally.first_run = rng.choice([None, 7])

@@ -31,7 +31,7 @@ from ordeal._engine.execution.bucket import ends_process, is_in_bucket
 from ordeal._engine.execution.class_path import load_class, split_class_path
 from ordeal._engine.execution.machine import MachineFactory
 from ordeal._engine.execution.recorder import slug
-from ordeal._engine.export.literals import LiteralWriter, UnwritableError
+from ordeal._engine.export.literals import LiteralWriter, NoSourceError
 from ordeal._engine.isolation.child import Limits, call_in_fork, can_supervise
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal._hypothesis import REJECTED, MachineDefinition, Rule, define_machine, failure_types, skip_types
@@ -321,7 +321,7 @@ def _packed_lines(trace: Trace, machine: str) -> list[str]:
 # Plain calls
 
 
-class _Call(msgspec.Struct):
+class _WrittenCall(msgspec.Struct):
     """A step as source: a call with the names of its results, or the lines that switch a fault."""
 
     call: str = ""
@@ -352,7 +352,7 @@ class _CallWriter:
         self.checks = bool(definition.invariants)
         self._definition = definition
         self._values = LiteralWriter()
-        self._calls: list[_Call] = []
+        self._calls: list[_WrittenCall] = []
         self._places: dict[str, str] = {}
         self._used: set[str] = set()
         self._uninitialized = len(definition.initializers)
@@ -378,11 +378,11 @@ class _CallWriter:
         del resolved
         self._uninitialized -= initialize
         self._during_init.append(self._uninitialized > 0)
-        call = _Call()
+        call = _WrittenCall()
         self._calls.append(call)
         try:
             call.call = self._call(rule, values)
-        except UnwritableError:
+        except NoSourceError:
             self.writable = False
 
     def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
@@ -408,7 +408,7 @@ class _CallWriter:
             f"            if f.name == {fault.name!r}:",
             f"                f.{verb}()",
         )
-        self._calls.append(_Call(lines=lines))
+        self._calls.append(_WrittenCall(lines=lines))
 
     def ending(self) -> None:
         """There is nothing to write: each test ends with the teardown."""
@@ -440,7 +440,7 @@ class _CallWriter:
     def _call(self, rule: Rule, values: dict[str, Any]) -> str:
         function = inspect.unwrap(rule.function)
         if inspect.unwrap(getattr(self._machine, rule.name, _missing)) is not function:
-            raise UnwritableError("the rule is not the method of its name")
+            raise NoSourceError("the rule is not the method of its name")
         arguments = [f"{name}={self._argument(value)}" for name, value in values.items()]
         call = f"machine.{rule.name}({', '.join(arguments)})"
         if len(call) > WIDTH:
@@ -453,7 +453,7 @@ class _CallWriter:
         if type(value) is list and value and all(type(item) is VarReference for item in value):
             return f"[{', '.join([self._reference(item) for item in value])}]"
         if isinstance(value, DataObject):
-            raise UnwritableError("draws inside the rule")
+            raise NoSourceError("draws inside the rule")
         return self._values.write(value)
 
     def _reference(self, reference: VarReference) -> str:

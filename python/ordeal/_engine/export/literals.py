@@ -38,7 +38,7 @@ _BY_REPR_IN_MODULE: dict[type, str] = {
 }
 
 
-class UnwritableError(Exception):
+class NoSourceError(Exception):
     """No source is certain to make an equal value."""
 
 
@@ -69,17 +69,18 @@ class LiteralWriter:
             datetime.time: self._moment,
             datetime.datetime: self._moment,
             range: lambda value, _: repr(value),
+            slice: lambda value, depth: f"slice({self._all((value.start, value.stop, value.step), depth)})",
         }
 
     def write(self, value: Any, depth: int = 0) -> str:
         """Return an expression that makes an equal value of the same type.
 
         Raises:
-            UnwritableError: no expression is known to be right, or it would be too large to read.
+            NoSourceError: no expression is known to be right, or it would be too large to read.
         """
         self._parts += 1
         if depth > DEPTH_MAX or self._parts > PARTS_MAX:
-            raise UnwritableError("too large")
+            raise NoSourceError("too large")
         kind = type(value)
         writer = self._writers.get(kind)
         if writer is not None:
@@ -124,7 +125,7 @@ class LiteralWriter:
 
     def _moment(self, value: datetime.time | datetime.datetime, depth: int) -> str:
         if value.tzinfo is not None and type(value.tzinfo) is not datetime.timezone:
-            raise UnwritableError("a time zone that is not a fixed offset")
+            raise NoSourceError("a time zone that is not a fixed offset")
         text = self._by_repr(value, depth)
         return text.replace("datetime.timezone.utc", "datetime.UTC") if value.tzinfo is datetime.UTC else text
 
@@ -132,13 +133,13 @@ class LiteralWriter:
         """Write an array or a scalar, if making it from Python's own values gives the same bytes."""
         kind, is_array = type(value), type(value) is numpy.ndarray
         if not (is_array or issubclass(kind, numpy.generic)) or value.dtype.kind not in NUMPY_KINDS:
-            raise UnwritableError(f"a {kind.__name__} of numpy")
+            raise NoSourceError(f"a {kind.__name__} of numpy")
         if value.size > PARTS_MAX:
-            raise UnwritableError("too large")
+            raise NoSourceError("too large")
         content = value.tolist()
         again = numpy.array(content, dtype=value.dtype) if is_array else kind(content)
         if again.shape != value.shape or again.tobytes() != value.tobytes():
-            raise UnwritableError(f"a {kind.__name__} that is not made of Python's values")
+            raise NoSourceError(f"a {kind.__name__} that is not made of Python's values")
         self.modules.add("numpy")
         text = self.write(content, depth)
         return f"numpy.array({text}, dtype='{value.dtype.str}')" if is_array else f"numpy.{kind.__name__}({text})"
@@ -146,7 +147,7 @@ class LiteralWriter:
     def _enum_member(self, value: Enum) -> str:
         # A combination of flags may have a name that its class does not define, or none at all.
         if getattr(type(value), str(value.name), None) is not value:
-            raise UnwritableError("an enum value without a name")
+            raise NoSourceError("an enum value without a name")
         return f"{self._named(type(value))}.{value.name}"
 
     def _record(self, value: Any, depth: int) -> str:
@@ -165,7 +166,7 @@ class LiteralWriter:
         for part in name.split("."):
             found = getattr(found, part, None)
         if found is not value or module == "__main__":
-            raise UnwritableError(f"{value!r:.100} has no name that leads to it")
+            raise NoSourceError(f"{value!r:.100} has no name that leads to it")
         if module == "builtins":
             return str(name)
         self.modules.add(str(module))
@@ -178,14 +179,14 @@ def _dataclass_content(value: Any) -> dict[str, Any]:
     parameters = kind.__dict__.get("__dataclass_params__")
     plain = parameters is not None and parameters.init and not hasattr(kind, "__post_init__")
     if not plain or not all(field.init for field in fields(value)):
-        raise UnwritableError(f"a {kind.__name__} cannot be written as source")
+        raise NoSourceError(f"a {kind.__name__} cannot be written as source")
     names = [field.name for field in fields(value)]
     if set(getattr(value, "__dict__", names)) != set(names):
-        raise UnwritableError(f"a {kind.__name__} with attributes beyond its fields")
+        raise NoSourceError(f"a {kind.__name__} with attributes beyond its fields")
     return {name: getattr(value, name) for name in names}
 
 
 def _sized(value: str | bytes) -> str:
     if len(value) > SIZE_MAX:
-        raise UnwritableError("too large")
+        raise NoSourceError("too large")
     return repr(value)

@@ -17,16 +17,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, override
 
-from ordeal._engine.export.literals import LiteralWriter, UnwritableError
+from ordeal._engine.export.literals import LiteralWriter, NoSourceError
 
 #: What no report should need.
 _FOREIGN = frozenset({"ordeal", "hypothesis", "pytest", "_pytest"})
 
 
 @dataclass(slots=True)
-class Source:
+class Definition:
     """The source of a definition, and of what it needs before it: ``parts`` in their order, by name."""
 
     parts: dict[str, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Definitions:
     def __init__(self) -> None:
         self.modules: set[str] = set()
         self._trees: dict[str, dict[str, ast.stmt]] = {}
-        self._known: dict[tuple[str, str], Source | None] = {}
+        self._known: dict[tuple[str, str], Definition | None] = {}
 
     def public_module(self, value: Any, module: str) -> str:
         """Return the module from which a test imports ``value``: a package may gather names of private modules."""
@@ -51,7 +51,7 @@ class Definitions:
                 return outer
         return module
 
-    def source_of(self, value: Any) -> Source | None:
+    def source_of(self, value: Any) -> Definition | None:
         """Return the source of a top-level class or function of the test; None if it needs anything of a run."""
         module, name = getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
         loaded = sys.modules.get(module)
@@ -59,30 +59,27 @@ class Definitions:
             return None
         return self._source(module, name)
 
-    def _source(self, module: str, name: str) -> Source | None:
+    def _source(self, module: str, name: str) -> Definition | None:
         key = (module, name)
         if key not in self._known:
             self._known[key] = None  # what refers to itself by others is refused
             self._known[key] = self._collect(module, name)
         return self._known[key]
 
-    def _collect(self, module: str, name: str) -> Source | None:
+    def _collect(self, module: str, name: str) -> Definition | None:
         node = self._top_level(module).get(name)
         if not isinstance(node, ast.ClassDef | ast.FunctionDef):
             return None
-        source = Source()
+        source = Definition()
         namespace = vars(sys.modules[module])
         for used in sorted(set(_names(node)) - {name}):
-            if used not in namespace:
-                if not hasattr(builtins, used):
-                    continue  # a local name; one that is missing shows when the program runs
-                continue
-            if not self._add(source, module, used, namespace[used]):
+            # Others are local names or builtins; one that is missing shows when the program runs.
+            if used in namespace and not self._add(source, module, used, namespace[used]):
                 return None
         source.parts[name] = ast.unparse(node)
         return source
 
-    def _add(self, source: Source, module: str, name: str, value: Any) -> bool:
+    def _add(self, source: Definition, module: str, name: str, value: Any) -> bool:
         """Add what makes ``name`` mean ``value``; return whether that is possible."""
         if isinstance(value, types.ModuleType):
             if value.__name__.partition(".")[0] in _FOREIGN:
@@ -107,7 +104,7 @@ class Definitions:
         writer = LiteralWriter()
         try:
             text = writer.write(value)
-        except UnwritableError:
+        except NoSourceError:
             return self._imported(source, module, name)
         if any(used in self.modules for used in writer.modules):
             return False
@@ -116,7 +113,7 @@ class Definitions:
         source.parts[name] = f"{name} = {text}"
         return True
 
-    def _imported(self, source: Source, module: str, name: str) -> bool:
+    def _imported(self, source: Definition, module: str, name: str) -> bool:
         """Add the import by which the module itself has the name, if it has one."""
         for node in self._imports(module):
             for alias in node.names:
@@ -172,10 +169,8 @@ def _names(node: ast.AST) -> Iterable[str]:
 
 
 ATOMIC = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented))
-DEPTH_MAX = 20
 _ITEMS_MAX = 100
 _TEXT_CHARS_MIN = 8
-PARTS_MAX = 2_000
 
 #: Names that need no import, and that no variable may take.
 TAKEN = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | frozenset(keyword.softkwlist)
@@ -240,6 +235,25 @@ class _Known:
     expression: Expression
 
 
+class _ObjectWriter(LiteralWriter):
+    """Writes literals with the expressions of the objects in them, which ``objects`` joins."""
+
+    def __init__(self, expression_of: Callable[[Any], Expression | None]) -> None:
+        super().__init__()
+        self.objects = Expression("")
+        self._expression_of = expression_of
+
+    @override
+    def write(self, value: Any, depth: int = 0) -> str:
+        found = self._expression_of(value)
+        if found is None:
+            return super().write(value, depth)
+        if found.problem:
+            raise NoSourceError(found.problem)
+        self.objects = self.objects.join([found], "")
+        return found.text
+
+
 class Expressions:
     """Knows the objects that recorded operations have given, by identity."""
 
@@ -256,8 +270,7 @@ class Expressions:
         self._wrap_callback = wrap_callback
         self._known: dict[int, _Known] = {}
         self._texts: dict[int, _Known] = {}
-        self._parts = 0
-        self.sources: dict[str, Source] = {}
+        self.sources: dict[str, Definition] = {}
 
     def learn(self, value: object, expression: Expression, depth: int = 0) -> None:
         """Remember that ``expression`` leads to ``value``, and items of it to its items."""
@@ -304,11 +317,16 @@ class Expressions:
 
     def write(self, value: Any) -> Expression:
         """Return an expression for ``value``, with a problem if there is none."""
-        self._parts = 0
+        writer = _ObjectWriter(self._object)
         try:
-            return self._write(value, 0)
+            text = writer.write(value)
+        except NoSourceError as error:
+            return Expression("...", problem=str(error))
         except Exception as error:  # noqa: BLE001 - objects of the user's may raise anything when they are looked at
             return Expression("...", problem=f"a {type(value).__name__} that raises {type(error).__name__}")
+        if writer.modules.intersection(self.definitions.modules):
+            return Expression("...", problem=f"a {type(value).__name__} of the test")
+        return writer.objects.join([Expression("", imports=writer.modules)], text)
 
     def by_value(self, value: Any) -> Expression:
         """Return an expression for ``value`` in which only objects of the code under test stand by name."""
@@ -329,10 +347,8 @@ class Expressions:
         found = self._homes.get(id(value))
         return None if found is None else found[1:]
 
-    def _write(self, value: Any, depth: int) -> Expression:
-        self._parts += 1
-        if depth > DEPTH_MAX or self._parts > PARTS_MAX:
-            return Expression("...", problem="a value is too large")
+    def _object(self, value: Any) -> Expression | None:
+        """Return the expression of what has a name or was given by an operation; None for a value to write itself."""
         found = self._known.get(id(value))
         if found is not None and (found.expression.is_target or not self._only_target):
             return found.expression
@@ -342,14 +358,8 @@ class Expressions:
         home = None if is_plain(value) or callable(value) else self._home(value)
         if home is not None:
             return Expression(".".join(home), imports={home[0]}, is_target=True)
-        if kind in (list, tuple, set, frozenset):
-            return self._collection(value, kind, depth)
-        if kind is dict:
-            return self._dict(value, depth)
-        if kind is slice:
-            return self._slice(value, depth)
         if kind is types.UnionType:
-            parts = [self._write(part, depth + 1) for part in value.__args__]
+            parts = [self.named(part) for part in value.__args__]
             return Expression("").join(parts, f"({' | '.join(part.text for part in parts)})")
         if isinstance(value, types.ModuleType):
             return Expression(value.__name__, imports={value.__name__})
@@ -357,58 +367,18 @@ class Expressions:
             return self.named(value)
         is_builtin = kind in (types.BuiltinMethodType, types.MethodWrapperType)
         if kind is types.MethodType or (is_builtin and self._has_owner(value)):
-            return self._method(value, depth)
-        if callable(value) and not isinstance(value, ATOMIC):
-            return self._function(value)
-        return self._literal(value)
-
-    def _literal(self, value: Any) -> Expression:
-        writer = LiteralWriter()
-        try:
-            text = writer.write(value)
-        except UnwritableError as error:
-            return Expression("...", problem=f"{type(value).__name__}: {error}")
-        except Exception as error:  # noqa: BLE001 - the value may be an object of the user's that raises anything
-            return Expression("...", problem=f"a {type(value).__name__} that raises {type(error).__name__}")
-        made = Expression(text, imports=set(writer.modules))
-        for module in writer.modules & set(self.definitions.modules):
-            return self._of_own_class(value, module)
-        return made
-
-    def _of_own_class(self, value: Any, _module: str) -> Expression:
-        return Expression("...", problem=f"a {type(value).__name__} of the test")
-
-    def _collection(self, value: Any, kind: Any, depth: int) -> Expression:
-        items = [self._write(item, depth + 1) for item in value]
-        if kind in (set, frozenset):
-            items.sort(key=lambda item: item.text)
-        inner = ", ".join(item.text for item in items)
-        forms: dict[Any, str] = {
-            list: f"[{inner}]",
-            tuple: f"({inner}{',' if len(items) == 1 else ''})",
-            set: f"{{{inner}}}" if items else "set()",
-            frozenset: f"frozenset({{{inner}}})" if items else "frozenset()",
-        }
-        return Expression("").join(items, forms[kind])
-
-    def _dict(self, value: dict[Any, Any], depth: int) -> Expression:
-        pairs = [(self._write(key, depth + 1), self._write(item, depth + 1)) for key, item in value.items()]
-        text = ", ".join(f"{key.text}: {item.text}" for key, item in pairs)
-        return Expression("").join([part for pair in pairs for part in pair], f"{{{text}}}")
-
-    def _slice(self, value: slice, depth: int) -> Expression:
-        bounds = [self._write(bound, depth + 1) for bound in (value.start, value.stop, value.step)]
-        return Expression("").join(bounds, f"slice({', '.join(bound.text for bound in bounds)})")
+            return self._method(value)
+        return self._function(value) if callable(value) and not isinstance(value, ATOMIC) else None
 
     def _has_owner(self, value: Any) -> bool:
         owner = getattr(value, "__self__", None)
         return owner is not None and not isinstance(owner, types.ModuleType)
 
-    def _method(self, value: Any, depth: int) -> Expression:
+    def _method(self, value: Any) -> Expression:
         owner = value.__self__
         name = getattr(value, "__name__", "")
         if id(owner) in self._known or isinstance(owner, type) or self._home(owner) or type(owner) in (str, bytes):
-            written = self._write(owner, depth + 1)
+            written = self.write(owner)
             if name.isidentifier() and not written.problem:
                 return written.join([], f"{written.text}.{name}")
         return self._function(value)

@@ -16,7 +16,7 @@ _WIDTH = 100
 _INLINE_MAX = 80
 
 
-class Statement(msgspec.Struct, kw_only=True):
+class PlainStatement(msgspec.Struct, kw_only=True):
     """A statement: its source, and whether the program may be tried without it.
 
     ``raises`` is the name of the exception that it raises and that the test expects. ``faults`` are pairs of what is
@@ -52,7 +52,7 @@ class Program(msgspec.Struct, kw_only=True):
     title: str
     imports: list[str] = msgspec.field(default_factory=list)
     definitions: list[str] = msgspec.field(default_factory=list)
-    statements: list[Statement] = msgspec.field(default_factory=list)
+    statements: list[PlainStatement] = msgspec.field(default_factory=list)
     end: End = msgspec.field(default_factory=End)
 
     def tidied(self) -> Program:
@@ -169,7 +169,7 @@ def _renamed(program: Program) -> Program:
     )
 
 
-def _lines(statement: Statement, program: Program) -> list[str]:
+def _lines(statement: PlainStatement, program: Program) -> list[str]:
     used = any(statement.variable in other.uses for other in program.statements) or (
         statement.variable in program.end.uses
     )
@@ -183,7 +183,7 @@ def _lines(statement: Statement, program: Program) -> list[str]:
     return _indented_below(statement, lines)
 
 
-def _indented_below(statement: Statement, lines: list[str]) -> list[str]:
+def _indented_below(statement: PlainStatement, lines: list[str]) -> list[str]:
     for target, error in reversed(statement.faults):
         head = f"with mock.patch({target!r}, side_effect={error}):"
         lines = [head, *(f"    {line}" for line in lines)]

@@ -183,8 +183,9 @@ class Recorder:
         """Call the method ``name`` of ``owner``."""
         function = getattr(owner, name)
         if self._depth or not self._is_recorded(function, args, kwargs):
-            if self._extends(function, owner, name, args):
-                return self._extend(owner, name, args[0])
+            is_extended = name == "extend" and type(owner) is list and len(args) == 1 and not self._depth
+            if is_extended and self._is_object(args[0]):
+                return self._extend(owner, args[0])
             return self._unrecorded(function(*args, **kwargs))
         known = self.expressions.known(owner)
         if known is None and isinstance(owner, types.ModuleType | type):
@@ -341,7 +342,7 @@ class Recorder:
         given: list[Any] = []
         operation.result = given
         rest = f"{operation.variable}_rest"
-        with self._inside(operation):
+        with _Inside(self, operation):
             iterator = iter(items)
         recorded = len(self.operations)
         while True:
@@ -353,7 +354,7 @@ class Recorder:
                 uses = Expression(f"{operation.variable}.append(next({rest}))", {operation.number}, is_target=True)
                 current = self._begin(uses, is_statement=True)
             try:
-                with self._inside(current):
+                with _Inside(self, current):
                     value = next(iterator)
             except StopIteration:
                 if current is not operation:
@@ -373,9 +374,6 @@ class Recorder:
         if rest not in operation.expression.text:
             operation.expression.text = f"list({written.text})"
         operation.done = True
-
-    def _inside(self, operation: Operation) -> _Inside:
-        return _Inside(self, operation)
 
     def _record_call(self, written: Expression, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         given = [self.expressions.write(each) for each in args]
@@ -428,7 +426,7 @@ class Recorder:
 
     def _perform(self, operation: Operation, action: Callable[[], Any]) -> Any:
         try:
-            with self._inside(operation):
+            with _Inside(self, operation):
                 operation.result = action()
         except BaseException as error:
             operation.raised = error
@@ -571,13 +569,7 @@ class Recorder:
         left, right = self.expressions.write(one), self.expressions.write(other)
         return left.join([right], f"({left.text} {sign} {right.text})")
 
-    def _extends(self, function: Any, owner: Any, name: str, args: Sequence[Any]) -> bool:
-        del function
-        return (
-            not self._depth and name == "extend" and type(owner) is list and len(args) == 1 and self._is_object(args[0])
-        )
-
-    def _extend(self, owner: list[Any], _name: str, items: Any) -> None:
+    def _extend(self, owner: list[Any], items: Any) -> None:
         given = list(self._iterated(items))
         operation = next(each for each in reversed(self.operations) if each.result == given)
         if not owner:

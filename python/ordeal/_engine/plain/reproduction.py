@@ -21,7 +21,7 @@ from ordeal._base.trace_file import Trace
 from ordeal._engine.isolation.child import can_supervise
 from ordeal._engine.plain.program import Program
 from ordeal._engine.plain.recording import Recorded
-from ordeal._engine.plain.trying import Tried
+from ordeal._engine.plain.trying import Minimised
 
 RECORDING_SECONDS_MAX = 60.0
 TRYING_SECONDS_MAX = 60.0
@@ -75,14 +75,14 @@ def _recorded(trace: Trace) -> Recorded:
         return Recorded(reason=f"it could not be recorded: {one_line(str(error))}")
 
 
-def _tried(program: Program, place: str) -> Tried:
+def _tried(program: Program, place: str) -> Minimised:
     request = {"program": msgspec.to_builtins(program), "place": place, "path": list(map(str, sys.path))}
     try:
-        tried = msgspec.json.decode(_talk("trying", request, TRYING_SECONDS_MAX), type=Tried)
+        tried = msgspec.json.decode(_talk("trying", request, TRYING_SECONDS_MAX), type=Minimised)
     except (OSError, ValueError, RecursionError) as error:
-        return Tried(reason=f"it could not be tried: {one_line(str(error))}")
+        return Minimised(reason=f"it could not be tried: {one_line(str(error))}")
     valid = all(0 <= number < len(program.statements) for number in tried.kept)
-    return tried if valid else Tried(reason="its process gave an impossible answer")
+    return tried if valid else Minimised(reason="its process gave an impossible answer")
 
 
 def _checked(text: str, error: str) -> str:

@@ -282,7 +282,7 @@ def rewritten(source: str, path: str) -> ast.Module:
     return ast.fix_missing_locations(changed)
 
 
-class _Loader(importlib.machinery.SourceFileLoader):
+class _RewritingLoader(importlib.machinery.SourceFileLoader):
     """Loads a module from its rewritten source; nothing is cached."""
 
     recorder: Any = None
@@ -319,7 +319,7 @@ class Finder(importlib.abc.MetaPathFinder):
             return None
         if not self._wants(fullname, spec.origin):
             return None
-        loader = _Loader(fullname, spec.origin)
+        loader = _RewritingLoader(fullname, spec.origin)
         loader.recorder = self._recorder
         self.files.add(spec.origin)
         return importlib.util.spec_from_file_location(

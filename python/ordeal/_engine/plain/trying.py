@@ -30,7 +30,7 @@ TEXT_CHARS_MAX = 2_000
 OWN_FOLDER = f"{Path(__file__).parents[2]}{os.sep}"
 
 
-class Tried(msgspec.Struct, kw_only=True):
+class Minimised(msgspec.Struct, kw_only=True):
     """The numbers of the statements that are needed; empty with a ``reason`` when the program does not fail alike."""
 
     kept: list[int] = msgspec.field(default_factory=list)
@@ -46,7 +46,7 @@ def main() -> None:
     send_and_exit(answers)
 
 
-def minimised(program: Program, place: str, outcome_of: Callable[[Program], dict[str, Any]]) -> Tried:
+def minimised(program: Program, place: str, outcome_of: Callable[[Program], dict[str, Any]]) -> Minimised:
     """Return the statements without which ``program`` would not fail like it does, in ``place``.
 
     ``outcome_of`` runs a program. What an assertion compares must stay the same: a program that leaves out what the
@@ -55,9 +55,9 @@ def minimised(program: Program, place: str, outcome_of: Callable[[Program], dict
     whole = outcome_of(program)
     expected = program.end.error or "AssertionError"
     if whole.get("type") != expected:
-        return Tried(reason=f"it ends with {whole.get('type') or 'no error'} instead of {expected}")
+        return Minimised(reason=f"it ends with {whole.get('type') or 'no error'} instead of {expected}")
     if program.end.error and place and whole.get("place") != place:
-        return Tried(reason=f"it fails in {whole.get('place') or 'itself'} instead of {place}")
+        return Minimised(reason=f"it fails in {whole.get('place') or 'itself'} instead of {place}")
     free = bool(program.end.error)
     last = len(program.statements) - 1
     kept = list(range(len(program.statements)))
@@ -78,14 +78,14 @@ def minimised(program: Program, place: str, outcome_of: Callable[[Program], dict
     while size:
         for chunk in list(_chunks([number for number in kept if number in may_go], size)):
             if attempts >= ATTEMPTS_MAX or monotonic() > deadline:
-                return Tried(kept=kept)
+                return Minimised(kept=kept)
             attempts += 1
             candidate = [number for number in kept if number not in chunk]
             gone = [number for number in range(len(program.statements)) if number not in candidate]
             if outcome_of(program.without(gone)) == whole:
                 kept = candidate
         size //= 2
-    return Tried(kept=kept)
+    return Minimised(kept=kept)
 
 
 def _needed(program: Program) -> set[int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ordeal._base.untrusted import error_message, full_name
 from ordeal._engine.plain.expressions import ATOMIC, Expression, is_plain
-from ordeal._engine.plain.program import End, Program, Statement
+from ordeal._engine.plain.program import End, PlainStatement, Program
 from ordeal._engine.plain.recorder import Decision, Operand, Operation, Recorder, value_of
 from ordeal.errors import DivergenceError
 from ordeal.simulate.errors import SimulationFailure
@@ -78,7 +78,7 @@ def program_of(recorder: Recorder, error: BaseException) -> Program:
     )
 
 
-def _statement(operation: Operation, variables: dict[int, str], imports: set[str]) -> Statement:
+def _statement(operation: Operation, variables: dict[int, str], imports: set[str]) -> PlainStatement:
     raised = ""
     if operation.raised is not None:
         raised = _class_path(operation.raised, imports)
@@ -88,7 +88,7 @@ def _statement(operation: Operation, variables: dict[int, str], imports: set[str
         imports |= hit.error.imports
         if pair not in faults:
             faults.append(pair)
-    return Statement(
+    return PlainStatement(
         text=operation.expression.text,
         variable=operation.variable,
         uses=sorted(variables[number] for number in operation.expression.uses),

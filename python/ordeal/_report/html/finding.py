@@ -274,7 +274,7 @@ def _steps(view: TraceView) -> dict[str, Any]:
     states = view.states() if len(view.steps) <= STATES_MAX else []
     left = BUDGET_CHARS
     roles = {each.step: each.said for each in view.roles}
-    beside = _Beside(view)
+    beside = _PassingColumn(view)
     steps = []
     for number, step in enumerate(view.steps):
         values = _step(step, shown, states[number] if states and left > 0 else {}, number + 1 in view.decided_at)
@@ -300,7 +300,7 @@ def _steps(view: TraceView) -> dict[str, Any]:
     }
 
 
-class _Beside:
+class _PassingColumn:
     """What a passing run did at the steps of the failing one."""
 
     def __init__(self, view: TraceView) -> None:

@@ -39,7 +39,7 @@ Examined = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Advice:
     """One thing that was looked at. ``subject`` is the class, or empty for what concerns all."""
 
     name: str
@@ -49,22 +49,24 @@ class Check:
     subject: str = ""
 
 
-def checks_of(examined: Examined) -> Iterator[Check]:
+def checks_of(examined: Examined) -> Iterator[Advice]:
     """Yield what one examination of a class shows."""
     error = examined.get("error")
     if error:
-        yield Check("class", "error", one_line(error["message"], limit=500), one_line(error.get("hint", ""), limit=500))
+        yield Advice(
+            "class", "error", one_line(error["message"], limit=500), one_line(error.get("hint", ""), limit=500)
+        )
         return
     result = examined["result"]
     runs = result["total_runs"]
     if result.get("inconclusive"):
-        yield Check(
+        yield Advice(
             "runs", "warning", one_line(result["inconclusive"]["reason"]), one_line(result["inconclusive"]["hint"])
         )
     elif result["failures"] and runs < RUNS_MIN and result["stopped_reason"] != "time":
-        yield Check("runs", "warning", f"only {counted(runs, 'run')} could be made", "see `ordeal explore`")
+        yield Advice("runs", "warning", f"only {counted(runs, 'run')} could be made", "see `ordeal explore`")
     else:
-        yield Check("runs", "ok", f"{counted(runs, 'run')}, {counted(result['total_steps'], 'step')}")
+        yield Advice("runs", "ok", f"{counted(runs, 'run')}, {counted(result['total_steps'], 'step')}")
     yield from _or_ok("target modules", _targets(result))
     yield from _or_ok("rules", _rules(examined["rules"], runs))
     yield from _or_ok("swallowed exceptions", _swallowed(examined["rules"], runs))
@@ -75,12 +77,12 @@ def checks_of(examined: Examined) -> Iterator[Check]:
     yield _speed(examined)
 
 
-def _or_ok(name: str, found: Iterator[Check]) -> Iterator[Check]:
+def _or_ok(name: str, found: Iterator[Advice]) -> Iterator[Advice]:
     told = list(found)
-    yield from told or [Check(name, "ok", "")]
+    yield from told or [Advice(name, "ok", "")]
 
 
-def _targets(result: Mapping[str, Any]) -> Iterator[Check]:
+def _targets(result: Mapping[str, Any]) -> Iterator[Advice]:
     if result["target_modules"] == []:
         imported = result["imported_modules"][:_NAMED_MAX]
         names = ", ".join(f'"{name}"' for name in imported)
@@ -89,15 +91,15 @@ def _targets(result: Mapping[str, Any]) -> Iterator[Check]:
             message += f"; {', '.join(f'`{name}`' for name in imported)} is imported by the machine"
         add = f"add `target_modules = [{names}]` to [explorer]"
         hint = add if imported else 'name what is tested in [explorer]: `target_modules = ["myapp"]`'
-        yield Check("target modules", "warning", one_line(message, limit=400), one_line(hint, limit=400))
+        yield Advice("target modules", "warning", one_line(message, limit=400), one_line(hint, limit=400))
     if compiled := result["compiled"]:
         names = ", ".join(compiled[:_NAMED_MAX]) + ", ..." * (len(compiled) > _NAMED_MAX)
         message = f"compiled, so that their code cannot be watched, and does not steer the search: {names}"
         hint = "install the package without its compiled modules, if it can do without"
-        yield Check("target modules", "warning", one_line(message, limit=400), hint)
+        yield Advice("target modules", "warning", one_line(message, limit=400), hint)
 
 
-def _rules(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Check]:
+def _rules(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Advice]:
     if runs < RUNS_MIN:
         return
     for rule in rules:
@@ -109,26 +111,26 @@ def _rules(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Check]:
         elif rule["rejected"] >= _REJECTED_SHARE * rule["starts"]:
             share = 100 * rule["rejected"] // rule["starts"]
             message = f"{name}: `assume` rejects {share} % of its {rule['starts']} calls"
-            yield Check("rules", "warning", message, "draw what the rule accepts, or write a precondition")
+            yield Advice("rules", "warning", message, "draw what the rule accepts, or write a precondition")
         elif not rule["returns"] and rule["raised"]:
             kind = max(rule["raised"], key=lambda each: rule["raised"][each])
             message = f"{name} always raises: {one_line(kind)} in all of {counted(rule['starts'], 'call')}"
-            yield Check("rules", "warning", message, "as long as it does, no run gets past it")
+            yield Advice("rules", "warning", message, "as long as it does, no run gets past it")
 
 
-def _never_ran(name: str, rule: Mapping[str, Any], runs: int) -> Check:
+def _never_ran(name: str, rule: Mapping[str, Any], runs: int) -> Advice:
     never = [each for each in rule["preconditions"] if each["starts"] and not each["true"]]
     if never:
         source = one_line(never[0]["source"])
         message = f"{name} never ran in {counted(runs, 'run')}: its precondition was never true: `{source}`"
-        return Check("rules", "warning", message, "see which rule should make it true")
+        return Advice("rules", "warning", message, "see which rule should make it true")
     message = f"{name} never ran in {counted(runs, 'run')}"
-    return Check(
+    return Advice(
         "rules", "warning", message, "see that a rule fills the bundles that it draws from, or raise its weight"
     )
 
 
-def _swallowed(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Check]:
+def _swallowed(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Advice]:
     for rule in rules:
         for kind, count in rule["swallowed"].items():
             # What the program says no with may be all that it says until a search is deep.
@@ -138,10 +140,10 @@ def _swallowed(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Check]
                     f"rule `{one_line(rule['name'])}` swallows {one_line(kind)} in {count} of "
                     f"{counted(rule['starts'], 'call')}"
                 )
-                yield Check("swallowed exceptions", "warning", message, "catch only what the program may answer")
+                yield Advice("swallowed exceptions", "warning", message, "catch only what the program may answer")
 
 
-def faults_without_calls(faults: Sequence[Mapping[str, Any]], runs: int, called: Collection[str]) -> Iterator[Check]:
+def faults_without_calls(faults: Sequence[Mapping[str, Any]], runs: int, called: Collection[str]) -> Iterator[Advice]:
     """Yield the faults that were on in many runs while nobody called their target.
 
     Those ``called`` by a line of the targets meet a call when the search comes there while they are on: up to
@@ -155,10 +157,10 @@ def faults_without_calls(faults: Sequence[Mapping[str, Any]], runs: int, called:
                 f"the target of {one_line(fault['name'])} was never called while it was on, "
                 f"in {counted(fault['runs'], 'run')}"
             )
-            yield Check("faults", "warning", message, "see that the rules call it by the name that the fault replaces")
+            yield Advice("faults", "warning", message, "see that the rules call it by the name that the fault replaces")
 
 
-def _invariants(invariants: Sequence[Mapping[str, Any]], rules: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
+def _invariants(invariants: Sequence[Mapping[str, Any]], rules: Sequence[Mapping[str, Any]]) -> Iterator[Advice]:
     if not invariants and not any("AssertionError" in rule["raised"] for rule in rules):
         return
     for invariant in invariants:
@@ -166,19 +168,19 @@ def _invariants(invariants: Sequence[Mapping[str, Any]], rules: Sequence[Mapping
             message = (
                 f"invariant `{one_line(invariant['name'])}` saw one state in {counted(invariant['starts'], 'call')}"
             )
-            yield Check("invariants", "warning", message, "no rule changes the attributes of the machine")
+            yield Advice("invariants", "warning", message, "no rule changes the attributes of the machine")
 
 
-def properties_never_reached(properties: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
+def properties_never_reached(properties: Sequence[Mapping[str, Any]]) -> Iterator[Advice]:
     """Yield what should happen at some time, and never did."""
     for each in properties:
         kind, name = each.get("type", each.get("kind", "")), one_line(str(each.get("name", "")))
         if kind in ("sometimes", "reachable") and each.get("status") == "FAIL":
             message = f"{kind} `{name}` was never {'true' if kind == 'sometimes' else 'reached'}"
-            yield Check("properties", "warning", message, "see which rules and arguments lead there")
+            yield Advice("properties", "warning", message, "see which rules and arguments lead there")
 
 
-def _copies(result: Mapping[str, Any], copies: Sequence[Mapping[str, str]]) -> Iterator[Check]:
+def _copies(result: Mapping[str, Any], copies: Sequence[Mapping[str, str]]) -> Iterator[Advice]:
     if copies and result["snapshot_kind"] != "copy":
         first = copies[0]
         message = (
@@ -186,17 +188,17 @@ def _copies(result: Mapping[str, Any], copies: Sequence[Mapping[str, str]]) -> I
             f"{one_line(first['reason'])}"
         )
         hint = "make it a function that opens it when it is needed, or give its class `__deepcopy__`"
-        yield Check("copies", "warning", message, hint)
+        yield Advice("copies", "warning", message, hint)
 
 
-def _speed(examined: Examined) -> Check:
+def _speed(examined: Examined) -> Advice:
     """Say how fast it is, and what takes the time; a rule or invariant that takes most of it is worth a look."""
     result = examined["result"]
     seconds, runs = max(result["seconds"], 1e-9), result["total_runs"]
     kinds = [("rule", each) for each in examined["rules"]] + [("invariant", each) for each in examined["invariants"]]
     rate = f"{runs / seconds:,.0f} runs/s"
     if not kinds:
-        return Check("speed", "ok", rate)
+        return Advice("speed", "ok", rate)
     kind, slowest = max(kinds, key=lambda each: each[1]["seconds"])
     share, each_call = slowest["seconds"] / seconds, slowest["seconds"] / max(1, slowest["starts"])
     told = f"{kind} `{one_line(slowest['name'])}` takes {100 * share:.0f} % of the time"
@@ -204,32 +206,32 @@ def _speed(examined: Examined) -> Check:
     # On a busy machine each call waits for its turn, which says nothing of the call.
     if share >= _SLOW_SHARE and (works >= _SLOW_SECONDS or each_call - works >= _LONG_SECONDS):
         hint = "more runs find more: make it cheaper" + (", or check less often" if kind == "invariant" else "")
-        return Check("speed", "warning", f"{told}, {1000 * each_call:.1f} ms a call, at {rate}", hint)
+        return Advice("speed", "warning", f"{told}, {1000 * each_call:.1f} ms a call, at {rate}", hint)
     rest = max(0.0, 1 - sum(use["seconds"] for _, use in kinds) / seconds)
-    return Check("speed", "ok", f"{rate}; {told}, and drawing, checking and tracing {100 * rest:.0f} %")
+    return Advice("speed", "ok", f"{rate}; {told}, and drawing, checking and tracing {100 * rest:.0f} %")
 
 
-def stability(runs: Sequence[Examined]) -> Iterator[Check]:
+def stability(runs: Sequence[Examined]) -> Iterator[Advice]:
     """Yield whether the same seed did the same: in two processes alike, and in one with another hash seed."""
     if len(runs) < 3 or not all("result" in each for each in runs):
         return
     first, again, other = (_signature(each["result"]) for each in runs)
     if first != again:
-        yield Check(
+        yield Advice(
             "stability",
             "warning",
             f"the same seed does not do the same twice: {_difference(*runs[:2])}",
             "see where the program asks for time, threads, identities or its own random numbers",
         )
     elif first != other:
-        yield Check(
+        yield Advice(
             "stability",
             "warning",
             f"what runs depends on PYTHONHASHSEED: {_difference(runs[0], runs[2])}",
             "sort sets before their order matters, or set PYTHONHASHSEED",
         )
     else:
-        yield Check("stability", "ok", "the same seed does the same in three processes")
+        yield Advice("stability", "ok", "the same seed does the same in three processes")
 
 
 def _signature(result: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -256,25 +258,25 @@ def _lines(ranges: str) -> set[int]:
     return numbers
 
 
-def unhealthy(result: ExplorationResult, wanted: Collection[str]) -> list[Check]:
+def unhealthy(result: ExplorationResult, wanted: Collection[str]) -> list[Advice]:
     """Return the warnings about a class whose names are ``wanted``, or all of them."""
     return [check for check in _warnings(result) if "all" in wanted or check.name in wanted]
 
 
-def _warnings(result: ExplorationResult) -> Iterator[Check]:
+def _warnings(result: ExplorationResult) -> Iterator[Advice]:
     runs = result.total_runs
     for line in blind_lines(result):
         what, _, hint = line.partition(". ")
-        yield Check("target modules", "warning", what, hint)
+        yield Advice("target modules", "warning", what, hint)
     if remark := unused_remark(result.rules, runs):
         what, _, hint = remark.partition(": ")
-        yield Check("rules", "warning", what, hint)
+        yield Advice("rules", "warning", what, hint)
     yield from faults_without_calls([asdict(use) for use in result.faults], runs, called_faults(result))
     if runs >= RUNS_LONG:
         yield from properties_never_reached(json_properties(result.properties))
     if result.unconfirmed:
         what = f"{counted(result.unconfirmed, 'failure')} did not fail again from a fresh machine"
-        yield Check("stability", "warning", what, "`ordeal doctor` says what differs when the same seed runs again")
+        yield Advice("stability", "warning", what, "`ordeal doctor` says what differs when the same seed runs again")
 
 
 def called_faults(result: ExplorationResult) -> list[str]:

@@ -18,7 +18,7 @@ import msgspec
 import ordeal._native as _native
 from ordeal._base.formatting import name_list, one_line
 from ordeal._base.interpreter import run_module
-from ordeal._tools.doctor.checks import Check, checks_of, stability
+from ordeal._tools.doctor.checks import Advice, checks_of, stability
 from ordeal.config import OrdealConfig
 from ordeal.config.options import DEFAULT_PATH
 
@@ -34,7 +34,7 @@ _FREE_BYTES_MIN = 100 << 20
 _ANSWER_BYTES_MAX = 1 << 26
 
 
-def examine(config: OrdealConfig, folder: Path) -> Iterator[Check]:
+def examine(config: OrdealConfig, folder: Path) -> Iterator[Advice]:
     """Yield the checks of all classes of a configuration, then those of the environment."""
     targets = config.explorer.target_modules
     for test in config.tests:
@@ -59,8 +59,8 @@ def _short_runs(runs: int) -> int:
     return max(_SHORT_RUNS_MIN, min(SHORT_RUNS, runs // _SHORT_SHARE))
 
 
-def _of(subject: str, check: Check) -> Check:
-    return Check(check.name, check.status, check.message, check.hint, subject)
+def _of(subject: str, check: Advice) -> Advice:
+    return Advice(check.name, check.status, check.message, check.hint, subject)
 
 
 def _examined(
@@ -91,13 +91,13 @@ def _examined(
         return answer
 
 
-def environment(config: OrdealConfig, folder: Path) -> Iterator[Check]:
+def environment(config: OrdealConfig, folder: Path) -> Iterator[Advice]:
     """Yield what the machine offers."""
     cores, workers = os.cpu_count() or 1, config.explorer.workers
     if workers > 2 * cores:
-        yield Check("workers", "warning", f"{workers} workers on {cores} cores", "leave `workers` out: one per core")
+        yield Advice("workers", "warning", f"{workers} workers on {cores} cores", "leave `workers` out: one per core")
     else:
-        yield Check("workers", "ok", f"{workers or cores} on {cores} cores")
+        yield Advice("workers", "ok", f"{workers or cores} on {cores} cores")
     for name, place in (("disk", folder), ("shared memory", Path("/dev/shm"))):
         try:
             free = shutil.disk_usage(place).free
@@ -106,12 +106,12 @@ def environment(config: OrdealConfig, folder: Path) -> Iterator[Check]:
             continue
         if not writable or free < _FREE_BYTES_MIN:
             what = f"{free >> 20} MiB are free" if writable else "is not writable"
-            yield Check(name, "warning", f"{place}: {what}", "make room, or run elsewhere")
+            yield Advice(name, "warning", f"{place}: {what}", "make room, or run elsewhere")
         else:
-            yield Check(name, "ok", f"{free >> 20} MiB free in {place}")
+            yield Advice(name, "ok", f"{free >> 20} MiB free in {place}")
     if not Path(DEFAULT_PATH).exists() and not (folder / "pyproject.toml").exists():
-        yield Check("project", "ok", "no ordeal.toml here")
-    yield Check("versions", "ok", _versions())
+        yield Advice("project", "ok", "no ordeal.toml here")
+    yield Advice("versions", "ok", _versions())
 
 
 def _versions() -> str:

@@ -49,11 +49,11 @@ _REFUSED = {
 }
 
 
-class RefusedError(Exception):
+class ForbiddenError(Exception):
     """The code under trial does what it may not do here."""
 
 
-class TooLongError(BaseException):
+class CallTimeoutError(BaseException):
     """A call takes too long."""
 
 
@@ -75,7 +75,7 @@ _WRITES = "writes files"
 ABOUT_FILES = frozenset({_WRITES, *(reason for event in _IN_A_FOLDER if (reason := _REFUSED.get(event)))})
 
 
-class Watch:
+class AuditWatch:
     """What the audit hook does: it refuses while a call is tried, and remembers why.
 
     In ``folder``, if there is one, the call may do with files what it likes.
@@ -96,7 +96,7 @@ class Watch:
             reason = None  # nothing outside of this process sees it
         if reason and not (self.folder and self._is_inside(event, arguments)):
             self.reason = reason
-            raise RefusedError(reason)
+            raise ForbiddenError(reason)
 
     def _is_inside(self, event: str, arguments: tuple[Any, ...]) -> bool:
         given = arguments[: _IN_A_FOLDER.get(event, 0)]
@@ -116,11 +116,11 @@ def _writes(arguments: tuple[Any, ...]) -> bool:
     return bool(isinstance(mode, str) and set(mode) & set("wax+")) or bool(isinstance(flags, int) and flags & _WRITING)
 
 
-WATCH = Watch()
+WATCH = AuditWatch()
 
 
 def _ring(_number: int, _frame: object) -> None:
-    raise TooLongError
+    raise CallTimeoutError
 
 
 def bounded(call: Callable[[], Any]) -> Any:

@@ -31,13 +31,13 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
-from ordeal._tools.scaffold.guard import ABOUT_FILES, WATCH, RefusedError, TooLongError, bounded, limit_process
+from ordeal._tools.scaffold.guard import ABOUT_FILES, WATCH, CallTimeoutError, ForbiddenError, bounded, limit_process
 from ordeal._tools.scaffold.values import (
     ANYTHING,
     LIST,
     SYMBOLS,
     Candidate,
-    Chance,
+    Draws,
     NothingGivenError,
     bundle_name,
     candidates,
@@ -216,7 +216,7 @@ _BEGINS = frozenset(["open", "reopen", "connect", "reconnect", "start", "restart
 _ITEMS = ("__getitem__", "__setitem__", "__delitem__", "__contains__", "__call__")
 
 
-class _Trial:
+class _ClassTrial:
     """The trial of one class."""
 
     def __init__(self, cls: type, package: str, deadline: float, places: Sequence[Candidate] = ()) -> None:
@@ -224,7 +224,7 @@ class _Trial:
         self._package = package
         self._deadline = deadline
         self._places = places  # for what a constructor takes a path for
-        self._rng = Chance(0)
+        self._rng = Draws(0)
         self._constructor: tuple[list[Parameter], tuple[Candidate, ...]] = ([], ())
         self._building: set[type] = set()
         self._met: Any = None
@@ -293,7 +293,7 @@ class _Trial:
                 return bounded(lambda values=values: invoke(self._cls, parameters, values))  # type: ignore[misc]
             except BaseException:  # noqa: BLE001 - the next arguments may be better
                 continue
-        raise RefusedError("no object")
+        raise ForbiddenError("no object")
 
     def _giving(self) -> Any:
         """Return an object whose methods that return objects have been called."""
@@ -434,7 +434,7 @@ class _Trial:
             return None
         for choice in choices(parameters, CHOICES_MAX):
 
-            def made(rng: Chance, choice: tuple[Candidate, ...] = choice) -> Any:
+            def made(rng: Draws, choice: tuple[Candidate, ...] = choice) -> Any:
                 values = [each.draw(rng) for each in choice]
                 return bounded(lambda: invoke(kind, parameters, values))
 
@@ -448,7 +448,7 @@ class _Trial:
                 return Candidate(f"st.builds({', '.join(words)})", kind.__name__, made, imports)
         return None
 
-    def _passes(self, made: Callable[[Chance], Any]) -> bool:
+    def _passes(self, made: Callable[[Draws], Any]) -> bool:
         try:
             for _ in range(_DRAWS):
                 made(self._rng)
@@ -472,7 +472,7 @@ class _Trial:
             for _ in range(_DRAWS):
                 try:
                     thing = self._giving() if trial.takes_given else make()
-                except RefusedError:
+                except ForbiddenError:
                     return
                 error = self._attempt(thing, trial)
                 if isinstance(error, Exception) and not trial.refused:
@@ -499,7 +499,7 @@ class _Trial:
                 values = self._draw(method.chosen)
             result = bounded(lambda: consumed(call(thing, method, values), method))
         except BaseException as error:  # noqa: BLE001 - whatever a method raises
-            if WATCH.reason or isinstance(error, TooLongError | SystemExit):
+            if WATCH.reason or isinstance(error, CallTimeoutError | SystemExit):
                 method.refused = WATCH.reason or ("ends the process" if isinstance(error, SystemExit) else "takes long")
             elif count:
                 method.failed[said(error)] += 1
@@ -518,7 +518,7 @@ class _Trial:
         working = [method for method in useful if method.passed + len(method.answers)]
         try:
             thing = self._fresh()
-        except RefusedError:
+        except ForbiddenError:
             return
         for _ in range(_SEQUENCE_STEPS if working else 0):
             if self._is_over():
@@ -544,7 +544,7 @@ class _Trial:
         """Return whether a fresh object gives the same answer to these arguments: then no sequence is needed for it."""
         try:
             again = self._attempt(self._fresh(), method, count=False, values=values)
-        except RefusedError:
+        except ForbiddenError:
             return False
         return type(again) is type(error)
 
@@ -670,10 +670,10 @@ def _try_class(path: str, seconds: float, file_seconds: float) -> dict[str, Any]
         return {"reason": "it is no class"}
     package = module.partition(".")[0]
     try:
-        found = _Trial(cls, package, deadline).run()
+        found = _ClassTrial(cls, package, deadline).run()
         if found["meets_files"]:
             WATCH.folder = os.path.realpath(tempfile.mkdtemp(dir="."))
-            own = _Trial(cls, package, time.monotonic() + file_seconds, places(WATCH.folder))
+            own = _ClassTrial(cls, package, time.monotonic() + file_seconds, places(WATCH.folder))
             found = max(found, own.run() if own.takes_a_place() else {}, key=_working)
     except BaseException as error:  # noqa: BLE001 - a hostile class must not hide the others
         return {"reason": f"it could not be tried: {said(error)}"}

@@ -51,7 +51,7 @@ IGNORED = (".ordeal/*", "!.ordeal/seeds/")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """A file that is to be written: ``text`` is all of it, and ``added`` what was not there before."""
 
     path: Path
@@ -60,7 +60,7 @@ class Change:
     is_new: bool
 
 
-def settings_change(path: Path, class_path: str, module: str) -> Change | None:
+def settings_change(path: Path, class_path: str, module: str) -> FileChange | None:
     """Return the settings with an entry for the class; None if they have one, or no entry can be added at the end."""
     entry = f'[[tests]]\nclass = "{class_path}"\n'
     if not path.exists():
@@ -72,17 +72,17 @@ def settings_change(path: Path, class_path: str, module: str) -> Change | None:
             "max_time = 60\n\n"
             f"{entry}"
         )
-        return Change(path, text, text, is_new=True)
+        return FileChange(path, text, text, is_new=True)
     before = path.read_text("utf-8")
     text = f"{before.rstrip()}\n\n{entry}"
     if _classes(before) is None or class_path in (_classes(before) or ()) or _classes(text) is None:
         return None
-    return Change(path, text, entry, is_new=False)
+    return FileChange(path, text, entry, is_new=False)
 
 
-def workflow_change() -> Change:
+def workflow_change() -> FileChange:
     """Return the workflow of GitHub Actions, which is not there yet."""
-    return Change(WORKFLOW, _WORKFLOW_TEXT, _WORKFLOW_TEXT, is_new=True)
+    return FileChange(WORKFLOW, _WORKFLOW_TEXT, _WORKFLOW_TEXT, is_new=True)
 
 
 def _classes(text: str) -> Sequence[str] | None:
@@ -93,7 +93,7 @@ def _classes(text: str) -> Sequence[str] | None:
         return None
 
 
-def ignore_change(path: Path) -> Change | None:
+def ignore_change(path: Path) -> FileChange | None:
     """Return the list of ignored files with what ordeal writes; None without a list, or when it is in it."""
     if not path.exists():
         return None
@@ -102,4 +102,4 @@ def ignore_change(path: Path) -> Change | None:
         return None
     added = "".join(f"{line}\n" for line in IGNORED)
     gap = "" if not before or before.endswith("\n") else "\n"
-    return Change(path, f"{before}{gap}{added}", added, is_new=False)
+    return FileChange(path, f"{before}{gap}{added}", added, is_new=False)

@@ -25,7 +25,7 @@ _MEMORY = "/dev/shm"
 _EXPLORE_GRACE_SECONDS = 90.0
 
 
-class Parameter(msgspec.Struct, frozen=True):
+class TriedParameter(msgspec.Struct, frozen=True):
     """An argument of a method: the texts of its strategy and its type, and what they import as ``module:Name``."""
 
     name: str
@@ -35,7 +35,7 @@ class Parameter(msgspec.Struct, frozen=True):
     imports: list[str] = []
 
 
-class Method(msgspec.Struct, frozen=True):
+class TriedMethod(msgspec.Struct, frozen=True):
     """A method that was tried; ``left_out`` says why it cannot be a rule, ``ends`` whether nothing may follow it.
 
     What it returns may be drawn from the bundle ``gives``, if that is not empty.
@@ -43,7 +43,7 @@ class Method(msgspec.Struct, frozen=True):
 
     name: str
     form: str
-    parameters: list[Parameter]
+    parameters: list[TriedParameter]
     answers: list[str]
     left_out: str
     refused: bool
@@ -55,15 +55,15 @@ class Method(msgspec.Struct, frozen=True):
     gives: str = ""
 
 
-class Tried(msgspec.Struct, frozen=True):
+class ClassTry(msgspec.Struct, frozen=True):
     """A class that was tried; ``reason`` says why no object could be made, and is empty if one was."""
 
     reason: str
     module: str = ""
     name: str = ""
     doc: str = ""
-    parameters: list[Parameter] = []
-    methods: list[Method] = []
+    parameters: list[TriedParameter] = []
+    methods: list[TriedMethod] = []
     properties: dict[str, list[str]] = {}
     protocol: dict[str, bool] = {}
 
@@ -73,17 +73,17 @@ class Tried(msgspec.Struct, frozen=True):
         return [each.name for each in self.methods if not each.left_out]
 
 
-def try_classes(paths: Sequence[str], roots: Sequence[Path], *, seconds: float = TRIAL_SECONDS) -> dict[str, Tried]:
+def try_classes(paths: Sequence[str], roots: Sequence[Path], *, seconds: float = TRIAL_SECONDS) -> dict[str, ClassTry]:
     """Return what each class took and raised. The first one is tried; the others as long as there is time."""
     deadline = time.monotonic() + seconds
-    found: dict[str, Tried] = {}
+    found: dict[str, ClassTry] = {}
     for path in paths:
         if time.monotonic() < deadline:
             found[path] = _try_class(path, roots, seconds / 4)
     return found
 
 
-def _try_class(path: str, roots: Sequence[Path], seconds: float) -> Tried:
+def _try_class(path: str, roots: Sequence[Path], seconds: float) -> ClassTry:
     """Return what a class took and raised, in a process of its own, in an empty folder and with limits."""
     # A database waits for its disk at each change; in memory there is nothing to wait for.
     memory = _MEMORY if os.access(_MEMORY, os.W_OK) else None
@@ -103,9 +103,9 @@ def _try_class(path: str, roots: Sequence[Path], seconds: float) -> Tried:
         run_module("ordeal._tools.scaffold.probe", [str(order)], folder=work, seconds=limit)
         try:
             data = output.read_bytes()[: _ANSWER_BYTES_MAX + 1]
-            return msgspec.json.decode(data, type=Tried)
+            return msgspec.json.decode(data, type=ClassTry)
         except (OSError, msgspec.MsgspecError):
-            return Tried("the process that tried it ended without an answer")
+            return ClassTry("the process that tried it ended without an answer")
 
 
 def explore(class_path: str, seconds: float, folder: Path, roots: Sequence[Path]) -> dict[str, Any] | str:

@@ -27,7 +27,7 @@ from typing import Any, get_args, get_origin
 import ordeal._native as _native
 
 
-class Chance:
+class Draws:
     """The draws of a trial, which are the same each time."""
 
     def __init__(self, seed: int) -> None:
@@ -46,7 +46,7 @@ class Chance:
         return items[self.randint(0, len(items) - 1)]
 
 
-Sampler = Callable[[Chance], Any]
+Sampler = Callable[[Draws], Any]
 
 #: The methods behind operators that are tried, with what a program writes for them.
 SYMBOLS = {
@@ -109,11 +109,11 @@ def _lists(item: Sampler, most: int = 6) -> Sampler:
     return lambda rng: [item(rng) for _ in range(rng.randint(0, most))]
 
 
-def _texts(rng: Chance) -> str:
+def _texts(rng: Draws) -> str:
     return "".join(rng.choice("ab 1.") for _ in range(rng.randint(0, 6)))
 
 
-def _names(rng: Chance) -> str:
+def _names(rng: Draws) -> str:
     return rng.choice(["a", "b", "c", "ab"])
 
 
@@ -263,7 +263,7 @@ def is_place(name: str, annotation: str) -> bool:
 def places(folder: str) -> list[Candidate]:
     """Return a new folder below ``folder``, and a file that does not exist in a new folder."""
 
-    def new(_: Chance) -> str:
+    def new(_: Draws) -> str:
         return tempfile.mkdtemp(dir=folder)
 
     return [Candidate("FOLDER", "str", new), Candidate("FILE", "str", lambda rng: f"{new(rng)}/data")]
@@ -328,7 +328,7 @@ def _or_none(parts: list[Candidate]) -> list[Candidate]:
 def optional(candidate: Candidate) -> Candidate:
     """Return the values of a candidate, and None."""
 
-    def draw(rng: Chance) -> Any:
+    def draw(rng: Draws) -> Any:
         return None if rng.random() < 0.5 else candidate.draw(rng)
 
     return Candidate(f"st.none() | {candidate.strategy}", f"{candidate.type} | None", draw, candidate.imports)
@@ -357,7 +357,7 @@ Build = Callable[[type], "Candidate | None"]
 _MEMBERS_MAX = 1_000
 
 
-def _day(rng: Chance) -> datetime.date:
+def _day(rng: Draws) -> datetime.date:
     return datetime.date(2000 + rng.randint(0, 29), rng.randint(1, 12), rng.randint(1, 28))
 
 
@@ -451,7 +451,7 @@ def handle(kind: type, path: str, given: Callable[[type], list[Any]]) -> Candida
     """Return the objects of a class that earlier calls have returned, which ``given`` lists; ``path`` imports it."""
     name = bundle_name(kind)
 
-    def draw(rng: Chance) -> Any:
+    def draw(rng: Draws) -> Any:
         found = given(kind)
         if not found:
             raise NothingGivenError(f"it takes a {kind.__name__}, which could not be made")

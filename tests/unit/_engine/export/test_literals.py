@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ordeal._engine.export.literals import LiteralWriter, UnwritableError
+from ordeal._engine.export.literals import LiteralWriter, NoSourceError
 
 
 class Colour(enum.Enum):
@@ -196,21 +196,21 @@ def nested(depth: int) -> Any:
     ids=lambda value: type(value).__name__,
 )
 def test_what_has_no_sure_source_is_refused(value: Any) -> None:
-    with pytest.raises(UnwritableError):
+    with pytest.raises(NoSourceError):
         LiteralWriter().write(value)
 
 
 def test_a_dataclass_with_more_than_its_fields_is_refused() -> None:
     point = Point(1.0, [])
     point.extra = 1  # type: ignore[attr-defined]
-    with pytest.raises(UnwritableError):
+    with pytest.raises(NoSourceError):
         LiteralWriter().write(point)
 
 
 def test_a_list_within_itself_is_refused() -> None:
     loop: list[Any] = [1]
     loop.append(loop)
-    with pytest.raises(UnwritableError):
+    with pytest.raises(NoSourceError):
         LiteralWriter().write(loop)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ordeal._base.property_tracker import PropertyResult, Tally
+from ordeal._base.property_tracker import PropertyResult, PropertyTally
 from ordeal._engine.properties.history import HITS_MAX, PROPERTIES_PATH, add_reached, load_reached
 from ordeal.errors import PropertyError
 
@@ -18,7 +18,7 @@ ROW = {"name": "n", "type": "always", "hits": 3, "passes": 2, "failures": 1}
 
 
 def result(name: str, kind: Any = "sometimes", passes: int = 1, failures: int = 0) -> PropertyResult:
-    return PropertyResult.of(Tally(name, kind, hits=passes + failures, passes=passes, failures=failures))
+    return PropertyResult.of(PropertyTally(name, kind, hits=passes + failures, passes=passes, failures=failures))
 
 
 def hits(path: Path) -> dict[str, tuple[str, int, int]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ordeal._tools.doctor.checks import Check, checks_of, stability
+from ordeal._tools.doctor.checks import Advice, checks_of, stability
 from ordeal._tools.doctor.examine import examined
 
 MODULE = "unit.samples.ailing"
@@ -16,7 +16,7 @@ MODULE = "unit.samples.ailing"
 RUNS = {"Raises": 200, "UncalledFault": 500, "HidesAnswers": 500, "SlowInvariant": 1}
 
 
-def warnings_of(name: str, *targets: str, runs: int = 60) -> list[Check]:
+def warnings_of(name: str, *targets: str, runs: int = 60) -> list[Advice]:
     order = {"class": f"{MODULE}:{name}", "targets": [MODULE, *targets], "seed": 42, "max_runs": runs, "max_time": 60}
     return [check for check in checks_of(examined(order)) if check.status != "ok"]
 

@@ -8,7 +8,7 @@ from textwrap import dedent
 import msgspec
 import pytest
 
-from ordeal._tools.scaffold.trying import Tried, try_classes
+from ordeal._tools.scaffold.trying import ClassTry, try_classes
 from ordeal._tools.scaffold.writing import machine_name, snake, written
 
 VAULT = '''
@@ -139,7 +139,7 @@ VAULT = '''
 
 
 @pytest.fixture(scope="module")
-def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tried]:
+def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ClassTry]:
     folder = tmp_path_factory.mktemp("project")
     (folder / "vault.py").write_text(dedent(VAULT))
     (folder / "precious").write_text("x")
@@ -151,7 +151,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tried]:
 
 
 @pytest.mark.slow
-def test_a_class_is_tried(tried: dict[str, Tried]) -> None:
+def test_a_class_is_tried(tried: dict[str, ClassTry]) -> None:
     vault = tried["vault:Vault"]
     assert (vault.module, vault.name, vault.reason) == ("vault", "Vault", "")
     assert [each.name for each in vault.parameters] == ["size"]
@@ -182,7 +182,7 @@ def test_a_class_is_tried(tried: dict[str, Tried]) -> None:
 
 
 @pytest.mark.slow
-def test_its_machine_is_python_that_says_what_it_left_out(tried: dict[str, Tried]) -> None:
+def test_its_machine_is_python_that_says_what_it_left_out(tried: dict[str, ClassTry]) -> None:
     plain = msgspec.to_builtins(tried["vault:Vault"])
     text = written(plain, "tests/test_ordeal_vault.py")
     ast.parse(text)
@@ -195,7 +195,7 @@ def test_its_machine_is_python_that_says_what_it_left_out(tried: dict[str, Tried
 
 
 @pytest.mark.slow
-def test_guesses_that_turn_out_wrong_are_no_rules(tried: dict[str, Tried]) -> None:
+def test_guesses_that_turn_out_wrong_are_no_rules(tried: dict[str, ClassTry]) -> None:
     spans = tried["vault:Spans"]
     assert spans.working == ["add", "merge"]
     merge, discard = spans.methods[1:]
@@ -204,14 +204,14 @@ def test_guesses_that_turn_out_wrong_are_no_rules(tried: dict[str, Tried]) -> No
 
 
 @pytest.mark.slow
-def test_an_operator_gets_what_it_takes(tried: dict[str, Tried]) -> None:
+def test_an_operator_gets_what_it_takes(tried: dict[str, ClassTry]) -> None:
     (unite,) = (each for each in tried["vault:Purse"].methods if each.name == "__or__")
     assert not unite.left_out
     assert [each.type for each in unite.parameters] == ["Purse"]
 
 
 @pytest.mark.slow
-def test_what_ends_an_object_is_called_when_its_run_ends(tried: dict[str, Tried]) -> None:
+def test_what_ends_an_object_is_called_when_its_run_ends(tried: dict[str, ClassTry]) -> None:
     text = written(msgspec.to_builtins(tried["vault:Table"]), "tests/test_table.py")
     assert "    def add(self, n: int) -> None:\n        self.table.add(n)\n" in text
     assert "    def close" not in text
@@ -224,7 +224,7 @@ def test_what_ends_an_object_is_called_when_its_run_ends(tried: dict[str, Tried]
 
 
 @pytest.mark.slow
-def test_what_keeps_files_gets_a_folder_of_its_own(tried: dict[str, Tried]) -> None:
+def test_what_keeps_files_gets_a_folder_of_its_own(tried: dict[str, ClassTry]) -> None:
     notes = tried["vault:Notes"]
     assert [each.strategy for each in notes.parameters] == ["FOLDER", "st.integers(1, 8)"]
     assert {each.name: each.left_out for each in notes.methods} == {

@@ -14,8 +14,8 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from ordeal._tools.scaffold.trying import Tried, try_classes
-from ordeal._tools.scaffold.values import Chance, bundle_name, hints_of, is_own, typed
+from ordeal._tools.scaffold.trying import ClassTry, try_classes
+from ordeal._tools.scaffold.values import Draws, bundle_name, hints_of, is_own, typed
 from ordeal._tools.scaffold.writing import written
 
 BANK = """
@@ -79,14 +79,14 @@ BANK = """
 
 
 @pytest.fixture(scope="module")
-def account(tmp_path_factory: pytest.TempPathFactory) -> Tried:
+def account(tmp_path_factory: pytest.TempPathFactory) -> ClassTry:
     folder = tmp_path_factory.mktemp("project")
     (folder / "typed_bank.py").write_text(dedent(BANK))
     return try_classes(["typed_bank:Account"], [folder])["typed_bank:Account"]
 
 
 @pytest.mark.slow
-def test_each_parameter_gets_objects_of_its_type(account: Tried) -> None:
+def test_each_parameter_gets_objects_of_its_type(account: ClassTry) -> None:
     assert (account.reason, account.working) == ("", ["book", "undo", "move", "post", "note"])
     left_out = {each.name: each.left_out for each in account.methods if each.left_out}
     assert left_out == {"open": "it takes a Sealed, which could not be made"}
@@ -99,7 +99,7 @@ def test_each_parameter_gets_objects_of_its_type(account: Tried) -> None:
 
 
 @pytest.mark.slow
-def test_what_a_call_takes_another_has_returned(account: Tried) -> None:
+def test_what_a_call_takes_another_has_returned(account: ClassTry) -> None:
     text = written(msgspec.to_builtins(account), "tests/test_ordeal_account.py")
     ast.parse(text)
     assert "from ordeal import Bundle, ChaosTest, initialize, invariant, multiple, rule\n" in text
@@ -112,7 +112,7 @@ def test_what_a_call_takes_another_has_returned(account: Tried) -> None:
 
 
 @pytest.mark.slow
-def test_what_no_call_returns_is_no_rule(account: Tried) -> None:
+def test_what_no_call_returns_is_no_rule(account: ClassTry) -> None:
     tried = msgspec.to_builtins(account)
     (book,) = (each for each in tried["methods"] if each["name"] == "book")
     book["gives"] = ""  # as if it had returned objects of two classes
@@ -124,7 +124,7 @@ def test_what_no_call_returns_is_no_rule(account: Tried) -> None:
 
 
 @pytest.mark.slow
-def test_the_machine_runs(account: Tried, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_machine_runs(account: ClassTry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "typed_bank.py").write_text(dedent(BANK))
     monkeypatch.syspath_prepend(str(tmp_path))
     space: dict[str, object] = {"__name__": "machine_of_bank"}
@@ -161,10 +161,10 @@ def test_a_bundle_is_called_by_what_it_holds(name: str, bundle: str) -> None:
 def test_values_of_the_standard_library_are_drawn() -> None:
     for kind in (date, time, Decimal, Fraction, UUID):
         (found,) = typed(kind, lambda _: None)
-        assert isinstance(found.draw(Chance(1)), kind)
+        assert isinstance(found.draw(Draws(1)), kind)
         (several,) = typed(list[kind], lambda _: None)  # type: ignore[valid-type]
-        assert isinstance(several.draw(Chance(1)), list)
+        assert isinstance(several.draw(Draws(1)), list)
         (by_name,) = typed(dict[str, kind], lambda _: None)  # type: ignore[valid-type]
-        assert isinstance(by_name.draw(Chance(1)), dict)
+        assert isinstance(by_name.draw(Draws(1)), dict)
         (maybe,) = typed(kind | None, lambda _: None)
         assert maybe.strategy == f"st.none() | {found.strategy}"
