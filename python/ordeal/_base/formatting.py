@@ -22,17 +22,13 @@ def one_line(text: str, *, limit: int = MESSAGE_CHARS_MAX) -> str:
     # Cut first: a message of many megabytes must not be escaped in full to show its beginning.
     safe = text[: limit + 1]
     if type(safe) is not str or not safe.isprintable():
-        safe = "".join(char if char.isprintable() else _escaped(char) for char in safe)
+        safe = "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in safe)
     return safe if len(safe) <= limit else safe[: limit - 3] + "..."
 
 
 def safe_lines(text: str) -> str:
     """Return ``text`` safe to print on several lines: control characters other than newlines escaped."""
     return "\n".join(one_line(line) for line in text.rstrip().split("\n"))
-
-
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")
 
 
 def describe_error(error: BaseException) -> str:

@@ -122,7 +122,7 @@ class Definitions:
                 home = node.module if isinstance(node, ast.ImportFrom) else alias.name
                 if (home or "").partition(".")[0] in _FOREIGN or home in self.modules:
                     return False
-                source.parts[name] = ast.unparse(type(node)(**{**_fields(node), "names": [alias]}))
+                source.parts[name] = ast.unparse(type(node)(**{**dict(ast.iter_fields(node)), "names": [alias]}))
                 return True
         return False
 
@@ -150,10 +150,6 @@ def _parsed(module: str) -> ast.Module | None:
         return ast.parse(Path(path).read_text("utf-8"))
     except (OSError, ValueError, SyntaxError):
         return None
-
-
-def _fields(node: ast.Import | ast.ImportFrom) -> dict[str, Any]:
-    return dict(ast.iter_fields(node))
 
 
 def _import_as(module: str, name: str) -> str:

@@ -134,12 +134,13 @@ def outcome(source: str) -> dict[str, Any]:
             if not code.co_filename.startswith((OWN_FOLDER, "<")):
                 place = code.co_qualname
             tb = tb.tb_next
-        return {"type": name, "place": place, "text": _text(error), "seen": _seen(names)}
+        return {
+            "type": name,
+            "place": place,
+            "text": _text(error),
+            "seen": [_text(each) for each in names.get("__seen__", [])],
+        }
     return {}
-
-
-def _seen(names: dict[str, Any]) -> list[str]:
-    return [_text(each) for each in names.get("__seen__", [])]
 
 
 def _text(value: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -126,14 +126,10 @@ def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
     """Write ``ordeal.sarif``."""
     rules = [_Rule(id=f"ordeal/{kind}", name=kind, short_description=_Message(text=_KINDS[kind])) for kind in _KINDS]
     lines = _RuleLines()
-    results = [_result(result, finding, lines) for result, finding in _shown(document)]
+    results = [_result(result, finding, lines) for result, finding in list(findings_of(document))[:RESULTS_MAX]]
     run = _Run(tool=_Tool(driver=_Driver(name="ordeal", version=_native.__version__, rules=rules)), results=results)
     log = _Log(schema=SCHEMA, version="2.1.0", runs=[run])
     return save(folder, "ordeal.sarif", msgspec.json.format(msgspec.json.encode(log), indent=2).decode() + "\n")
-
-
-def _shown(document: Mapping[str, Any]) -> Sequence[tuple[Result, Finding]]:
-    return list(findings_of(document))[:RESULTS_MAX]
 
 
 def _result(result: Result, finding: Finding, lines: _RuleLines) -> _Result:

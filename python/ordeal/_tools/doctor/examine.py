@@ -106,7 +106,7 @@ def counted(definition: MachineDefinition) -> Iterator[Counts]:
         for precondition in rule.preconditions:
             own = _code_of(precondition)
             if own is not None:
-                known[own] = Uses(rule.name, source=_source_of(own))
+                known[own] = Uses(rule.name, source=linecache.getline(own.co_filename, own.co_firstlineno).strip())
                 counts.preconditions[rule.name].append(known[own])
     for invariant in definition.invariants:
         code = _code_of(invariant.function)
@@ -181,10 +181,6 @@ def _callbacks(known: dict[CodeType, Uses], counts: Counts) -> dict[int, Callabl
         _EVENTS.PY_UNWIND: unwound,
         _EVENTS.EXCEPTION_HANDLED: handled,
     }
-
-
-def _source_of(code: CodeType) -> str:
-    return linecache.getline(code.co_filename, code.co_firstlineno).strip()
 
 
 def state_digest(machine: Any) -> tuple[bytes, bool]:

@@ -44,7 +44,7 @@ def examine(config: OrdealConfig, folder: Path) -> Iterator[Advice]:
             yield _of(subject, check)
         if not first.get("error"):
             # With max_runs alone: a clock must not decide where they end.
-            runs = _short_runs(first["result"]["total_runs"])
+            runs = max(_SHORT_RUNS_MIN, min(SHORT_RUNS, first["result"]["total_runs"] // _SHORT_SHARE))
             short = [
                 _examined(subject, targets, config.explorer.seed, runs, _GRACE_SECONDS, folder, hash_seed)
                 for hash_seed in ("0", "0", "1")
@@ -52,11 +52,6 @@ def examine(config: OrdealConfig, folder: Path) -> Iterator[Advice]:
             for check in stability(short):
                 yield _of(subject, check)
     yield from environment(config, folder)
-
-
-def _short_runs(runs: int) -> int:
-    """Return how many runs to compare, where ``runs`` fit into the time."""
-    return max(_SHORT_RUNS_MIN, min(SHORT_RUNS, runs // _SHORT_SHARE))
 
 
 def _of(subject: str, check: Advice) -> Advice:
