@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ordeal.errors import ConfigError
-from ordeal.invariants import Invariant, bounded, finite, monotonic
+from ordeal.invariants import Invariant, bounded, finite, mean_bounded, monotonic, no_nan, non_empty, unique
 
 from .violations import violation
 
@@ -69,3 +69,40 @@ def test_both_are_checked_in_order_and_the_message_names_the_one_that_fails() ->
 def test_only_invariants_can_be_joined() -> None:
     with pytest.raises(TypeError, match="unsupported operand"):
         finite & len  # type: ignore[operator]
+
+
+pandas: Any = pytest.importorskip("pandas")
+
+
+def complaint(invariant: Invariant, value: Any) -> str:
+    try:
+        invariant(value)
+    except AssertionError as error:
+        return str(error)
+    return ""
+
+
+def test_of_numbers() -> None:
+    good = pandas.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
+    for invariant in (finite, no_nan, bounded(0, 2), mean_bounded(1, 2)):
+        assert complaint(invariant, good) == ""
+        assert complaint(invariant, good["a"]) == ""
+    bad = good.assign(b=[0.5, float("nan")])
+    assert "value['b'][1] is nan" in complaint(finite, bad)
+    assert "value[1] is nan" in complaint(no_nan, bad["b"])
+    assert "value['a'][1] is 2, above 1" in complaint(bounded(0, 1), good)
+
+
+def test_of_numbers_that_are_missing() -> None:
+    frame = pandas.DataFrame({"a": pandas.array([1, None], dtype="Int64")})
+    assert "value['a'][1] is nan" in complaint(finite, frame)
+
+
+def test_of_rows() -> None:
+    frame = pandas.DataFrame({"a": [1, 1, 2], "b": [1, 2, 2]})
+    assert complaint(unique(), frame) == ""
+    assert complaint(monotonic(), frame) == ""
+    assert "repeats value[0]" in complaint(unique(), pandas.concat([frame, frame]))
+    assert complaint(monotonic(), frame["b"]) == ""
+    assert complaint(non_empty(), frame) == ""
+    assert "is empty" in complaint(non_empty(), frame.iloc[:0])

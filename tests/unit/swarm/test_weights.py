@@ -7,12 +7,12 @@ import hashlib
 import pickle
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import pytest
-from hypothesis import __version__, reproduce_failure, settings
+from hypothesis import HealthCheck, Phase, __version__, reproduce_failure, settings
 from hypothesis import strategies as st
 from hypothesis.core import encode_failure
 from hypothesis.stateful import initialize, rule, run_state_machine_as_test
@@ -27,7 +27,7 @@ from ordeal.swarm import OpWeights, SwarmError, op_weights, ops_of
 from ordeal.swarm.weights import SwarmOptions, draw_below, draw_by_size, pick_in_order, swarm_options_of
 from ordeal.trace import lower, replay
 
-from .machines import Filling, Seen, fault
+from .machines import QUICK, Filling, Seen, fault
 
 OPS = ("put", "get", "drop", "list", "sweep")
 #: The SHA-256 of a million operations, of seed 1, on every Python and platform.
@@ -417,3 +417,37 @@ def test_what_a_seed_explores_without_weights_is_pinned(cls: type[Plain], rule_s
     explorer = Explorer(cls, seed=3, rule_swarm=rule_swarm, tuning=Tuning(swarm_policy="classic"))
     explorer.run(max_runs=50, max_time=600.0, steps_per_run=20)
     assert hashlib.sha256(" ".join(Plain.names).encode()).hexdigest()[:16] == digest
+
+
+class TestPytest:
+    def test_it_finds_what_needs_weights_and_opens_the_swarm(self) -> None:
+        with pytest.raises(AssertionError, match="full") as raised:
+            run_state_machine_as_test(Filling, settings=settings(QUICK, max_examples=500))
+        said = "\n".join(raised.value.__notes__)
+        assert "(weights of this run): OpWeights(put 1, drain 1, sell 1, _nemesis 1)" in said
+        assert all(name in said for name in ("(faults of this run): ['one',", "'two'", "'three'"))
+        assert said.count("state.put()") == 13
+        assert "state.drain()" not in said
+
+    @pytest.mark.parametrize("swarm", [False, True, "hypothesis"])
+    def test_rules_come_by_their_weights(self, swarm: Any) -> None:
+        class Weighed(Seen):
+            runs: ClassVar[list[Counter[str]]] = []
+            weights: ClassVar[Mapping[str, int]] = {"b": 8}
+            always_on: ClassVar[Collection[str]] = {"a", "b", "c"}
+
+        Weighed.swarm = swarm
+        run_state_machine_as_test(Weighed, settings=settings(QUICK, phases=[Phase.generate]))
+        counts = sum(Weighed.runs, Counter[str]())
+        # Near to 8 of 10: Hypothesis repeats parts of earlier runs too, and tries simple ones.
+        assert counts["b"] > 0.5 * counts.total()
+        assert min(counts.values()) > 0.04 * counts.total()
+
+    @pytest.mark.nightly
+    def test_subsets_of_all_sizes_come(self) -> None:
+        Seen.runs.clear()
+        many = settings(QUICK, max_examples=300, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+        run_state_machine_as_test(Seen, settings=many)
+        alone = sum(len(run) == 1 for run in Seen.runs if run)
+        assert 0.1 * len(Seen.runs) < alone < 0.55 * len(Seen.runs)
+        assert sum(len(run) == 3 for run in Seen.runs) > 0.1 * len(Seen.runs)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import enum
 import time
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -14,7 +17,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
 
 from ordeal._base import untrusted
 from ordeal._engine.trace_view import values
-from ordeal._engine.trace_view.values import StateReader
+from ordeal._engine.trace_view import values as module
+from ordeal._engine.trace_view.values import PARTS_MAX, StateReader, sketch
 from ordeal._engine.trace_view.view import PartChange, changes_between
 from ordeal.chaos import ChaosTest
 
@@ -257,3 +261,115 @@ def test_changes_name_what_came_and_went() -> None:
         PartChange("c", None, "4"),
         PartChange("a", "1", None),
     ]
+
+
+class Light(enum.Enum):
+    RED = 1
+    GREEN = 2
+
+
+@dataclass
+class Point:
+    x: Any
+
+
+class SketchedSlots:
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+
+class SketchedCache(dict[str, int]):
+    def __init__(self, hits: int) -> None:
+        super().__init__(a=1)
+        self.hits = hits
+
+
+class SketchedMachine(RuleBasedStateMachine):
+    value: Any = None
+
+    @rule()
+    def nothing(self) -> None: ...
+
+
+def number(value: Any) -> int:
+    machine = SketchedMachine()
+    machine.value = value
+    return sketch(StateReader(SketchedMachine), machine)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (-1, -2),
+        (1, True),
+        (1, 1.0),
+        (1, "1"),
+        (0.0, -0.0),
+        ("a", b"a"),
+        ([1, 2], [2, 1]),
+        ([1], (1,)),
+        ([[], 1], [[1]]),
+        (OrderedDict(a=1, b=2), OrderedDict(b=2, a=1)),
+        (Counter(a=0), Counter()),
+        (SketchedCache(1), SketchedCache(2)),
+        ({1, -1}, {1, -2}),
+        (deque([1]), deque([2])),
+        (Light.RED, Light.GREEN),
+        (Point(1), Point(2)),
+        (SketchedSlots(1), SketchedSlots(2)),
+        (SketchedSlots(1), Point(1)),
+        (Point(Point(-1)), Point(Point(-2))),
+        (datetime.date(2000, 1, 1), datetime.date(2000, 1, 2)),
+        (set(range(1_000)), {*range(999), 2_000}),
+        pytest.param(10**5000, 10**5000 + 1, id="huge"),
+    ],
+)
+def test_what_differs_has_another_number(one: Any, other: Any) -> None:
+    assert number(one) != number(other)
+
+
+def test_what_is_alike_has_the_same_number() -> None:
+    def made() -> Any:
+        loop = Point({"a": {3, 1, 2}, "b": [Light.RED, datetime.date(2000, 1, 1), object()]})
+        loop.x["self"] = loop
+        return loop
+
+    assert number(made()) == number(made())
+
+
+class Shown(SketchedMachine):
+    def view_state(self) -> dict[str, Any]:
+        return {"value": self.value}
+
+
+class Changing(SketchedMachine):
+    def __getattribute__(self, name: str) -> Any:
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "is_limited"),
+    [
+        (SketchedMachine, {"a": [1, Point({2})]}, False),
+        (SketchedMachine, deque(range(PARTS_MAX + 1)), False),
+        (Shown, 1, True),
+        (Changing, 1, True),
+    ],
+)
+def test_the_time_is_limited_where_code_of_the_program_runs(
+    kind: type[SketchedMachine], value: Any, is_limited: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def limited(call: Callable[[], None], fallback: object) -> None:
+        del fallback
+        calls.append("limited")
+        call()
+
+    monkeypatch.setattr(module, "bounded_call", limited)
+    machine = kind()
+    machine.value = value
+    sketch(StateReader(kind), machine)
+    assert bool(calls) == is_limited

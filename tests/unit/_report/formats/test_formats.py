@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -253,3 +255,86 @@ def test_a_service_that_shows_reports_is_recognised() -> None:
 
 def test_hostile_texts_are_many() -> None:
     assert len(HOSTILE) > 10
+
+
+def test_coverage_is_read_by_coverage_py(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("shop.py").write_text("def f(x):\n    if x:\n        return 1\n    return 2\n")
+    behavior = {"missed_lines": {"shop.py": [4], "never.py": [1]}, "covered_lines": {"shop.py": "1-3"}}
+    document = {"results": [{"test_class": "a:B", "telemetry": {"behavior": behavior}}]}
+    for _ in range(2):  # over the file of an earlier run, too
+        path = write_report("coverage", document, tmp_path / "r")
+    with sqlite3.connect(path) as connection:
+        files = connection.execute("select path from file order by path").fetchall()
+    connection.close()
+    assert files == [(str(tmp_path / "never.py"),), (str(tmp_path / "shop.py"),)]
+    Path("never.py").write_text("x = 1\n")
+    command = [sys.executable, "-m", "coverage", "report", f"--data-file={path}", "-m"]
+    shown = subprocess.run(command, check=False, capture_output=True, text=True).stdout
+    assert re.search(r"shop\.py +4 +1 +75% +4", shown)
+
+
+def test_annotations_are_ten_with_the_rest_counted(tmp_path: Path) -> None:
+    place = {"kind": "rule", "name": "go", "at": {"file": "a,b:c.py", "line": 3, "function": "f", "code": ""}}
+    finding = {"error_type": "E", "error_message": "100%\nof it", "id": "1f", "place": place}
+    document = {"results": [{"test_class": "a:B", "failures": [finding] * 12}]}
+    lines = written("github", document, tmp_path).split("\n")
+    start = "::error file=a%2Cb%3Ac.py,line=3,title=ordeal 1f::E: 100%25%0AAt: a,b:c.py:3 in f (rule)"
+    assert lines[0].startswith(start)
+    assert lines[9:] == ["::error title=ordeal::and 3 more findings: see the report", ""]
+
+
+def test_annotations_name_files_from_the_root_of_the_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "service").mkdir()
+    monkeypatch.chdir(tmp_path / "service")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    place = {"kind": "rule", "name": "go", "at": {"file": "t.py", "line": 3, "function": "f", "code": ""}}
+    document = {"results": [{"test_class": "a:B", "failures": [{"error_type": "E", "place": place}]}]}
+    assert "file=service/t.py,line=3" in written("github", document, tmp_path)
+
+
+def test_junit_has_a_case_for_each_saved_failure_that_is_no_finding(tmp_path: Path) -> None:
+    seeds = [
+        {"name": name, "path": name, "status": status, "message": "why"}
+        for name, status in (("a", "fixed"), ("b", "reproduced"), ("c", "fails_differently"))
+    ]
+    finding = {"error_type": "E", "seed_path": "b", "run_id": 0, "id": "1f"}
+    document = {"results": [{"test_class": "a:B", "failures": [finding], "seed_replays": seeds}]}
+    root = ET.fromstring(written("junit", document, tmp_path))
+    cases = {case.get("name"): case.find("failure") is not None for case in root.iter("testcase")}
+    assert cases == {"explored": False, "1f E": True, "saved failure a": False, "saved failure c": True}
+    assert {each.get("name"): each.get("value") for each in root.iter("property")}["finding 1f"] == "known"
+
+
+def test_markdown_of_many_findings_stays_below_the_limit_and_counts_the_rest(tmp_path: Path) -> None:
+    finding = {"error_type": "E", "error_message": "x", "id": "1", "program": "ü" * 8000}
+    document = {"results": [{"test_class": "a:B", "failures": [finding] * 300}]}
+    text = written("md", document, tmp_path)
+    assert 900_000 < len(text.encode()) <= 1_000_000
+    assert re.search(r"\n\d+ more findings are in the other reports\.\n$", text)
+
+
+def test_markdown_shows_texts_as_code(tmp_path: Path) -> None:
+    finding = {"error_type": "E", "error_message": "@you | `a` <img>", "id": "1", "program": "```\n# no heading"}
+    text = written("md", {"results": [{"test_class": "a:B", "failures": [finding]}]}, tmp_path)
+    assert "| new | ``E: @you \\| `a` <img>`` | `1` |" in text
+    assert "\n````python\n```\n# no heading\n````\n" in text
+
+
+def test_results_of_sarif_have_their_steps_at_the_lines_of_their_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.py").write_text("class Shop:\n    def buy(self): ...\n\n    def sell(self): ...\n")
+    place = {"kind": "invariant", "name": "i", "at": {"file": "t.py", "line": 9, "function": "i", "code": ""}}
+    finding = {"error_type": "E", "bucket": "b", "rule_log": ["buy", "sell"], "place": place, "run_id": 1}
+    document = {"results": [{"test_class": "t:Shop", "failures": [finding]}]}
+    (result,) = json.loads(written("sarif", document, tmp_path))["runs"][0]["results"]
+    steps = [each["location"] for each in result["codeFlows"][0]["threadFlows"][0]["locations"]]
+    assert [step["physicalLocation"]["region"]["startLine"] for step in steps] == [2, 4, 9]
+    assert [step["message"]["text"] for step in steps] == ["1. buy", "2. sell", "E"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "t.py"
+    assert result["ruleId"] == "ordeal/invariant"
+    assert result["baselineState"] == "new"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from ordeal._engine.trace_view.view import (
@@ -16,10 +18,12 @@ from ordeal._engine.trace_view.view import (
     TraceView,
 )
 from ordeal._report.html.finding import (
+    CHARS_MAX,
     call_text,
     cut,
     faults_text,
     finding_values,
+    highlighted,
     lane_table,
     rows_of,
     shown_changes,
@@ -152,3 +156,18 @@ def test_an_assertion_without_a_message_is_titled_by_what_it_asserted() -> None:
     shown = finding_values(bare, None, number=1, replayed=frozenset())
     assert (shown["error"], shown["message"]) == ("AssertionError: assert 2 == 1", "")
     assert [row["error"] for row in rows_of([bare])] == ["AssertionError: assert 2 == 1"]
+
+
+def plain(html: object) -> str:
+    return re.sub(r"<[^>]+>", "", str(html))
+
+
+def test_lines_have_numbers_and_one_a_mark() -> None:
+    shown = highlighted("def f():\n    return 1", first=9, mark=10)
+    assert plain(shown).split("\n") == [" 9  def f():", "10      return 1"]
+    assert str(shown).count('class="hit"') == 1
+
+
+def test_markup_is_escaped_however_long_the_text() -> None:
+    for text in ("<script>", "<script>" + "x" * CHARS_MAX):
+        assert "<script" not in str(highlighted(text))

@@ -1,15 +1,84 @@
-"""The section of a pytest summary on saved seeds: what needs a person first, and commands that can be pasted."""
+"""A session's seed is told so that it can be pasted back, whatever the name of the test holds."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from ordeal._report.pytest_lines import SeedRecord, replay_command, seed_failure_sections, seed_section
+from ordeal._report.pytest_lines import (
+    SeedRecord,
+    property_sections,
+    replay_command,
+    seed_failure_sections,
+    seed_section,
+    session_seed_line,
+    session_seed_replay,
+)
+from ordeal.assertions import always, declare, report, sometimes, tracker
 from ordeal.trace import Trace, TraceStep
+
+
+def test_the_seed_is_told_once_with_where_it_is_from() -> None:
+    assert session_seed_line(255) == "ordeal seed: 0xff (replay with --ordeal-seed=0xff)"
+    assert session_seed_line(0, origin="ORDEAL_SEED") == (
+        "ordeal seed: 0x0, from ORDEAL_SEED (replay with --ordeal-seed=0x0)"
+    )
+
+
+@pytest.mark.parametrize(
+    "node_id", ["tests/test_a.py::test", 'test_a.py::test[it\'s $HOME `x` "y"]', "a b.py::test[\\n;rm]", "-x.py::test"]
+)
+def test_a_replay_of_a_session_is_one_command(node_id: str) -> None:
+    line = session_seed_replay(node_id, 16, options=["-p", "no:randomly"])
+    assert shlex.split(line.removeprefix("replay: ")) == ["pytest", node_id, "--ordeal-seed=0x10", "-p", "no:randomly"]
+
+
+@pytest.fixture(autouse=True)
+def own_properties() -> Iterator[None]:
+    """Only what the test itself asserts is known."""
+    before = tracker.snapshot()
+    tracker.reset()
+    with tracker.recording():
+        yield
+    tracker.restore(before)
+
+
+def lines(**options: Any) -> list[str]:
+    values = {"chaos": True, "fails_run": False, "chaos_seed": None} | options
+    ((title, found),) = property_sections(report(), **values)
+    assert title == "Ordeal Property Results"
+    return found
+
+
+def test_without_properties_there_is_no_section() -> None:
+    assert property_sections(report(), chaos=True, fails_run=False, chaos_seed=7) == []
+
+
+def test_the_configuration_names_the_seed_and_the_types() -> None:
+    sometimes(True, "sold")
+    always(True, "never below zero")
+    assert lines()[-1] == "  Config: assertion types used: always, sometimes"
+    assert lines(chaos_seed=0)[-1] == "  Config: seed=0, assertion types used: always, sometimes"
+
+
+def test_a_failed_property_says_what_it_does_to_the_run() -> None:
+    always(False, "never below zero", mute=True)
+    assert lines(fails_run=True)[-2] == "  The tests pass, but not all properties do: the run fails."
+    assert lines(chaos=False)[-2] == "  Without --chaos this does not fail the run."
+    assert lines()[-2] == "  1/1 properties FAILED"
+
+
+def test_cells_have_a_section_of_their_own() -> None:
+    declare("charged once", "always", operation="refund", fault="timeout")
+    sections = property_sections(report(), chaos=True, fails_run=False, chaos_seed=None)
+    ((title, found),) = sections
+    assert title == "Ordeal Reliability Coverage"
+    assert any("refund under timeout" in line for line in found)
+
 
 RECORD = SeedRecord(
     name="seed-0a",
