@@ -340,7 +340,7 @@ def _prepare() -> None:
     hypothesis.settings.register_profile("default", hypothesis.settings.get_profile("default"), deadline=None)
     hypothesis.settings.load_profile("default")
 
-    for name in ("ordeal.cli.explore", "ordeal.cli.saved.replay", *(f"_pytest.{name}" for name in default_plugins)):
+    for name in ("ordeal.cli.explore", "ordeal.cli.replay", *(f"_pytest.{name}" for name in default_plugins)):
         import_module(name)
     ask_forks()
     # What Hypothesis knows of Unicode it computes in seconds, unless it finds it in a folder of the project.

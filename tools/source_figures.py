@@ -26,7 +26,15 @@ LATER = {
     "reports and pages": (
         *("_engine/runs", "_engine/trace_view", "_engine/plain", "_base/notebook.py"),
         *("_report/dashboard", "_report/formats", "_report/html", "_report/comparing.py", "_report/comparing.py"),
-        *("cli/dashboard.py", "cli/live.py", "cli/report.py", "cli/saved/view.py", "cli/schema.py", "cli/watch"),
+        *(
+            "cli/dashboard.py",
+            "cli/live.py",
+            "cli/report.py",
+            "cli/view.py",
+            "cli/schema.py",
+            "cli/watch.py",
+            "cli/warm_replay.py",
+        ),
     ),
     "init, doctor, bisect": (
         *(
@@ -34,8 +42,7 @@ LATER = {
             "_tools/doctor",
             "cli/init.py",
             "cli/doctor.py",
-            "cli/saved/bisect.py",
-            "cli/saved/bisect_step.py",
+            "cli/bisect.py",
         ),
     ),
     "mutation": (

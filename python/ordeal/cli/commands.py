@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Any, override
 
@@ -13,8 +13,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from ordeal.cli import terminal
-from ordeal.cli.flags import command_flags
-from ordeal.config.options import DEFAULT_PATH, flags_of
+from ordeal.config.options import DEFAULT_PATH, Option, flags_of
 
 _CORPUS_DIR = ".ordeal/seeds"
 _NUMBER_MAX = 1e9
@@ -54,6 +53,60 @@ class GroupedCommand(click.Command):
 
     def _group(self, _ctx: click.Context, parameter: click.Parameter) -> str:
         return flags_of(str(self.name)).get(str(parameter.name), ("Output", None))[0]
+
+
+Command = Callable[..., Any]
+
+#: Where the context of a command notes that all options are to be shown.
+ALL_OPTIONS = "ordeal.all_options"
+
+
+def command_flags(command: str) -> Callable[[Command], Command]:
+    """Return a decorator that gives a function the flags of a command of ``ordeal``, by the names of the options.
+
+    A flag that was not given is ``None``. A text that spells a number is passed as a number; the configuration refuses
+    others, because it checks flags like its own values.
+    """
+
+    def decorate(function: Command) -> Command:
+        for _, option in reversed(flags_of(command).values()):
+            function = _click_option(option)(function)
+        return function
+
+    return decorate
+
+
+def _click_option(option: Option) -> Callable[[Command], Command]:
+    names, text = [option.name, *filter(None, [option.short_flag, option.long_flag])], option.help_text()
+    if option.name == "verbose":
+        return click.option(*names, count=True, callback=_as_verbosity, help=text)
+    if not option.metavar:
+        return click.option(*names, is_flag=True, flag_value=option.sets, default=None, help=text)
+    if option.repeats:
+        return click.option(*names, metavar=option.metavar, help=text, multiple=True, callback=_or_none)
+    kind = click.Path() if option.metavar == "PATH" else None  # a shell then completes paths
+    callback = _as_number if option.check.of_number else None
+    return click.option(*names, metavar=option.metavar, type=kind, help=text, callback=callback)
+
+
+def _as_verbosity(context: click.Context, _parameter: click.Parameter, count: int) -> bool | None:
+    """Note that a second ``-v`` asks for all options to be shown."""
+    context.meta[ALL_OPTIONS] = count > 1
+    return True if count else None
+
+
+def _or_none(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+    return values or None
+
+
+def _as_number(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | str | None:
+    """Return the number that an option's text spells, else the text itself."""
+    for kind in (int, float):
+        try:
+            return None if text is None else kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def _run(module: str, given: dict[str, Any]) -> int:
@@ -99,7 +152,7 @@ def bisect(**given: Any) -> int:
 
     Replays the failure at commits between the two, in a worktree of its own.
     """
-    return _run("saved.bisect", given)
+    return _run("bisect", given)
 
 
 @click.command(
@@ -439,7 +492,7 @@ def replay(**given: Any) -> int:
     ID is what a report prints, or the beginning of it; FILE is a trace or a seed. Without either, the last failure that
     was saved runs again.
     """
-    return _run("saved.replay", given)
+    return _run("replay", given)
 
 
 @click.command(
@@ -529,7 +582,7 @@ def view(**given: Any) -> int:
     Runs the failure again, and shows each step, when it was decided, and what of it matters. ID is what a report
     prints, or the beginning of it; FILE is a trace or a seed. Without either, it is the last failure that was saved.
     """
-    return _run("saved.view", given)
+    return _run("view", given)
 
 
 _ALL: tuple[click.Command, ...] = (

@@ -44,7 +44,7 @@ from ordeal._report.formats.md import markdown
 from ordeal._report.seeds import seed_outcomes_text, seeds_pruned, seeds_saved, seeds_that_hang
 from ordeal._tools.doctor.checks import unhealthy
 from ordeal.cli import INTERRUPTED, terminal
-from ordeal.cli.flags import ALL_OPTIONS
+from ordeal.cli.commands import ALL_OPTIONS
 from ordeal.cli.folders import traces_folders
 from ordeal.cli.progress import Watchers, progress_view
 from ordeal.config import ExplorerConfig, OrdealConfig, TestConfig, load_config_for, override
@@ -81,7 +81,7 @@ def run(given: Mapping[str, Any]) -> int:
     _refuse_fleet_flags(given, options)
     _check_entries(config, options)
     if own.watch:
-        watching = importlib.import_module("ordeal.cli.watch.explore")
+        watching = importlib.import_module("ordeal.cli.watch")
         return int(watching.explore_and_watch(own, config, options))
     if own.dry_run:
         return int(importlib.import_module("ordeal.cli.fleet.dry_run").print_jobs(config, options))

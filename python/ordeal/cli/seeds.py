@@ -63,7 +63,7 @@ def _seeds(flags: _Flags) -> int:
     terminal.say(seeds_header(len(paths), corpus.folder, exists=corpus.folder.is_dir()))
     rule_timeout = config.explorer.rule_timeout if config else None
     if flags.watch:
-        return int(importlib.import_module("ordeal.cli.watch.seeds").watch_seeds(corpus, rule_timeout))
+        return int(importlib.import_module("ordeal.cli.watch").watch_seeds(corpus, rule_timeout))
     replayer = SeedReplayer(rule_timeout, settings=Path(DEFAULT_PATH))
     replays = _replay_all(replayer, paths, verbose=flags.verbose)
     fixed = [replay.path for replay in replays if replay.status is SeedStatus.FIXED]

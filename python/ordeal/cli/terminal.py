@@ -1,11 +1,12 @@
-"""Writes to the terminal: data to stdout, everything else to stderr."""
+"""Writes to the terminal: data to stdout, everything else to stderr. Opens pages where a browser has a window."""
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import TextIO
@@ -135,3 +136,14 @@ def contained(*, verbose: bool) -> Iterator[None]:
         return
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         yield
+
+
+def open_page(path: Path) -> None:
+    """Open a page in a browser where somebody sits before a screen."""
+    if has_screen(os.environ) and is_terminal():
+        importlib.import_module("webbrowser").open(path.absolute().as_uri())
+
+
+def has_screen(environment: Mapping[str, str]) -> bool:
+    """Return whether a browser has a window to open in: one that draws in this terminal would take it over."""
+    return sys.platform == "darwin" or bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))

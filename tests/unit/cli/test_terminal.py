@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from ordeal.cli import terminal
+from ordeal.cli.terminal import has_screen
 from ordeal.errors import ConfigError
 
 BOLD_RED = "\x1b[31m\x1b[1merror\x1b[0m"
@@ -81,3 +82,11 @@ def test_a_pipe_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert terminal.is_terminal()
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     assert not terminal.is_terminal()
+
+
+@pytest.mark.parametrize(
+    ("environment", "has"), [({}, False), ({"DISPLAY": ":0"}, True), ({"WAYLAND_DISPLAY": "wayland-0"}, True)]
+)
+def test_a_browser_needs_a_screen(environment: dict[str, str], has: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
+    assert has_screen(environment) is has

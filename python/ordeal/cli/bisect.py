@@ -1,7 +1,12 @@
-"""``ordeal bisect``: the commit that brought a failure, found by ``git bisect`` with a saved trace."""
+"""``ordeal bisect``: the commit that brought a failure, found by ``git bisect`` with a saved trace.
+
+usage of one step: python -m ordeal.cli.bisect TRACE FOLDER, where FOLDER is where ordeal runs, below the current one.
+Exit code: 1 if the trace fails as recorded, 0 if it does not fail, 125 if that cannot be said.
+"""
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -12,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.formatting import one_line
+from ordeal._base.interpreter import run_module
 from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._report.formats.document import line
 from ordeal.cli import terminal
 from ordeal.cli.folders import corpus_folders, traces_folders
-from ordeal.cli.saved.bisect_step import FAILS, PASSES
 from ordeal.errors import ConfigError
 
 
@@ -30,7 +35,7 @@ def run(given: Mapping[str, Any]) -> int:
         # Another commit may have another trace of that name, or none.
         kept = Path(place, "trace.json")
         shutil.copyfile(trace, kept)
-        command = [sys.executable, "-m", "ordeal.cli.saved.bisect_step", str(kept), str(folder)]
+        command = [sys.executable, "-m", "ordeal.cli.bisect", str(kept), str(folder)]
         terminal.say(f"Replaying {one_line(str(given['trace']))} between {good[:12]} and {bad[:12]} ...")
         _check_end(tree, bad, command, wanted=FAILS, what="the later one, where it must fail")
         _check_end(tree, good, command, wanted=PASSES, what="the earlier one, where it must not fail")
@@ -101,3 +106,26 @@ def _worktree(root: Path, commit: str) -> Iterator[Path]:
             subprocess.run(
                 ["git", "worktree", "remove", "--force", str(tree)], cwd=root, check=False, capture_output=True
             )
+
+
+FAILS, PASSES = 1, 0
+_SECONDS_MAX = 600.0
+_CODES = {"reproduced": FAILS, "not_reproduced": PASSES}
+_UNKNOWN = 125
+
+
+def main(trace: str, below: str) -> int:
+    """Return what `git bisect run` is to know of the commit that is checked out."""
+    folder = Path.cwd() / below
+    if not folder.is_dir():
+        return _UNKNOWN
+    paths = [each for each in (folder, folder / "src") if each.is_dir()]
+    out, _ = run_module("ordeal", ["replay", trace, "--json"], folder=folder, seconds=_SECONDS_MAX, paths=paths)
+    try:
+        return _CODES.get(json.loads(out)["status"], _UNKNOWN)
+    except (ValueError, KeyError, TypeError):
+        return _UNKNOWN
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2]))

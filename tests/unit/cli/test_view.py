@@ -9,7 +9,7 @@ import pytest
 from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
 from ordeal.result.failure import failure_id
 
-from ..conftest import Run
+from .conftest import Run
 
 MACHINE = """
 from hypothesis.stateful import RuleBasedStateMachine, rule

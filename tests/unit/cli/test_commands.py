@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from ordeal.cli.flags import command_flags
+from ordeal._engine.runs.report import schemas
+from ordeal.cli.commands import command_flags
 from ordeal.config.options import flags_of
+
+from .conftest import Run
 
 
 def parsed(command: str, *arguments: str) -> dict[str, Any]:
@@ -48,3 +52,18 @@ def test_numbers_come_as_such_where_the_text_spells_one(text: str, value: object
 
 def test_words_stay_words() -> None:
     assert parsed("benchmark", "--metric", "3")["metric"] == "3"
+
+
+@pytest.mark.parametrize("name", ["config", "event", "report", "status"])
+def test_a_schema_is_printed(run: Run, name: str) -> None:
+    code, out, err = run("schema", name)
+    assert (code, err) == (0, "")
+    assert json.loads(out) == schemas()[name]
+
+
+def test_a_wrong_name_is_refused(run: Run) -> None:
+    assert run("schema", "odd") == (
+        2,
+        "",
+        "error: there is no schema of `odd`\n\nhint: name one of config, event, report, status\n",
+    )

@@ -1,6 +1,7 @@
-"""``ordeal seeds --watch``: after each save of a file, replays the seeds whose code it belongs to.
+"""``--watch`` of ``ordeal seeds`` and ``ordeal explore``: after each save, replays the seeds that run the saved code.
 
-This process runs no code of the user's: a warm one does, which is ended and started anew when it takes too long.
+``explore`` also searches between two saves, in a separate process: the same command without ``--watch``. This process
+runs no code of the user's: a warm one does, which is ended and started again when it takes too long.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ import importlib
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, override
@@ -24,7 +27,10 @@ from ordeal._base.interpreter import LineReader, end, start
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._native import monotonic
 from ordeal.cli import terminal
+from ordeal.config import OrdealConfig
+from ordeal.config.options import ExplorationOptions, ExploreFlags
 from ordeal.errors import ConfigError
+from ordeal.result.exploration import is_installed
 
 FOUND = 1
 #: So long may all seeds of a class take; a rule that hangs has a limit of its own.
@@ -91,7 +97,7 @@ class WarmProcess:
 
     def _started(self, deadline: float) -> subprocess.Popen[bytes]:
         if self._process is None:
-            code = "import sys; sys.path[:] = sys.argv[1:]; from ordeal.cli.watch.warm_replay import main; main()"
+            code = "import sys; sys.path[:] = sys.argv[1:]; from ordeal.cli.warm_replay import main; main()"
             self._process = start([sys.executable, "-P", "-c", code, *sys.path], pipes=["stdin", "stdout"])
             self._reader, self._lines = LineReader(self._process.stdout, LINE_BYTES_MAX), []
             self._answer(deadline)
@@ -325,3 +331,99 @@ def _follow(watch: Watch, between: Between, changes: Callable[..., Iterator[set[
 
 def _folders(watch: Watch, between: Between) -> list[str]:
     return sorted({*watch.folders, *between.folders})
+
+
+#: A search that does not end so long after a save is killed.
+END_SECONDS = 5.0
+#: More folders of code than this are not watched.
+FOLDERS_MAX = 500
+
+
+class Exploring(Between):
+    """The search between two saves. ``arguments`` are those of the command line, ``modules`` are what it explores.
+
+    Each begins anew: what was learned of other code, and what failed in it, says little of this.
+    """
+
+    def __init__(self, arguments: Sequence[str], modules: Iterable[str]) -> None:
+        self._arguments, self._modules = arguments, tuple(modules)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    @override
+    def folders(self) -> list[str]:
+        return list(dict.fromkeys(folder for name in self._modules for folder in _folders_of(name)))[:FOLDERS_MAX]
+
+    @override
+    def begin(self, watch: Watch, /) -> None:
+        if watch.exit_code:
+            terminal.say("Exploring begins when no seed fails. Watching; Ctrl-C ends.")
+        else:
+            self._process = subprocess.Popen([sys.executable, "-m", "ordeal", *self._arguments])
+
+    @override
+    def look(self, saved: Sequence[str], watch: Watch) -> bool:
+        code = [name for name in saved if name.endswith(".py")]
+        if code and self._process is not None:
+            # It ends beside the replays, which come first.
+            self._process.send_signal(signal.SIGINT)
+        if saved and not watch.changed(saved) and code:
+            terminal.say(f"\n{', '.join(sorted({Path(name).name for name in code}))} changed")
+        if code:
+            self.end()
+            self.begin(watch)
+            return True
+        if self._process is None or self._process.poll() is None:
+            return bool(saved)
+        self._process = None
+        # What it found is a seed now.
+        watch.changed([])
+        terminal.say("Watching; Ctrl-C ends.")
+        return True
+
+    @override
+    def end(self) -> None:
+        if self._process is None:
+            return
+        try:
+            self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+
+def _folders_of(module: str) -> Iterator[str]:
+    """Yield the folders of the code around a module, without importing it; nothing of installed code."""
+    with suppress(ImportError, ValueError, AttributeError):
+        spec = importlib.util.find_spec(module.partition(".")[0])
+        places = [] if spec is None else list(spec.submodule_search_locations or ())
+        if spec is not None and not places and spec.origin:
+            yield from [str(Path(spec.origin).parent)] * (not is_installed(spec.origin))
+        for place in places:
+            if is_installed(place):
+                continue
+            for folder, below, _ in os.walk(place):
+                below[:] = [name for name in below if not name.startswith((".", "__"))]
+                yield folder
+
+
+def explore_and_watch(flags: ExploreFlags, config: OrdealConfig, options: ExplorationOptions) -> int:
+    """Replay and explore until Ctrl-C; return 1 when a seed failed in the end, else 0.
+
+    Raises:
+        ConfigError: the options contradict each other, or what notices changes is not installed.
+    """
+    against = {
+        "--json": flags.json,
+        "--dashboard": flags.dashboard,
+        "--no-seeds": flags.no_seeds,
+        "--prune-fixed-seeds": flags.prune_fixed_seeds,
+        "--resume": options.resume_from is not None,
+        "--on": options.on is not None,
+    }
+    for option in (name for name, given in against.items() if given):
+        raise ConfigError(f"`--watch` and `{option}` contradict each other", hint="drop one of them")
+    modules = [*(test.class_path.partition(":")[0] for test in config.tests), *options.target_modules]
+    exploring = Exploring([argument for argument in sys.argv[1:] if argument != "--watch"], modules)
+    return watch_seeds(SeedCorpus(config.report.corpus_dir), config.explorer.rule_timeout, exploring)

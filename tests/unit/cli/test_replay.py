@@ -7,20 +7,26 @@ import hashlib
 import importlib
 import io
 import json
+import pdb
 import re
 import struct
+import sys
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
+from types import TracebackType
 from typing import Any
 
 import hypothesis
 import pytest
 
+from ordeal._engine.replay.replayer import ShrinkProgress
+from ordeal.cli import terminal
+from ordeal.cli.replay import ShrinkLine, can_debug, post_mortem
 from ordeal.explore import Explorer
 from ordeal.trace import Trace
 
-from ..conftest import Run
+from .conftest import Run
 
 MACHINES = """\
     import hypothesis.strategies as st
@@ -349,3 +355,102 @@ def test_a_trace_that_cannot_be_saved_is_an_error(run: Run, trace: Trace) -> Non
     code, _, err = run("replay", "trace.json", "--shrink", "-o", "file/small.json")
     assert code == 2
     assert "error: cannot write trace file/small.json: " in err
+
+
+def run_in(module: str, body: str, **names: Any) -> Any:
+    """A function ``f`` of the module ``module``, made from the lines of ``body``."""
+    namespace: dict[str, Any] = {"__name__": module, **names}
+    exec(f"def f():\n    {body}\n", namespace)
+    return namespace["f"]
+
+
+def opened_at(call: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The modules of the frames that the debugger is shown for what ``call`` raises, outermost first."""
+    shown: list[TracebackType | None] = []
+    monkeypatch.setattr(pdb, "post_mortem", shown.append)
+    try:
+        call()
+    except ZeroDivisionError as error:
+        error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+        post_mortem(error)
+    (tb,) = shown
+    modules = []
+    while tb is not None:
+        modules.append(tb.tb_frame.f_globals["__name__"])
+        tb = tb.tb_next
+    return modules
+
+
+def test_frames_of_what_ran_the_code_are_left_out_at_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = run_in("hypothesis.core", "1 / 0")
+    own = run_in("shop.till", "g()", g=inside)
+    between = run_in("ordeal.chaos", "g()", g=own)
+    outer = run_in("shop", "g()", g=between)
+    engine = run_in("ordeal._engine.execution.driver", "g()", g=outer)
+    assert opened_at(engine, monkeypatch) == ["shop", "ordeal.chaos", "shop.till"]
+
+
+def test_a_module_that_only_begins_like_the_machinery_is_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = run_in("ordealed.shop", "1 / 0")
+    assert opened_at(run_in("hypothesis", "g()", g=own), monkeypatch) == ["ordealed.shop"]
+
+
+def test_without_any_code_of_the_user_all_frames_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = run_in("hypothesis.core", "1 / 0")
+    assert opened_at(run_in("ordeal.chaos", "g()", g=inner), monkeypatch) == ["ordeal.chaos", "hypothesis.core"]
+
+
+def test_nobody_can_debug_without_an_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert not can_debug()
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setattr(sys, "stdin", closed)
+    assert not can_debug()
+    monkeypatch.setattr(sys, "stdin", io.StringIO("q\n"))
+    assert can_debug()
+
+
+class Time:
+    """Stands still until it is set."""
+
+    now_s = 100.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Time:
+    found = Time()
+    monkeypatch.setattr("ordeal.cli.replay.monotonic", lambda: found.now_s)
+    return found
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is written, with the ends of lines."""
+    texts: list[str] = []
+
+    def say(text: str, *, newline: bool = True) -> None:
+        texts.append(text + "\n" * newline)
+
+    monkeypatch.setattr(terminal, "say", say)
+    return texts
+
+
+def test_it_is_written_over_itself_five_times_a_second(clock: Time, said: list[str]) -> None:
+    line = ShrinkLine()
+    for tried, seconds in enumerate((0.0, 0.19, 0.21, 0.4, 0.42)):
+        clock.now_s = 100 + seconds
+        line(ShrinkProgress("chunks", 9 - tried, tried))
+    assert [text.split(",")[0] for text in said] == [f"\r  chunks: {steps} steps left" for steps in (9, 7, 5)]
+    assert not any(text.endswith("\n") for text in said)
+
+
+@pytest.mark.usefixtures("clock")
+def test_the_line_is_ended_once_and_only_where_it_is_open(said: list[str]) -> None:
+    line = ShrinkLine()
+    line.close()
+    assert said == []
+    line(ShrinkProgress("chunks", 1, 1))
+    line.close()
+    line.close()
+    assert said[1:] == ["\n"]

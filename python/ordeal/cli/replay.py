@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pdb
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from ordeal._base.formatting import safe_lines
@@ -15,8 +17,10 @@ from ordeal._engine.coverage.digests import changed_modules
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.execution.class_path import trust_settings
 from ordeal._engine.plain.reproduction import Reproduction, reproduce
+from ordeal._engine.replay.replayer import ShrinkProgress
 from ordeal._engine.replay.rerun import ReplayStatus, Rerun, ablate_faults, rerun, shrink
 from ordeal._engine.seed_corpus.lookup import find_failure
+from ordeal._native import monotonic
 from ordeal._report.replay import (
     ablation_text,
     outdated_json,
@@ -26,12 +30,11 @@ from ordeal._report.replay import (
     replay_json,
     replay_outcome,
     replay_steps,
+    shrink_line,
     shrunk_text,
 )
 from ordeal.cli import terminal
 from ordeal.cli.folders import corpus_folders, traces_folders
-from ordeal.cli.saved.debugger import can_debug, post_mortem
-from ordeal.cli.saved.shrink_line import ShrinkLine
 from ordeal.config import DEFAULT_PATH
 from ordeal.errors import ConfigError, OutdatedTraceError
 
@@ -182,3 +185,58 @@ def _quiet() -> Iterator[None]:
     # Output of the program under test belongs on stderr; on stdout it would end up inside the JSON.
     with redirect_stdout(sys.stderr):
         yield
+
+
+_MACHINERY = frozenset({"hypothesis", "ordeal"})
+
+
+def can_debug() -> bool:
+    """Return whether a person or a script can type commands."""
+    return sys.stdin is not None and not sys.stdin.closed
+
+
+def post_mortem(error: BaseException) -> None:
+    """Open the debugger at the frame of the user's code that raised ``error``, until it is quit."""
+    pdb.post_mortem(_own_frames(error.__traceback__))
+
+
+def _own_frames(tb: TracebackType | None) -> TracebackType | None:
+    """Return the traceback from the first to the last frame of the user's code; all of it when there is none."""
+    entries = []
+    while tb is not None:
+        entries.append(tb)
+        tb = tb.tb_next
+    own = [at for at, entry in enumerate(entries) if not _is_machinery(entry)]
+    kept = entries[own[0] : own[-1] + 1] if own else entries
+    for entry in reversed(kept):
+        tb = TracebackType(tb, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return tb
+
+
+def _is_machinery(entry: TracebackType) -> bool:
+    return str(entry.tb_frame.f_globals.get("__name__", "")).partition(".")[0] in _MACHINERY
+
+
+_INTERVAL_S = 0.2
+
+
+class ShrinkLine:
+    """Call it after each replay."""
+
+    def __init__(self) -> None:
+        self._due_s = monotonic()
+        self._line_open = False
+
+    def __call__(self, progress: ShrinkProgress) -> None:
+        """Show ``progress`` when it is time for it."""
+        if monotonic() >= self._due_s:
+            self._due_s = monotonic() + _INTERVAL_S
+            self._line_open = True
+            line = shrink_line(progress.phase, progress.steps, progress.candidates)
+            terminal.say(f"\r{line}", newline=False)
+
+    def close(self) -> None:
+        """End the line."""
+        if self._line_open:
+            terminal.say("")
+            self._line_open = False

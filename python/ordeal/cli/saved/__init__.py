@@ -1,1 +1,0 @@
-"""What is done with a saved failure: replayed, shown, and followed back to the commit that brought it."""

@@ -1,1 +1,0 @@
-"""What ``--watch`` does: replays saved failures after each save of a file, and explores while none fails."""
