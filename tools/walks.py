@@ -27,7 +27,7 @@ import ordeal
 from ordeal import ChaosTest, _native, rule
 from ordeal._engine.execution.where import AssertionReader
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._engine.search.search import Search
+from ordeal._engine.search.intake import FailureIntake
 from ordeal._engine.triage.triage import Triage
 from ordeal.explore import Explorer
 
@@ -87,7 +87,7 @@ def walk_of_choice() -> Walk:
 def walk_of_failure() -> Walk:
     """From a run that failed to the seed that keeps it."""
     walk = Walk()
-    failed = Search._failed
+    failed = FailureIntake._failed
 
     def unseen(name: str) -> Callable[..., Any]:
         # What a replay enters is the walk of a choice.
@@ -103,8 +103,8 @@ def walk_of_failure() -> Walk:
 
         return replay
 
-    def seen(self: Search, *arguments: Any, **options: Any) -> None:
-        # The first: a later one of the same kind only counts, or is kept to be compared.
+    def seen(self: FailureIntake, *arguments: Any, **options: Any) -> Any:
+        # The first: a later one of the same kind only counts.
         if walk.files:
             return failed(self, *arguments, **options)
         with walk.walked():
@@ -124,7 +124,7 @@ def walk_of_failure() -> Walk:
         _replaced(Replayer, "confirm", unseen("confirm")),
         _replaced(Replayer, "shrink", unseen("shrink")),
         _replaced(Replayer, "ablate", unseen("ablate")),
-        _replaced(Search, "_failed", seen),
+        _replaced(FailureIntake, "_failed", seen),
         _replaced(Triage, "confirm_and_shrink", confirmed),
     ):
         Explorer(Till, seed=1, corpus_dir=folder, workers=1).run(max_runs=20)

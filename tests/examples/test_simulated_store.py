@@ -44,8 +44,9 @@ def test_explorer_finds_the_lost_content_in_two_steps(chaos: ModuleType) -> None
     result = Explorer(chaos.StoreChaos, target_modules=["store"], seed=1).run(max_runs=120, max_time=600)
     assert {type(failure.error).__name__ for failure in result.failures} == {"JSONDecodeError"}
     traces = [failure.trace for failure in result.failures if failure.trace is not None]
-    # Both operations that write do so without care; each is a failure of its own.
-    assert [[step.name for step in trace.steps] for trace in traces] == [["remove", "cut_power"], ["put", "cut_power"]]
+    # Both operations that write do so without care, and both show where the file is read: one is found at a time.
+    ((write, cut),) = [[step.name for step in trace.steps] for trace in traces]
+    assert (write in ("put", "remove"), cut) == (True, "cut_power")
 
 
 @pytest.mark.nightly

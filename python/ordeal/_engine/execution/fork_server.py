@@ -433,6 +433,7 @@ class _RemoteChoiceSource:
     live = True
     misaligned = 0
     producer = -1
+    notes_spans = False
 
     def __init__(self, line: _Line) -> None:
         self._line = line

@@ -26,7 +26,7 @@ def test_the_source_knows_what_it_may_be_asked() -> None:
     said = {*fork_messages.QUERIES, *fork_messages.NOTIFICATIONS}
     assert {"integer", "boolean", "raw_unit", "recorded", "put", "begin_argument"} <= said
     # What is only asked of a source that replays is not asked here.
-    others = {"live", "misaligned", "origin", "producer", "recorded_for"}
+    others = {"live", "misaligned", "origin", "producer", "recorded_for", "notes_spans", "drawn", "end_span"}
     assert {name for name in dir(_native.ChoiceSource) if not name.startswith("_")} == said | others
 
 

@@ -66,7 +66,7 @@ def test_shrinking_tells_its_progress_after_every_replay() -> None:
     assert shrunk.finished
     assert not shrunk.interrupted
     assert [progress.candidates for progress in told] == list(range(1, shrunk.candidates + 1))
-    assert told[0].phase == "chunks"
+    assert told[0].phase == "steps"
     assert told[-1].steps == len(shrunk.tape) == 2
 
 
