@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -78,19 +78,6 @@ def desk() -> Iterator[ModuleType]:
         module.gate.set()
 
 
-@pytest.fixture
-def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The pauses taken, none of which takes any time."""
-    pauses: list[float] = []
-    monkeypatch.setattr(time, "sleep", pauses.append)
-
-    async def sleep(pause: float) -> None:
-        pauses.append(pause)
-
-    monkeypatch.setattr(asyncio, "sleep", sleep)
-    return pauses
-
-
 # contended_call
 
 
@@ -157,21 +144,6 @@ def test_a_delayed_release_sleeps_after_the_call(desk: Any, slept: list[float]) 
     with concurrency.delayed_release("shop_app.desk.serve", 0.5, "real"):
         desk.serve(lambda: slept.append(-1.0))
     assert slept == [-1.0, 0.5]
-
-
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (lambda: concurrency.contended_call("a.b", mode="fast"), r"contended_call\(\) has no mode 'fast'"),
-        (lambda: concurrency.contended_call("a.b", -1), r"contended_call\(\) got the contention -1"),
-        (lambda: concurrency.delayed_release("a.b", mode=""), r"delayed_release\(\) has no mode ''"),
-        (lambda: concurrency.delayed_release("a.b", float("nan")), r"delayed_release\(\) got the delay nan"),
-        (lambda: concurrency.thread_boundary("a.b", -1), r"thread_boundary\(\) got the timeout -1"),
-    ],
-)
-def test_arguments_that_are_refused(make: Callable[[], object], text: str) -> None:
-    with pytest.raises(FaultError, match=f"{text}\nhint: "):
-        make()
 
 
 # thread_boundary

@@ -8,7 +8,7 @@ import pickle
 import random
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -33,12 +33,6 @@ from ordeal.faults import (
 )
 
 from ..samples.shop import shop_app
-
-
-@pytest.fixture
-def shop() -> Iterator[Any]:
-    with shop_app() as modules:
-        yield modules
 
 
 class Recording(Fault):
@@ -330,12 +324,6 @@ def test_arguments_that_are_refused(make: Callable[[], object], text: str) -> No
 
 
 CHARGE = "shop_app.api.charge"
-
-
-@pytest.fixture
-def api() -> Iterator[Any]:
-    with shop_app() as modules:
-        yield modules.api
 
 
 def acted(api: Any, fault: MultiPatchFault, calls: int) -> list[int]:

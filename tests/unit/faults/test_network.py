@@ -7,25 +7,15 @@ import copy
 import dataclasses
 import pickle
 import socket
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ordeal.errors import FaultError
 from ordeal.faults import network
 from ordeal.faults.network import HTTPFaultError
 
-from ..samples.shop import shop_app
-
 CHARGE, LATER = "shop_app.api.charge", "shop_app.api.charge_later"
-
-
-@pytest.fixture
-def api() -> Iterator[Any]:
-    with shop_app() as modules:
-        yield modules.api
 
 
 def test_http_error_has_what_clients_look_at(api: Any) -> None:
@@ -145,20 +135,3 @@ def test_the_first_text_is_cut(api: Any, response: Any, attribute: str) -> None:
 def test_partial_response_of_plain_results(api: Any, result: Any, cut: Any) -> None:
     with network.partial_response(CHARGE, 0.25):
         assert api.charge(result) == cut
-
-
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (lambda: network.http_error(CHARGE, 42), r"http_error\(\) got status_code=42\nhint: write a status code"),
-        (lambda: network.auth_failure(CHARGE, 700), r"auth_failure\(\) got status_code=700"),
-        (lambda: network.rate_limited(CHARGE, -1), r"rate_limited\(\) got the retry_after -1"),
-        (lambda: network.partial_response(CHARGE, 2), r"partial_response\(\) got the fraction 2"),
-        (lambda: network.intermittent_http_error(CHARGE, 0), r"intermittent_http_error\(\) got every_n=0"),
-        (lambda: network.intermittent_http_error(CHARGE, 1, 0), r"got status_code=0"),
-        (lambda: network.http_error("charge"), "must be a dotted path"),
-    ],
-)
-def test_arguments_that_are_refused(make: Any, text: str) -> None:
-    with pytest.raises(FaultError, match=text):
-        make()

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from ordeal.errors import FaultError
 from ordeal.faults import CallFault, numerical
 
 from ..samples.shop import shop_app
@@ -115,14 +114,6 @@ def test_wrong_shape_without_numpy(
     assert changed(numerical.wrong_shape(CHARGE, (9,), shape), 7) == zeros
 
 
-@pytest.mark.parametrize(
-    ("expected", "actual"), [((1,), 3), ("23", (1,)), ((1,), (-1,)), ((1.5,), (1,)), ((1,), (True,))]
-)
-def test_a_shape_that_is_none(expected: Any, actual: Any) -> None:
-    with pytest.raises(FaultError, match=r"wrong_shape\(\) got (expected|actual)=.*\nhint: write a tuple of sizes"):
-        numerical.wrong_shape(CHARGE, expected, actual)
-
-
 # dtype_drift
 
 
@@ -147,11 +138,6 @@ def test_a_number_that_is_no_int_stays(changed: Changed) -> None:
 def test_the_type_of_an_array_drifts(changed: Changed, kind: str, dtype: str) -> None:
     found = changed(numerical.dtype_drift(CHARGE, kind), np.array([[1.5, 0.0]]))
     assert (found.shape, found.dtype.kind) == ((1, 2), dtype)
-
-
-def test_a_kind_that_is_none() -> None:
-    with pytest.raises(FaultError, match=r"no kind 'float'\nhint: write one of str, int, bool, object"):
-        numerical.dtype_drift(CHARGE, "float")
 
 
 # partial_batch
@@ -180,12 +166,6 @@ def test_partial_batch_of_arrays(changed: Changed) -> None:
     fault = numerical.partial_batch(CHARGE)
     assert changed(fault, np.ones((4, 3))).shape == (2, 3)
     assert changed(fault, np.ones(())).shape == ()
-
-
-@pytest.mark.parametrize(("fraction", "min_items", "text"), [(1.5, 1, "the fraction 1.5"), (0.5, -1, "min_items=-1")])
-def test_partial_batch_refuses(fraction: float, min_items: int, text: str) -> None:
-    with pytest.raises(FaultError, match=text):
-        numerical.partial_batch(CHARGE, fraction, min_items)
 
 
 # feature_order_drift
@@ -254,8 +234,3 @@ def test_corrupted_floats(kind: str, value: float) -> None:
     with fault:
         assert fault.value() == value
     assert (fault.value(), fault.observation_hits) == (0.0, 1)
-
-
-def test_corrupted_floats_refuses() -> None:
-    with pytest.raises(FaultError, match=r"no type 'zero'\nhint: write one of nan, inf, -inf, max, min"):
-        numerical.corrupted_floats("zero")

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import hypothesis.stateful
@@ -24,12 +24,6 @@ from ordeal.faults import PatchFault, bound_elsewhere, io, kept_elsewhere, timin
 from ordeal.faults.patching import TargetPath, UnresolvedTargetError
 
 from ..samples.shop import add_module, shop_app
-
-
-@pytest.fixture
-def shop() -> Iterator[Any]:
-    with shop_app() as modules:
-        yield modules
 
 
 def adding(amount: int) -> Callable[[Any], Any]:
@@ -70,23 +64,6 @@ def test_any_sequence_of_switches_unwinds_to_the_original(switches: list[tuple[i
 
 def adding_text(text: str) -> Callable[[Any], Any]:
     return lambda original: lambda self, *args: original(self, *args) + text
-
-
-@pytest.mark.parametrize("first_off", [0, 1])
-def test_two_faults_on_one_function_come_off_in_any_order(shop: Any, first_off: int) -> None:
-    original = shop.api.charge
-    faults = [timing.timeout("shop_app.api.charge"), timing.slow("shop_app.api.charge")]
-    for fault in faults:
-        fault.activate()
-    faults[first_off].deactivate()
-    if faults[0].active:
-        with pytest.raises(TimeoutError):
-            shop.api.charge()
-    else:
-        assert shop.api.charge() == 1
-    faults[1 - first_off].deactivate()
-    assert shop.api.charge is original
-    assert shop.api.charge() == 1
 
 
 @pytest.mark.parametrize("first_off", [0, 1])
@@ -134,13 +111,6 @@ def test_a_coroutine_function_stays_one(shop: Any) -> None:
         with pytest.raises(TimeoutError):
             asyncio.run(coroutine)
     assert asyncio.run(shop.api.charge_later(3)) == 3
-
-
-def test_c_functions_of_modules() -> None:
-    originals = (time.time, os.getpid)
-    with PatchFault("time.time", constant(1.5)), PatchFault("os.getpid", constant(-7)):
-        assert (time.time(), os.getpid()) == (1.5, -7)
-    assert (time.time, os.getpid) == originals
 
 
 def test_a_c_function_in_a_class_body_is_not_bound(shop: Any) -> None:
@@ -500,12 +470,6 @@ EXPECTED = [
 ]
 
 
-@pytest.fixture
-def shop_module() -> Iterator[Any]:
-    with shop_app() as modules:
-        yield modules
-
-
 def told(fault: Any) -> list[str]:
     """The warnings of switching a fault on."""
     with warnings.catch_warnings(record=True) as caught:
@@ -515,20 +479,20 @@ def told(fault: Any) -> list[str]:
     return [str(warning.message) for warning in caught]
 
 
-def test_all_that_keeps_a_function_is_found(shop_module: Any) -> None:
+def test_all_that_keeps_a_function_is_found(shop: Any) -> None:
     add_module("kept", KEPT)
     assert kept_elsewhere(CHARGE) == EXPECTED
     with pytest.warns(UserWarning, match="is kept elsewhere"), timing.slow(CHARGE):
         assert kept_elsewhere(CHARGE) == EXPECTED
 
 
-def test_names_of_modules_are_reached_and_not_told(shop_module: Any) -> None:
+def test_names_of_modules_are_reached_and_not_told(shop: Any) -> None:
     add_module("late", "import shop_app.api as bank\nfrom shop_app.api import charge\ndef pay(): return charge()")
     assert kept_elsewhere(CHARGE) == []
     assert told(timing.slow(CHARGE)) == []
 
 
-def test_a_fault_tells_once_and_does_not_act_there(shop_module: Any) -> None:
+def test_a_fault_tells_once_and_does_not_act_there(shop: Any) -> None:
     desk = add_module("desk", "from shop_app.api import charge\ndef pay(amount, how=charge): return how(amount)")
     fault = io.return_empty(CHARGE).limited(calls=(1, None))
     text = (
@@ -542,19 +506,19 @@ def test_a_fault_tells_once_and_does_not_act_there(shop_module: Any) -> None:
         assert desk.charge(3) is None
 
 
-def test_a_warning_that_is_an_error_leaves_the_fault_off(shop_module: Any) -> None:
+def test_a_warning_that_is_an_error_leaves_the_fault_off(shop: Any) -> None:
     add_module("desk", "from shop_app.api import charge\nALL = [charge]")
     fault = timing.timeout(CHARGE)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(UserWarning, match="does not act where"):
             fault.activate()
-        assert (fault.active, fault.is_unwound, shop_module.api.charge()) == (False, True, 1)
+        assert (fault.active, fault.is_unwound, shop.api.charge()) == (False, True, 1)
         with fault, pytest.raises(TimeoutError):
-            shop_module.api.charge()
+            shop.api.charge()
 
 
-def test_a_fault_that_is_not_resolved_tells_later(shop_module: Any) -> None:
+def test_a_fault_that_is_not_resolved_tells_later(shop: Any) -> None:
     fault = timing.slow("shop_app.late.charge")
     with pytest.raises(FaultError, match="cannot resolve target"):
         fault.activate()
@@ -564,25 +528,25 @@ def test_a_fault_that_is_not_resolved_tells_later(shop_module: Any) -> None:
     ]
 
 
-def test_the_standard_library_is_listed_and_not_told(shop_module: Any) -> None:
+def test_the_standard_library_is_listed_and_not_told(shop: Any) -> None:
     add_module("waits", "import time\ndef wait(sleep=time.sleep): return sleep(0)")
     assert "a default argument of `shop_app.waits.wait`" in kept_elsewhere("time.sleep")
     assert told(timing.slow("time.sleep")) == []
 
 
 @pytest.mark.parametrize("target", ["shop_app.api.Client.send", "shop_app.api.Client", "shop_app.api.LIMIT"])
-def test_other_targets_have_none(shop_module: Any, target: str) -> None:
-    shop_module.api.kept = [shop_module.api.Client, shop_module.api.Client.send]
+def test_other_targets_have_none(shop: Any, target: str) -> None:
+    shop.api.kept = [shop.api.Client, shop.api.Client.send]
     assert kept_elsewhere(target) == []
 
 
-def test_a_foreign_name_means_itself_alone(shop_module: Any) -> None:
-    shop_module.orders.kept = [shop_module.orders.sleep]
+def test_a_foreign_name_means_itself_alone(shop: Any) -> None:
+    shop.orders.kept = [shop.orders.sleep]
     assert kept_elsewhere("shop_app.orders.sleep") == []
     assert told(PatchFault("shop_app.orders.sleep", functools.partial)) == []
 
 
-def test_objects_that_answer_for_others_are_not_asked(shop_module: Any) -> None:
+def test_objects_that_answer_for_others_are_not_asked(shop: Any) -> None:
     class Proxy:
         def __init__(self, kept: Any) -> None:
             self.kept = kept
@@ -591,10 +555,10 @@ def test_objects_that_answer_for_others_are_not_asked(shop_module: Any) -> None:
         def __class__(self) -> Any:
             raise RuntimeError("not in a request")
 
-    shop_module.api.proxy = Proxy(shop_module.api.charge)
+    shop.api.proxy = Proxy(shop.api.charge)
     assert kept_elsewhere(CHARGE) == ["`shop_app.api.proxy`"]
 
 
-def test_a_target_that_names_nothing_has_no_references(shop_module: Any) -> None:
+def test_a_target_that_names_nothing_has_no_references(shop: Any) -> None:
     with pytest.raises(FaultError, match=r"`shop_app.api` has no attribute 'nothing'"):
         kept_elsewhere("shop_app.api.nothing")

@@ -6,7 +6,7 @@ import json
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
@@ -19,8 +19,6 @@ from ordeal import ChaosTest, Explorer
 from ordeal.faults import Fault, LambdaFault, io, randomness, timing
 from ordeal.trace import Trace, replay
 
-from ..samples.shop import shop_app
-
 CHARGE = "shop_app.api.charge"
 
 
@@ -28,12 +26,6 @@ CHARGE = "shop_app.api.charge"
 def _default_source() -> None:
     randomness.set_random(None)
     randomness.reset_default()
-
-
-@pytest.fixture
-def api() -> Iterator[Any]:
-    with shop_app() as modules:
-        yield modules.api
 
 
 def test_the_default_gives_the_same_bytes_after_a_reset() -> None:
