@@ -150,15 +150,20 @@ def _about(error: OSError, path: Any, other: Any = None) -> OSError:
 
 
 def _on_descriptor(real: Answer, simulated: Answer) -> Answer:
-    """Return a function that calls ``simulated(files, number, ...)`` for simulated descriptors, else ``real``."""
+    """Return a function that calls ``simulated(files, descriptor, ...)`` for simulated ones, else ``real``."""
 
     def function(number: Any, *args: Any) -> Any:
         # fsync() and others take a file object too.
         plain = number if isinstance(number, int) else number.fileno()
         owner = _owner_of(plain)
-        return real(number, *args) if owner is None else simulated(owner, plain, *args)
+        return real(number, *args) if owner is None else simulated(owner, owner.descriptors.get(plain), *args)
 
     return function
+
+
+def _close(number: int) -> None:
+    owner = _owner_of(number)
+    (_REAL["close"] if owner is None else owner.descriptors.close)(number)
 
 
 # -- open ---------------------------------------------------------------------------------------------------------
@@ -213,50 +218,13 @@ def _opened(file: Any, place: SimulatedPath, flags: int) -> int:
 # -- functions of os on descriptors ---------------------------------------------------------------------------------
 
 
-def _close(files: descriptors.Files, number: int) -> None:
-    files.descriptors.close(number)
-
-
-def _read(files: descriptors.Files, number: int, size: int) -> bytes:
-    return descriptors.read(files, files.descriptors.get(number), size)
-
-
-def _write(files: descriptors.Files, number: int, content: Any) -> int:
-    return descriptors.write(files, files.descriptors.get(number), bytes(content))
-
-
-def _lseek(files: descriptors.Files, number: int, offset: int, whence: int) -> int:
-    return descriptors.seek(files.descriptors.get(number), offset, whence)
-
-
-def _pread(files: descriptors.Files, number: int, size: int, offset: int) -> bytes:
-    return descriptors.read(files, files.descriptors.get(number).at(offset), size)
-
-
-def _pwrite(files: descriptors.Files, number: int, content: Any, offset: int) -> int:
-    return descriptors.write(files, files.descriptors.get(number).at(offset), bytes(content))
-
-
-def _dup(files: descriptors.Files, number: int) -> int:
-    return files.descriptors.add(files.descriptors.get(number))
-
-
-def _fsync(files: descriptors.Files, number: int) -> None:
-    descriptor = files.descriptors.get(number)
+def _fsync(files: descriptors.Files, descriptor: descriptors.Descriptor) -> None:
     files.check_works(descriptor.where)
     files.sync_node(descriptor.node)
 
 
-def _fstat(files: descriptors.Files, number: int) -> os.stat_result:
-    return _status(files.descriptors.get(number).node)
-
-
-def _fchange(files: descriptors.Files, number: int, *_: Any) -> None:
-    files.descriptors.get(number)
-
-
-def _ftruncate(files: descriptors.Files, number: int, size: int) -> None:
-    descriptors.resize(files, files.descriptors.get(number), size)
+def _accept(_files: descriptors.Files, _descriptor: descriptors.Descriptor, *_: Any) -> None:
+    """Accept modes and owners of files, to no effect."""
 
 
 # -- functions of os on paths ---------------------------------------------------------------------------------------
@@ -327,19 +295,14 @@ def _readlink(place: SimulatedPath) -> str:
     raise os_error(errno.EINVAL, place.where)
 
 
-def _link(source: Any, destination: Any, **kwargs: Any) -> None:
-    _refuse_link(_REAL["link"], source, destination, **kwargs)
+def _refused_link(name: str) -> Answer:
+    def function(source: Any, destination: Any, *args: Any, **kwargs: Any) -> None:
+        place = _place(destination)
+        if place is not None:
+            raise os_error(errno.ENOTSUP, place.where)
+        _REAL[name](source, destination, *args, **kwargs)
 
-
-def _symlink(source: Any, destination: Any, *args: Any, **kwargs: Any) -> None:
-    _refuse_link(_REAL["symlink"], source, destination, *args, **kwargs)
-
-
-def _refuse_link(real: Answer, source: Any, destination: Any, *args: Any, **kwargs: Any) -> None:
-    place = _place(destination)
-    if place is not None:
-        raise os_error(errno.ENOTSUP, place.where)
-    real(source, destination, *args, **kwargs)
+    return function
 
 
 def _rename(source: Any, destination: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None) -> None:
@@ -459,13 +422,24 @@ _BY_PATH: dict[str, Answer] = {
     "setxattr": _refused, "removexattr": _refused, "chdir": _refused,
 }  # fmt: skip
 _BY_DESCRIPTOR: dict[str, Answer] = {
-    "close": _close, "read": _read, "write": _write, "lseek": _lseek, "fsync": _fsync, "fdatasync": _fsync,
-    "fstat": _fstat, "ftruncate": _ftruncate, "pread": _pread, "pwrite": _pwrite, "dup": _dup, "fchmod": _fchange,
-    "fchown": _fchange,
-}  # fmt: skip
+    "read": descriptors.read,
+    "write": lambda files, descriptor, content: descriptors.write(files, descriptor, bytes(content)),
+    "pread": lambda files, descriptor, size, offset: descriptors.read(files, descriptor.at(offset), size),
+    "pwrite": lambda files, descriptor, content, offset: descriptors.write(
+        files, descriptor.at(offset), bytes(content)
+    ),
+    "lseek": lambda _, descriptor, offset, whence: descriptors.seek(descriptor, offset, whence),
+    "dup": lambda files, descriptor: files.descriptors.add(descriptor),
+    "fstat": lambda _, descriptor: _status(descriptor.node),
+    "ftruncate": descriptors.resize,
+    "fsync": _fsync,
+    "fdatasync": _fsync,
+    "fchmod": _accept,
+    "fchown": _accept,
+}
 _WHOLE: dict[str, Answer] = {
-    "rename": _rename, "replace": _rename, "link": _link, "symlink": _symlink, "getcwd": _getcwd,
-    "listdir": _listdir, "scandir": _scandir,
+    "rename": _rename, "replace": _rename, "link": _refused_link("link"), "symlink": _refused_link("symlink"),
+    "getcwd": _getcwd, "listdir": _listdir, "scandir": _scandir, "close": _close,
 }  # fmt: skip
 _REAL_OPEN: Any = io.open
 # Not every system has all of them.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
-from itertools import combinations
+from functools import cache, partial
+from itertools import combinations, islice
 from time import process_time
 from typing import Any
 
@@ -38,7 +38,15 @@ from ordeal.simulate.runtime.decisions import (
 from ordeal.simulate.runtime.faults import NODE_FAULTS, Cancel, SimulatedFault
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S
 from ordeal.simulate.runtime.report import Report, ScheduleFailure, failure_text, vain_faults
-from ordeal.simulate.runtime.running import Main, Outcome, RunSettings, checked_main, in_world, run_once, run_settings
+from ordeal.simulate.runtime.running import (
+    Main,
+    RunSettings,
+    SimulatedRun,
+    checked_main,
+    in_world,
+    run_once,
+    run_settings,
+)
 from ordeal.simulate.runtime.sites import is_program
 from ordeal.simulate.runtime.surroundings import Surroundings, steps_watched
 
@@ -47,8 +55,8 @@ RUNS_MAX = 1_000_000_000
 #: How many runs, and how much processor time, the search for a simpler schedule may take.
 SHRINK_RUNS_MAX = 1_000
 SHRINK_CPU_S = 30.0
-#: Of so few decisions fewer are not sought, nor of so many; how many values of each are tried, and in how many runs at
-#: most, once with two of those that are needed and once with any.
+#: How many decisions a failure needs, above the least and up to the most, if fewer are searched for; how many values of
+#: each are tried; and how many runs each of the two searches may take.
 _FEW, _MANY, _VALUES_TRIED = 2, 12, 3
 FEW_RUNS_MAX = 300
 _KEPT = (
@@ -89,8 +97,7 @@ def run(
     if decisions is None:
         schedule = drawn_schedule(seed)
     else:
-        decided = list(from_labels(decisions))
-        schedule = fixed_schedule(decided)
+        schedule = fixed_schedule(list(from_labels(decisions)))
     surroundings = Surroundings()
     with surroundings.entered(), steps_watched(surroundings.running):
         outcome = run_once(main, schedule, settings, surroundings, chance=seed, is_examined=decisions is not None)
@@ -180,6 +187,7 @@ class ScheduleSearch:
         self._main = main if isinstance(main, FreshMain) else in_world(main)
         self._settings = settings
         self._surroundings = Surroundings()
+        self._once = partial(run_once, self._main, settings=settings, surroundings=self._surroundings)
         self._shrink_limit = ""
 
     @contextmanager
@@ -245,25 +253,17 @@ class ScheduleSearch:
 
     def replay(
         self, decisions: list[Decided], chance: int, faults: tuple[SimulatedFault, ...] | None = None
-    ) -> Outcome:
+    ) -> SimulatedRun:
         """Run with exactly these decisions, noting who uses which lock; ``faults`` are those of their run, if given."""
         settings = self._settings if faults is None else replace(self._settings, faults=faults)
-        return run_once(
-            self._main,
-            fixed_schedule(decisions),
-            settings,
-            self._surroundings,
-            chance=chance,
-            is_examined=True,
-        )
+        return self._once(fixed_schedule(decisions), settings=settings, chance=chance, is_examined=True)
 
-    def _run(self, schedule: _native.Schedule, again: Callable[[], _native.Schedule], chance: int = 0) -> Outcome:
+    def _run(self, schedule: _native.Schedule, again: Callable[[], _native.Schedule], chance: int = 0) -> SimulatedRun:
         """Run once. The first run that uses ``random`` is repeated, as seeding takes longer than most runs do."""
-        surroundings = self._surroundings
-        outcome = run_once(self._main, schedule, self._settings, surroundings, chance=chance, may_miss_chance=True)
-        if surroundings.has_missed_chance():
+        outcome = self._once(schedule, chance=chance, may_miss_chance=True)
+        if self._surroundings.has_missed_chance():
             schedule = again()
-            outcome = run_once(self._main, schedule, self._settings, surroundings, chance=chance)
+            outcome = self._once(schedule, chance=chance)
         report = self.report
         report.runs += 1
         report.steps += outcome.steps
@@ -286,7 +286,7 @@ class ScheduleSearch:
 
     # Failures
 
-    def _found(self, outcome: Outcome, chance: int, seed: int | None = None, *, is_steered: bool = False) -> None:
+    def _found(self, outcome: SimulatedRun, chance: int, seed: int | None = None, *, is_steered: bool = False) -> None:
         """Confirm and shrink a failure; ``seed`` is that of the run, if it is another one than that of chance."""
         run, made, seed = self.report.runs, outcome.made, chance if seed is None else seed
         found = self._confirmed(outcome, chance)
@@ -308,7 +308,7 @@ class ScheduleSearch:
             shrink_limit=self._shrink_limit,
         )
 
-    def _confirmed(self, outcome: Outcome, seed: int) -> tuple[list[Decided], int, Outcome] | None:
+    def _confirmed(self, outcome: SimulatedRun, seed: int) -> tuple[list[Decided], int, SimulatedRun] | None:
         """Repeat a failure, and return the decisions that it needs, the seed of chance, and how such a run ended."""
         bucket = outcome.bucket
         if not self._fails(outcome.decisions, seed, bucket):
@@ -321,8 +321,7 @@ class ScheduleSearch:
         return needed, chance, examined
 
     def _fails(self, decisions: list[Decided], chance: int, bucket: str) -> bool:
-        schedule = fixed_schedule(decisions)
-        return run_once(self._main, schedule, self._settings, self._surroundings, chance=chance).bucket == bucket
+        return self._once(fixed_schedule(decisions), chance=chance).bucket == bucket
 
     def _shrunk(self, decisions: list[Decided], chance: int, bucket: str) -> list[Decided]:
         shrinker = _native.ScheduleShrinker([decision.to_fields() for decision in decisions], families(decisions))
@@ -340,79 +339,27 @@ class ScheduleSearch:
         needed = [Decided.from_fields(fields) for fields in shrinker.needed]
         if self._shrink_limit or not _FEW < len(needed) <= _MANY:
             return needed
-        few = self._with_two_elsewhere(needed, chance, bucket, end_s) or self._with_few(needed, chance, bucket, end_s)
-        return few or needed
+        undecided = cache(partial(self._undecided, chance))
+        for search in (_two_elsewhere, _one_and_another):
+            for few in islice(search(needed, undecided), FEW_RUNS_MAX):
+                if process_time() > end_s:
+                    return needed
+                if self._fails(few, chance, bucket):
+                    return few
+        return needed
 
-    def _with_two_elsewhere(
-        self, needed: list[Decided], chance: int, bucket: str, end_s: float
-    ) -> list[Decided] | None:
-        """Look for a run that fails in the same way with two of what is needed, happening to others or at other times.
-
-        What is left out beside may have done nothing but let these two strike where they did.
-        """
-        runs = 0
-        tried = set[tuple[tuple[str, str, int], tuple[str, str, int]]]()
-        made = dict[tuple[Decided, ...], list[Decided]]()
-
-        def places(of: Decided, kept: tuple[Decided, ...]) -> list[Decided]:
-            nonlocal runs
-            if kept not in made:
-                runs += 1
-                made[kept] = self._left_undecided(kept, chance)
-            here = [each for each in made[kept] if (each.kind, each.site) == (of.kind, of.site)]
-            return [replace(each, value=of.value) for each in here if of.value < each.bound]
-
-        for other, one in combinations(reversed(needed), 2):  # what was decided last is the nearest to the failure
-            kinds = (one.kind, one.site, one.value), (other.kind, other.site, other.value)
-            if kinds in tried:
-                continue
-            tried.add(kinds)
-            for first in places(one, ()):
-                for second in places(other, (first,)):
-                    runs += 1
-                    if runs > FEW_RUNS_MAX or process_time() > end_s:
-                        return None
-                    if self._fails([first, second], chance, bucket):
-                        return [first, second]
-        return None
-
-    def _with_few(self, needed: list[Decided], chance: int, bucket: str, end_s: float) -> list[Decided] | None:
-        """Look for a run that fails in the same way with one decision, or with one that is needed and another.
-
-        Such a run may have nothing in common with the one that was found, so that leaving out does not lead to it.
-        """
-        kinds = {KINDS.index(decision.kind) for decision in needed}
-        runs = 0
-        for kept in ([], *([decision] for decision in needed)):
-            for other in self._could_also_decide(kept, kinds, chance):
-                runs += 1
-                if runs > FEW_RUNS_MAX or process_time() > end_s:
-                    return None
-                if self._fails([*kept, other], chance, bucket):
-                    return [*kept, other]
-        return None
-
-    def _could_also_decide(self, kept: list[Decided], kinds: set[int], chance: int) -> list[Decided]:
-        """Return the decisions of these kinds that a run makes which decides only what is kept, each with a value."""
-        return [
-            replace(decision, value=value)
-            for decision in self._left_undecided(kept, chance)
-            for value in range(1, min(decision.bound, _VALUES_TRIED + 1))
-            if KINDS.index(decision.kind) in kinds
-        ]
-
-    def _left_undecided(self, kept: Iterable[Decided], chance: int) -> list[Decided]:
+    def _undecided(self, chance: int, *kept: Decided) -> list[Decided]:
         """Return the decisions that are 0 in a run which decides only what is kept."""
         schedule = fixed_schedule(kept)
         schedule.keep_all()
-        run_once(self._main, schedule, self._settings, self._surroundings, chance=chance)
+        self._once(schedule, chance=chance)
         return [Decided.from_fields(fields) for fields in schedule.decisions if not fields[-1]]
 
     # Determinism
 
-    def _check_again(self, plans: _native.SchedulePlanner, seed: int, outcome: Outcome) -> None:
+    def _check_again(self, plans: _native.SchedulePlanner, seed: int, outcome: SimulatedRun) -> None:
         """Repeat a run and compare what it did."""
-        again = run_once(self._main, plans.again(), self._settings, self._surroundings, chance=plans.chance)
+        again = self._once(plans.again(), chance=plans.chance)
         if again.event_hash == outcome.event_hash and again.error is None:
             return
         first, second = self._logged(plans), self._logged(plans)
@@ -425,15 +372,43 @@ class ScheduleSearch:
 
     def _logged(self, plans: _native.SchedulePlanner) -> list[str]:
         log: list[str] = []
-        run_once(
-            self._main,
-            plans.again(),
-            self._settings,
-            self._surroundings,
-            chance=plans.chance,
-            log=lambda at, who, what: log.append(f"{who} at {at:.6f} s in `{what}`"),
-        )
+        logged = lambda at, who, what: log.append(f"{who} at {at:.6f} s in `{what}`")  # noqa: E731
+        self._once(plans.again(), chance=plans.chance, log=logged)
         return log
+
+
+type _Undecided = Callable[..., list[Decided]]
+
+
+def _two_elsewhere(needed: list[Decided], undecided: _Undecided) -> Iterator[list[Decided]]:
+    """Yield runs with two of the needed decisions, which strike others or at other times.
+
+    The decisions that are left out may have done nothing but let these two strike where they did.
+    """
+
+    def places(of: Decided, *kept: Decided) -> Iterator[Decided]:
+        here = (each for each in undecided(*kept) if (each.kind, each.site) == (of.kind, of.site))
+        return (replace(each, value=of.value) for each in here if of.value < each.bound)
+
+    tried = set[Any]()
+    for other, one in combinations(reversed(needed), 2):  # what was decided last is the nearest to the failure
+        kinds = (one.kind, one.site, one.value), (other.kind, other.site, other.value)
+        if kinds not in tried:
+            tried.add(kinds)
+            yield from ([first, second] for first in places(one) for second in places(other, first))
+
+
+def _one_and_another(needed: list[Decided], undecided: _Undecided) -> Iterator[list[Decided]]:
+    """Yield runs with one decision, and then those with one that is needed and another of these kinds.
+
+    Such a run may have nothing in common with the one that was found, so leaving out decisions does not lead to it.
+    """
+    kinds = {KINDS.index(decision.kind) for decision in needed}
+    for kept in ([], *([decision] for decision in needed)):
+        for decision in undecided(*kept):
+            if KINDS.index(decision.kind) in kinds:
+                for value in range(1, min(decision.bound, _VALUES_TRIED + 1)):
+                    yield [*kept, replace(decision, value=value)]
 
 
 def _kept_plain() -> _native.Schedule:

@@ -7,7 +7,7 @@ import functools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ordeal.simulate.errors import SimulationError, checked_seconds
 from ordeal.simulate.file_system import DiskFault
@@ -54,102 +54,68 @@ def length_s(value: int, longest: float) -> float:
     return float(longest * share)
 
 
-def _fault(kind: str, nodes: Any, longest: Any, most: float = _HOUR_S) -> NodeFault:
-    if not isinstance(nodes, str) or not nodes:
-        raise SimulationError(f"nodes is {nodes!r:.100}", hint='write a pattern of names such as "db*"')
-    return NodeFault(kind, nodes, checked_seconds("longest", longest, most))
+class _NodeFaultMaker(Protocol):
+    def __call__(self, nodes: str = "*", *, longest: float = ...) -> NodeFault: ...
 
 
-def crash(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:
-    """Return a fault that crashes nodes, and restarts each after up to ``longest`` seconds.
+def _of_nodes(kind: str, what: str, usually: float = 10.0) -> _NodeFaultMaker:
+    """Return the function that makes the faults of one kind."""
 
-    What the disk of the node had not synced is lost, in part or altogether; its peers see a reset, or nothing.
+    def fault(nodes: str = "*", *, longest: float = usually) -> NodeFault:
+        given: Any = nodes
+        if not isinstance(given, str) or not given:
+            raise SimulationError(f"nodes is {nodes!r:.100}", hint='write a pattern of names such as "db*"')
+        return NodeFault(kind, nodes, checked_seconds("longest", longest, _HOUR_S))
+
+    fault.__name__ = fault.__qualname__ = kind
+    fault.__doc__ = f"""Return a fault that {what}
 
     Args:
         nodes: a pattern of the names of nodes.
-        longest: for how many seconds a node stays down at most.
+        longest: the most, in seconds.
 
     Raises:
         SimulationError: an argument cannot be used.
     """
-    return _fault("crash", nodes, longest)
+    return fault
 
 
-def pause(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:
-    """Return a fault that lets nodes stand still for up to ``longest`` seconds, as a process does that is swapped out.
-
-    Raises:
-        SimulationError: an argument cannot be used.
-    """
-    return _fault("pause", nodes, longest)
-
-
-def partition(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:
-    """Return a fault that cuts nodes off from the others, in one direction or both, for up to ``longest`` seconds.
-
-    Raises:
-        SimulationError: an argument cannot be used.
-    """
-    return _fault("partition", nodes, longest)
+crash = _of_nodes(
+    "crash",
+    "crashes nodes, and restarts each after up to ``longest`` seconds.\n\n"
+    "    What the disk of the node had not synced is lost, in part or altogether; its peers see a reset, or nothing.",
+)
+pause = _of_nodes("pause", "lets nodes stand still for up to ``longest`` seconds, as a process that is swapped out.")
+partition = _of_nodes(
+    "partition", "cuts nodes off from the others, in one direction or both, for up to ``longest`` seconds."
+)
+slow = _of_nodes("slow", "lets each step of a node take up to ``longest`` seconds, for a while.", usually=0.1)
+clog = _of_nodes(
+    "clog",
+    "clogs nodes for a while: all that they send and get takes up to ``longest`` seconds longer.\n\n"
+    "    Several nodes may be clogged at a time, and become free in another order.",
+)
+disk_full = _of_nodes(
+    "disk_full", "lets the disks of nodes be full for up to ``longest`` seconds: writing raises ``ENOSPC``."
+)
+disk_error = _of_nodes(
+    "disk_error",
+    "lets the disks of nodes fail for up to ``longest`` seconds.\n\n"
+    "    Reading, writing and syncing files raise ``EIO``. The next crash may lose what was not synced by then.",
+)
+skew = _of_nodes(
+    "skew", "sets the clocks of nodes wrong: by up to ``longest`` seconds, and running up to 1 % too fast or slow."
+)
+_reset = _of_nodes("reset", "")
 
 
 def reset(nodes: str = "*") -> NodeFault:
     """Return a fault that resets connections of nodes.
 
     Raises:
-        SimulationError: the pattern is no text, or empty.
+        SimulationError: the pattern is not a text, or empty.
     """
-    return _fault("reset", nodes, 1.0)
-
-
-def slow(nodes: str = "*", *, longest: float = 0.1) -> NodeFault:
-    """Return a fault that lets each step of a node take up to ``longest`` seconds, for a while.
-
-    Raises:
-        SimulationError: an argument cannot be used.
-    """
-    return _fault("slow", nodes, longest)
-
-
-def clog(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:
-    """Return a fault that clogs nodes for a while: whatever they send and get takes up to ``longest`` seconds longer.
-
-    Several nodes may be clogged at a time, and become free in another order.
-
-    Raises:
-        SimulationError: an argument cannot be used.
-    """
-    return _fault("clog", nodes, longest)
-
-
-def disk_full(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:
-    """Return a fault that lets the disks of nodes be full for up to ``longest`` seconds: writing raises ``ENOSPC``.
-
-    Raises:
-        SimulationError: an argument cannot be used.
-    """
-    return _fault("disk_full", nodes, longest)
-
-
-def disk_error(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:
-    """Return a fault that lets the disks of nodes fail for up to ``longest`` seconds.
-
-    Reading, writing and syncing files raise ``EIO``. What was not synced by then may be lost in the next crash, as
-    ever.
-
-    Raises:
-        SimulationError: an argument cannot be used.
-    """
-    return _fault("disk_error", nodes, longest)
-
-
-def skew(nodes: str = "*", *, longest: float = 10.0) -> NodeFault:
-    """Return a fault that sets the clocks of nodes wrong: by up to ``longest`` seconds, and going up to 1 % wrong.
-
-    Raises:
-        SimulationError: an argument cannot be used.
-    """
-    return _fault("skew", nodes, longest)
+    return _reset(nodes, longest=1.0)
 
 
 #: How long a step takes at most unless a fault says otherwise, in seconds.
@@ -250,15 +216,11 @@ def checked_faults(faults: Any) -> tuple[SimulatedFault, ...]:
 
 def stall_lengths(faults: Iterable[SimulatedFault]) -> tuple[float, ...]:
     """Return how long a step may take, from the shortest: 1 ms, 10 ms, 100 ms, and so on up to the longest."""
-    if not faults:
-        return _up_to(JITTER_S)
     return _up_to(max((fault.longest for fault in faults if isinstance(fault, Stall)), default=JITTER_S))
 
 
 def packet_latencies(faults: Iterable[SimulatedFault]) -> tuple[float, ...]:
     """Return how long a packet may take, in the same steps; the first is what it usually takes."""
-    if not faults:
-        return _up_to(JITTER_S)
     return _up_to(max((fault.longest for fault in faults if isinstance(fault, Latency)), default=JITTER_S))
 
 
@@ -283,10 +245,8 @@ def fault_of_text(text: str) -> SimulatedFault:
     try:
         if kind == "cancel":
             return cancel(argument)
-        if kind == "stall":
-            return stall(float(argument))
-        if kind == "latency":
-            return latency(float(argument))
+        if kind in ("stall", "latency"):
+            return (stall if kind == "stall" else latency)(float(argument))
         if kind in NODE_FAULTS and nodes:
             return NodeFault(kind, nodes, checked_seconds("longest", float(longest), _HOUR_S))
     except ValueError:

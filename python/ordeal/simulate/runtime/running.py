@@ -28,7 +28,7 @@ from ordeal.simulate.nodes.world import World
 from ordeal.simulate.runtime.decisions import Decided, decided
 from ordeal.simulate.runtime.faults import NodeFault, SimulatedFault, checked_faults
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S, SimulationLoop
-from ordeal.simulate.runtime.sites import Site, is_program, site_in
+from ordeal.simulate.runtime.sites import CodeSite, is_program, site_in
 from ordeal.simulate.runtime.surroundings import Surroundings
 from ordeal.simulate.runtime.waits import watched_locks
 
@@ -54,7 +54,7 @@ class RunSettings:
 
 
 @dataclass(slots=True, kw_only=True)
-class Outcome:
+class SimulatedRun:
     """How a run ended, and what it did."""
 
     value: Any = None
@@ -158,7 +158,7 @@ def run_once(
     may_miss_chance: bool = False,
     is_examined: bool = False,
     log: Log | None = None,
-) -> Outcome:
+) -> SimulatedRun:
     """Run ``main()`` once, and return how it ended.
 
     ``chance`` seeds the generators of the program; with ``may_miss_chance`` the surroundings say afterwards whether
@@ -183,7 +183,7 @@ def run_once(
         time_limit=settings.time_limit,
         log=log,
     )
-    outcome = Outcome(schedule=schedule)
+    outcome = SimulatedRun(schedule=schedule)
     surroundings.begin(loop, chance, may_miss_chance=may_miss_chance)
     if is_examined or isinstance(main, WorldMain):
         with ExitStack() as stack:
@@ -210,7 +210,9 @@ def run_once(
     return outcome
 
 
-def _run(main: Main, loop: SimulationLoop, settings: RunSettings, surroundings: Surroundings, outcome: Outcome) -> None:
+def _run(
+    main: Main, loop: SimulationLoop, settings: RunSettings, surroundings: Surroundings, outcome: SimulatedRun
+) -> None:
     """Run ``main()`` to its end, and that of all that it leaves behind."""
     try:
         try:
@@ -298,7 +300,7 @@ def bucket_of(error: BaseException) -> str:
     return name if place is None else f"{name} in {place.name}"
 
 
-def _innermost(traceback: TracebackType | None) -> Site | None:
+def _innermost(traceback: TracebackType | None) -> CodeSite | None:
     """Return the innermost place in the program."""
     place = None
     while traceback is not None:

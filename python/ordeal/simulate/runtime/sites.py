@@ -38,7 +38,7 @@ _REFERENCES_ALONE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class CodeSite:
     """A place in the source."""
 
     name: str
@@ -51,7 +51,7 @@ class Site:
 #: object gets its id.
 _is_program: dict[int, tuple[bool, CodeType]] = {}
 _is_installed: dict[int, tuple[bool, CodeType]] = {}
-_sites: dict[tuple[int, int], tuple[Site, CodeType]] = {}
+_sites: dict[tuple[int, int], tuple[CodeSite, CodeType]] = {}
 
 
 def is_program(code: CodeType) -> bool:
@@ -201,7 +201,7 @@ def _line_of(frame: FrameType) -> int:
     return frame.f_code.co_firstlineno if line is None else line
 
 
-def site_of(coroutine: Any) -> Site:
+def site_of(coroutine: Any) -> CodeSite:
     """Return the innermost place in the program where a coroutine is suspended."""
     found: FrameType | None = None
     for frame in frames_of(coroutine):
@@ -217,7 +217,7 @@ def stack_of(coroutine: Any) -> str:
     return "` from `".join(names[:_PLACES_MAX]) if names else _UNKNOWN.name
 
 
-def calling_site() -> Site:
+def calling_site() -> CodeSite:
     """Return the innermost place in the program among the callers."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -227,10 +227,10 @@ def calling_site() -> Site:
     return _UNKNOWN
 
 
-_UNKNOWN = Site("unknown", "unknown")
+_UNKNOWN = CodeSite("unknown", "unknown")
 
 
-def site_in(code: CodeType, instruction: int) -> Site:
+def site_in(code: CodeType, instruction: int) -> CodeSite:
     """Return the place of an instruction."""
     known = _sites.get((id(code), instruction))
     if known is None:
@@ -238,12 +238,12 @@ def site_in(code: CodeType, instruction: int) -> Site:
     return known[0]
 
 
-def _read_site(code: CodeType, instruction: int) -> Site:
+def _read_site(code: CodeType, instruction: int) -> CodeSite:
     line, *_ = next(islice(code.co_positions(), max(instruction, 0) // 2, None), (None,))
     number = line or code.co_firstlineno
     text = _without_comment(untrusted.source_line(code.co_filename, number))[:_LINE_CHARS_MAX]
     name = code.co_qualname.rpartition("<locals>.")[2][: untrusted.NAME_CHARS_MAX]
-    return Site(f"{name}: {text}" if text else name, f"{_short(code.co_filename)}:{number}")
+    return CodeSite(f"{name}: {text}" if text else name, f"{_short(code.co_filename)}:{number}")
 
 
 def _without_comment(line: str) -> str:

@@ -12,7 +12,7 @@ import ordeal._native as _native
 from ordeal.simulate.nodes.life import Life
 from ordeal.simulate.runtime.decisions import CANCEL, DecisionSource, name_key
 from ordeal.simulate.runtime.faults import CLIENTS, Cancel, SimulatedFault
-from ordeal.simulate.runtime.sites import Site, site_of
+from ordeal.simulate.runtime.sites import CodeSite, site_of
 
 _NAME_CHARS_MAX = 100
 #: The callback by which ``asyncio.shield`` watches a task.
@@ -26,7 +26,7 @@ class TaskRecord(_native.TaskState):
 
     __slots__ = ()
     life: Life | None
-    struck_at: Site | None
+    struck_at: CodeSite | None
 
     @property
     def is_living(self) -> bool:
@@ -58,7 +58,7 @@ class TaskRecord(_native.TaskState):
         """Give the task another name in the labels of its decisions."""
         self.name, self.key = name, name_key(name)
 
-    def site(self) -> Site:
+    def site(self) -> CodeSite:
         """Return where the task is suspended."""
         return site_of(self.task.get_coro())
 
@@ -151,7 +151,7 @@ def stepped_task(callback: Any) -> asyncio.Task[Any] | None:
 #: Where a task is cancelled, as values of a decision. The first takes half of the draws.
 IN_WINDOW, WHILE_WAITING, WHEN_IDLE = 1, 2, 3
 _AIMS = 4
-_START = Site("before its first step", "its start")
+_START = CodeSite("before its first step", "its start")
 
 
 class Interruptions:
@@ -168,7 +168,7 @@ class Interruptions:
         self._call_soon = call_soon
         self._cancels = [fault for fault in faults if isinstance(fault, Cancel)]
         self._idle: list[tuple[TaskRecord, int]] = []
-        self._sites: dict[TaskRecord, Site] = {}
+        self._sites: dict[TaskRecord, CodeSite] = {}
         self.waited: dict[str, int] = {}
         """How often tasks that may be cancelled waited at each site."""
         self.struck: dict[str, int] = {}
@@ -202,7 +202,7 @@ class Interruptions:
         elif aim == WHEN_IDLE:
             self._idle.append((record, record.waits))
 
-    def _decide(self, record: TaskRecord, site: Site, bound: int) -> int:
+    def _decide(self, record: TaskRecord, site: CodeSite, bound: int) -> int:
         self.waited[site.name] = self.waited.get(site.name, 0) + 1
         record.aim = self._schedule.decide(CANCEL, record.key, name_key(site.name), bound)
         if record.aim:

@@ -18,7 +18,7 @@ from ordeal.simulate.runtime.exploring import RUNS_MAX, ScheduleSearch, check_ca
 from ordeal.simulate.runtime.faults import SimulatedFault, fault_of_text, fault_text
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S
 from ordeal.simulate.runtime.report import ScheduleFailure, decision_text, reach_text, replay_call
-from ordeal.simulate.runtime.running import Main, Outcome, RunSettings, run_settings
+from ordeal.simulate.runtime.running import Main, RunSettings, SimulatedRun, run_settings
 
 #: The names of its other choices: no argument of a rule can have them.
 CHANCE, FAULTS = "(chance)", "(faults)"
@@ -148,7 +148,7 @@ class SimulatedTest:
         if failure is not None:
             raise self._told(failure, folder, request) from failure.error.__cause__
 
-    def replay(self, trace: Trace) -> Outcome:
+    def replay(self, trace: Trace) -> SimulatedRun:
         """Run the schedule of a trace, in which the function takes no arguments.
 
         Raises:
