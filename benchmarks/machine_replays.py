@@ -23,7 +23,7 @@ from harness.report import command, host, table
 
 from ordeal._tools.mutation.forks import Job, Say, run_jobs
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
-from ordeal._tools.mutation.machines.choosing import JUDGING_MAX, first_step
+from ordeal._tools.mutation.machines.batch import JUDGING_MAX, first_step
 from ordeal._tools.mutation.machines.judge_process import BATCH, Judge, Order
 from ordeal._tools.mutation.machines.running import MachineOptions, _fields
 from ordeal._tools.mutation.machines.turns import TurnLimit

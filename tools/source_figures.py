@@ -47,7 +47,7 @@ LATER = {
     ),
     "mutation": (
         *("_tools/mutation", "cli/mutation", "_report/machine_mutation.py"),
-        *("_report/machine_tables.py", "_report/mutation.py", "_report/mutation_files.py", "_report/stryker.py"),
+        *("_report/mutation.py", "_report/mutation_files.py", "_report/stryker.py"),
     ),
     "fleets": (
         *("_engine/parallel/fleet", "cli/fleet", "_report/fleet.py"),

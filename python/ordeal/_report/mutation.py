@@ -11,11 +11,19 @@ from typing import Any
 
 from ordeal._base.formatting import counted, one_line, safe_lines
 from ordeal._report.mutation_rates import rates_json, rates_text
-from ordeal._tools.mutation.extreme import DEPTHS, FunctionVerdict, functions_of
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.source import Source
-from ordeal._tools.mutation.verdicts import WORDS, Score, Verdict, inside, weakest_first
+from ordeal._tools.mutation.verdicts import (
+    DEPTHS,
+    WORDS,
+    FunctionVerdict,
+    Score,
+    Verdict,
+    functions_of,
+    inside,
+    weakest_first,
+)
 
 _LINES_MAX = 6
 _PADDING = re.compile(r"\(([^\n]*)\n+\)")

@@ -16,8 +16,7 @@ from ordeal._report.formats.github import annotation
 from ordeal._report.formats.md import BYTES_MAX, cell, fenced
 from ordeal._report.formats.sarif import RESULTS_MAX, SCHEMA
 from ordeal._report.html.page import render
-from ordeal._report.machine_mutation import why_it_survived
-from ordeal._report.machine_tables import machine_tables
+from ordeal._report.machine_mutation import machine_tables, why_it_survived
 from ordeal._report.mutation import difference, score_text
 from ordeal._report.mutation_rates import rate_tables
 from ordeal._report.stryker import stryker_json

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ordeal._tools.mutation.machines.evidence import Finding, Kill
+from ordeal._tools.mutation.machines.evidence import Kill, MachineFinding
 from ordeal._tools.mutation.machines.running import MachineJudgement
 from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.source import Source
@@ -61,7 +61,7 @@ def stryker_json(
     }
 
 
-def _noticed(verdict: Verdict, finding: Finding | None) -> list[str]:
+def _noticed(verdict: Verdict, finding: MachineFinding | None) -> list[str]:
     """Return what noticed a mutant: a test, or what failed in machines."""
     tests = [verdict.killer] if verdict.killer else []
     failed = [name for kill in (finding.kills if finding is not None else ()) for name in _failed(kill)]
@@ -72,7 +72,9 @@ def _failed(kill: Kill) -> list[str]:
     return [f"invariant:{name}" for name in kill.invariants] or [kill.by]
 
 
-def _mutant(source: Source, verdict: Verdict, numbers: dict[str, str], finding: Finding | None) -> dict[str, Any]:
+def _mutant(
+    source: Source, verdict: Verdict, numbers: dict[str, str], finding: MachineFinding | None
+) -> dict[str, Any]:
     mutant = verdict.mutant
     found: dict[str, Any] = {
         "id": mutant.id,
@@ -95,7 +97,7 @@ def _mutant(source: Source, verdict: Verdict, numbers: dict[str, str], finding: 
     return found
 
 
-def _of_machines(finding: Finding) -> dict[str, Any]:
+def _of_machines(finding: MachineFinding) -> dict[str, Any]:
     found = finding.difference
     reached = "never reached" if finding.word == "uncovered" else "revealed" if finding.kills else ""
     difference = None

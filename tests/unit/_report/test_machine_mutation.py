@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text
-from ordeal._tools.mutation.machines.evidence import Difference, Finding, Kill, Machine
+from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text, machine_tables
+from ordeal._report.mutation_files import mutation_page
+from ordeal._tools.mutation.machines.evidence import Difference, JudgingMachine, Kill, MachineFinding
 from ordeal._tools.mutation.machines.running import MachineJudgement, verdict_of
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.operators import PRESETS
+from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.source import Source
 
 
@@ -16,10 +18,10 @@ def judgement(source: Source) -> MachineJudgement:
     first, second, *_ = mutants = mutants_of(source, PRESETS["essential"])[:2]
     kill = Kill(1, 2, "assertion", "invariant:sound", ("sound",), "sell", (), "t.py:4", "AssertionError")
     findings = {
-        first.id: Finding(first.id, "killed", (kill,), traces=2, replays=1),
-        second.id: Finding(second.id, "survived", (), Difference(3, 5, "sell", "stock['a']", "5", "7"), 4, 4),
+        first.id: MachineFinding(first.id, "killed", (kill,), traces=2, replays=1),
+        second.id: MachineFinding(second.id, "survived", (), Difference(3, 5, "sell", "stock['a']", "5", "7"), 4, 4),
     }
-    machine = Machine("t:M", 4, 80, 1, ("sell",), ("cut",), ("sound", "idle"), {"sound": ("stock",)}, ("mails",))
+    machine = JudgingMachine("t:M", 4, 80, 1, ("sell",), ("cut",), ("sound", "idle"), {"sound": ("stock",)}, ("mails",))
     return MachineJudgement([verdict_of(each, findings[each.id]) for each in mutants], findings, [machine])
 
 
@@ -54,8 +56,8 @@ def test_a_machine_without_invariants_and_mutants_without_verdict_are_explained(
     path.write_text("LIMIT = 3 + 4\n")
     source = Source.of(path, "shop.py")
     (mutant,) = mutants_of(source, ["arithmetic"])
-    finding = Finding(mutant.id, "not run", note="at import")
-    machine = Machine("t:M", 4, 80, 0, ("sell",), (), (), {}, ())
+    finding = MachineFinding(mutant.id, "not run", note="at import")
+    machine = JudgingMachine("t:M", 4, 80, 0, ("sell",), (), (), {}, ())
     text = machine_mutation_text(
         [source], MachineJudgement([verdict_of(mutant, finding)], {mutant.id: finding}, [machine])
     )
@@ -67,9 +69,22 @@ def test_what_no_trace_runs_and_no_invariant_reads_is_listed_whole(tmp_path: Pat
     path.write_text("def total(a, b):\n    if a:\n        return a + b\n    return a - b\n")
     source = Source.of(path, "shop.py")
     mutants = mutants_of(source, ["arithmetic", "negate"])
-    findings = {each.id: Finding(each.id, "uncovered") for each in mutants}
-    machine = Machine("t:M", 4, 80, 0, ("sell",), (), ("sound",), {}, tuple(f"attribute_{n}" for n in range(12)))
+    findings = {each.id: MachineFinding(each.id, "uncovered") for each in mutants}
+    machine = JudgingMachine("t:M", 4, 80, 0, ("sell",), (), ("sound",), {}, tuple(f"attribute_{n}" for n in range(12)))
     verdicts = [verdict_of(each, findings[each.id]) for each in mutants]
     text = machine_mutation_text([source], MachineJudgement(verdicts, findings, [machine]))
     assert text.startswith("UNCOVERED  shop.py:2-4  total  no trace runs this (")
     assert "attribute_6,\n  attribute_7, attribute_8, attribute_9, attribute_10, attribute_11\n" in text
+
+
+def test_the_page_says_who_kills_and_why_survivors_survived(tmp_path: Path) -> None:
+    path = tmp_path / "shop.py"
+    path.write_text("def allowed(age, n):\n    return age >= 18 and n > 2\n")
+    source = Source.of(path, "shop.py")
+    said = judgement(source)
+    tables = {each["title"]: each["rows"] for each in machine_tables(said)["tables"]}
+    assert tables["Kills by invariant"] == [["sound", 1, 1, "stock"], ["idle", 0, 0, "nothing"]]
+    assert tables["Why they survived"] == [["state differs", 1, "stock 1"]]
+    page = mutation_page([source], Judgement(said.verdicts), said)
+    assert "state differs at step 5 of trace 3 (sell)" in page
+    assert "Not read by any invariant: mails" in page

@@ -23,6 +23,10 @@ ORDER = "order.json"
 _PART_BYTES = 1 << 16
 
 
+class Refused(Exception):  # noqa: N818 - it is an answer: no verdict is possible
+    """No verdict is possible, and why."""
+
+
 @contextmanager
 def judging(module: str, order: Path, folder: Path, until: float | None = None) -> Iterator[Iterator[Message]]:
     """Run a module as a judge in ``folder``, and yield its answers. It ends with the block, or with this process.

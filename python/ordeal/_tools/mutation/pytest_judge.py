@@ -28,10 +28,10 @@ from ordeal._tools.mutation.interpreters.sitecustomize import real_path
 from ordeal._tools.mutation.judging.importing import ImportRoute, mutant_of, mutants_in
 from ordeal._tools.mutation.judging.lanes import Lanes
 from ordeal._tools.mutation.judging.pytest_options import OwnOptions, pytest_arguments, quieten, switched_off
-from ordeal._tools.mutation.judging.suite import TOLD_SECONDS, Refused, Suite
+from ordeal._tools.mutation.judging.suite import TOLD_SECONDS, Suite
 from ordeal._tools.mutation.line_coverage import LineCoverage
 from ordeal._tools.mutation.mutants import Mutant
-from ordeal._tools.mutation.own_process import begun, send_output_to
+from ordeal._tools.mutation.own_process import Refused, begun, send_output_to
 from ordeal._tools.mutation.pytest_items import FailureWatch, Items, same_chance
 from ordeal._tools.mutation.source import Source
 

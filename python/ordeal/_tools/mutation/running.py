@@ -71,7 +71,7 @@ class Judgement:
 
 
 @dataclass
-class Begun:
+class BegunJudge:
     """A judge that collects the tests and runs them without a mutant, while its mutants are still being made.
 
     Attributes:
@@ -118,7 +118,7 @@ def begun_judge(
     memory: int = MEMORY_MIB,
     seconds: float | None = None,
     leave_out_failing: bool = False,
-) -> Iterator[Begun]:
+) -> Iterator[BegunJudge]:
     """Begin to judge by a pytest suite, with the options of ``judge_with_pytest``. It ends with the block."""
     since, cpu = monotonic(), _children_cpu()
     with tempfile.TemporaryDirectory(prefix="ordeal-mutate-") as place:
@@ -139,14 +139,14 @@ def begun_judge(
         path.write_text(json.dumps(order), "utf-8")
         until = None if budget is None else since + budget
         with judging(_JUDGE, path, folder, until) as messages:
-            yield Begun(messages, waited_for, tests, since, cpu, until)
+            yield BegunJudge(messages, waited_for, tests, since, cpu, until)
 
 
 def judge_with_pytest(
     sources: Sequence[Source],
     mutants: Sequence[Mutant],
     *,
-    early: Begun | None = None,
+    early: BegunJudge | None = None,
     begun: Callable[[Judgement], None] = lambda _: None,
     progress: Callable[[Verdict], None] = lambda _: None,
     beginning: Callable[[str], None] = lambda _: None,
@@ -179,7 +179,7 @@ def judge_with_pytest(
 
 
 def _judged(
-    judge: Begun,
+    judge: BegunJudge,
     mutants: Sequence[Mutant],
     begun: Callable[[Judgement], None],
     progress: Callable[[Verdict], None],

@@ -1,10 +1,10 @@
-"""Puts the code of a mutant into the live functions of a program, and takes it back."""
+"""Put the code of a mutant into the live functions of a program, undo that, and know the lines that cover a mutant."""
 
 from __future__ import annotations
 
 import gc
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
@@ -112,3 +112,24 @@ class Swap:
         for function, code in reversed(self._before):
             function.__code__ = code
         self._before.clear()
+
+
+class OwnLines:
+    """Knows the lines that have code, of each function that was asked for."""
+
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        self._sources = sources
+        self._found: dict[tuple[str, tuple[int, int] | None], set[int]] = {}
+
+    def of(self, mutant: Mutant) -> set[int]:
+        """Return the lines of a mutant's statement that have code; where none has, all of its function."""
+        key = mutant.place
+        if key not in self._found:
+            source = self._sources[mutant.shown]
+            function = mutant.function
+            unit = compiled_unit(source, source.text, None) if function is None else original_unit(source, function)
+            self._found[key] = {
+                line for code in codes_in(unit) if code.co_name != "<module>" for *_, line in code.co_lines() if line
+            }
+        first, last = mutant.lines
+        return {line for line in self._found[key] if first <= line <= last} or self._found[key]

@@ -1,4 +1,4 @@
-"""The words for what became of a mutant, and the score."""
+"""The words for what became of a mutant, the score, and what became of functions whose bodies are exchanged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Literal
 
-from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.mutants import Mutant, mutants_of
+from ordeal._tools.mutation.operators import BODY_OPERATORS
+from ordeal._tools.mutation.source import Source
 
 Word = Literal["killed", "timeout", "memory", "crash", "survived", "uncovered", "dead", "not run"]
 DETECTED: tuple[Word, ...] = ("killed", "timeout", "memory", "crash")
@@ -150,3 +152,44 @@ def inside(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
 def _holds(outer: Mutant, inner: Mutant) -> bool:
     length = outer.end - outer.start
     return outer.start <= inner.start and inner.end <= outer.end and inner.end - inner.start < length
+
+
+Depth = Literal["tested", "partially tested", "pseudo-tested", "not covered"]
+DEPTHS: tuple[Depth, ...] = ("tested", "partially tested", "pseudo-tested", "not covered")
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionVerdict:
+    """A function, and whether anybody notices when it does something else altogether.
+
+    It is tested if each other body is noticed, partially tested if some are, pseudo-tested if it runs and none is.
+    """
+
+    shown: str
+    name: str
+    line: int
+    word: Depth
+    verdicts: tuple[Verdict, ...]
+
+
+def functions_of(sources: Sequence[Source], verdicts: Iterable[Verdict]) -> list[FunctionVerdict]:
+    """Return the functions of which each other body was judged, in their order."""
+    judged = {each.mutant.id: each for each in verdicts if each.mutant.operator in BODY_OPERATORS}
+    found: dict[tuple[str, str, tuple[int, int]], list[Verdict | None]] = {}
+    for mutant in (each for source in sources if judged for each in mutants_of(source, BODY_OPERATORS)):
+        found.setdefault((mutant.shown, mutant.name, mutant.lines), []).append(judged.get(mutant.id))
+    functions = []
+    for (shown, name, lines), each in found.items():
+        whole = tuple(verdict for verdict in each if verdict is not None and verdict.word != "not run")
+        if len(whole) == len(each):
+            functions.append(FunctionVerdict(shown, name, lines[0], _depth(whole), whole))
+    return functions
+
+
+def _depth(verdicts: Sequence[Verdict]) -> Depth:
+    noticed = sum(each.word in DETECTED for each in verdicts)
+    if noticed == len(verdicts):
+        return "tested"
+    if noticed:
+        return "partially tested"
+    return "pseudo-tested" if any(each.word == "survived" for each in verdicts) else "not covered"

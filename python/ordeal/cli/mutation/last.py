@@ -14,7 +14,7 @@ from ordeal._report.mutation import difference, survivor_text
 from ordeal._report.mutation_files import FORMATS, mutation_page
 from ordeal._report.stryker import stryker_json
 from ordeal._tools.mutation.accepted import accept
-from ordeal._tools.mutation.machines import kept_judgement
+from ordeal._tools.mutation.machines.running import last_judgement
 from ordeal._tools.mutation.mutants import CHIMP, Mutant
 from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.saved import Saved, load
@@ -111,7 +111,7 @@ def _report(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
     name, make = FORMATS[word]
     path = Path(".ordeal", "mutate", name)
     files = [by_name[each] for each in shown]
-    machines = kept_judgement.of_last(Path.cwd(), judgement.verdicts) if word in ("html", "json") else None
+    machines = last_judgement(Path.cwd(), judgement.verdicts) if word in ("html", "json") else None
     if machines is None:
         text = _made(word, make, files, judgement)
     elif word == "html":

@@ -13,8 +13,7 @@ from ordeal._base.formatting import one_line
 from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text
 from ordeal._tools.mutation import saved
 from ordeal._tools.mutation.dead import told
-from ordeal._tools.mutation.machines import kept_judgement
-from ordeal._tools.mutation.machines.running import MachineOptions, judge_with_machines
+from ordeal._tools.mutation.machines.running import MachineOptions, judge_with_machines, keep_judgement
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.source import Source
@@ -54,7 +53,7 @@ def by_machines(
             words = shlex.join([*given["paths"], *config])
             terminal.write(one_line(f"a test that notices one of them: ordeal mutate kill ID {words}".rstrip()) + "\n")
     say_if_lost(saved.save(Path.cwd(), "", judgement))
-    kept_judgement.keep(Path.cwd(), found)
+    keep_judgement(Path.cwd(), found)
     return judgement
 
 

@@ -18,10 +18,10 @@ from ordeal._report.mutation import mutation_json, mutation_text
 from ordeal._tools.mutation import saved
 from ordeal._tools.mutation.accepted import accepted
 from ordeal._tools.mutation.dead import told
-from ordeal._tools.mutation.machines import kept_judgement
+from ordeal._tools.mutation.machines.running import forget_judgement
 from ordeal._tools.mutation.mutants import CHIMP, Made, Mutant, made_of
 from ordeal._tools.mutation.operators import OPERATORS, PRESETS
-from ordeal._tools.mutation.running import Begun, Judgement, NoVerdictError, begun_judge, judge_with_pytest
+from ordeal._tools.mutation.running import BegunJudge, Judgement, NoVerdictError, begun_judge, judge_with_pytest
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.targets import Target, changed_lines, files_of, lines_of_diff, shown_path, targets_of
 from ordeal._tools.mutation.verdicts import Score, Verdict
@@ -60,7 +60,7 @@ def run(given: Mapping[str, Any]) -> int:
 
 
 @contextmanager
-def _begun_early(given: Mapping[str, Any], sources: Sequence[Source], workers: int) -> Iterator[Begun | None]:
+def _begun_early(given: Mapping[str, Any], sources: Sequence[Source], workers: int) -> Iterator[BegunJudge | None]:
     """Let the tests begin while mutants are made of the files; not where perhaps no test has to run."""
     kept = saved.load(Path.cwd())
     stands = kept is not None and bool(kept.key) and not given["no_cache"]
@@ -74,7 +74,11 @@ def _begun_early(given: Mapping[str, Any], sources: Sequence[Source], workers: i
 
 
 def _run(
-    given: Mapping[str, Any], sources: Sequence[Source], operators: Sequence[str], workers: int, early: Begun | None
+    given: Mapping[str, Any],
+    sources: Sequence[Source],
+    operators: Sequence[str],
+    workers: int,
+    early: BegunJudge | None,
 ) -> int:
     folder = Path.cwd()
     made = _made(sources, operators, given["paths"], folder)
@@ -119,7 +123,7 @@ def _by_tests(
     mutants: Sequence[Mutant],
     workers: int,
     left_out: dict[str, int],
-    early: Begun | None,
+    early: BegunJudge | None,
 ) -> Judgement:
     """Judge mutants by the tests of pytest, or say again what they said when all was as it is now."""
     folder = Path.cwd()
@@ -165,7 +169,7 @@ def _by_tests(
     judgement.verdicts, judgement.left_out = [found[each.id] for each in mutants], left_out
     # What was not judged for want of time may be judged the next time.
     say_if_lost(saved.save(folder, "" if judgement.is_over_budget else key, judgement, key))
-    kept_judgement.forget(folder)
+    forget_judgement(folder)
     return judgement
 
 

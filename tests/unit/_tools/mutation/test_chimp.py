@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from ordeal._tools.mutation import chimp_by_pytest
+from ordeal._tools.mutation import chimp
+from ordeal._tools.mutation.chimp import Reasons
+from ordeal._tools.mutation.mutants import CHIMP, Mutant, mutants_of
+from ordeal._tools.mutation.source import Source
 from ordeal.cli import main
 
 Run = Callable[..., tuple[int, str, str]]
@@ -84,7 +88,7 @@ def test_pytest_says_the_same_in_memory_and_in_a_copy(run: Run, monkeypatch: pyt
         "(ran once, no test fails: f(): b is list(0: ), was: b is list(1: 0))\n"
         "killed 2  timeout 0  DEAD 0  DEAD? 1  UNCOVERED 1\n"
     )
-    monkeypatch.setattr(chimp_by_pytest, "_arguments", lambda _: None)
+    monkeypatch.setattr(chimp, "_arguments", lambda _: None)
     assert run(*words[:5], "--logs", "--fail-on", "dead", *words[5:])[:2] == (1, found[1])
     log = Path("validator/shop.py.log").read_text()
     assert log.startswith("Failure: DEAD?, nothing else names `os`\nLine 1:0\nCode:\nimport os\n\n")
@@ -132,3 +136,75 @@ def test_a_folder_that_cannot_be_copied_is_named(run: Run, monkeypatch: pytest.M
     code, _, err = run("chimp", "--code", "validator", "--tests", "fab")
     assert code == 3
     assert "the current folder cannot be copied: a.bin: No space left on device" in err
+
+
+PROGRAM = """\
+import os
+
+
+def put(coins, cents):
+    spare = cents * 2
+    coins.append(cents)
+    cents + 1
+    if cents > 90:
+        coins.clear()
+    return len(coins)
+
+
+def nobody_asks():
+    return 1 + 2
+"""
+TESTS = """\
+import shop
+coins = []
+for cents in range(30):
+    shop.put(coins, cents)
+"""
+
+
+class Project:
+    """The program, and its copy beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.copy = folder / "copy"
+        for each in (folder / "own", self.copy):
+            each.mkdir()
+            (each / "shop.py").write_text(PROGRAM)
+            (each / "check.py").write_text(TESTS)
+        self.source = Source.of(folder / "own" / "shop.py", "shop.py")
+        self.mutants = mutants_of(self.source, [CHIMP])
+        path = self.copy / "shop.py"
+        self.reasons = Reasons([self.source], {"shop.py": path}, [*self.copy.iterdir()], folder, self.run)
+
+    def run(self, mutant: Mutant | None, is_broken: bool, more: Mapping[str, str]) -> str:
+        text = self.source.text if mutant is None or not is_broken else mutant.applied(self.source.text)
+        (self.copy / "shop.py").write_bytes(text)
+        line = [sys.executable, "-B", "check.py"]
+        return "failed" if subprocess.run(line, cwd=self.copy, env=dict(more), check=False).returncode else "passed"
+
+    def said(self, start: str) -> tuple[str, str]:
+        mutant: Mutant = next(each for each in self.mutants if each.original.startswith(start))
+        return self.reasons.of(self.source, mutant)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return Project(tmp_path_factory.mktemp("chimp"))
+
+
+def test_what_nothing_names_or_reads_is_asked_about(project: Project) -> None:
+    assert project.said("import os") == ("DEAD?", "nothing else names `os`")
+    assert project.said("def nobody_asks") == ("DEAD?", "nothing else names `nobody_asks`")
+    assert project.said("spare =") == ("DEAD?", "`spare` is stored and never read")
+    assert project.said("cents * 2") == ("DEAD?", "`spare` is stored and never read")
+
+
+def test_what_runs_often_and_changes_nothing_is_asked_about_with_the_observations(project: Project) -> None:
+    same = "30 calls returned, raised and changed the arguments as before"
+    assert project.said("cents + 1") == ("DEAD?", f"ran 30 times, and {same}")
+
+
+def test_what_differs_unobserved_is_named_and_what_never_runs(project: Project) -> None:
+    word, why = project.said("coins.append")
+    assert (word, why) == ("UNCOVERED", "ran 30 times, no test fails: put(): returned 0, was: returned 1")
+    assert project.said("coins.clear") == ("UNCOVERED", "never run")

@@ -12,7 +12,7 @@ import pytest
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.source import Source
-from ordeal._tools.mutation.swap import LiveFunctions, NotSwappable, Swap
+from ordeal._tools.mutation.swap import LiveFunctions, NotSwappable, OwnLines, Swap
 
 PROGRAM = """
     import functools
@@ -80,3 +80,20 @@ def test_a_file_that_has_changed_since_it_was_imported_is_refused(program: tuple
     other = Source(source.path, source.shown, source.text.replace(b"1 + 2", b"1 + 3"))
     with pytest.raises(NotSwappable, match="other code"):
         Swap(live, other, mutants_of(other, ["arithmetic"])[0])
+
+
+SOURCE = Source(
+    Path("a.py"),
+    "a.py",
+    b"def f(a):\n    b = (\n        a\n        + 1\n    )\n    for c in b: d = c + 2\n    global e\n",
+)
+
+
+def test_the_lines_of_its_statement_that_have_code() -> None:
+    found = OwnLines({"a.py": SOURCE})
+    assert [found.of(each) for each in mutants_of(SOURCE, ["arithmetic"])] == [{2, 3, 4}, {6}]
+
+
+def test_all_of_its_function_where_none_has() -> None:
+    (mutant,) = [each for each in mutants_of(SOURCE, ["chimp"]) if each.original == "global e"]
+    assert OwnLines({"a.py": SOURCE}).of(mutant) == {1, 2, 3, 4, 6}

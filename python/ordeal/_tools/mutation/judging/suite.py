@@ -18,14 +18,14 @@ from typing import Any, Literal
 from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import Ended, Job, Message, Say, memory_peak, original_takes, run_jobs
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
-from ordeal._tools.mutation.judging.own_lines import OwnLines
-from ordeal._tools.mutation.judging.trials import Bench, Trial, Turns, killer_first, run_trials, run_unchanged
+from ordeal._tools.mutation.judging.trials import TestRunner, Trial, Turns, killer_first, run_trials, run_unchanged
 from ordeal._tools.mutation.line_coverage import LineCoverage
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.operators import padded
+from ordeal._tools.mutation.own_process import Refused
 from ordeal._tools.mutation.pytest_items import Items
 from ordeal._tools.mutation.source import Function, Source
-from ordeal._tools.mutation.swap import LiveFunctions
+from ordeal._tools.mutation.swap import LiveFunctions, OwnLines
 
 _BASELINE_SECONDS = 600.0
 _FLAKY_MAX = 20
@@ -43,10 +43,6 @@ _CHEAP_BITS = 10
 _PATIENCE = 4.0, 40.0
 
 Lines = set[tuple[str, int]]
-
-
-class Refused(Exception):  # noqa: N818 - it is an answer: no verdict is possible
-    """No verdict is possible, and why."""
 
 
 class Suite:
@@ -106,7 +102,7 @@ class Suite:
         gc.collect()
         gc.freeze()
         self.turns = Turns(self.live)
-        self._bench = Bench(
+        self._runner = TestRunner(
             self.items, self.turns, self._turns_of, self.live, self.sources, self._confirmed, self._plainly_trusted
         )
         numbers = list(range(len(self.items)))
@@ -421,7 +417,7 @@ class Suite:
     def job(self, trials: Sequence[Trial], factor: float = 1.0) -> Job:
         """Return the job that judges mutants one after another."""
         wall = max(self._mutant_limits(trial.numbers, factor)[1] for trial in trials)
-        job = Job(lambda say: run_trials(trials, self._bench, say), trials[0].cpu, wall)
+        job = Job(lambda say: run_trials(trials, self._runner, say), trials[0].cpu, wall)
         if self._fixed is None:
             # What sleeps is in one test, and no busy machine keeps it from going on.
             slowest = max(self._wall[number] for trial in trials for number in trial.numbers)

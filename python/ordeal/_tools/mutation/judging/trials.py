@@ -105,7 +105,7 @@ def run_unchanged(items: Items, numbers: Sequence[int], say: Say, *, plainly: bo
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class TestRunner:
     """What a fork judges mutants by: the tests, what each turns on the original, and the functions of the program.
 
     A test in ``confirmed`` has noticed a mutant by all hooks as it did without them; one in ``trusted`` passes on the
@@ -121,7 +121,7 @@ class Bench:
     trusted: Set[int]
 
 
-def run_trials(trials: Sequence[Trial], bench: Bench, say: Say) -> None:
+def run_trials(trials: Sequence[Trial], runner: TestRunner, say: Say) -> None:
     """Judge mutants one after another, with one message for each; end where the process may know an earlier one.
 
     After a test has failed, it must pass on the original in this process. Where it does not, what the mutant did lasts
@@ -129,18 +129,18 @@ def run_trials(trials: Sequence[Trial], bench: Bench, say: Say) -> None:
     """
     send_output_to(os.devnull)
     killers: dict[tuple[str, tuple[int, int] | None], int] = {}
-    confirmed = {*bench.confirmed}
+    confirmed = {*runner.confirmed}
 
     free, factor = (SHORT_FREE, SHORT_FACTOR) if trials[0].plainly else (TURNS_FREE, TURNS_FACTOR)
 
     def before(number: int) -> None:
-        bench.turns.start(free + factor * bench.turns_of(number), say)
+        runner.turns.start(free + factor * runner.turns_of(number), say)
 
     for trial in trials:
         signal.setitimer(signal.ITIMER_PROF, trial.cpu)
-        source, mutant = bench.sources[trial.mutant.shown], trial.mutant
+        source, mutant = runner.sources[trial.mutant.shown], trial.mutant
         try:
-            swap = Swap(bench.live, source, mutant)
+            swap = Swap(runner.live, source, mutant)
         except NotSwappable as error:
             say({"not swappable": str(error)})
             continue
@@ -149,14 +149,14 @@ def run_trials(trials: Sequence[Trial], bench: Bench, say: Say) -> None:
             continue
         if trial.served is not None:
             offer(trial.served, source, mutant)
-        bench.turns.watch(swap.codes())
+        runner.turns.watch(swap.codes())
         if not trial.plainly:
-            _run_by_all_hooks(trial, bench.items, before, say)
+            _run_by_all_hooks(trial, runner.items, before, say)
             return
         numbers = killer_first(killers.get(mutant.place), trial.numbers)
-        failure = bench.items.first_failure(numbers, before=before, plainly=True)
-        if failure is not None and failure[0] in bench.items.plain and failure[0] not in confirmed:
-            if bench.items.first_failure([failure[0]], before=before) is None:
+        failure = runner.items.first_failure(numbers, before=before, plainly=True)
+        if failure is not None and failure[0] in runner.items.plain and failure[0] not in confirmed:
+            if runner.items.first_failure([failure[0]], before=before) is None:
                 say({"needs hooks": failure[0]})
                 return
             confirmed.add(failure[0])
@@ -168,11 +168,11 @@ def run_trials(trials: Sequence[Trial], bench: Bench, say: Say) -> None:
         number, kind = failure
         killers[mutant.place] = number
         found = {"failed": number, "kind": kind, "ran": numbers.index(number) + 1}
-        if len(trials) == 1 and number in bench.trusted:
+        if len(trials) == 1 and number in runner.trusted:
             say(found)
             return
         with suppress(Exception):
-            if bench.items.first_failure([number], before=before, plainly=True) is None:
+            if runner.items.first_failure([number], before=before, plainly=True) is None:
                 say({**found, "passes": True})
                 continue
         # A single one leaves nobody behind whom it could mislead: it is asked in another process whether it is true.

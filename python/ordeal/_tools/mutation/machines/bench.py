@@ -119,7 +119,7 @@ State = dict[str, str]
 _UNSTEADY_MAX = 5
 
 
-class Bench:
+class TraceReplayer:
     """A driver of one machine whose runs are watched at their end: what failed, and which invariants fail beside it.
 
     ``turns`` limits the loops of the program in ``run``, to so many times what a trace takes at most, ``turns_max``.
@@ -157,7 +157,9 @@ class Bench:
         self._noted: dict[str, Any] = {}
         self._hits: list[int] = []
 
-    def limited(self, rule_timeout: float, turns: TurnLimit | None = None, turns_max: int | None = None) -> Bench:
+    def limited(
+        self, rule_timeout: float, turns: TurnLimit | None = None, turns_max: int | None = None
+    ) -> TraceReplayer:
         """Return a bench of the same machine, with other limits. To read the class once more would take longer."""
         bench = copy.copy(self)
         bench._watch(self.driver, rule_timeout, turns, turns_max)

@@ -25,7 +25,7 @@ from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.replay.replayer import Replayed
 from ordeal._engine.trace_view.values import sketch_of
 from ordeal._native import monotonic
-from ordeal._tools.mutation.machines.bench import Bench, State
+from ordeal._tools.mutation.machines.bench import State, TraceReplayer
 from ordeal._tools.mutation.machines.evidence import HEADER, Closed
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.source import Source
@@ -46,7 +46,7 @@ _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*|\[('[^'\\]*'|-?\d+)\])*")
 class Closing:
     """One survivor, and the machine that is to notice it."""
 
-    def __init__(self, live: LiveFunctions, source: Source, mutant: Mutant, given: Any, bench: Bench) -> None:
+    def __init__(self, live: LiveFunctions, source: Source, mutant: Mutant, given: Any, bench: TraceReplayer) -> None:
         self._live, self._source, self._mutant = live, source, mutant
         self._given, self._bench = given, bench
 

@@ -55,7 +55,7 @@ class Difference(msgspec.Struct, frozen=True):
         return attribute_of(self.path)
 
 
-class Finding(msgspec.Struct, frozen=True):
+class MachineFinding(msgspec.Struct, frozen=True):
     """What became of one mutant.
 
     Attributes:
@@ -83,7 +83,7 @@ class Finding(msgspec.Struct, frozen=True):
         return "nothing differs" if self.difference is None else STATE_DIFFERS
 
 
-class Machine(msgspec.Struct, frozen=True):
+class JudgingMachine(msgspec.Struct, frozen=True):
     """A machine that judged: its traces, and what its invariants read of its state.
 
     Attributes:
@@ -136,7 +136,7 @@ class KillTable:
     kinds: dict[str, int] = field(default_factory=dict)
 
 
-def table_of(findings: Iterable[Finding], machines: Iterable[Machine]) -> KillTable:
+def table_of(findings: Iterable[MachineFinding], machines: Iterable[JudgingMachine]) -> KillTable:
     """Count the kills. A mutant counts once in a row, however many of its traces fail."""
     table = KillTable()
     for machine in machines:

@@ -23,17 +23,15 @@ from ordeal._engine.execution.class_path import load_class
 from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import MEMORY_MIB, Ended, Job, Message, Say, limit_memory, run_jobs
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
-from ordeal._tools.mutation.judging.own_lines import OwnLines
 from ordeal._tools.mutation.machines import traces
-from ordeal._tools.mutation.machines.batch import PATIENCE, Batch
-from ordeal._tools.mutation.machines.bench import Bench
-from ordeal._tools.mutation.machines.choosing import JUDGING_MAX, Judging, covering
-from ordeal._tools.mutation.machines.evidence import Finding, Machine, unread_of
+from ordeal._tools.mutation.machines.batch import JUDGING_MAX, PATIENCE, Batch, Judging, covering
+from ordeal._tools.mutation.machines.bench import TraceReplayer
+from ordeal._tools.mutation.machines.evidence import JudgingMachine, MachineFinding, unread_of
 from ordeal._tools.mutation.machines.turns import TurnLimit
 from ordeal._tools.mutation.mutants import Mutant
-from ordeal._tools.mutation.own_process import begun, send_output_to
+from ordeal._tools.mutation.own_process import Refused, begun, send_output_to
 from ordeal._tools.mutation.source import Function, Source
-from ordeal._tools.mutation.swap import LiveFunctions
+from ordeal._tools.mutation.swap import LiveFunctions, OwnLines
 from ordeal._tools.mutation.verdicts import Word
 from ordeal.errors import OrdealError
 
@@ -78,10 +76,6 @@ class Order(msgspec.Struct):
     memory: int = MEMORY_MIB
 
 
-class Refused(Exception):  # noqa: N818 - it is an answer: no verdict is possible
-    """No verdict is possible, and why."""
-
-
 class Judge:
     """The machines with their traces, and the mutants judged by them."""
 
@@ -91,8 +85,8 @@ class Judge:
         self._folder = str(Path.cwd())
         self._sources = {shown: Source.of(Path(path), shown) for path, shown in order.sources}
         self._paths = {real_path(str(source.path)) for source in self._sources.values()}
-        self._kept: list[traces.Kept] = []
-        self._benches: list[Bench] = []
+        self._kept: list[traces.JudgingTrace] = []
+        self._benches: list[TraceReplayer] = []
         self._limits: list[float] = []
         self._unsteady: list[list[str]] = []
         self._own_lines = OwnLines(self._sources)
@@ -100,7 +94,7 @@ class Judge:
 
     def judge(self) -> None:
         """Say the verdict of each mutant."""
-        self._benches = [Bench(load_class(path), self._folder) for path in self._order.machines]
+        self._benches = [TraceReplayer(load_class(path), self._folder) for path in self._order.machines]
         for bench in self._benches:
             bench.prepare()  # each fork would need the time again
         self._live = LiveFunctions(self._paths)
@@ -111,9 +105,11 @@ class Judge:
         reached: list[Mutant] = []
         for mutant in self._order.mutants:
             if mutant.function is None:
-                self._tell(Finding(mutant.id, "not run", note="at import, unseen by machines; --with tests judges it"))
+                self._tell(
+                    MachineFinding(mutant.id, "not run", note="at import, unseen by machines; --with tests judges it")
+                )
             elif not self._covering(mutant):
-                self._tell(Finding(mutant.id, "uncovered"))
+                self._tell(MachineFinding(mutant.id, "uncovered"))
             else:
                 reached.append(mutant)
         self._forced_failures(reached)
@@ -166,11 +162,11 @@ class Judge:
             sketches = [(rule, state) for rule, state in each["sketches"]]
             place = len(self._kept) + 1, number, of_tape[at], tapes[at], hits, each["seconds"], sketches
             looked = {(file, line) for file, line in each["looked"]}
-            self._kept.append(traces.Kept(*place, each["turns"], each["only looks"], looked))
+            self._kept.append(traces.JudgingTrace(*place, each["turns"], each["only looks"], looked))
         self._limits.append(max(RULE_SECONDS, 4 * max(each["seconds"] for each in good)))
         definition = bench.definition
         reads = {name: tuple(found) for name, found in last["reads"].items()}
-        machine = Machine(
+        machine = JudgingMachine(
             path,
             len(good),
             sum(each["steps"] for each in good),
@@ -220,13 +216,13 @@ class Judge:
             raise Refused(f"the unchanged program cannot be replayed: {why}")
         if failed:
             raise Refused("the unchanged program fails where mutants are judged, so no verdict would be true")
-        found = msgspec.convert(_findings(ended), list[Finding])
+        found = msgspec.convert(_findings(ended), list[MachineFinding])
         if ended.raised:
             raise Refused(f"functions that raise at once cannot be judged: {ended.raised}")
         if found and all(each.why_it_survived == "nothing differs" for each in found):
             raise Refused("the machines do not notice functions that raise at once, so they do not run this program")
 
-    def _null(self, judges: list[traces.Kept], say: Say) -> None:
+    def _null(self, judges: list[traces.JudgingTrace], say: Say) -> None:
         failed = 0
         for number in range(len(self._benches)):
             bench = self._bench(number, PATIENCE)
@@ -243,7 +239,7 @@ class Judge:
         wall = 10.0 + 20 * slowest + group * (3 * slowest + (1 + PATIENCE) * max(self._limits))
         return Job(lambda say: self._judge_batch(mutants, say, at), 0, wall, (mutants, at))
 
-    def _bench(self, machine: int, patience: int = 1, turns: TurnLimit | None = None) -> Bench:
+    def _bench(self, machine: int, patience: int = 1, turns: TurnLimit | None = None) -> TraceReplayer:
         limit = self._limits[machine] * patience
         return self._benches[machine].limited(limit, turns, max(each.turns for each in self._kept))
 
@@ -254,7 +250,7 @@ class Judge:
         turns = TurnLimit(self._live)
         benches = [self._bench(number, turns=turns) for number in range(len(self._benches))]
         batch = Batch(benches, self._bench, turns.watch)
-        group: list[Finding] = []
+        group: list[MachineFinding] = []
         for number, mutant in enumerate(mutants):
             at.set(number)
             chosen, runs = self._judging(mutant), len(self._covering(mutant))
@@ -267,7 +263,7 @@ class Judge:
                 say({"spoilt": [each.id for each in group]})
                 return
             if is_spoilt:
-                group = [Finding(mutant.id, "not run", note=_SPOILT)]
+                group = [MachineFinding(mutant.id, "not run", note=_SPOILT)]
             say({"findings": msgspec.to_builtins(group)})
             group.clear()
 
@@ -294,17 +290,17 @@ class Judge:
             yield [at]
         elif raised:
             word: Word = "memory" if raised.startswith("MemoryError") else "not run"
-            self._tell(Finding(at.id, word, note=raised))
+            self._tell(MachineFinding(at.id, word, note=raised))
         elif ended.is_late or ended.signal == signal.SIGPROF:
-            self._tell(Finding(at.id, "timeout"))
+            self._tell(MachineFinding(at.id, "timeout"))
         elif ended.signal:
-            self._tell(Finding(at.id, "crash", note=signal.Signals(ended.signal).name))
+            self._tell(MachineFinding(at.id, "crash", note=signal.Signals(ended.signal).name))
         else:
-            self._tell(Finding(at.id, "killed", note="it ends the process"))
+            self._tell(MachineFinding(at.id, "killed", note="it ends the process"))
         if rest:
             yield rest
 
-    def _tell(self, finding: Finding) -> None:
+    def _tell(self, finding: MachineFinding) -> None:
         self._say({"findings": [msgspec.to_builtins(finding)]})
 
 

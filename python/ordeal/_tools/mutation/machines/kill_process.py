@@ -12,7 +12,7 @@ import msgspec
 from ordeal._engine.execution.class_path import load_class
 from ordeal._tools.mutation.forks import Ended, Job, Message, Say, run_jobs
 from ordeal._tools.mutation.machines.closing import SHRINK_SECONDS, Closing
-from ordeal._tools.mutation.machines.evidence import Closed, Finding
+from ordeal._tools.mutation.machines.evidence import Closed, MachineFinding
 from ordeal._tools.mutation.machines.judge_process import Judge, Order, answering
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import begun
@@ -32,10 +32,10 @@ class Killer(Judge):
     def __init__(self, order: KillOrder) -> None:
         super().__init__(order.judging, self._keep)
         self._kill_order = order
-        self._findings = {mutant.id: Finding(mutant.id, "not run") for mutant in order.judging.mutants}
+        self._findings = {mutant.id: MachineFinding(mutant.id, "not run") for mutant in order.judging.mutants}
 
     def _keep(self, message: Message) -> None:
-        for finding in msgspec.convert(message.get("findings", []), list[Finding]):
+        for finding in msgspec.convert(message.get("findings", []), list[MachineFinding]):
             self._findings[finding.id] = finding
 
     def close(self) -> Iterator[tuple[str, Closed]]:

@@ -1,4 +1,4 @@
-"""Has mutants judged by the machines of a project, in an interpreter of its own: this process runs none of them."""
+"""Start the process in which machines judge mutants, collect its verdicts, and keep those of the last run."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from typing import Any
 
 import msgspec
 
+from ordeal._base.regular_file import read_regular
+from ordeal._base.trace_file import write_atomically
 from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import MEMORY_MIB
-from ordeal._tools.mutation.machines.evidence import Closed, Finding, KillTable, Machine, table_of
+from ordeal._tools.mutation.machines.evidence import Closed, JudgingMachine, KillTable, MachineFinding, table_of
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import ORDER, judging
 from ordeal._tools.mutation.running import NoVerdictError
@@ -49,8 +51,8 @@ class MachineJudgement:
     """
 
     verdicts: list[Verdict] = field(default_factory=list)
-    findings: dict[str, Finding] = field(default_factory=dict)
-    machines: list[Machine] = field(default_factory=list)
+    findings: dict[str, MachineFinding] = field(default_factory=dict)
+    machines: list[JudgingMachine] = field(default_factory=list)
     seconds: float = 0.0
     judging_seconds: float = 0.0
     cpu_seconds: float = 0.0
@@ -131,7 +133,7 @@ def close_with_machines(
         raise _unanswered()
 
 
-def verdict_of(mutant: Mutant, finding: Finding) -> Verdict:
+def verdict_of(mutant: Mutant, finding: MachineFinding) -> Verdict:
     """Return a finding as the verdict that reports of all judges show."""
     kill = finding.kills[0] if finding.kills else None
     return Verdict(
@@ -177,8 +179,8 @@ def _fields(sources: Sequence[Source], mutants: Sequence[Mutant], options: Machi
 def _take(message: dict[str, Any], judgement: MachineJudgement, by_id: dict[str, Mutant]) -> Iterator[Verdict]:
     with suppress(msgspec.ValidationError):
         if "machine" in message:
-            judgement.machines.append(msgspec.convert(message["machine"], Machine))
-        for finding in msgspec.convert(message.get("findings", []), list[Finding]):
+            judgement.machines.append(msgspec.convert(message["machine"], JudgingMachine))
+        for finding in msgspec.convert(message.get("findings", []), list[MachineFinding]):
             if finding.id in by_id:
                 judgement.findings[finding.id] = finding
                 yield verdict_of(by_id[finding.id], finding)
@@ -189,3 +191,39 @@ def _not_refused(message: dict[str, Any]) -> dict[str, Any]:
         why, *more = map(str, message["refused"])
         raise NoVerdictError(why, hint=more[0] if more else None)
     return message
+
+
+_JUDGEMENT = Path(".ordeal", "mutate", "machines.json")
+_BYTES_MAX = 1 << 28
+
+
+class _KeptJudgement(msgspec.Struct):
+    findings: list[MachineFinding]
+    machines: list[JudgingMachine]
+
+
+def keep_judgement(folder: Path, judgement: MachineJudgement) -> None:
+    """Write what machines said; a failure to write is ignored."""
+    kept = _KeptJudgement(list(judgement.findings.values()), judgement.machines)
+    with suppress(OSError):
+        path = folder / _JUDGEMENT
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, msgspec.json.encode(kept))
+
+
+def forget_judgement(folder: Path) -> None:
+    """Keep nothing: the last run had no machines."""
+    with suppress(OSError):
+        (folder / _JUDGEMENT).unlink(missing_ok=True)
+
+
+def last_judgement(folder: Path, verdicts: Sequence[Verdict]) -> MachineJudgement | None:
+    """Return what machines said of these mutants; None if they did not judge them all."""
+    try:
+        kept = msgspec.json.decode(read_regular(folder / _JUDGEMENT, _BYTES_MAX), type=_KeptJudgement)
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
+        return None
+    findings = {each.id: each for each in kept.findings}
+    if any(each.mutant.id not in findings for each in verdicts):
+        return None
+    return MachineJudgement(list(verdicts), findings, kept.machines)

@@ -1,9 +1,10 @@
-"""The recorded runs that judge: drawn by explorations, run twice on the original, with the lines that each covers."""
+"""The recorded runs that judge: drawn by explorations, run twice on the original, with the lines and reads of each."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -16,17 +17,119 @@ from ordeal._base.monitoring_tools import needed_tool
 from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.replay.loading import tape_of
-from ordeal._hypothesis import Rule
+from ordeal._engine.trace_view.values import StateReader
+from ordeal._hypothesis import Invariant, Rule, holds
 from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import Say
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
-from ordeal._tools.mutation.machines.bench import Bench, Step, StepWatch
-from ordeal._tools.mutation.machines.reads import reads_of
+from ordeal._tools.mutation.machines.bench import Step, StepWatch, TraceReplayer
+from ordeal._tools.mutation.machines.evidence import attribute_of
 from ordeal._tools.mutation.machines.turns import TurnLimit
 from ordeal._tools.mutation.swap import LiveFunctions
 from ordeal.errors import TraceError
 from ordeal.explore import Explorer
 from ordeal.faults import Fault
+
+#: So many states are looked at in all, evenly over the steps of the traces.
+STATES_MAX = 600
+
+
+class ReadWatch:
+    """An observer that evaluates the invariants once more after each nth step, and notes what they read."""
+
+    def __init__(self, bench: TraceReplayer, each: int) -> None:
+        definition = bench.definition
+        self._invariants = definition.invariants
+        self._reader = StateReader(definition.cls)
+        self._machine: RuleBasedStateMachine | None = None
+        self._each, self._step = each, 0
+        self.reads: dict[str, dict[str, None]] = {each.name: {} for each in self._invariants}
+        self.attributes: dict[str, None] = {}
+
+    def making(self, cls: type[RuleBasedStateMachine]) -> None:
+        """Nothing is there yet."""
+
+    def started(self, machine: RuleBasedStateMachine) -> None:
+        """Remember the machine."""
+        self._machine = machine
+
+    def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
+        """Nothing has changed since the last step."""
+
+    def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
+        """Look at the state that the rule left."""
+        del rule, result, names
+        self._look()
+
+    def fault(self, fault: Fault, on: bool) -> None:
+        """A switch changes no state."""
+
+    def ending(self) -> None:
+        """The last state was looked at."""
+
+    def _look(self) -> None:
+        self._step += 1
+        if self._machine is None or self._step % self._each:
+            return
+        places, types, aliases = self._reader.places(self._machine)
+        paths = [path for path in self._reader.read(self._machine) if path not in aliases]
+        self.attributes |= dict.fromkeys(map(attribute_of, paths))
+        for invariant in self._invariants:
+            noted: dict[tuple[int, str], None] = {}
+            with noting(types, lambda owner, name, noted=noted: noted.setdefault((id(owner), name))):  # type: ignore[misc]
+                self._evaluate(invariant)
+            for owner, name in noted:
+                if owner in places:
+                    prefix = attribute_of(places[owner])
+                    starred = ".*" if places[owner].endswith("]") else ""
+                    path = f"{prefix}{starred}.{name}" if places[owner] else name
+                    self.reads[invariant.name][path] = None
+
+    def _evaluate(self, invariant: Invariant) -> None:
+        with suppress(BaseException):
+            assert self._machine is not None
+            if holds(invariant.preconditions, self._machine):
+                invariant.function(self._machine)
+
+
+@contextmanager
+def noting(types: set[type], note: Callable[[Any, str], object]) -> Iterator[None]:
+    """Tell ``note`` each attribute that is read of objects of these types during the block."""
+    before: list[tuple[type, Any]] = []
+    for each in types:
+        inherited = each.__getattribute__
+
+        def look(self: Any, name: str, inherited: Any = inherited) -> Any:
+            note(self, name)
+            return inherited(self, name)
+
+        own = vars(each).get("__getattribute__")
+        with suppress(TypeError, AttributeError):
+            type.__setattr__(each, "__getattribute__", look)
+            before.append((each, own))
+    try:
+        yield
+    finally:
+        for each, own in reversed(before):
+            if own is None:
+                type.__delattr__(each, "__getattribute__")
+            else:
+                type.__setattr__(each, "__getattribute__", own)
+
+
+def reads_of(bench: TraceReplayer, tapes: list[_native.Tape]) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+    """Return by invariant the attributes of the state that it reads, and all attributes, as runs of tapes show."""
+    reads: dict[str, dict[str, None]] = {each.name: {} for each in bench.definition.invariants}
+    attributes: dict[str, None] = {}
+    each = 1 + sum(map(len, tapes)) // STATES_MAX
+    for tape in tapes:
+        watch = ReadWatch(bench, each)
+        bench.watched(tape, watch)
+        attributes |= watch.attributes
+        for name, found in watch.reads.items():
+            reads[name] |= found
+    known = {name: tuple(each for each in found if each in attributes) for name, found in reads.items()}
+    return known, tuple(each for each in attributes if each != "..." and not each.startswith("bundle "))
 
 
 class StepLines(StepWatch):
@@ -116,7 +219,7 @@ SAVED_MAX = 500
 Lines = set[tuple[str, int]]
 
 
-class Kept(msgspec.Struct):
+class JudgingTrace(msgspec.Struct):
     """A trace that judges.
 
     Attributes:
@@ -171,7 +274,7 @@ def saved(path: str, folders: Sequence[str]) -> Iterator[Trace]:
             yield trace
 
 
-def tape_without_failure(trace: Trace, bench: Bench, *, failed: bool) -> _native.Tape | None:
+def tape_without_failure(trace: Trace, bench: TraceReplayer, *, failed: bool) -> _native.Tape | None:
     """Return the tape of a trace without the step that fails; None where the trace does not fit the machine."""
     try:
         tape = tape_of(trace, bench.driver)
@@ -181,7 +284,9 @@ def tape_without_failure(trace: Trace, bench: Bench, *, failed: bool) -> _native
     return _native.Tape.from_steps(steps) if steps else None
 
 
-def measured(bench: Bench, tapes: Sequence[_native.Tape], paths: set[str], live: LiveFunctions, say: Say) -> None:
+def measured(
+    bench: TraceReplayer, tapes: Sequence[_native.Tape], paths: set[str], live: LiveFunctions, say: Say
+) -> None:
     """Say which tapes run twice alike, with their lines and times; then what the invariants read.
 
     Before all, say which attributes are not the same twice: they are not compared.

@@ -10,7 +10,7 @@ from tests.unit._tools.mutation.machines import Mutants, till
 import ordeal._native as _native
 from ordeal._engine.replay.loading import tape_of
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
-from ordeal._tools.mutation.machines.bench import Bench
+from ordeal._tools.mutation.machines.bench import TraceReplayer
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.operators import PRESETS
 from ordeal._tools.mutation.source import Source
@@ -40,10 +40,10 @@ def tapes() -> list[_native.Tape]:
     """Tapes that pass on the original, the longest first."""
     explorer = Explorer(till.Till, target_modules=[till.__name__], workers=1, seed=1)
     traces = explorer.run(max_runs=30, max_time=600, shrink=False, record_traces=True).traces
-    bench = Bench(till.Till, str(Path.cwd()))
+    bench = TraceReplayer(till.Till, str(Path.cwd()))
     return sorted((tape_of(trace, bench.driver) for trace in traces), key=lambda tape: -len(tape))
 
 
 @pytest.fixture
-def bench() -> Bench:
-    return Bench(till.Till, str(Path(till.__file__).parent), 0.2)
+def bench() -> TraceReplayer:
+    return TraceReplayer(till.Till, str(Path(till.__file__).parent), 0.2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,33 +14,79 @@ import ordeal._native as _native
 from ordeal._base.trace_file import Trace
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
 from ordeal._tools.mutation.machines import batch as batch_module
-from ordeal._tools.mutation.machines.batch import Batch
-from ordeal._tools.mutation.machines.bench import Bench
-from ordeal._tools.mutation.machines.evidence import Finding
-from ordeal._tools.mutation.machines.traces import Kept
+from ordeal._tools.mutation.machines.batch import (
+    COMPARED_STEPS,
+    COMPARED_TRACES,
+    Batch,
+    compared,
+    covering,
+    first_step,
+    only_steps_differ,
+)
+from ordeal._tools.mutation.machines.bench import TraceReplayer
+from ordeal._tools.mutation.machines.evidence import MachineFinding
+from ordeal._tools.mutation.machines.traces import JudgingTrace
 from ordeal._tools.mutation.machines.turns import TurnLimit
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.swap import LiveFunctions
 
+LINE = ("shop.py", 3)
+
+
+def numbered(number: int, steps: int, hits: int) -> JudgingTrace:
+    nothing: Any = None
+    return JudgingTrace(number, 0, nothing, nothing, {LINE: hits} if hits else {}, 0.0, [("rule", 0)] * steps)
+
+
+def test_long_traces_that_run_the_lines_often_come_first() -> None:
+    traces = [numbered(1, 5, 0b11), numbered(2, 40, 0b1), numbered(3, 40, 0b111), numbered(4, 90, 0)]
+    assert [each.number for each, _ in covering(traces, {LINE, ("shop.py", 4)})] == [3, 2, 1]
+
+
+def test_states_are_compared_where_the_lines_run_and_at_the_end() -> None:
+    each = numbered(1, 60, 0)
+    assert compared(each, 0b101000, 0) == 1 << 59 | 0b101000
+    assert compared(each, 0b101000, COMPARED_TRACES) == 1 << 59
+    assert compared(each, (1 << 50) - 1, 0).bit_count() == COMPARED_STEPS + 1
+
+
+def test_what_runs_before_the_function_is_entered_is_that_of_the_original() -> None:
+    each = numbered(1, 60, 0b11000)
+    each.hits["shop.py", 1] = 0b100  # the line of its `def`
+    assert first_step(each, "shop.py", (1, 4)) == 0
+    each.only_looks = True
+    assert first_step(each, "shop.py", (1, 4)) == 2
+    assert first_step(each, "shop.py", (2, 4)) == 3
+    assert first_step(each, "other.py", (1, 4)) == 0
+
+
+def test_states_need_no_invariants_that_neither_change_them_nor_run_the_mutant() -> None:
+    each = numbered(1, 60, 0b11000)
+    assert not only_steps_differ(each, "shop.py", (1, 4))
+    each.only_looks, each.looked = True, {LINE}
+    assert not only_steps_differ(each, "shop.py", (1, 4))
+    assert only_steps_differ(each, "shop.py", (4, 9))
+    assert only_steps_differ(each, "other.py", (1, 4))
+
 
 @pytest.fixture
-def kept(tapes: list[_native.Tape]) -> list[Kept]:
+def kept(tapes: list[_native.Tape]) -> list[JudgingTrace]:
     trace = Trace(run_id=0, seed=0, test_class="")
-    bench = Bench(till.Till, str(Path.cwd()))
+    bench = TraceReplayer(till.Till, str(Path.cwd()))
     with bench.running():
         return [
-            Kept(number, 0, trace, tape, {}, 0.001, bench.sketches(tape) or [])
+            JudgingTrace(number, 0, trace, tape, {}, 0.001, bench.sketches(tape) or [])
             for number, tape in enumerate(tapes[:4], start=1)
         ]
 
 
-def judge(source: Source, mutant: Mutant, kept: list[Kept]) -> tuple[Batch, Finding]:
+def judge(source: Source, mutant: Mutant, kept: list[JudgingTrace]) -> tuple[Batch, MachineFinding]:
     folder = str(Path(till.__file__).parent)
     live = LiveFunctions({real_path(till.__file__)})
     turns = TurnLimit(live)
-    bench = Bench(till.Till, folder, 10.0, turns, 100)
-    batch = Batch([bench], lambda _, patience: Bench(till.Till, folder, 10.0 * patience), turns.watch)
+    bench = TraceReplayer(till.Till, folder, 10.0, turns, 100)
+    batch = Batch([bench], lambda _, patience: TraceReplayer(till.Till, folder, 10.0 * patience), turns.watch)
     try:
         return batch, batch.finding(live, source, mutant, [(each, -1) for each in kept], 9)
     finally:
@@ -47,7 +94,7 @@ def judge(source: Source, mutant: Mutant, kept: list[Kept]) -> tuple[Batch, Find
         turns.end()
 
 
-def test_a_killed_mutant_leaves_the_original(source: Source, mutants: Mutants, kept: list[Kept]) -> None:
+def test_a_killed_mutant_leaves_the_original(source: Source, mutants: Mutants, kept: list[JudgingTrace]) -> None:
     before = till.Drawer.put.__code__
     mutant = next(each for (name, *_), each in mutants.items() if name == "Drawer.put" and "-" in each.replacement)
     batch, finding = judge(source, mutant, kept)
@@ -58,7 +105,7 @@ def test_a_killed_mutant_leaves_the_original(source: Source, mutants: Mutants, k
 
 
 def test_what_the_last_state_breaks_is_told_where_it_broke_first(
-    source: Source, mutants: Mutants, kept: list[Kept], monkeypatch: pytest.MonkeyPatch
+    source: Source, mutants: Mutants, kept: list[JudgingTrace], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mutant = next(each for (name, *_), each in mutants.items() if name == "Drawer.put" and "-" in each.replacement)
     looking = [msgspec.structs.replace(each, only_looks=True) for each in kept]
@@ -69,7 +116,7 @@ def test_what_the_last_state_breaks_is_told_where_it_broke_first(
     assert found == expected
 
 
-def test_a_survivor_says_which_state_differs(source: Source, mutants: Mutants, kept: list[Kept]) -> None:
+def test_a_survivor_says_which_state_differs(source: Source, mutants: Mutants, kept: list[JudgingTrace]) -> None:
     mutant = next(
         each for (name, *_), each in mutants.items() if name == "Drawer.give_back" and each.replacement == "-="
     )
@@ -79,7 +126,7 @@ def test_a_survivor_says_which_state_differs(source: Source, mutants: Mutants, k
     assert finding.difference.path == "drawer.given_back"
 
 
-def test_a_loop_without_end_is_a_timeout(source: Source, mutants: Mutants, kept: list[Kept]) -> None:
+def test_a_loop_without_end_is_a_timeout(source: Source, mutants: Mutants, kept: list[JudgingTrace]) -> None:
     mutant = next(each for (name, *_), each in mutants.items() if name == "Drawer.close" and each.replacement == "+=")
     _, finding = judge(source, mutant, kept)
     assert (finding.word, finding.replays, finding.traces) == ("timeout", 1, 9)

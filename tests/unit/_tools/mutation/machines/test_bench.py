@@ -13,7 +13,7 @@ from hypothesis.stateful import invariant
 from tests.unit._tools.mutation.machines import till
 
 import ordeal._native as _native
-from ordeal._tools.mutation.machines.bench import Bench, Ends, Lookout, difference
+from ordeal._tools.mutation.machines.bench import Ends, Lookout, TraceReplayer, difference
 from ordeal._tools.mutation.machines.evidence import Kill
 
 Change = Callable[[till.Drawer, str, int], None]
@@ -26,13 +26,13 @@ def broken(name: str, body: Callable[..., object], monkeypatch: pytest.MonkeyPat
         yield
 
 
-def first_kill(bench: Bench, tapes: list[_native.Tape]) -> Kill | None:
+def first_kill(bench: TraceReplayer, tapes: list[_native.Tape]) -> Kill | None:
     with bench.running():
         kills = (bench.run(tape, number) for number, tape in enumerate(tapes))
         return next((kill for kill in kills if kill is not None), None)
 
 
-def test_the_original_fails_nowhere_and_its_states_repeat(bench: Bench, tapes: list[_native.Tape]) -> None:
+def test_the_original_fails_nowhere_and_its_states_repeat(bench: TraceReplayer, tapes: list[_native.Tape]) -> None:
     assert first_kill(bench, tapes) is None
     with bench.running():
         states = bench.sketches(tapes[0])
@@ -42,7 +42,7 @@ def test_the_original_fails_nowhere_and_its_states_repeat(bench: Bench, tapes: l
 
 
 def test_all_invariants_are_asked_at_the_failing_step(
-    bench: Bench, tapes: list[_native.Tape], monkeypatch: pytest.MonkeyPatch
+    bench: TraceReplayer, tapes: list[_native.Tape], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def take(self: till.Drawer, name: str, cents: int) -> None:
         self.coins[name] -= cents
@@ -56,7 +56,7 @@ def test_all_invariants_are_asked_at_the_failing_step(
 
 
 def test_an_error_of_the_program_is_no_assertion(
-    bench: Bench, tapes: list[_native.Tape], monkeypatch: pytest.MonkeyPatch
+    bench: TraceReplayer, tapes: list[_native.Tape], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with broken("put", lambda *_: [].pop(), monkeypatch):
         kill = first_kill(bench, tapes)
@@ -70,7 +70,7 @@ def test_an_error_of_the_program_is_no_assertion(
     )
 
 
-def test_a_property_is_named(bench: Bench, tapes: list[_native.Tape], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_property_is_named(bench: TraceReplayer, tapes: list[_native.Tape], monkeypatch: pytest.MonkeyPatch) -> None:
     original = till.Drawer.give_back
     with broken("give_back", lambda self, cents: original(self, -cents), monkeypatch):
         kill = first_kill(bench, tapes)
@@ -79,7 +79,7 @@ def test_a_property_is_named(bench: Bench, tapes: list[_native.Tape], monkeypatc
 
 
 def test_the_first_state_that_differs_is_found_though_nothing_fails(
-    bench: Bench, tapes: list[_native.Tape], monkeypatch: pytest.MonkeyPatch
+    bench: TraceReplayer, tapes: list[_native.Tape], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def keep(self: till.Drawer, cents: int) -> None:
         self.given_back -= cents
@@ -102,7 +102,7 @@ def test_the_first_state_that_differs_is_found_though_nothing_fails(
 
 
 def test_a_run_with_fewer_steps_differs(
-    bench: Bench, tapes: list[_native.Tape], monkeypatch: pytest.MonkeyPatch
+    bench: TraceReplayer, tapes: list[_native.Tape], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with bench.running():
         states = bench.sketches(tapes[0])
@@ -135,7 +135,7 @@ class Growing(till.Till):
 
 
 def test_no_invariant_is_asked_before_the_step_that_reaches_a_change(tapes: list[_native.Tape]) -> None:
-    bench = Bench(Counting, str(Path(till.__file__).parent), 10.0)
+    bench = TraceReplayer(Counting, str(Path(till.__file__).parent), 10.0)
     with bench.running():
         states = bench.sketches(tapes[0])
         assert states is not None
@@ -149,7 +149,7 @@ def test_no_invariant_is_asked_before_the_step_that_reaches_a_change(tapes: list
 
 
 def test_an_invariant_that_changes_the_state_is_always_asked(tapes: list[_native.Tape]) -> None:
-    bench = Bench(Growing, str(Path(till.__file__).parent), 10.0)
+    bench = TraceReplayer(Growing, str(Path(till.__file__).parent), 10.0)
     with bench.running():
         states = bench.sketches(tapes[0])
         assert states is not None
@@ -168,7 +168,7 @@ class Marked(till.Till):
 
 
 def test_what_differs_from_run_to_run_is_found_and_not_compared(tapes: list[_native.Tape]) -> None:
-    bench = Bench(Marked, str(Path(till.__file__).parent), 10.0)
+    bench = TraceReplayer(Marked, str(Path(till.__file__).parent), 10.0)
     with bench.running():
         assert bench.unsteady(tapes[:2]) == ["mark"]
         states = bench.sketches(tapes[0])

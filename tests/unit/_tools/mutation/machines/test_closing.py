@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from tests.unit._tools.mutation.machines import Mutants, mutant_of, till
 
-from ordeal._tools.mutation.machines.bench import Bench
+from ordeal._tools.mutation.machines.bench import TraceReplayer
 from ordeal._tools.mutation.machines.closing import Closing
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.swap import LiveFunctions, Swap
@@ -16,7 +16,7 @@ from ordeal.explore import Explorer
 
 
 def test_what_no_invariant_reads_is_pinned_for_a_person_to_check(
-    live: LiveFunctions, source: Source, mutants: Mutants, bench: Bench
+    live: LiveFunctions, source: Source, mutants: Mutants, bench: TraceReplayer
 ) -> None:
     mutant = mutant_of(mutants, "Drawer.give_back", "-=")
     explorer = Explorer(till.Till, target_modules=[till.__name__], workers=1, seed=1)
@@ -29,7 +29,7 @@ def test_what_no_invariant_reads_is_pinned_for_a_person_to_check(
 
 
 def test_a_search_closes_what_a_run_notices_and_leaves_the_others(
-    live: LiveFunctions, source: Source, mutants: Mutants, bench: Bench
+    live: LiveFunctions, source: Source, mutants: Mutants, bench: TraceReplayer
 ) -> None:
     killable, unread = mutant_of(mutants, "Drawer.put", "-="), mutant_of(mutants, "Drawer.give_back", "-=")
     closed = Closing(live, source, killable, till.Till, bench).searched([till.__name__], "", 1, 5.0)
@@ -50,7 +50,7 @@ def test_a_search_closes_what_a_run_notices_and_leaves_the_others(
 
 
 def test_what_a_mutant_changes_is_watched_for_new_values_during_a_search(
-    live: LiveFunctions, source: Source, mutants: Mutants, bench: Bench
+    live: LiveFunctions, source: Source, mutants: Mutants, bench: TraceReplayer
 ) -> None:
     closing = Closing(live, source, mutant_of(mutants, "Drawer.put", "-="), till.Till, bench)
     with closing._watched("drawer.coins.*"):

@@ -6,9 +6,9 @@ import pytest
 
 from ordeal._tools.mutation.machines.evidence import (
     Difference,
-    Finding,
+    JudgingMachine,
     Kill,
-    Machine,
+    MachineFinding,
     attribute_of,
     one_file,
     table_of,
@@ -33,15 +33,15 @@ def kill(*invariants: str, by: str = "", faults: tuple[str, ...] = ()) -> Kill:
     return Kill(1, 3, "assertion", by or f"invariant:{invariants[0]}", invariants, "sell", faults, "test.py:9", "E")
 
 
-MACHINE = Machine("m:M", 1, 3, 0, ("sell", "buy"), ("cut",), ("one", "two", "idle"), {}, ())
+MACHINE = JudgingMachine("m:M", 1, 3, 0, ("sell", "buy"), ("cut",), ("one", "two", "idle"), {}, ())
 
 
 def test_a_table_counts_what_only_one_invariant_notices_and_what_kills_nothing() -> None:
     findings = [
-        Finding("a", "killed", (kill("one"),)),
-        Finding("b", "killed", (kill("one", "two", faults=("cut",)),)),
-        Finding("c", "killed", (kill("one"), kill("one"))),
-        Finding("d", "survived"),
+        MachineFinding("a", "killed", (kill("one"),)),
+        MachineFinding("b", "killed", (kill("one", "two", faults=("cut",)),)),
+        MachineFinding("c", "killed", (kill("one"), kill("one"))),
+        MachineFinding("d", "survived"),
     ]
     table = table_of(findings, [MACHINE])
     assert {name: (row.kills, row.only_it) for name, row in table.invariants.items()} == {
@@ -55,16 +55,16 @@ def test_a_table_counts_what_only_one_invariant_notices_and_what_kills_nothing()
 
 
 def test_a_property_has_a_row_of_its_own() -> None:
-    table = table_of([Finding("a", "killed", (kill("one", by="property:paid once"),))], [MACHINE])
+    table = table_of([MachineFinding("a", "killed", (kill("one", by="property:paid once"),))], [MACHINE])
     assert table.properties == {"paid once": 1}
 
 
 def test_why_a_mutant_survived() -> None:
     differs = Difference(1, 2, "sell", "stock['a']", "1", "2")
-    assert Finding("a", "uncovered").why_it_survived == "never reached"
-    assert Finding("a", "survived").why_it_survived == "nothing differs"
-    assert Finding("a", "survived", difference=differs).why_it_survived == "state differs"
-    assert not Finding("a", "killed").why_it_survived
+    assert MachineFinding("a", "uncovered").why_it_survived == "never reached"
+    assert MachineFinding("a", "survived").why_it_survived == "nothing differs"
+    assert MachineFinding("a", "survived", difference=differs).why_it_survived == "state differs"
+    assert not MachineFinding("a", "killed").why_it_survived
     assert differs.attribute == "stock"
 
 

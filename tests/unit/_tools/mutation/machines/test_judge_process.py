@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from tests.unit._tools.mutation.machines import till
 
-from ordeal._tools.mutation.machines.judge_process import Judge, Order, Refused, raising_at_once
+from ordeal._tools.mutation.machines.judge_process import Judge, Order, raising_at_once
 from ordeal._tools.mutation.mutants import Mutant, compiled_unit
+from ordeal._tools.mutation.own_process import Refused
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.swap import codes_in
 

@@ -11,19 +11,22 @@ from tests.unit._tools.mutation.machines import till
 import ordeal._native as _native
 from ordeal._base.trace_file import Trace
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
-from ordeal._tools.mutation.machines.bench import Bench
+from ordeal._tools.mutation.machines.bench import TraceReplayer
+from ordeal._tools.mutation.machines.evidence import unread_of
 from ordeal._tools.mutation.machines.traces import (
     StepLines,
     cheapest_first,
     drawn,
     measured,
+    noting,
+    reads_of,
     saved,
     tape_without_failure,
 )
 from ordeal._tools.mutation.swap import LiveFunctions
 
 
-def test_drawn_traces_are_the_same_each_time_and_lose_the_step_that_fails(bench: Bench) -> None:
+def test_drawn_traces_are_the_same_each_time_and_lose_the_step_that_fails(bench: TraceReplayer) -> None:
     said: list[dict[str, Any]] = []
     for _ in range(2):
         drawn(f"{till.__name__}:Till", [till.__name__], runs=6, seconds=20, seed=1, say=said.append)
@@ -47,7 +50,7 @@ def test_saved_traces_of_the_machine_judge_and_damaged_files_do_not(tmp_path: Pa
     assert list(saved("other:Till", [str(tmp_path), str(tmp_path / "gone")])) == []
 
 
-def test_what_is_measured_names_lines_and_reads(bench: Bench, tapes: list[_native.Tape]) -> None:
+def test_what_is_measured_names_lines_and_reads(bench: TraceReplayer, tapes: list[_native.Tape]) -> None:
     said: list[dict[str, Any]] = []
     path = real_path(till.__file__)
     measured(bench, tapes[:2], {path}, LiveFunctions({path}), said.append)
@@ -68,7 +71,7 @@ def test_the_shortest_come_first() -> None:
     assert [each["tape"] for each in cheapest_first(found)] == [1, 2, 0]
 
 
-def test_a_line_has_the_steps_that_run_it(bench: Bench, tapes: list[_native.Tape]) -> None:
+def test_a_line_has_the_steps_that_run_it(bench: TraceReplayer, tapes: list[_native.Tape]) -> None:
     path = real_path(till.__file__)
     line = next(n for n, text in enumerate(Path(path).read_text().split("\n"), 1) if "self.given_back += cents" in text)
     tools = [sys.monitoring.get_tool(each) for each in range(6)]
@@ -84,3 +87,19 @@ def test_a_line_has_the_steps_that_run_it(bench: Bench, tapes: list[_native.Tape
         assert watch.looked
         assert all(each > invariants for _, each in watch.looked)
     assert [sys.monitoring.get_tool(each) for each in range(6)] == tools
+
+
+def test_what_no_invariant_reads_is_known(bench: TraceReplayer, tapes: list[_native.Tape]) -> None:
+    with bench.running():
+        reads, attributes = reads_of(bench, tapes[:2])
+    assert set(reads["coins_are_right"]) == {"drawer.coins", "expected"}
+    assert reads["coins_are_not_negative"] == ("drawer.coins",)
+    assert unread_of(attributes, reads) == ("drawer.given_back",)
+
+
+def test_a_class_is_as_it_was_afterwards() -> None:
+    seen: list[str] = []
+    with noting({till.Drawer}, lambda _, name: seen.append(name)):
+        assert till.Drawer().given_back == 0
+    assert "given_back" in seen
+    assert "__getattribute__" not in vars(till.Drawer)
