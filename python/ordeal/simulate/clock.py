@@ -89,10 +89,6 @@ def _date(clock: Timepiece) -> float:
     return clock.time() + float(getattr(clock, "epoch", 0.0))
 
 
-def _nanoseconds(seconds: float) -> int:
-    return round(seconds * 1e9)
-
-
 def _sleep(seconds: float, /) -> None:
     clock = _clock_for(_caller())
     if clock is None:
@@ -164,7 +160,8 @@ _Datetime.__module__ = "datetime"
 _READ = {"time": _date, "monotonic": _elapsed, "perf_counter": _elapsed}
 _SECONDS = {name: _answering(getattr(time, name), float, read) for name, read in _READ.items()}
 _NANOSECONDS = {
-    f"{name}_ns": _answering(getattr(time, f"{name}_ns"), _nanoseconds, read) for name, read in _READ.items()
+    f"{name}_ns": _answering(getattr(time, f"{name}_ns"), lambda seconds: round(seconds * 1e9), read)
+    for name, read in _READ.items()
 }
 _MOMENTS = {name: _at(getattr(time, name)) for name in ("gmtime", "localtime", "ctime")}
 _OF_TIME: dict[str, Any] = {**_SECONDS, **_NANOSECONDS, **_MOMENTS, "sleep": _sleep, "strftime": _strftime}

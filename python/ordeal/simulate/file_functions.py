@@ -224,7 +224,7 @@ def _fsync(files: descriptors.Files, descriptor: descriptors.Descriptor) -> None
 
 
 def _accept(_files: descriptors.Files, _descriptor: descriptors.Descriptor, *_: Any) -> None:
-    """Accept modes and owners of files, to no effect."""
+    """Accept modes and owners of files, without effect."""
 
 
 # -- functions of os on paths ---------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ def _truncate(place: SimulatedPath, size: int) -> None:
 
 
 def _attributes(place: SimulatedPath, *_: Any, **__: Any) -> None:
-    """Accept modes, owners and times of files, to no effect."""
+    """Accept modes, owners and times of files, without effect."""
     place.files.node(place.where)
 
 

@@ -23,11 +23,9 @@ from ordeal.simulate.descriptors import (
     check_arguments,
     flags_of,
     in_layers,
-    names_of,
     open_descriptor,
-    os_error,
 )
-from ordeal.simulate.disk import File, Folder
+from ordeal.simulate.disk import File
 from ordeal.simulate.file_system import FileSystem
 
 
@@ -35,7 +33,6 @@ from ordeal.simulate.file_system import FileSystem
 def files() -> FileSystem:
     found = FileSystem()
     found.write("/file", b"abcdef")
-    found.new_folder("/folder")
     return found
 
 
@@ -47,45 +44,6 @@ def code_of(call: Callable[[], object]) -> int | None:
     with pytest.raises(OSError) as caught:  # noqa: PT011 - its code is looked at
         call()
     return caught.value.errno
-
-
-@pytest.mark.parametrize(
-    ("flags", "readable", "writable"),
-    [(os.O_RDONLY, True, False), (os.O_WRONLY, False, True), (os.O_RDWR | os.O_APPEND, True, True)],
-)
-def test_it_may_do_what_it_was_opened_for(files: FileSystem, flags: int, readable: bool, writable: bool) -> None:
-    descriptor = opened(files, flags=flags)
-    assert (descriptor.readable, descriptor.writable) == (readable, writable)
-    if not readable:
-        assert code_of(lambda: descriptors.read(files, descriptor, 1)) == errno.EBADF
-    if not writable:
-        assert code_of(lambda: descriptors.write(files, descriptor, b"x")) == errno.EBADF
-        assert code_of(lambda: descriptors.resize(files, descriptor, 0)) == errno.EINVAL
-
-
-def test_reading_and_writing_move_it(files: FileSystem) -> None:
-    descriptor = opened(files)
-    assert descriptors.read(files, descriptor, 2) == b"ab"
-    assert descriptors.write(files, descriptor, b"XY") == 2
-    assert descriptors.read(files, descriptor, 99) == b"ef"
-    assert descriptors.read(files, descriptor, 99) == b""
-    assert files.read("/file") == b"abXYef"
-
-
-def test_another_place_leaves_it_where_it_stands(files: FileSystem) -> None:
-    descriptor = opened(files)
-    assert descriptors.read(files, descriptor.at(4), 9) == b"ef"
-    assert descriptor.offset == 0
-    assert code_of(lambda: descriptor.at(-1)) == errno.EINVAL
-
-
-def test_appending_goes_to_the_end(files: FileSystem) -> None:
-    descriptor = opened(files, flags=os.O_WRONLY | os.O_APPEND)
-    descriptors.write(files, descriptor, b"1")
-    descriptors.seek(descriptor, 0, os.SEEK_SET)
-    descriptors.write(files, descriptor, b"2")
-    assert files.read("/file") == b"abcdef12"
-    assert descriptor.offset == 8
 
 
 @pytest.mark.parametrize(
@@ -106,29 +64,6 @@ def test_it_stays_where_it_is_when_it_cannot_be_moved(files: FileSystem) -> None
     assert descriptor.offset == 2
 
 
-def test_sizes_are_set_and_a_negative_one_is_refused(files: FileSystem) -> None:
-    descriptor = opened(files)
-    descriptors.resize(files, descriptor, 2)
-    descriptors.resize(files, descriptor, 3)
-    assert files.read("/file") == b"ab\0"
-    assert code_of(lambda: descriptors.resize(files, descriptor, -1)) == errno.EINVAL
-
-
-@pytest.mark.parametrize(
-    ("where", "flags", "code"),
-    [
-        ("/none", os.O_RDONLY, errno.ENOENT),
-        ("/none", os.O_WRONLY, errno.ENOENT),
-        ("/file", os.O_WRONLY | os.O_CREAT | os.O_EXCL, errno.EEXIST),
-        ("/file", os.O_RDONLY | os.O_DIRECTORY, errno.ENOTDIR),
-        ("/folder", os.O_WRONLY, errno.EISDIR),
-        ("/none/file", os.O_WRONLY | os.O_CREAT, errno.ENOENT),
-    ],
-)
-def test_what_cannot_be_opened_has_the_code_of_the_system(files: FileSystem, where: str, flags: int, code: int) -> None:
-    assert code_of(lambda: open_descriptor(files, where, flags)) == code
-
-
 def test_opening_to_write_may_make_or_empty_the_file(files: FileSystem) -> None:
     opened(files, "/new", os.O_WRONLY | os.O_CREAT)
     assert files.read("/new") == b""
@@ -136,12 +71,6 @@ def test_opening_to_write_may_make_or_empty_the_file(files: FileSystem) -> None:
     assert files.read("/file") == b"abcdef", "it was opened for reading"
     opened(files, "/file", os.O_WRONLY | os.O_TRUNC)
     assert files.read("/file") == b""
-
-
-def test_a_folder_is_opened_and_has_no_content(files: FileSystem) -> None:
-    descriptor = opened(files, "/folder", os.O_RDONLY | os.O_DIRECTORY)
-    assert isinstance(descriptor.node, Folder)
-    assert code_of(lambda: descriptors.read(files, descriptor, 1)) == errno.EISDIR
 
 
 def test_a_number_is_not_given_twice_and_a_stale_one_is_nobody() -> None:
@@ -168,21 +97,6 @@ def lines() -> FileSystem:
 def raw(lines: FileSystem, mode: str = "r+b", *, closefd: bool = True) -> SimulatedFile:
     number = open_descriptor(lines, "/file", flags_of(mode))
     return SimulatedFile(lines, number, "/file", mode, closefd)
-
-
-@pytest.mark.parametrize(
-    ("mode", "flags"),
-    [
-        ("r", os.O_RDONLY),
-        ("rb+", os.O_RDWR),
-        ("w", os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
-        ("+wt", os.O_RDWR | os.O_CREAT | os.O_TRUNC),
-        ("a", os.O_WRONLY | os.O_CREAT | os.O_APPEND),
-        ("xb", os.O_WRONLY | os.O_CREAT | os.O_EXCL),
-    ],
-)
-def test_modes_are_flags(mode: str, flags: int) -> None:
-    assert flags_of(mode) == flags
 
 
 @pytest.mark.parametrize("mode", ["", "b", "rw", "rr", "rbt", "r++", "U", "r "])
@@ -222,15 +136,6 @@ def test_layers_are_those_of_python(lines: FileSystem) -> None:
         file.close()
     with pytest.raises(ValueError, match="unbuffered text"):
         in_layers(raw(lines, "r"), "r", 0, None, None, None)
-
-
-def test_text_by_lines_is_written_line_by_line(lines: FileSystem) -> None:
-    file = in_layers(raw(lines, "w"), "w", 1, "utf-8", None, None)
-    file.write("é")
-    assert lines.read("/file") == b""
-    file.write("\n")
-    assert lines.read("/file") == b"\xc3\xa9\n"
-    file.close()
 
 
 def test_a_large_buffer_is_kept_until_it_is_full(lines: FileSystem) -> None:
@@ -286,18 +191,6 @@ def test_a_descriptor_of_somebody_else_stays_open(lines: FileSystem) -> None:
     assert lines.descriptors.is_open(number)
 
 
-def test_after_a_crash_its_program_is_gone(lines: FileSystem) -> None:
-    file = raw(lines)
-    lines.fsync("/file")
-    lines.fsync("/")
-    lines.crash()
-    assert file.write(b"lost") == 4
-    assert file.read(3) == b""
-    assert file.truncate(0) == 0
-    file.close()
-    assert lines.read("/file") == b"one\ntwo\n"
-
-
 @pytest.mark.parametrize(
     ("path", "where"),
     [
@@ -316,15 +209,3 @@ def test_after_a_crash_its_program_is_gone(lines: FileSystem) -> None:
 def test_a_path_has_one_absolute_form(path: AnyPath, where: str) -> None:
     assert absolute(path) == where
     assert absolute(where) == where
-
-
-@pytest.mark.parametrize(("where", "names"), [("/", []), ("/a", ["a"]), ("/a/b c", ["a", "b c"])])
-def test_a_path_is_made_of_names(where: str, names: list[str]) -> None:
-    assert names_of(where) == names
-
-
-def test_errors_are_of_the_class_that_the_code_has() -> None:
-    error = os_error(errno.ENOENT, "/a")
-    assert isinstance(error, FileNotFoundError)
-    assert (error.errno, error.filename) == (errno.ENOENT, "/a")
-    assert str(error) == "[Errno 2] No such file or directory: '/a'"

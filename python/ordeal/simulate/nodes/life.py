@@ -181,7 +181,7 @@ def bury_all(tasks: Callable[[], Iterable[asyncio.Task[Any]]]) -> None:
         buried.update(map(id, left))
         before, hook = logging.root.manager.disable, sys.unraisablehook
         logging.disable(sys.maxsize)
-        sys.unraisablehook = _tell_nobody
+        sys.unraisablehook = lambda _unraisable: None
         try:
             resisting = [task for task in left if not bury(task)]
             if resisting:
@@ -190,10 +190,6 @@ def bury_all(tasks: Callable[[], Iterable[asyncio.Task[Any]]]) -> None:
         finally:
             logging.disable(before)
             sys.unraisablehook = hook
-
-
-def _tell_nobody(unraisable: object) -> None:
-    del unraisable
 
 
 def bury(task: asyncio.Task[Any]) -> bool:

@@ -190,13 +190,10 @@ class WorldLoop(MachineLoop):
             return super()._watched(run, has_main=has_main)
 
     def _failure(self) -> BaseException | None:
-        return self._failed_operation() or super()._failure()
-
-    def _failed_operation(self) -> BaseException | None:
         ended = [task for task in self._operations if task.done()]
         self._operations = [task for task in self._operations if not task.done()]
         errors = [task.exception() for task in ended if not task.cancelled()]
-        return next((error for error in errors if error is not None), None)
+        return next((error for error in errors if error is not None), None) or super()._failure()
 
     def close(self) -> None:
         """End the faults, wait for what is still to happen, unless the run has failed already, and close the loop."""

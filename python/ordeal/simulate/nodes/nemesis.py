@@ -76,11 +76,11 @@ class Nemesis:
         self._plans[node.name] = _Plans()
         for fault in self._faults:
             # What strikes the network or the disk lasts beyond the life that it has struck.
-            if fault.strikes(node.name) and not (fault.kind in _OF_SURROUNDINGS and self._lasts(node, fault.kind)):
+            lasts = fault.kind in _OF_SURROUNDINGS and any(
+                window.node is node and window.kind == fault.kind for window in self._windows
+            )
+            if fault.strikes(node.name) and not lasts:
                 self._plan(node, fault)
-
-    def _lasts(self, node: Node, kind: str) -> bool:
-        return any(window.node is node and window.kind == kind for window in self._windows)
 
     def _plan(self, node: Node, fault: NodeFault) -> None:
         value = self._loop.decide_evenly(KINDS.index(fault.kind), node.key, _STEP_SITE, STRIKES)

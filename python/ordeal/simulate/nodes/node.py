@@ -130,14 +130,11 @@ class Node:
         is_silent = self._loop.decide_evenly(SILENCE, self.key, _CRASH_SITE, 2) == 1
         self.life.end(is_silent=is_silent)
         self._loop.drop_life(self.life)
-        self.disk.lose_power(self._kept, self._torn)
-
-    def _kept(self, most: int) -> int:
-        # Nothing special is that nothing is lost.
-        return most - self._loop.decide_evenly(DISK, self.key, _DISK_SITE, most + 1)
-
-    def _torn(self, most: int) -> int:
-        return self._loop.decide_evenly(DISK, self.key, _TORN_SITE, most + 1)
+        self.disk.lose_power(
+            # The decision 0 is that nothing is lost.
+            lambda most: most - self._loop.decide_evenly(DISK, self.key, _DISK_SITE, most + 1),
+            lambda most: self._loop.decide_evenly(DISK, self.key, _TORN_SITE, most + 1),
+        )
 
     def restart(self) -> None:
         """Crash if the node is up, and run its function again."""

@@ -257,12 +257,8 @@ class SharedGlobals:
 
 
 def _shapes(module: Any) -> dict[str, tuple[Any, ...]]:
-    return {name: _shape(value) for name, value in data_of(module).items()}
-
-
-def _shape(value: Any) -> tuple[Any, ...]:
-    """Return an object and what it holds itself, to be compared by identity."""
-    return (value, *islice(_items(value), _ITEMS_MAX))
+    """Return each global and what it holds itself, to be compared by identity."""
+    return {name: (value, *islice(_items(value), _ITEMS_MAX)) for name, value in data_of(module).items()}
 
 
 def _items(value: Any) -> Iterator[Any]:

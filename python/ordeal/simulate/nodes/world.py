@@ -241,12 +241,9 @@ class World(_native.WorldState):
 
     def _between(self, one: Node | str, other: Node | str | None, *, one_way: bool) -> list[Link]:
         first = self._named(one)
-        others = self._others(first) if other is None else [self._named(other)]
+        others = [*(each for each in self._nodes if each != first), ""] if other is None else [self._named(other)]
         links = [(first, second) for second in others]
         return links if one_way else [*links, *((second, first) for second in others)]
-
-    def _others(self, name: str) -> list[str]:
-        return [*(other for other in self._nodes if other != name), ""]
 
     # What the nemesis asks for
 

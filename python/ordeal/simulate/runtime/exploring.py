@@ -55,9 +55,9 @@ RUNS_MAX = 1_000_000_000
 #: How many runs, and how much processor time, the search for a simpler schedule may take.
 SHRINK_RUNS_MAX = 1_000
 SHRINK_CPU_S = 30.0
-#: How many decisions a failure needs, above the least and up to the most, if fewer are searched for; how many values of
-#: each are tried; and how many runs each of the two searches may take.
-_FEW, _MANY, _VALUES_TRIED = 2, 12, 3
+#: The search for one or two decisions in place of more: how many values of each are tried, and in how many runs, for
+#: each of its two ways.
+_VALUES_TRIED = 3
 FEW_RUNS_MAX = 300
 _KEPT = (
     "an earlier run left something behind, the real time is read, a generator has no seed, or a set of objects is "
@@ -337,7 +337,7 @@ class ScheduleSearch:
             runs += 1
             shrinker.tell(self._fails([Decided.from_fields(fields) for fields in candidate], chance, bucket))
         needed = [Decided.from_fields(fields) for fields in shrinker.needed]
-        if self._shrink_limit or not _FEW < len(needed) <= _MANY:
+        if self._shrink_limit or len(needed) <= 2:
             return needed
         undecided = cache(partial(self._undecided, chance))
         for search in (_two_elsewhere, _one_and_another):

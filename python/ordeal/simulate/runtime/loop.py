@@ -218,16 +218,17 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
 
     def record_of(self, task: asyncio.Task[Any], name: str | None = None) -> TaskRecord:
         """Return what is known of a task; ``name`` is the one that it was given, if any."""
-        known = task.record if isinstance(task, SimulationTask) else self._of_foreign(task)
+        known = (
+            task.record
+            if isinstance(task, SimulationTask)
+            else next((record for record in self._foreign if record.task is task), None)
+        )
         if known is not None:
             return known
         record: TaskRecord = self._new_record(task, name)
         if not isinstance(task, SimulationTask):
             self._foreign.append(record)
         return record
-
-    def _of_foreign(self, task: asyncio.Task[Any]) -> TaskRecord | None:
-        return next((record for record in self._foreign if record.task is task), None)
 
     def _may_be_struck(self, coroutine: Any, name: str, is_client: bool) -> tuple[bool, bool]:
         """Return whether a new task is a client, and whether a fault may cancel it."""
@@ -477,16 +478,13 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         if not all(task.done() for task in left):
             self.run_until_complete(all_ended(left))
         for task in fresh:
-            self._tell_of_error(task)
+            error = None if task.cancelled() else task.exception()
+            if error is not None:
+                message = "error of a task that was cancelled because the test had ended"
+                self.call_exception_handler({"message": message, "exception": error, "task": task})
         if self._generators:
             self.run_until_complete(self.shutdown_asyncgens())
         self.drop_connections()
-
-    def _tell_of_error(self, task: asyncio.Task[Any]) -> None:
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
-            message = "error of a task that was cancelled because the test had ended"
-            self.call_exception_handler({"message": message, "exception": error, "task": task})
 
     def abandon(self) -> None:
         """End what is left of a failed run: what it does is of no interest any more."""

@@ -191,14 +191,11 @@ def traceback_to(coroutine: Any) -> TracebackType | None:
     """Return a traceback that ends where a coroutine is suspended; None where nothing of it is in the program."""
     traceback: TracebackType | None = None
     for frame in reversed([frame for frame in frames_of(coroutine) if is_program(frame.f_code)]):
-        traceback = TracebackType(traceback, frame, frame.f_lasti, _line_of(frame))
+        line: int | None = frame.f_lineno  # typed as a number, but None where code has no line
+        traceback = TracebackType(
+            traceback, frame, frame.f_lasti, frame.f_code.co_firstlineno if line is None else line
+        )
     return traceback
-
-
-def _line_of(frame: FrameType) -> int:
-    # Typed as a number, but None where code has no line.
-    line: int | None = frame.f_lineno
-    return frame.f_code.co_firstlineno if line is None else line
 
 
 def site_of(coroutine: Any) -> CodeSite:

@@ -250,23 +250,19 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     )
 
 
-def _never(*_arguments: Any) -> bool:
-    return False
-
-
 def _refusing(
-    real: Callable[..., Any], name: str, fence: str, what: str, hint: str, *, may: Callable[..., bool] = _never
+    real: Callable[..., Any], name: str, fence: str, what: str, hint: str, *, may: Callable[..., bool] | None = None
 ) -> Callable[..., Any]:
     """Return a function of the system that no simulated program may call; others call the real one.
 
-    ``may`` says of its arguments whether a simulated program may call it with them.
+    ``may``, if given, returns whether a simulated program may call it with these arguments.
     """
 
     @functools.wraps(real)
     def refusing(*arguments: Any, **named: Any) -> Any:
         __tracebackhide__ = True
         loop = _loop(fence)
-        if loop is None or may(*arguments):
+        if loop is None or (may is not None and may(*arguments)):
             return real(*arguments, **named)
         return loop.escape(f"the program {what} ({name})", hint)
 

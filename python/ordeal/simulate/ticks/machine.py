@@ -228,13 +228,13 @@ def take_tick(machine: Any) -> None:
 
 def _tick(machine: Any) -> None:
     world: TickWorld = machine.world
+
+    def pass_one() -> None:
+        world.clock.advance(world.tick_s)
+        machine.tick(world.clock.time())
+
     world.ticks += 1
-    world.run(_pass, machine, world)
-
-
-def _pass(machine: Any, world: TickWorld) -> None:
-    world.clock.advance(world.tick_s)
-    machine.tick(world.clock.time())
+    world.run(pass_one)
 
 
 @functools.cache

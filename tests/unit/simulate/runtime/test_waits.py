@@ -402,16 +402,10 @@ TWINS: list[Main] = [
 
 
 @pytest.mark.filterwarnings("ignore::ordeal.simulate.errors.SimulationWarning")
+@pytest.mark.parametrize("runs", [30, pytest.param(10_000, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("main", TWINS)
-def test_a_program_that_is_right_is_never_reported(main: Main) -> None:
-    assert simulate.explore(main, runs=30, faults=[simulate.stall()]).failure is None
-
-
-@pytest.mark.nightly
-@pytest.mark.filterwarnings("ignore::ordeal.simulate.errors.SimulationWarning")
-@pytest.mark.parametrize("main", TWINS)
-def test_a_program_that_is_right_is_not_reported_in_ten_thousand_schedules(main: Main) -> None:
-    assert simulate.explore(main, runs=10_000, faults=[simulate.stall()]).failure is None
+def test_a_program_that_is_right_is_never_reported(main: Main, runs: int) -> None:
+    assert simulate.explore(main, runs=runs, faults=[simulate.stall()]).failure is None
 
 
 kept: list[Any] = []
