@@ -198,13 +198,19 @@ PLANNED: dict[str, SearchStrategy[Any]] = {
     "dates": st.dates(),
     "dates few": st.dates(datetime.date(2020, 2, 27), datetime.date(2021, 3, 2)),
     "dates one month": st.dates(datetime.date(2024, 2, 1), datetime.date(2024, 2, 29)),
+    "dates leap day": st.dates(datetime.date(2024, 2, 28), datetime.date(2024, 3, 1)),
+    "dates new year": st.dates(datetime.date(2023, 12, 31), datetime.date(2024, 1, 1)),
     "times": st.times(),
     "times few": st.times(datetime.time(23, 59, 58), datetime.time(23, 59, 59, 500)),
+    "times aware": st.times(timezones=st.just(datetime.UTC)),
+    "times without zone": st.times(timezones=st.none().map(lambda _: None)),
     "datetimes": st.datetimes(),
     "datetimes few": st.datetimes(datetime.datetime(1999, 12, 31, 23), datetime.datetime(2000, 1, 1, 1)),
     "datetimes old": st.datetimes(max_value=datetime.datetime(1900, 1, 1)),
     "datetimes aware": st.datetimes(timezones=st.just(datetime.UTC)),
+    "datetimes perhaps aware": st.datetimes(timezones=st.none() | st.just(datetime.UTC)),
     "timedeltas": st.timedeltas(),
+    "timedeltas odd": st.timedeltas(datetime.timedelta(-1, 5), datetime.timedelta(1, 3, 7)),
     "timedeltas few": st.timedeltas(datetime.timedelta(seconds=-5), datetime.timedelta(days=1)),
     "deferred": _TREE,
     "recursive": st.recursive(st.booleans(), lambda inner: st.lists(inner, max_size=3), max_leaves=5),
@@ -236,7 +242,8 @@ PLANNED: dict[str, SearchStrategy[Any]] = {
     ),
 }
 
-#: Those of which the whole is drawn through Hypothesis.
+#: Drawn through Hypothesis as a whole. All that may have a timezone is among them.
 THROUGH_HYPOTHESIS = frozenset(
-    {"big integers", "big integers from", "datetimes aware", "from_regex", "lists of nothing", "recursive", "json"}
+    {"big integers", "big integers from", "from_regex", "lists of nothing", "recursive", "json"}
+    | {"times aware", "times without zone", "datetimes aware", "datetimes perhaps aware"}
 )

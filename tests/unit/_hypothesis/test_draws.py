@@ -57,15 +57,6 @@ def test_only_plain_strategies_are_drawn_without_hypothesis(strategy: Any, throu
     assert compile_argument(strategy)[1] is through_hypothesis
 
 
-@pytest.mark.parametrize(
-    "strategy", [st.integers(0, 9), st.integers(-5, 10**12), st.booleans(), st.sampled_from("abcdefg")], ids=repr
-)
-def test_a_plain_draw_is_what_hypothesis_makes_of_the_same_choices(strategy: Any) -> None:
-    draw, _ = compile_draw(strategy)
-    ours, theirs = Run(3), Run(3)
-    assert [draw(ours) for _ in range(50)] == [theirs.data.draw(strategy) for _ in range(50)]
-
-
 def test_a_constant_is_the_same_object() -> None:
     value = [1]
     assert compile_draw(st.just(value))[0](Run(1)) is value

@@ -1,4 +1,4 @@
-"""The report of machines as judges, as text and as values."""
+"""The report of machines as judges, as text, as values and on the page."""
 
 from __future__ import annotations
 
@@ -6,12 +6,21 @@ from pathlib import Path
 
 from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text, machine_tables
 from ordeal._report.mutation_files import mutation_page
+from ordeal._report.stryker import stryker_json
 from ordeal._tools.mutation.machines.evidence import Difference, JudgingMachine, Kill, MachineFinding
 from ordeal._tools.mutation.machines.running import MachineJudgement, verdict_of
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.operators import PRESETS
 from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.source import Source
+
+ALLOWED = "def allowed(age, n):\n    return age >= 18 and n > 2\n"
+
+
+def written(folder: Path, text: str) -> Source:
+    path = folder / "shop.py"
+    path.write_text(text)
+    return Source.of(path, "shop.py")
 
 
 def judgement(source: Source) -> MachineJudgement:
@@ -26,9 +35,7 @@ def judgement(source: Source) -> MachineJudgement:
 
 
 def test_the_text_says_why_it_survived_and_what_kills_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "shop.py"
-    path.write_text("def allowed(age, n):\n    return age >= 18 and n > 2\n")
-    source = Source.of(path, "shop.py")
+    source = written(tmp_path, ALLOWED)
     text = machine_mutation_text([source], judgement(source))
     assert "  state differs at step 5 of trace 3 (sell): stock['a'] 7, was 5\n" in text
     assert "4 traces ran this, and nothing failed; read by sound\n" in text
@@ -41,9 +48,7 @@ def test_the_text_says_why_it_survived_and_what_kills_nothing(tmp_path: Path) ->
 
 
 def test_the_values_name_the_killer_and_the_difference(tmp_path: Path) -> None:
-    path = tmp_path / "shop.py"
-    path.write_text("def allowed(age, n):\n    return age >= 18 and n > 2\n")
-    source = Source.of(path, "shop.py")
+    source = written(tmp_path, ALLOWED)
     document = machine_mutation_json([source], judgement(source))
     killed, survived = document["mutants"]
     assert (killed["killer"], killed["kills"][0]["invariants"]) == ("invariant:sound", ("sound",))
@@ -52,9 +57,7 @@ def test_the_values_name_the_killer_and_the_difference(tmp_path: Path) -> None:
 
 
 def test_a_machine_without_invariants_and_mutants_without_verdict_are_explained(tmp_path: Path) -> None:
-    path = tmp_path / "shop.py"
-    path.write_text("LIMIT = 3 + 4\n")
-    source = Source.of(path, "shop.py")
+    source = written(tmp_path, "LIMIT = 3 + 4\n")
     (mutant,) = mutants_of(source, ["arithmetic"])
     finding = MachineFinding(mutant.id, "not run", note="at import")
     machine = JudgingMachine("t:M", 4, 80, 0, ("sell",), (), (), {}, ())
@@ -65,9 +68,7 @@ def test_a_machine_without_invariants_and_mutants_without_verdict_are_explained(
 
 
 def test_what_no_trace_runs_and_no_invariant_reads_is_listed_whole(tmp_path: Path) -> None:
-    path = tmp_path / "shop.py"
-    path.write_text("def total(a, b):\n    if a:\n        return a + b\n    return a - b\n")
-    source = Source.of(path, "shop.py")
+    source = written(tmp_path, "def total(a, b):\n    if a:\n        return a + b\n    return a - b\n")
     mutants = mutants_of(source, ["arithmetic", "negate"])
     findings = {each.id: MachineFinding(each.id, "uncovered") for each in mutants}
     machine = JudgingMachine("t:M", 4, 80, 0, ("sell",), (), ("sound",), {}, tuple(f"attribute_{n}" for n in range(12)))
@@ -78,9 +79,7 @@ def test_what_no_trace_runs_and_no_invariant_reads_is_listed_whole(tmp_path: Pat
 
 
 def test_the_page_says_who_kills_and_why_survivors_survived(tmp_path: Path) -> None:
-    path = tmp_path / "shop.py"
-    path.write_text("def allowed(age, n):\n    return age >= 18 and n > 2\n")
-    source = Source.of(path, "shop.py")
+    source = written(tmp_path, ALLOWED)
     said = judgement(source)
     tables = {each["title"]: each["rows"] for each in machine_tables(said)["tables"]}
     assert tables["Kills by invariant"] == [["sound", 1, 1, "stock"], ["idle", 0, 0, "nothing"]]
@@ -88,3 +87,21 @@ def test_the_page_says_who_kills_and_why_survivors_survived(tmp_path: Path) -> N
     page = mutation_page([source], Judgement(said.verdicts), said)
     assert "state differs at step 5 of trace 3 (sell)" in page
     assert "Not read by any invariant: mails" in page
+
+
+def test_what_machines_say_is_there_too(tmp_path: Path) -> None:
+    source = written(tmp_path, ALLOWED)
+    machines = judgement(source)
+    document = stryker_json([source], Judgement(machines.verdicts), machines)
+    killed, survived = document["files"]["shop.py"]["mutants"]
+    names = {each["id"]: each["name"] for each in document["testFiles"][""]["tests"]}
+    assert [names[each] for each in killed["killedBy"]] == ["invariant:sound"]
+    assert killed["ordeal"]["ripr"] == "revealed"
+    assert survived["ordeal"]["ripr"] == "state differs"
+    assert survived["ordeal"]["first_difference"] == {
+        "trace": 3,
+        "step": 5,
+        "path": "stock['a']",
+        "original": "5",
+        "mutant": "7",
+    }

@@ -1,4 +1,4 @@
-"""Reports of mutation testing for other programs hold what no test noticed, once for each line."""
+"""Reports of mutation testing hold what no test noticed, once for each line, for people and for other programs."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from ordeal._report.mutation_files import (
     mutation_page,
     mutation_sarif,
 )
+from ordeal._report.mutation_rates import rate_tables, rates_json, rates_text
+from ordeal._report.mutation_stubs import mutation_stubs
+from ordeal._report.stryker import stryker_json
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.source import Source
@@ -72,3 +75,84 @@ def test_a_page_can_hide_one_word_and_leads_from_each_finding_to_the_next() -> N
     assert page.count('rel="next"') == page.count('rel="prev"') == len(judgement.verdicts) - 1
     assert f'<details class="finding survived" id="{first}"' in page
     assert f'href="#{last}" rel="next"' in page
+
+
+# Rates
+
+RATED = b"def f(a):\n    return a < 1\n\ndef g(a):\n    return a + 2\n"
+
+
+def rated() -> list[Verdict]:
+    mutants = mutants_of(Source(Path("a b.py"), "a b.py", RATED), ["comparison", "arithmetic", "boundary"])
+    return [
+        Verdict(each, "survived" if each.operator == "boundary" and each.name == "f" else "killed") for each in mutants
+    ]
+
+
+def test_the_weakest_rows_are_shown_and_whole_functions_are_counted() -> None:
+    assert rates_text(rated()).splitlines() == [
+        "operator    mutants  noticed   score",
+        "boundary          4        2   50.0 %",
+        "arithmetic        1        1  100.0 %",
+        "comparison        2        2  100.0 %",
+        "",
+        "function  mutants  noticed   score",
+        "a b.py f        4        2   50.0 %",
+        "each mutant is noticed in 1 function of 2",
+    ]
+    assert rates_text([]) == "operator  mutants  noticed   score\n"
+
+
+def test_values_and_tables_have_all_functions() -> None:
+    found = rates_json(rated())
+    assert [(each["file"], each["name"], each["percent"]) for each in found["functions"]] == [
+        ("a b.py", "f", 50.0),
+        ("a b.py", "g", 100.0),
+    ]
+    assert found["operators"][0]["operator"] == "boundary"
+    assert [len(each["rows"]) for each in rate_tables(rated())] == [3, 2]
+
+
+# Beginnings of tests
+
+STUBBED = b"class A:\n    def f(self, a, *, b):\n        return a < b\n\nLIMIT = 3\n"
+
+
+def test_each_line_has_one_that_names_it_and_does_not_pass() -> None:
+    source = Source(Path("a.py"), "a.py", STUBBED)
+    mutants = mutants_of(source, ["comparison", "boundary"])
+    verdicts = [Verdict(each, "survived", nearest="t.py::test_x\n") for each in mutants[:-1]]
+    text = mutation_stubs([source], Judgement([*verdicts, Verdict(mutants[-1], "uncovered")]))
+    assert "    # a.py:3 A.f, comparison; nearest: t.py::test_x" in text
+    assert "    #   -         return a < b\n    #   +         return a <= b\n" in text
+    assert "    # A.f(a=..., b=...) == ...\n" in text
+    space: dict[str, object] = {}
+    exec(compile(text, "test_stubs.py", "exec"), space)
+    tests = [each for name, each in space.items() if name.startswith("test_")]
+    assert len(tests) == 2
+    for each in tests:
+        assert callable(each)
+        with pytest.raises(pytest.xfail.Exception, match="write what"):
+            each()
+
+
+# Stryker
+
+
+def test_places_statuses_and_tests() -> None:
+    source = Source(Path("shop.py"), "shop.py", "def f(a):\n    'é𝄞'; return a + 1\n".encode())
+    (mutant,) = mutants_of(source, ["arithmetic"])
+    verdict = Verdict(mutant, "killed", "t.py::test_b", 2, "swap", "", "", ("t.py::test_a", "t.py::test_b"))
+    document = stryker_json([source], Judgement([verdict], names=["t.py::test_b", "t.py::test_a"]))
+    (found,) = document["files"]["shop.py"]["mutants"]
+    assert found["location"] == {"start": {"line": 2, "column": 21}, "end": {"line": 2, "column": 22}}
+    assert (found["status"], found["killedBy"], found["coveredBy"]) == ("Killed", ["1"], ["0", "1"])
+    assert document["testFiles"][""]["tests"][1] == {"id": "1", "name": "t.py::test_b"}
+
+
+def test_a_crash_says_what_it_is() -> None:
+    source = Source(Path("shop.py"), "shop.py", b"def f(a):\n    return a + 1\n")
+    (mutant,) = mutants_of(source, ["arithmetic"])
+    document = stryker_json([source], Judgement([Verdict(mutant, "crash", note="SIGSEGV")]))
+    (found,) = document["files"]["shop.py"]["mutants"]
+    assert (found["status"], found["statusReason"]) == ("RuntimeError", "SIGSEGV")

@@ -48,6 +48,11 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
             del sys.modules[name]
 
 
+def wrong_value(option: str, shown: str, kind: str, example: str) -> str:
+    """What is said of a value that an option does not take."""
+    return f"error: `{option}` is {shown}, not {kind}\n\nhint: write {kind}, for example `{option} {example}`\n"
+
+
 class ScriptedExplorer:
     """Takes the place of the Explorer: notes how it was called and gives what the test scripted."""
 

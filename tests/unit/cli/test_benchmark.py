@@ -18,16 +18,9 @@ from ordeal.config.options import ExplorationOptions
 from ordeal.result import ExplorationResult, Failure
 from ordeal.scaling.law import Law
 
-from .conftest import Run, ScriptedExplorer
+from .conftest import Run, ScriptedExplorer, wrong_value
+from .test_explore import ACCOUNT, MACHINES
 
-MACHINES = """
-    from hypothesis.stateful import RuleBasedStateMachine, rule
-
-    class Account(RuleBasedStateMachine):
-        @rule()
-        def go(self): ...
-"""
-ACCOUNT = '[[tests]]\nclass = "machines:Account"\n'
 TARGETS = '[explorer]\ntarget_modules = ["machines"]\n'
 LAW = Law(0.080755, 0.005578)
 
@@ -404,52 +397,31 @@ class TestCsv:
 
 class TestWrongUse:
     @pytest.mark.parametrize(
+        ("option", "value", "shown", "kind", "example"),
+        [
+            ("--max-workers", "0", "0", "a whole number from 1 to 4096", "4"),
+            ("--time", "0", "0", "a number of seconds above 0", "60"),
+            ("--time", "soon", '"soon"', "a number of seconds above 0", "60"),
+            ("--metric", "bugs", '"bugs"', "one of runs, steps, edges", "runs"),
+            ("--repeat", "101", "101", "a whole number from 1 to 100", "3"),
+            ("--seed", "-1", "-1", "a whole number from 0 to 2**64 - 1", "42"),
+            ("--simulate", "1e9", "1000000000.0", "a whole number from 10 to 100000", "1000"),
+            ("--csv", "scaling.png", '"scaling.png"', "a file path that ends in .csv", "scaling.csv"),
+        ],
+    )
+    def test_a_wrong_value(
+        self, run: Run, explorer: ScalingExplorer, option: str, value: str, shown: str, kind: str, example: str
+    ) -> None:
+        assert run("benchmark", option, value) == (2, "", wrong_value(option, shown, kind, example))
+        assert not explorer.given
+
+    @pytest.mark.parametrize(
         ("arguments", "message", "hint"),
         [
-            (
-                ["--max-workers", "0"],
-                "`--max-workers` is 0, not a whole number from 1 to 4096",
-                "write a whole number from 1 to 4096, for example `--max-workers 4`",
-            ),
-            (
-                ["--time", "0"],
-                "`--time` is 0, not a number of seconds above 0",
-                "write a number of seconds above 0, for example `--time 60`",
-            ),
-            (
-                ["--time", "soon"],
-                '`--time` is "soon", not a number of seconds above 0',
-                "write a number of seconds above 0, for example `--time 60`",
-            ),
-            (
-                ["--metric", "bugs"],
-                '`--metric` is "bugs", not one of runs, steps, edges',
-                "write one of runs, steps, edges, for example `--metric runs`",
-            ),
             (
                 ["--metric", "edges"],
                 "`--metric edges` counts edges of the target modules, and ordeal.toml names none",
                 "name them in `target_modules` of [explorer], or write `--metric runs`",
-            ),
-            (
-                ["--repeat", "101"],
-                "`--repeat` is 101, not a whole number from 1 to 100",
-                "write a whole number from 1 to 100, for example `--repeat 3`",
-            ),
-            (
-                ["--seed", "-1"],
-                "`--seed` is -1, not a whole number from 0 to 2**64 - 1",
-                "write a whole number from 0 to 2**64 - 1, for example `--seed 42`",
-            ),
-            (
-                ["--simulate", "1e9"],
-                "`--simulate` is 1000000000.0, not a whole number from 10 to 100000",
-                "write a whole number from 10 to 100000, for example `--simulate 1000`",
-            ),
-            (
-                ["--csv", "scaling.png"],
-                '`--csv` is "scaling.png", not a file path that ends in .csv',
-                "write a file path that ends in .csv, for example `--csv scaling.csv`",
             ),
             (
                 ["--csv", "no/such/scaling.csv"],
@@ -460,11 +432,6 @@ class TestWrongUse:
                 ["--csv", "folder.csv"],
                 "`--csv` is a folder: folder.csv",
                 "name a file, for example `--csv scaling.csv`",
-            ),
-            (
-                ["-c", "missing.toml"],
-                "config file not found: missing.toml",
-                "run `ordeal init` to create one, or name a file with `--config PATH`",
             ),
             (["--worker", "3"], "no option named `--worker`", "did you mean `--max-workers`?"),
         ],

@@ -8,7 +8,6 @@ import pty
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -21,9 +20,7 @@ from ordeal.config.options import ExplorationOptions
 from ordeal.errors import MachineError, TargetError
 from ordeal.result import ExplorationResult, Failure, Note, NoteKind, ProgressSnapshot, ShrinkSnapshot
 
-from .conftest import ScriptedExplorer
-
-Run = Callable[..., tuple[int, str, str]]
+from .conftest import Run, ScriptedExplorer, wrong_value
 
 MACHINES = """
     from hypothesis.stateful import RuleBasedStateMachine, rule
@@ -203,33 +200,25 @@ class TestOptions:
         assert explorer.given == [ExplorationOptions(**given, isolate=True)]
 
     @pytest.mark.parametrize(
+        ("option", "value", "kind", "example"),
+        [
+            ("--seed", "-1", "a whole number from 0 to 2**64 - 1", "42"),
+            ("--max-time", "abc", "a number of seconds above 0", "60"),
+            ("--max-time", "nan", "a number of seconds above 0", "60"),
+            ("--max-runs", "0", "a whole number, 1 or more", "1000"),
+            ("--workers", "1.5", "a whole number from 0 (all cores) to 4096", "2"),
+        ],
+    )
+    def test_wrong_value(
+        self, run: Run, explorer: ScriptedExplorer, option: str, value: str, kind: str, example: str
+    ) -> None:
+        shown = '"abc"' if value == "abc" else value
+        assert run("explore", option, value) == (2, "", wrong_value(option, shown, kind, example))
+        assert not explorer.given
+
+    @pytest.mark.parametrize(
         ("arguments", "message", "hint"),
         [
-            (
-                ["--seed", "-1"],
-                "`--seed` is -1, not a whole number from 0 to 2**64 - 1",
-                "write a whole number from 0 to 2**64 - 1, for example `--seed 42`",
-            ),
-            (
-                ["--max-time", "abc"],
-                '`--max-time` is "abc", not a number of seconds above 0',
-                "write a number of seconds above 0, for example `--max-time 60`",
-            ),
-            (
-                ["--max-time", "nan"],
-                "`--max-time` is nan, not a number of seconds above 0",
-                "write a number of seconds above 0, for example `--max-time 60`",
-            ),
-            (
-                ["--max-runs", "0"],
-                "`--max-runs` is 0, not a whole number, 1 or more",
-                "write a whole number, 1 or more, for example `--max-runs 1000`",
-            ),
-            (
-                ["-w", "1.5"],
-                "`--workers` is 1.5, not a whole number from 0 (all cores) to 4096",
-                "write a whole number from 0 (all cores) to 4096, for example `--workers 2`",
-            ),
             (
                 ["-c", "missing.toml"],
                 "config file not found: missing.toml",
@@ -247,7 +236,7 @@ class TestOptions:
             ),
         ],
     )
-    def test_wrong_value(
+    def test_wrong_use(
         self, run: Run, explorer: ScriptedExplorer, arguments: list[str], message: str, hint: str
     ) -> None:
         assert run("explore", *arguments) == (2, "", f"error: {message}\n\nhint: {hint}\n")
