@@ -44,18 +44,6 @@ def test_the_listing_goes_file_by_file() -> None:
     )
 
 
-def test_before_any_run_it_says_what_to_do() -> None:
-    last = catalog_text(catalog(*SITES[:1]), FILE, exists=False).split("\n")[-2]
-    assert last == f"No run has recorded what it reached: `ordeal explore` and `pytest --chaos` save it in {FILE}."
-
-
-def test_where_there_is_no_site_it_says_so() -> None:
-    assert catalog_text(catalog(), FILE, exists=False) == (
-        "No assertion sites in 2 files.\n\nhint: `always(...)`, `sometimes(...)` and `reachable(...)` of "
-        "ordeal.assertions tell the search what matters: see `python -m pydoc ordeal.assertions`\n"
-    )
-
-
 def test_complaints_name_the_place_and_what_to_do() -> None:
     other = Site("b.py", 9, "always", "always", "sold\nout")
     assert catalog_complaints(catalog(*SITES, other)).split("\n") == [

@@ -12,14 +12,13 @@ from ordeal._engine.seed_corpus.corpus import SeedReplay
 from ordeal._report.seeds import (
     seed_details,
     seed_line,
-    seed_outcomes_text,
     seeds_header,
     seeds_json,
     seeds_pruned,
     seeds_saved,
     seeds_summary,
 )
-from ordeal.result import SeedOutcome, SeedStatus
+from ordeal.result import SeedStatus
 from ordeal.trace import Trace, TraceFailure, TraceStep
 
 FOLDER = Path("seeds")
@@ -128,33 +127,6 @@ def test_json_of_a_listing() -> None:
         None,
         None,
         "no JSON",
-    ]
-
-
-OUTCOMES = [
-    SeedOutcome("seed-1", "1.json", SeedStatus.FIXED),
-    SeedOutcome("seed-2", "2.json", SeedStatus.REPRODUCED, "KeyError: 'till'"),
-    SeedOutcome("seed-3", "3.json", SeedStatus.FAILS_DIFFERENTLY, "OSError: gone"),
-    SeedOutcome("seed-4", "4.json", SeedStatus.NO_LONGER_APPLIES, "it has no rule 'pay'"),
-    SeedOutcome("seed-5", "5.json", SeedStatus.UNREADABLE, "no JSON"),
-]
-
-
-def test_an_exploration_counts_seeds_and_names_those_that_somebody_must_look_at() -> None:
-    assert seed_outcomes_text(OUTCOMES, verbose=False).split("\n") == [
-        "  Seeds: 5 replayed, 2 still fail, 1 fixed",
-        "  outdated    seed-4: no longer applies: it has no rule 'pay'",
-        "  corrupt     seed-5: no JSON",
-    ]
-
-
-def test_on_request_each_has_a_line() -> None:
-    assert seed_outcomes_text(OUTCOMES, verbose=True).split("\n") == [
-        "  fixed       seed-1: no longer reproduces",
-        "  REGRESSION  seed-2: KeyError: 'till'",
-        "  REGRESSION  seed-3: fails differently: OSError: gone",
-        "  outdated    seed-4: no longer applies: it has no rule 'pay'",
-        "  corrupt     seed-5: no JSON",
     ]
 
 

@@ -120,7 +120,10 @@ def test_without_targets_the_current_folder_is_listed(run: Run) -> None:
 def test_where_nothing_is_asserted(run: Run) -> None:
     code, out, err = run("catalog", "machine.py")
     assert (code, err) == (0, "")
-    assert out.startswith("No assertion sites in 1 file.\n\nhint: `always(...)`, ")
+    assert out == (
+        "No assertion sites in 1 file.\n\nhint: `always(...)`, `sometimes(...)` and `reachable(...)` of "
+        "ordeal.assertions tell the search what matters: see `python -m pydoc ordeal.assertions`\n"
+    )
 
 
 def test_names_that_only_a_run_knows_are_warned_of(run: Run) -> None:

@@ -238,7 +238,7 @@ def test_iterators_are_read_and_what_returns_itself_is_equal() -> None:
     pair(Chained, Chained).both("then")
     assert pair(lambda: {1: 2}, lambda: {1: 2}).both("values") == [2]
     assert pair(lambda: [1], lambda: [1]).both("__iter__") == [1]
-    assert pair(dict, dict).both(lambda side: (len(side), side.values(), iter([1]))) == (0, [], [1])
+    assert pair(dict, dict).both(lambda side: (len(side), (side.values(),), iter([1]))) == (0, ([],), [1])
 
 
 def test_what_an_iterator_gave_before_it_raised_is_compared() -> None:

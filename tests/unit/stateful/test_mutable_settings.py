@@ -7,21 +7,14 @@ from typing import Any
 
 import hypothesis.stateful
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from ordeal.errors import ConfigError
 from ordeal.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test, test_case
 
-QUIET = settings(
-    max_examples=30,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.generate, Phase.shrink],
-)
+from .engines import QUIET
 
 
 def make_counted() -> Any:
