@@ -73,13 +73,15 @@ class Cmplog:
         self._real_path = cache(partial(real_path, folder=real_path(os.curdir)))
 
     def gather(
-        self, replay: Callable[[_native.Tape, StepCounter], object], tape: _native.Tape
+        self, replay: Callable[[_native.Tape, Callable[[], None]], object], tape: _native.Tape
     ) -> list[_native.ComparisonTuple]:
-        """Run ``tape`` with ``replay``, and return its comparisons: steps begun by then, relation, left, right."""
+        """Return the comparisons of a replay: the number of steps that had begun, relation, left, right.
+
+        ``replay`` runs ``tape`` and calls its second argument when a step begins.
+        """
         notes = _Notes()
-        counter = StepCounter(notes)
         with self._watching(notes):
-            replay(tape, counter)
+            replay(tape, notes.next_step)
         return notes.taken()
 
     @contextmanager
@@ -252,9 +254,13 @@ class _Notes:
     """The values compared in one replay."""
 
     def __init__(self) -> None:
-        self.step = 0
+        self._step = 0
         self._seen: dict[tuple[int, type, Scalar, type, Scalar], int] = {}
         self._of_site: dict[Site, int] = {}
+
+    def next_step(self) -> None:
+        """A step begins."""
+        self._step += 1
 
     def add(self, site: Site, left: Any, right: Any) -> bool:
         """Note what ``site`` compared. Return whether more of it would be noted."""
@@ -266,7 +272,7 @@ class _Notes:
             if count >= NOTES_PER_SITE_MAX or len(self._seen) >= NOTES_MAX:
                 return False
             if known not in self._seen:
-                self._seen[known] = self.step
+                self._seen[known] = self._step
                 self._of_site[site] = count + 1
         return True
 
@@ -376,32 +382,3 @@ def _within_function(function: FunctionType) -> Iterator[Any]:
             yield cell.cell_contents
         except ValueError:  # not filled yet
             continue
-
-
-class StepCounter:
-    """Counts the steps of the replay for the notes."""
-
-    def __init__(self, notes: _Notes) -> None:
-        self._notes = notes
-
-    def making(self, cls: object) -> None:
-        """Nothing to count."""
-
-    def started(self, machine: object) -> None:
-        """Nothing to count."""
-
-    def rule(self, rule: object, initialize: bool, values: object, resolved: object) -> None:
-        """Count a step."""
-        del rule, initialize, values, resolved
-        self._notes.step += 1
-
-    def rule_done(self, rule: object, result: object, names: object) -> None:
-        """Nothing to count."""
-
-    def fault(self, fault: object, on: bool) -> None:
-        """Count a step."""
-        del fault, on
-        self._notes.step += 1
-
-    def ending(self) -> None:
-        """Nothing to count."""

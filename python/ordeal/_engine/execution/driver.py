@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 from hypothesis.errors import FailedHealthCheck, InvalidDefinition
@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ordeal._base import interrupts
 from ordeal._base.rule_timeout import RuleLoop, timeout_error
 from ordeal._engine.execution import bucket, builtins_kept
+from ordeal._engine.execution.recorder import Observer
 from ordeal._engine.execution.step_source import NATIVE_STEP_SOURCES, StepSource, TimedReplay, unpacked, writer_of
 from ordeal._engine.isolation.hangs import SECONDS_MIN, HangPolicy
 from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
@@ -51,9 +52,10 @@ if TYPE_CHECKING:
 RULE, INITIALIZE, FAULT_ON, FAULT_OFF, END, STUCK = range(6)
 BODY = 0
 HASH_MASK = 2**64 - 1
+_NOTHING_NEARER: dict[str, None] = {}
 
 
-class RunListener(Protocol):
+class RunListener:
     """Notified of every step that ended well; only a live run has one.
 
     The step loop reports steps to the session itself, and to the listener only those that were new. In runs with
@@ -63,45 +65,25 @@ class RunListener(Protocol):
 
     @property
     def learns_each_step(self) -> bool:
-        """Whether every new step of this run must be reported here."""
+        """Return whether every new step of this run must be reported here."""
+        return True
 
     @property
     def nearer(self) -> dict[str, None]:
         """The properties that came nearer and were not handled yet; always the same object."""
+        return _NOTHING_NEARER
 
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
-        """The step ``code`` and its invariants have run."""
+        """Called when the step ``code`` and its invariants have run."""
 
     def returned(self, run: RunContext) -> None:
-        """The last step of the prefix has run."""
+        """Called when the last step of the prefix has run."""
 
     def new_features(self, run: RunContext) -> None:
-        """The latest step brought something new."""
+        """Called when the latest step brought something new."""
 
     def run_done(self, run: RunContext) -> None:
-        """The run ended well, including its teardown."""
-
-
-class Observer(Protocol):
-    """Sees a run in detail, for traces and programs. It costs time, so only replays have one."""
-
-    def making(self, cls: type[RuleBasedStateMachine]) -> None:
-        """A machine is about to be made."""
-
-    def started(self, machine: RuleBasedStateMachine) -> None:
-        """A machine was made."""
-
-    def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
-        """A rule is about to run with the arguments ``resolved``; ``values`` has references for bundle values."""
-
-    def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
-        """The rule returned ``result``; ``names`` are the names of its values, by target bundle."""
-
-    def fault(self, fault: Fault, on: bool) -> None:
-        """A fault is about to be switched."""
-
-    def ending(self) -> None:
-        """The machine is about to be torn down."""
+        """Called when the run ended well, including its teardown."""
 
 
 class Status(Enum):

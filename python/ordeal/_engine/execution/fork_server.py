@@ -15,14 +15,14 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast, override
 
 import msgspec
 
 import ordeal._native as _native
 from ordeal._base.untrusted import use_journal
 from ordeal._engine.execution.bucket import Bucketer
-from ordeal._engine.execution.driver import END, Driver, Outcome, Status
+from ordeal._engine.execution.driver import END, Driver, Outcome, RunListener, Status
 from ordeal._engine.execution.fork_messages import (
     AGAIN,
     ASK,
@@ -67,17 +67,17 @@ _RAISED_BY_DRAWS: dict[str, type[Exception]] = {
 _REFUSALS = (RefusedError, _native.CheckError, OrdealError, ValueError, TypeError, OverflowError, LookupError)
 
 
-class ForkedRunListener(Protocol):
+class ForkedRunListener:
     """Notified of a run in another process."""
 
     def step_seen(self, code: int, state_hash: int, seen: Seen) -> None:
-        """The step ``code`` and its invariants have run."""
+        """Called when the step ``code`` and its invariants have run."""
 
     def done_seen(self, seen: Seen) -> None:
-        """The run ended well, including its teardown."""
+        """Called when the run ended well, including its teardown."""
 
     def end_seen(self, seen: Seen) -> None:
-        """The run has ended; ``seen`` is what was not reported before."""
+        """Called when the run has ended; ``seen`` is what was not reported before."""
 
 
 class RunEnvironment(msgspec.Struct, frozen=True):
@@ -341,10 +341,8 @@ class _Line:
         return values[0]
 
 
-class _ForkedRun:
-    """One run, in its own process: the listener of its driver."""
-
-    learns_each_step = True
+class _ForkedRun(RunListener):
+    """One run, in its own process. What is new in it, the process that asks finds out."""
 
     def __init__(self, line: _Line, held_run: RunContext, environment: RunEnvironment) -> None:
         self._line = line
@@ -352,7 +350,6 @@ class _ForkedRun:
         self._environment = environment
         self._run = held_run
         self._sizes: dict[str, int] = {}
-        self.nearer: dict[str, None] = {}  # the process that asks finds out
 
     def execute(self) -> None:
         """Execute the run as the other process decides, and report to it."""
@@ -366,21 +363,15 @@ class _ForkedRun:
             outcome, raised = Outcome(Status.FAILED, 0, error), True
         self._line.send(ENDED, *values_of_ending(outcome, raised, self._environment.bucketer), *self._seen())
 
+    @override
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
-        """Report a step that ended well."""
         self._run = run
         self._line.send(STEP, code, state_hash, *self._seen())
 
-    def returned(self, run: RunContext) -> None:
-        """Do nothing: the process that asks knows its prefix."""
-
+    @override
     def run_done(self, run: RunContext) -> None:
-        """Report that the run ended well."""
         self._run = run
         self._line.send(DONE, *self._seen())
-
-    def new_features(self, run: RunContext) -> None:
-        """Do nothing: the process that asks finds out."""
 
     def _take_over(self, run: RunContext) -> RuleBasedStateMachine:
         run.length = self._held_run.length

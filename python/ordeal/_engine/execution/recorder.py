@@ -1,4 +1,4 @@
-"""Watches one run and records what people read about it: steps with arguments, and the program that they make."""
+"""What watches a run, and what records for people: steps with arguments, and the program that they make."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import keyword
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, override
 
 import msgspec
 from hypothesis.stateful import MultipleResults, RuleBasedStateMachine, VarReference
@@ -34,8 +34,30 @@ _Row = tuple[str, str, list[str], dict[str, str], list[str], str, list[str]]
 _Written = tuple[list[_Row], list[str], list[str], bool, dict[str, int] | None]
 
 
-class RunRecorder:
-    """An observer of the driver. It renders arguments before the rule runs, because the rule may change them."""
+class Observer:
+    """Sees a run in detail, for traces and programs. It costs time, so only replays have one."""
+
+    def making(self, cls: type[RuleBasedStateMachine]) -> None:
+        """Called before a machine is made."""
+
+    def started(self, machine: RuleBasedStateMachine) -> None:
+        """Called when the machine was made."""
+
+    def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
+        """Called before a rule runs with the arguments ``resolved``; ``values`` has references for bundle values."""
+
+    def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
+        """Called when the rule returned ``result``; ``names`` are the names of its values, by target bundle."""
+
+    def fault(self, fault: Fault, on: bool) -> None:
+        """Called before a fault is switched."""
+
+    def ending(self) -> None:
+        """Called before the machine is torn down."""
+
+
+class RunRecorder(Observer):
+    """Records a run. It renders arguments before the rule runs, because the rule may change them."""
 
     def __init__(self) -> None:
         self.steps: list[TraceStep] = []
@@ -57,20 +79,20 @@ class RunRecorder:
         """Return how often what of a simulation struck, None for a machine without one."""
         return dict(self._struck) if self._is_told_decisions else None
 
+    @override
     def making(self, cls: type[RuleBasedStateMachine]) -> None:
-        """Begin the program."""
         self.program.append(f"state = {type_name(cls)}()")
 
+    @override
     def started(self, machine: RuleBasedStateMachine) -> None:
-        """Remember the machine, which knows the values in bundles."""
         self._machine = machine
         if isinstance(machine, ChaosTest):
             self._is_told_decisions = machine.tell_decisions(self.decided)
             for fault in machine.faults:
                 fault.tell_hits(self._hit)
 
+    @override
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
-        """Record a rule with its arguments."""
         text = {name: render(value) for name, value in values.items()}
         self.steps.append(
             TraceStep(
@@ -87,9 +109,8 @@ class RunRecorder:
         arguments = ", ".join(f"{name}={value}" for name, value in text.items())
         self.program.append(f"state.{rule.name}({arguments})")
 
+    @override
     def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
-        """Name the results of the rule."""
-        del rule
         if not names or not names[0]:
             return
         comma = "," if isinstance(result, MultipleResults) and len(names[0]) == 1 else ""
@@ -99,8 +120,8 @@ class RunRecorder:
         shared = [" = ".join(map(slug, one)) for one in zip(*names, strict=True)]
         self.steps[-1].result = ", ".join(f"{name} = {value}" for name, value in zip(shared, values, strict=True))
 
+    @override
     def fault(self, fault: Fault, on: bool) -> None:
-        """Record a switched fault."""
         if on:
             self._active.append(fault.name)
         elif fault.name in self._active:
@@ -109,8 +130,8 @@ class RunRecorder:
         self.steps.append(TraceStep(kind="fault_toggle", name=f"{sign}{fault.name}", active_faults=self.active_faults))
         self.program.append(f"{_fault_text(self._machine, fault.name)}.{'activate' if on else 'deactivate'}()")
 
+    @override
     def ending(self) -> None:
-        """The steps are over."""
         self._hits_in_teardown = []
 
     def decided(self, text: str, actor: str, site: str, noun: str) -> None:

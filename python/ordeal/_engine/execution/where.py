@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, override
 
 from ordeal._base import untrusted
 from ordeal._base.formatting import one_line
@@ -151,8 +151,8 @@ class AssertionReader(RunRecorder):
         super().__init__()
         self.asserted: tuple[str, ...] = ()
 
+    @override
     def ending(self) -> None:
-        """Read the values of the assertion that ends the run, if one does."""
         error = sys.exception()
         if isinstance(error, AssertionError):
             self.asserted = untrusted.bounded_call(lambda: read_assertion(error), lambda _raised: ())

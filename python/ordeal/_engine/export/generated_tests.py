@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import redirect_stdout
 from dataclasses import replace
-from typing import Any
+from typing import Any, override
 
 import msgspec
 from hypothesis.errors import HypothesisWarning
@@ -30,7 +30,7 @@ from ordeal._base.untrusted import type_name
 from ordeal._engine.execution.bucket import ends_process, is_in_bucket
 from ordeal._engine.execution.class_path import load_class, split_class_path
 from ordeal._engine.execution.machine import MachineFactory
-from ordeal._engine.execution.recorder import slug
+from ordeal._engine.execution.recorder import Observer, slug
 from ordeal._engine.export.literals import LiteralWriter, NoSourceError
 from ordeal._engine.isolation.child import Limits, call_in_fork, can_supervise
 from ordeal._engine.replay.loading import load_for_replay
@@ -344,8 +344,8 @@ def _missing() -> None:
     """Stands for a missing method."""
 
 
-class _CallWriter:
-    """An observer of the driver that writes each step as a call. The source is valid while ``writable``."""
+class _CallWriter(Observer):
+    """Writes each step as a call. The source is valid while ``writable``."""
 
     def __init__(self, definition: MachineDefinition) -> None:
         self.writable = True
@@ -364,18 +364,16 @@ class _CallWriter:
         """The modules that the arguments need."""
         return self._values.modules
 
+    @override
     def making(self, cls: type[RuleBasedStateMachine]) -> None:
-        """Remember the class, whose methods the calls name."""
         self._machine = cls
 
+    @override
     def started(self, machine: RuleBasedStateMachine) -> None:
-        """Note that the machine exists and can be checked."""
-        del machine
         self._during_init.append(self._uninitialized > 0)
 
+    @override
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
-        """Write a rule as a call."""
-        del resolved
         self._uninitialized -= initialize
         self._during_init.append(self._uninitialized > 0)
         call = _WrittenCall()
@@ -385,9 +383,8 @@ class _CallWriter:
         except NoSourceError:
             self.writable = False
 
+    @override
     def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
-        """Note the present names of the rule's results."""
-        del rule
         if not names:
             return
         call = self._calls[-1]
@@ -398,8 +395,8 @@ class _CallWriter:
                 call.results.append(name)
                 self._places[name] = f"{call.variable}[{index}]" if call.is_many else call.variable
 
+    @override
     def fault(self, fault: Fault, on: bool) -> None:
-        """Write a switched fault."""
         self._during_init.append(self._uninitialized > 0)
         verb = "activate" if on else "deactivate"
         lines = (
@@ -409,9 +406,6 @@ class _CallWriter:
             f"                f.{verb}()",
         )
         self._calls.append(_WrittenCall(lines=lines))
-
-    def ending(self) -> None:
-        """There is nothing to write: each test ends with the teardown."""
 
     def lines(self, machine: str) -> list[str]:
         """Return the body of the test."""

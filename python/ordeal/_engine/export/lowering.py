@@ -18,11 +18,11 @@ from ordeal._engine.execution.driver import (
     INITIALIZE,
     RULE,
     Driver,
-    Observer,
     Outcome,
     RunListener,
     Status,
 )
+from ordeal._engine.execution.recorder import Observer
 from ordeal._engine.execution.step_source import StepSource, unpacked
 from ordeal._hypothesis import Rule, RunContext, is_initializing, may_run, position_among_initializers
 from ordeal.chaos import NEMESIS

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from mmap import mmap
 from time import sleep
-from typing import Any
+from typing import Any, override
 
 import msgspec
 from hypothesis.stateful import RuleBasedStateMachine
@@ -19,8 +19,8 @@ import ordeal._native as _native
 from ordeal._base.rule_timeout import RuleTimeoutError, timeout_error
 from ordeal._base.trace_file import TraceStep
 from ordeal._engine.execution.bucket import HUNG, Bucketer, ProcessExitError, ProcessKilledError, falls_into
-from ordeal._engine.execution.driver import Driver, Observer, Outcome, Status
-from ordeal._engine.execution.recorder import RunRecorder
+from ordeal._engine.execution.driver import Driver, Outcome, Status
+from ordeal._engine.execution.recorder import Observer, RunRecorder
 from ordeal._engine.execution.step_source import TimedReplay
 from ordeal._engine.isolation.channel import Channel, Value
 from ordeal._engine.isolation.child import Child, ChildExit, Limits
@@ -311,41 +311,41 @@ class CrashReplayer(Replayer):
         """Record the steps, in the other process."""
         self._driver.journal = journal
         self._driver.isolated = True
-        observer = _UpToLast(RunRecorder(), len(tape), channel)
+        observer = _UpToLast(len(tape), channel)
         with self._randoms.managed(), self._driver.watchdog.watching():
             self._randoms.reseed()
             self._driver.execute(_native.Replay(tape), observer=observer)
         observer.report()
 
 
-class _UpToLast:
-    """Shows a recorder the steps until step ``last``, counted from one, begins, and then ends the process."""
+class _UpToLast(RunRecorder):
+    """Records the steps until step ``last``, counted from one, begins, and then ends the process."""
 
-    def __init__(self, recorder: RunRecorder, last: int, channel: Channel) -> None:
-        self._recorder = recorder
+    def __init__(self, last: int, channel: Channel) -> None:
+        super().__init__()
         self._last = last
         self._channel = channel
         self._steps = 0
-        self.started = recorder.started
-        self.rule_done = recorder.rule_done
-        self.ending = recorder.ending
 
+    @override
     def making(self, cls: type[RuleBasedStateMachine]) -> None:
-        self._recorder.making(cls)
+        super().making(cls)
         if not self._last:
             self._end()
 
+    @override
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
-        self._recorder.rule(rule, initialize, values, resolved)
+        super().rule(rule, initialize, values, resolved)
         self._count()
 
+    @override
     def fault(self, fault: Fault, on: bool) -> None:
-        self._recorder.fault(fault, on)
+        super().fault(fault, on)
         self._count()
 
     def report(self) -> None:
         """Send the recording made so far."""
-        self._channel.send(self._recorder.written())
+        self._channel.send(self.written())
 
     def _count(self) -> None:
         self._steps += 1

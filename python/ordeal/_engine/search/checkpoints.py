@@ -6,7 +6,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, override
 
 import msgspec
 from hypothesis.errors import InvalidDefinition
@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 import ordeal._native as _native
 from ordeal._base.memory_limit import bytes_left, resident_bytes
 from ordeal._base.untrusted import type_name
-from ordeal._engine.execution.driver import BODY, FAULT_OFF, FAULT_ON, Outcome, Status
+from ordeal._engine.execution.driver import BODY, FAULT_OFF, FAULT_ON, Outcome, RunListener, Status
 from ordeal._engine.execution.fork_messages import ForkedRunResult
 from ordeal._engine.execution.fork_server import (
     ForkedRunListener,
@@ -432,28 +432,15 @@ class _RunFacts(msgspec.Struct, frozen=True):
         )
 
 
-class _Hashes:
-    """The listener of a run that is only compared."""
-
-    learns_each_step = True
+class _Hashes(RunListener):
+    """Keeps the hashes of the states of a run that is only compared."""
 
     def __init__(self) -> None:
         self.seen: list[int] = []
-        self.nearer: dict[str, None] = {}
 
+    @override
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
-        """Keep the hash of the state."""
-        del run, code
         self.seen.append(state_hash)
-
-    def returned(self, run: RunContext) -> None:
-        """Do nothing: nothing is learnt from the run."""
-
-    def new_features(self, run: RunContext) -> None:
-        """Do nothing: nothing is learnt from the run."""
-
-    def run_done(self, run: RunContext) -> None:
-        """Do nothing: what comes after the last step is not compared."""
 
 
 def _faults_on(tape: _native.Tape, steps: int, faults: int) -> list[bool]:

@@ -5,23 +5,26 @@ Steps that brought something new become checkpoints; constants and compared valu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, override
 
 import ordeal._native as _native
 from ordeal._engine.coverage.cmplog import Cmplog
 from ordeal._engine.coverage.constants import Constant, constants_in_batches
 from ordeal._engine.coverage.targets import Target
-from ordeal._engine.execution.driver import INITIALIZE, RULE, Driver
+from ordeal._engine.execution.driver import INITIALIZE, RULE, Driver, RunListener
 from ordeal._engine.execution.fork_messages import Seen
+from ordeal._engine.execution.fork_server import ForkedRunListener
+from ordeal._engine.execution.recorder import Observer
 from ordeal._engine.execution.step_source import unpacked
 from ordeal._engine.properties.observations import Observations
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.checkpoints import Checkpoints, KeptState
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.state import SearchProgress
-from ordeal._hypothesis import RunContext
+from ordeal._hypothesis import Rule, RunContext
 from ordeal._native import monotonic
+from ordeal.faults import Fault
 
 if TYPE_CHECKING:
     from ordeal._engine.replay.replayer import Replayer
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 _count = len
 
 
-class Learning:
+class Learning(RunListener, ForkedRunListener):
     """Receives each step of the runs of one search, from this process or forked ones, and reports to the session.
 
     Attributes:
@@ -254,5 +257,21 @@ class Dictionary:
         if self._tracing is None:
             self._tracing = Cmplog(self._targets, monitor)
         while self.are_due:
-            compared = self._tracing.gather(self._replayer.run, self._session.tape_to_watch)
+            compared = self._tracing.gather(self._replay, self._session.tape_to_watch)
             self._session.learn_comparisons(compared)
+
+    def _replay(self, tape: _native.Tape, step_begins: Callable[[], None]) -> None:
+        self._replayer.run(tape, _StepBegins(step_begins))
+
+
+class _StepBegins(Observer):
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._call = call
+
+    @override
+    def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
+        self._call()
+
+    @override
+    def fault(self, fault: Fault, on: bool) -> None:
+        self._call()

@@ -9,7 +9,8 @@ from itertools import pairwise
 import ordeal._native as _native
 from ordeal._base.formatting import describe_error, one_line
 from ordeal._engine.execution.bucket import falls_into
-from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, RULE, Driver, Observer, Status
+from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, RULE, Driver, Status
+from ordeal._engine.execution.recorder import Observer
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.trace_view.view import (

@@ -20,23 +20,13 @@ from ordeal._engine.coverage.targets import Target
 from ...samples.monitored import LEVELS, MakeModule, file_of, monitor_of, tracing
 
 
-class Replaying:
-    """Stands for a replayer: a replay is a call."""
-
-    def __init__(self, call: Callable[[Any], object]) -> None:
-        self.call = call
-
-    def run(self, _tape: _native.Tape, observer: Any) -> None:
-        self.call(observer)
-
-
 def gathered(
     module: ModuleType, call: Callable[[], object], *, before: Callable[[], object] | None = None, level: str = "counts"
 ) -> list[_native.ComparisonTuple]:
     """What ``call`` compares in one step, when ``before`` has run under the monitor (``call`` itself by default)."""
 
-    def replay(observer: Any) -> None:
-        observer.rule(None, False, {}, {})
+    def replay(_tape: _native.Tape, begin_step: Callable[[], None]) -> None:
+        begin_step()
         call()
 
     monitor = monitor_of(module, level=level)
@@ -44,7 +34,7 @@ def gathered(
     with tracing(monitor):
         (before or call)()
         monitor.set_paused(True)
-        found = Cmplog(targets, monitor).gather(Replaying(replay).run, _native.Tape())
+        found = Cmplog(targets, monitor).gather(replay, _native.Tape())
         monitor.set_paused(False)
     return found
 
@@ -113,8 +103,7 @@ def test_a_path_is_looked_up_once_for_all_replays(make_module: MakeModule, monke
         module.f(3)
         monitor.set_paused(True)
         watched = Cmplog([Target(module.__name__, file_of(module), is_package=False)], monitor)
-        replayer = Replaying(lambda observer: module.f(3)).run
-        assert [len(watched.gather(replayer, _native.Tape())) for _ in range(3)] == [1, 1, 1]
+        assert [len(watched.gather(lambda *_: module.f(3), _native.Tape())) for _ in range(3)] == [1, 1, 1]
         monitor.set_paused(False)
     assert looked_up == [os.curdir, file_of(module)]
 
@@ -156,8 +145,7 @@ def test_a_replay_waits_for_a_part_of_a_large_program_only(
         call()
         monitor.set_paused(True)
         log = Cmplog([Target(module.__name__, file_of(module), is_package=False)], monitor)
-        replay = Replaying(lambda _observer: call()).run
-        found = [len(log.gather(replay, _native.Tape())) for _ in range(5)]
+        found = [len(log.gather(lambda *_: call(), _native.Tape())) for _ in range(5)]
         monitor.set_paused(False)
     assert len(compiled) == 16
     assert found == sorted(found)
@@ -236,7 +224,7 @@ def test_watching_leaves_no_edges(make_module: MakeModule) -> None:
         before = coverage.edges_seen, monitor.events, coverage.keys()
         monitor.set_paused(True)
         tracer = Cmplog(targets, monitor)
-        tracer.gather(Replaying(lambda _: module.f(500)).run, _native.Tape())
+        tracer.gather(lambda *_: module.f(500), _native.Tape())
         monitor.set_paused(False)
         assert (coverage.edges_seen, monitor.events, coverage.keys()) == before
         module.f(500)

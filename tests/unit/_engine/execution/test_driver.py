@@ -23,9 +23,11 @@ from ordeal._engine.execution.driver import (
     STUCK,
     Driver,
     Outcome,
+    RunListener,
     Status,
 )
 from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.execution.recorder import Observer
 from ordeal._engine.execution.step_source import TimedReplay
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._hypothesis import RunContext
@@ -379,14 +381,11 @@ def test_a_run_ends_before_it_takes_more_than_hypothesis_would(monkeypatch: pyte
     assert 2 < outcome.steps < 15
 
 
-class Recorder:
-    """An observer and a learner, told of everything in order."""
-
-    learns_each_step = True
+class Recorder(Observer, RunListener):
+    """Notes everything in order."""
 
     def __init__(self) -> None:
         self.told: list[str] = []
-        self.nearer: dict[str, None] = {}
 
     def making(self, cls: type[RuleBasedStateMachine]) -> None:
         self.told.append(f"making {cls.__name__}")

@@ -14,7 +14,7 @@ import ordeal._native as _native
 from ordeal._engine.execution import fork_messages
 from ordeal._engine.execution.driver import RULE
 from ordeal._engine.execution.fork_messages import ForkedRunResult, Seen
-from ordeal._engine.execution.fork_server import ForkServer, refusal
+from ordeal._engine.execution.fork_server import ForkedRunListener, ForkServer, refusal
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation.channel import Channel, ChannelError
 from ordeal._engine.search.run_loop import make_session
@@ -28,12 +28,11 @@ pytestmark = [
 ]
 
 
-class Listening:
+class Listening(ForkedRunListener):
     def __init__(self) -> None:
         self.seen: list[Seen] = []
 
     def step_seen(self, code: int, state_hash: int, seen: Seen) -> None:
-        del code, state_hash
         self.seen.append(seen)
 
     def done_seen(self, seen: Seen) -> None:

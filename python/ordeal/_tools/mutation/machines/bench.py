@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import CodeType, TracebackType
-from typing import Any
+from typing import Any, override
 
 from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
@@ -20,6 +20,7 @@ from ordeal import assertions
 from ordeal._base.rule_timeout import RuleTimeoutError
 from ordeal._engine.execution.driver import Driver, Outcome, Status
 from ordeal._engine.execution.machine import MachineFactory, make_driver
+from ordeal._engine.execution.recorder import Observer
 from ordeal._engine.trace_view.values import StateReader, sketch
 from ordeal._hypothesis import GlobalRandoms, Invariant, Rule, holds, is_initializing, skip_types
 from ordeal._tools.mutation.machines.evidence import Difference, Kill, attribute_of
@@ -426,29 +427,16 @@ def difference(trace: int, step: int, original: tuple[str, State], mutant: tuple
     return Difference(trace, step, rule, path, expected.get(path, "nothing"), state.get(path, "nothing"))
 
 
-class StepWatch:
-    """An observer that notes which rule, or switch of a fault, led to each state."""
+class StepWatch(Observer):
+    """Notes which rule, or switch of a fault, led to each state."""
 
     def __init__(self) -> None:
         self.rules: list[str] = ["__init__"]
 
-    def making(self, cls: type[RuleBasedStateMachine]) -> None:
-        """Nothing is there yet."""
-
-    def started(self, machine: RuleBasedStateMachine) -> None:
-        """No step has been made."""
-
+    @override
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
-        """Note its name."""
-        del initialize, values, resolved
         self.rules.append(rule.name)
 
-    def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
-        """The invariants are still to come."""
-
+    @override
     def fault(self, fault: Fault, on: bool) -> None:
-        """Note its name, and whether it went on."""
         self.rules.append(f"{'+' if on else '-'}{fault.name}")
-
-    def ending(self) -> None:
-        """No step follows."""

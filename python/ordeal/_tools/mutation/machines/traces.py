@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import Any, override
 
 import msgspec
 from hypothesis.stateful import RuleBasedStateMachine
@@ -16,6 +16,7 @@ import ordeal._native as _native
 from ordeal._base.monitoring_tools import needed_tool
 from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.class_path import load_class
+from ordeal._engine.execution.recorder import Observer
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.trace_view.values import StateReader
 from ordeal._hypothesis import Invariant, Rule, holds
@@ -34,8 +35,8 @@ from ordeal.faults import Fault
 STATES_MAX = 600
 
 
-class ReadWatch:
-    """An observer that evaluates the invariants once more after each nth step, and notes what they read."""
+class ReadWatch(Observer):
+    """Evaluates the invariants once more after each nth step, and notes what they read."""
 
     def __init__(self, bench: TraceReplayer, each: int) -> None:
         definition = bench.definition
@@ -46,28 +47,12 @@ class ReadWatch:
         self.reads: dict[str, dict[str, None]] = {each.name: {} for each in self._invariants}
         self.attributes: dict[str, None] = {}
 
-    def making(self, cls: type[RuleBasedStateMachine]) -> None:
-        """Nothing is there yet."""
-
+    @override
     def started(self, machine: RuleBasedStateMachine) -> None:
-        """Remember the machine."""
         self._machine = machine
 
-    def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
-        """Nothing has changed since the last step."""
-
+    @override
     def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
-        """Look at the state that the rule left."""
-        del rule, result, names
-        self._look()
-
-    def fault(self, fault: Fault, on: bool) -> None:
-        """A switch changes no state."""
-
-    def ending(self) -> None:
-        """The last state was looked at."""
-
-    def _look(self) -> None:
         self._step += 1
         if self._machine is None or self._step % self._each:
             return
@@ -133,7 +118,7 @@ def reads_of(bench: TraceReplayer, tapes: list[_native.Tape]) -> tuple[dict[str,
 
 
 class StepLines(StepWatch):
-    """An observer that notes the lines from ``start`` to ``stop``; ``hits`` has the steps of each, as bits.
+    """Notes the lines from ``start`` to ``stop``; ``hits`` has the steps of each, as bits.
 
     ``looked`` are those that invariants run, or what a fault does when it is switched.
 
@@ -164,32 +149,30 @@ class StepLines(StepWatch):
         sys.monitoring.set_events(self._tool, 0)
         sys.monitoring.free_tool_id(self._tool)
 
+    @override
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
-        """Note the lines until here."""
         self._take()
         super().rule(rule, initialize, values, resolved)
 
+    @override
     def started(self, machine: RuleBasedStateMachine) -> None:
-        """Note the lines of its construction; those of invariants follow."""
-        del machine
         self._take()
         self._is_looking = True
 
+    @override
     def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
-        """The same for those of a rule."""
-        del rule, result, names
         self._take()
         self._is_looking = True
 
+    @override
     def fault(self, fault: Fault, on: bool) -> None:
-        """The same for a switch."""
         self._take()
         super().fault(fault, on)
         self._is_looking = True
 
+    @override
     def ending(self) -> None:
-        """Note the lines of the last step; what tears the machine down follows."""
-        self._take()
+        self._take()  # the lines that follow tear the machine down
 
     def _take(self) -> None:
         ran, self._ran = self._ran, set()
