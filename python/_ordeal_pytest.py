@@ -136,7 +136,7 @@ def pytest_configure(config: pytest.Config) -> None:
         limits = (_setting(settings, "explorer", "rule_timeout") for settings in projects.values())
         timeout_s = next((limit_s for limit_s in limits if limit_s is not None), None)
     if timeout_s is not None:
-        _register(config, "timeouts", timeout_s)
+        config.pluginmanager.register(RuleTimeouts(timeout_s), "ordeal_rule_timeouts")
     stores = _stores(projects) if seeds else {}
     corpora = _corpora(projects, stores) if seeds else []
     if corpora:
@@ -225,6 +225,41 @@ def _register(config: pytest.Config, module: str, *arguments: Any) -> Any:
     plugin = importlib.import_module(f"ordeal._pytest.{module}").make_plugin(*arguments)
     config.pluginmanager.register(plugin, f"ordeal._pytest.{module}")
     return plugin
+
+
+# The limit of rules
+
+
+class RuleTimeouts:
+    """The plugin of a pytest run that limits every rule to some seconds; 0 for no limit."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self.timeout_s = timeout_s
+        self._own_s: dict[type[Any], float] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        """Set the limit of the classes imported since the last call."""
+        # Users of ChaosTest have imported the module; a run without one should not wait for it.
+        chaos = sys.modules.get("ordeal.chaos")
+        if chaos is None:
+            return
+        for cls in _with_subclasses(chaos.ChaosTest):
+            if cls not in self._own_s and "rule_timeout" in vars(cls):
+                self._own_s[cls] = cls.rule_timeout
+                cls.rule_timeout = self.timeout_s
+
+    def pytest_unconfigure(self) -> None:
+        """Restore the limits of the classes."""
+        for cls, own_s in self._own_s.items():
+            cls.rule_timeout = own_s
+        self._own_s.clear()
+
+
+def _with_subclasses(cls: type[Any]) -> Iterator[type[Any]]:
+    yield cls
+    for subclass in cls.__subclasses__():
+        yield from _with_subclasses(subclass)
 
 
 # The configuration file

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -19,25 +20,149 @@ import pytest
 
 from ordeal._base.formatting import counted, describe_error, one_line
 from ordeal._base.untrusted import bounded_call, release_frames, traceback_text
-from ordeal._engine.seed_corpus.paths import SeedError, seed_paths
-from ordeal._pytest.projects import ROOT, Project, class_name, own_package, relative_path, test_name
-from ordeal._pytest.store_seeds import pulled_seeds
+from ordeal._engine.seed_corpus.paths import CORPUS_DIR, SeedError, seed_name, seed_paths
 from ordeal._report.pytest_lines import (
+    PULLED_DIR,
     SeedRecord,
     known_again,
     recorded_failure,
     seed_failure_sections,
     seed_section,
 )
-from ordeal.errors import TraceError
+from ordeal.errors import StoreError, TraceError
 
 if TYPE_CHECKING:
     from ordeal._engine.seed_corpus.corpus import SeedReplay, SeedReplayer
-    from ordeal._pytest.timeouts import RuleTimeouts
 
 # The key under which an xdist controller tells its workers what to replay, and a report carries the result.
 _KEY = "ordeal_seeds"
 _MACHINERY = ("ordeal", "hypothesis")
+#: What the node ids of seeds have instead of a file, directly below the project's folder.
+ROOT = "ordeal-seed"
+# Packages that never belong to a project.
+_NEVER_OWN = frozenset({"", "__main__", "hypothesis", "ordeal", "pytest", *sys.stdlib_module_names})
+#: How long a run of tests waits for a store, in seconds.
+LIMIT_SECONDS = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class Project:
+    """A folder with seeds: ``ordeal``, run there, replays those in the folder ``seeds``.
+
+    The node ids of its seeds begin with ``node_id``. ``start`` is the folder relative to where pytest was started,
+    empty when it is the same.
+    """
+
+    folder: Path
+    seeds: Path
+    node_id: str
+    start: str
+    _modules: dict[str, ModuleType] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, config: pytest.Config, folder: Path, seeds: Path) -> Project:
+        """Return the project in ``folder`` with its names in a pytest run."""
+        below, here = os.path.relpath(folder, config.rootpath), config.invocation_params.dir
+        node_id = ROOT if below == os.curdir else f"{below.replace(os.sep, '/')}/{ROOT}"
+        return cls(folder, seeds, node_id, "" if folder == here else os.path.relpath(folder, here))
+
+    @property
+    def is_rootdir(self) -> bool:
+        """Whether it is the rootdir of pytest."""
+        return self.node_id == ROOT
+
+    @property
+    def own_seeds(self) -> str:
+        """The folder of the seeds, empty when it is the default."""
+        seeds = self.relative(self.seeds)
+        return "" if seeds == CORPUS_DIR else seeds
+
+    def relative(self, path: Path) -> str:
+        """Return ``path`` relative to the project's folder if it is inside."""
+        return relative_path(path, self.folder)
+
+    def names(self, path: Path, node_ids: Sequence[str]) -> bool:
+        """Return whether one of ``node_ids`` means the seed at ``path`` of this project, or a group that has it."""
+        own = f"{self.node_id}::{class_name(path)}::{test_name(path)}::"
+        return any(own.startswith(f"{node_id}::") for node_id in node_ids)
+
+
+def class_name(path: Path) -> str:
+    """Return the name of the group that a seed is in."""
+    return one_line(path.parent.name)
+
+
+def test_name(path: Path) -> str:
+    """Return the name of a seed as a test."""
+    # A compressed seed keeps its suffix, as a plain one may have the same name.
+    return one_line(seed_name(path) if path.suffix == ".json" else path.name)
+
+
+def relative_path(path: Path, folder: Path) -> str:
+    """Return ``path`` relative to ``folder`` if it is inside."""
+    # Not relative_to(), which is noticeably slow with a thousand seeds.
+    return str(path).removeprefix(f"{folder}{os.sep}").replace(os.sep, "/")
+
+
+@contextmanager
+def own_package(project: Project, name: str) -> Iterator[None]:
+    """During the block, let package ``name`` be the project's own, if it has one of that name.
+
+    Many projects call it ``tests``, and another project's may be imported already. That one is restored afterwards; the
+    project's own modules are kept for the next time.
+    """
+    if not _is_taken(project, name):
+        yield
+        return
+    others = _take_out(name)
+    sys.modules.update(project._modules)
+    try:
+        yield
+    finally:
+        project._modules.update(_take_out(name))
+        sys.modules.update(others)
+
+
+def _is_taken(project: Project, name: str) -> bool:
+    """Return whether ``name`` was imported from elsewhere although the project's folder has it too."""
+    module = sys.modules.get(name)
+    if module is None or name in _NEVER_OWN:
+        return False
+    package, file = project.folder / name, project.folder / f"{name}.py"
+    places = {getattr(module, "__file__", None), *getattr(module, "__path__", ())}
+    own = {str(package), str(package / "__init__.py"), str(file)}
+    return places.isdisjoint(own) and (package.is_dir() or file.is_file())
+
+
+def _take_out(name: str) -> dict[str, ModuleType]:
+    """Remove a package and its modules from the imported modules, and return them."""
+    own = [key for key in sys.modules if key == name or key.startswith(f"{name}.")]
+    return {key: sys.modules.pop(key) for key in own}
+
+
+def pulled_seeds(url: str, test_classes: Sequence[str], project: Path) -> tuple[list[Path], list[str]]:
+    """Return the seeds of the store at ``url``, and a line on what is wrong with it, if anything is.
+
+    They are kept in a folder of the project, and replayed from there while the store is away.
+    """
+    folder = project / PULLED_DIR
+    try:
+        before = seed_paths(folder)
+    except SeedError as error:
+        return [], [error.message]
+    # It loads what replays seeds, and most runs have no store.
+    home = importlib.import_module("ordeal._engine.parallel.fleet.home")
+    try:
+        saved, _ = home.read_failures(url, test_classes, folder, project=project, seconds=LIMIT_SECONDS)
+    except StoreError as error:
+        instead = f"; replayed instead: {counted(len(before), 'seed')} of an earlier run" if before else ""
+        return before, [f"{one_line(error.message)}{instead}"]
+    for path in before:
+        if path not in saved:
+            # Another run of tests may have deleted it.
+            with contextlib.suppress(OSError):
+                path.unlink()
+    return sorted(saved), []
 
 
 def record_of(replay: SeedReplay, project: Project) -> SeedRecord:
@@ -325,7 +450,7 @@ class SeedReplays:
 
     @cached_property
     def _replayers(self) -> dict[Project, SeedReplayer]:
-        timeouts: RuleTimeouts | None = self._config.pluginmanager.get_plugin("ordeal._pytest.timeouts")
+        timeouts: Any = self._config.pluginmanager.get_plugin("ordeal_rule_timeouts")
         limit = None if timeouts is None else timeouts.timeout_s
         # One for each project, because it remembers which classes cannot be imported.
         return {

@@ -167,7 +167,7 @@ def test_settings_of_the_nearest_configuration(inner: Project) -> None:
             f"{INNER}/ordeal.toml": '[report]\ncorpus_dir = "kept"\n[explorer]\nrule_timeout = 7\n',
             "conftest.py": """
                 def pytest_sessionstart(session):
-                    print("LIMIT", session.config.pluginmanager.get_plugin("ordeal._pytest.timeouts").timeout_s)
+                    print("LIMIT", session.config.pluginmanager.get_plugin("ordeal_rule_timeouts").timeout_s)
             """,
         }
     )

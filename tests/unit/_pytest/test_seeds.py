@@ -5,11 +5,16 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 from xml.etree import ElementTree
 
 import pytest
+
+from ordeal._engine.seed_corpus.corpus import SeedCorpus
+from ordeal.store import FailureReport, Outgoing, open_store
+from ordeal.trace import Trace
 
 from .conftest import TEST_CLASS, Project, attributes, section
 
@@ -514,3 +519,29 @@ def test_records_are_plain_text(project: Project) -> None:
     (record,) = [record for record in records if record is not None]
     assert json.loads(json.dumps(record)) == record
     assert record["status"] == "reproduced"
+
+
+def test_failures_of_a_store_are_replayed_and_kept_while_it_is_away(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ordeal._pytest.seeds.LIMIT_SECONDS", 60.0)
+    name = project.overdrawn()
+    (seed,) = SeedCorpus(project.root / ".ordeal/seeds").paths()
+    with open_store(f"dir://{project.root}/shared", "code") as store:
+        store.join()
+        report = FailureReport("bucket", Trace.load(seed).to_json(), 1, 1)
+        store.sync(Outgoing(failures=(report,)))
+    shutil.rmtree(project.root / ".ordeal")
+    settings = f'[fleet]\nstore = "dir://shared"\n[[tests]]\nclass = "{TEST_CLASS}"\n'
+    (project.root / "ordeal.toml").write_text(settings)
+    result = project.run("-q")
+    result.assert_outcomes(passed=1, failed=1)
+    assert section(result, SECTION)[-1] == f"  replay: ordeal replay .ordeal/pulled/BankChaos/{name}.json"
+
+    (project.root / "shared").rename(project.root / "moved")
+    result = project.run("-q")
+    result.assert_outcomes(passed=1, failed=1)
+    said = section(result, SECTION)[0]
+    assert said.startswith("  there is no store")
+    assert said.endswith("replayed instead: 1 seed of an earlier run")
+    assert project.run("-q", "--no-ordeal-seeds").ret == pytest.ExitCode.OK

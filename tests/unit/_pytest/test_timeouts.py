@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from ordeal._pytest.timeouts import RuleTimeouts
+from _ordeal_pytest import RuleTimeouts
 from ordeal.chaos import ChaosTest
 
 
