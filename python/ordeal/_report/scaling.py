@@ -14,7 +14,7 @@ from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, one_line
 if TYPE_CHECKING:
     from ordeal.scaling.extrapolation import Assumptions, Extrapolation, Projection
     from ordeal.scaling.law import Doubt, Fit, Interval, Law, Measurement
-    from ordeal.scaling.trials import ScalingResult, Trial, TrialPlan
+    from ordeal.scaling.trials import ScalingResult, TrialPlan, WorkerTrial
 
 _TITLE = "Scaling Analysis (Universal Scaling Law)"
 # The limits below and above which an optimum is called low or high.
@@ -50,7 +50,7 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def trial_line(trial: Trial, plan: TrialPlan) -> str:
+def trial_line(trial: WorkerTrial, plan: TrialPlan) -> str:
     """Return the line of a finished trial."""
     rate = _rate(trial.throughput(plan.metric), plan)
     return f"  N={trial.workers:>2} ... {trial.runs:>7} runs, {trial.steps:>8} steps, {trial.edges:>5} edges, {rate}"
@@ -346,7 +346,7 @@ def scaling_json(result: ScalingResult) -> str:
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
-def _trial_record(trial: Trial, plan: TrialPlan) -> dict[str, Any]:
+def _trial_record(trial: WorkerTrial, plan: TrialPlan) -> dict[str, Any]:
     return {
         "round": trial.round,
         "workers": trial.workers,

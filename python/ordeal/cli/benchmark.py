@@ -24,7 +24,7 @@ from ordeal.errors import WRONG_USE, ConfigError, MachineError
 from ordeal.result import ExplorationResult
 from ordeal.scaling.extrapolation import Extrapolation, extrapolate
 from ordeal.scaling.law import Analysis, analyse
-from ordeal.scaling.trials import ScalingResult, Trial, TrialPlan, available_cpus, measurements_of
+from ordeal.scaling.trials import ScalingResult, TrialPlan, WorkerTrial, available_cpus, measurements_of
 
 # Settings that the trials replace: each explores for its time, with its number of workers.
 _REPLACED = ("seed", "max_time", "max_runs", "patience", "workers")
@@ -109,7 +109,7 @@ class _Trials:
         self._plan = plan
         self._told: set[str] = set()
         self._failing = 0
-        self.done: list[Trial] = []
+        self.done: list[WorkerTrial] = []
         self.interrupted = False
 
     def run_all(self) -> None:
@@ -156,7 +156,7 @@ class _Trials:
         return None if self.interrupted else result
 
     def _keep(self, number: int, workers: int, result: ExplorationResult) -> None:
-        trial = Trial(
+        trial = WorkerTrial(
             round=number,
             workers=workers,
             runs=result.total_runs,

@@ -57,7 +57,7 @@ class TrialPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class WorkerTrial:
     """One exploration with ``workers`` workers, in round ``round`` from 1."""
 
     round: int
@@ -81,13 +81,13 @@ class ScalingResult:
     rng_seed: int
     cpus: int
     plan: TrialPlan
-    trials: tuple[Trial, ...]
+    trials: tuple[WorkerTrial, ...]
     analysis: Analysis
     extrapolation: Extrapolation | None
     interrupted: bool
 
 
-def measurements_of(trials: Sequence[Trial], metric: Metric) -> list[Measurement]:
+def measurements_of(trials: Sequence[WorkerTrial], metric: Metric) -> list[Measurement]:
     """Group the trials by their worker counts, fewest first."""
     counts = sorted({trial.workers for trial in trials})
     rates = {count: [trial.throughput(metric) for trial in trials if trial.workers == count] for count in counts}

@@ -9,7 +9,7 @@ import pytest
 
 from ordeal._report.scaling import benchmark_header, scaling_json, scaling_report, trial_line
 from ordeal.scaling.law import Law, analyse
-from ordeal.scaling.trials import ScalingResult, Trial, TrialPlan, measurements_of
+from ordeal.scaling.trials import ScalingResult, TrialPlan, WorkerTrial, measurements_of
 
 
 def plan(**changes: Any) -> TrialPlan:
@@ -17,8 +17,8 @@ def plan(**changes: Any) -> TrialPlan:
     return TrialPlan(**{**values, **changes})
 
 
-def trial(workers: int, runs: int, *, number: int = 1, seconds: float = 10.0) -> Trial:
-    return Trial(round=number, workers=workers, runs=runs, steps=10, edges=5, seconds=seconds)
+def trial(workers: int, runs: int, *, number: int = 1, seconds: float = 10.0) -> WorkerTrial:
+    return WorkerTrial(round=number, workers=workers, runs=runs, steps=10, edges=5, seconds=seconds)
 
 
 def result(law: Law, *, counts: tuple[int, ...] = (1, 2, 4, 8), **changes: Any) -> ScalingResult:

@@ -8,15 +8,15 @@ import pytest
 
 from ordeal.config import Metric
 from ordeal.scaling.law import Measurement
-from ordeal.scaling.trials import Trial, TrialPlan, available_cpus, measurements_of
+from ordeal.scaling.trials import TrialPlan, WorkerTrial, available_cpus, measurements_of
 
 
 def plan(max_workers: int, *, repeat: int = 1, seconds: float = 10.0) -> TrialPlan:
     return TrialPlan(max_workers=max_workers, seconds=seconds, metric="runs", repeat=repeat)
 
 
-def trial(workers: int, runs: int = 100, *, seconds: float = 10.0) -> Trial:
-    return Trial(round=1, workers=workers, runs=runs, steps=20 * runs, edges=7, seconds=seconds)
+def trial(workers: int, runs: int = 100, *, seconds: float = 10.0) -> WorkerTrial:
+    return WorkerTrial(round=1, workers=workers, runs=runs, steps=20 * runs, edges=7, seconds=seconds)
 
 
 @pytest.mark.parametrize(

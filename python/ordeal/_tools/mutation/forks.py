@@ -163,15 +163,31 @@ def _is_free(running: dict[int, _Fork], at_once: int) -> bool:
     return awake < at_once and len(running) < at_once * _ASLEEP_FACTOR
 
 
-def _begun(job: Job) -> _Fork:
-    here, there = os.pipe()
+def fork() -> int:
+    """Fork this process, as ``os.fork`` does, without its warning: the threads that the fork loses are not needed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        parent = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            os.close(here)
-            _be(job, there, parent)
+        return os.fork()
+
+
+def wait_in_parent() -> bool:
+    """Fork this process. Return True in the fork, which ends with its parent, and False in the parent once it ended."""
+    parent = os.getpid()
+    pid = fork()
+    if pid:
+        os.waitpid(pid, 0)
+    else:
+        die_with(parent)
+    return not pid
+
+
+def _begun(job: Job) -> _Fork:
+    here, there = os.pipe()
+    parent = os.getpid()
+    pid = fork()
+    if pid == 0:
+        os.close(here)
+        _be(job, there, parent)
     os.close(there)
     with suppress(OSError):
         os.setpgid(pid, pid)

@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 
 from ordeal._base.formatting import counted, one_line
-from ordeal._native import die_with, monotonic
-from ordeal._tools.mutation.forks import Message, Say, limit_memory
+from ordeal._native import monotonic
+from ordeal._tools.mutation.forks import Message, Say, limit_memory, wait_in_parent
 from ordeal._tools.mutation.interpreters.handing_down import begins_with_ours, hand_down
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
 from ordeal._tools.mutation.judging.importing import ImportRoute, mutant_of, mutants_in
@@ -144,12 +144,9 @@ class _AtCollection:
         if os.getpid() != self._parent:
             return
         began = sum(os.times()[:4])
-        pid = os.fork()
-        if pid == 0:
-            die_with(self._parent)
+        if wait_in_parent():
             self._order["cpu"] += began
             return
-        os.waitpid(pid, 0)
         self._coverage.stop()
         left = Path(self._order["left"])
         if left.exists():
@@ -240,17 +237,13 @@ def _in_fork(order: dict[str, Any], sources: list[Source], say: Say) -> None:
         else:
             say(message)
 
-    parent = os.getpid()
-    pid = os.fork()
-    if pid == 0:
+    if wait_in_parent():
         try:
-            die_with(parent)
             _judge(order, keep, sources)
         except BaseException as error:  # noqa: BLE001 - it must not go on as its parent
             say({"refused": [f"{type(error).__name__}: {error}"]})
         finally:
             os._exit(0)
-    os.waitpid(pid, 0)
 
 
 def main() -> None:

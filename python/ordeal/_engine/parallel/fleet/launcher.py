@@ -30,9 +30,8 @@ END_SECONDS = 60.0
 AT_ONCE_SECONDS = 4.0
 #: How long a cluster may be away before its members count as lost for good.
 AWAY_SECONDS_MAX = 120.0
+#: The longest wait for a connection, and then for the first bytes of a cluster; how many of them are checked.
 CONNECT_SECONDS = 4.0
-#: How long a cluster may take until it says its first bytes, and how many of them are looked at.
-GREET_SECONDS = 4.0
 GREETING_SIZE = 8
 #: How long a command of a scheduler may take, and how often a scheduler is asked.
 COMMAND_SECONDS_MAX = 8.0
@@ -365,27 +364,25 @@ def host_and_port(address: str, default: int) -> tuple[str, int]:
     return host, port or default
 
 
-def listens(host: str, port: int, *, seconds: float = CONNECT_SECONDS) -> str:
-    """Return why nobody can be reached at an address, empty if somebody listens."""
+def listens(host: str, port: int, *, seconds: float, is_greeting: Callable[[bytes], bool] | None = None) -> str:
+    """Return why nothing can be reached at an address, empty if something listens there.
+
+    With ``is_greeting``, it must also speak first, as a cluster does.
+    """
     try:
-        socket.create_connection((host, port), timeout=seconds).close()
+        with socket.create_connection((host, port), timeout=seconds) as connection:
+            if is_greeting and not is_greeting(connection.recv(GREETING_SIZE, socket.MSG_WAITALL)):
+                return "something else listens there"
     except OSError as error:
         return error.strerror or str(error) or type(error).__name__
     return ""
 
 
 def must_greet(kind: str, host: str, port: int, hint: str, is_greeting: Callable[[bytes], bool]) -> None:
-    """Check that somebody listens and begins as a cluster does, which speaks first. Its library may wait for minutes.
+    """Check that a cluster answers at an address: its library may wait for minutes.
 
     Raises:
-        FleetError: nobody does.
+        FleetError: none does.
     """
-    try:
-        with socket.create_connection((host, port), timeout=CONNECT_SECONDS) as connection:
-            connection.settimeout(GREET_SECONDS)
-            greeting = connection.recv(GREETING_SIZE, socket.MSG_WAITALL)
-            why = "" if is_greeting(greeting) else "something else listens there"
-    except OSError as error:
-        why = error.strerror or str(error) or type(error).__name__
-    if why:
+    if why := listens(host, port, seconds=CONNECT_SECONDS, is_greeting=is_greeting):
         raise FleetError(f"no {kind} cluster answers at {host}:{port}: {why}", hint=hint)

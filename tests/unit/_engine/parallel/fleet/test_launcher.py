@@ -66,10 +66,10 @@ def test_what_is_in_the_environment_of_a_member_is_no_password(tmp_path: Path, m
 
 
 def test_a_head_that_is_not_there_or_does_not_speak_is_an_error_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ordeal._engine.parallel.fleet.launcher.GREET_SECONDS", 0.05)
+    monkeypatch.setattr("ordeal._engine.parallel.fleet.launcher.CONNECT_SECONDS", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert listens("127.0.0.1", port) == ""
+        assert listens("127.0.0.1", port, seconds=1.0) == ""
         with pytest.raises(FleetError, match="timed out"):
             must_greet("Ray", "127.0.0.1", port, "start one", bool)
     with pytest.raises(FleetError, match="no Ray cluster answers") as caught:
