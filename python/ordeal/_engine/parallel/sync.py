@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import override
 
 import msgspec
 
@@ -32,23 +33,27 @@ class Sharing(msgspec.Struct, frozen=True):
     checkpoints: bool
 
 
-class Exchange(Protocol):
+class Exchange(ABC):
     """Keeps the updates of workers, and decides when a worker receives which of them."""
 
+    @abstractmethod
     def report(self, worker: int, update: Update, *, last: bool) -> None:
         """Take the ``update`` of ``worker``, which then waits for those of others unless this was its ``last``."""
 
+    @abstractmethod
     def answers(self) -> list[tuple[int, list[Update]]]:
         """Return the workers that need not wait any longer, each with the updates that it receives."""
 
-    def has_entries_for(self, worker: int) -> bool:
-        """Return whether entries of others wait for ``worker``."""
+    def has_entries_for(self, worker: int) -> bool:  # noqa: ARG002 - the rounds alone decide by default
+        """Return True if entries of others wait for ``worker``, which may ask for them at once."""
+        return False
 
+    @abstractmethod
     def rejoin(self, worker: int) -> None:
         """Let a new process continue as ``worker``. It knows what its predecessor sent and received."""
 
 
-class ImmediateExchange:
+class ImmediateExchange(Exchange):
     """Each worker receives at once what the others have reported since its last answer.
 
     A reporter that never receives has a number from ``workers`` on.
@@ -58,8 +63,8 @@ class ImmediateExchange:
         self._for: dict[int, list[Update]] = {worker: [] for worker in range(workers)}
         self._waiting: list[int] = []
 
+    @override
     def report(self, worker: int, update: Update, *, last: bool) -> None:
-        """See ``Exchange``."""
         if last:
             self._for.pop(worker, None)  # updates that nobody will ask for must not pile up
         else:
@@ -69,17 +74,17 @@ class ImmediateExchange:
                 if other != worker:
                     waiting.append(update)
 
+    @override
     def answers(self) -> list[tuple[int, list[Update]]]:
-        """See ``Exchange``."""
         waiting, self._waiting = self._waiting, []
         return [(worker, self._taken(worker)) for worker in waiting]
 
+    @override
     def has_entries_for(self, worker: int) -> bool:
-        """See ``Exchange``."""
         return any(update.entries for update in self._for.get(worker, ()))
 
+    @override
     def rejoin(self, worker: int) -> None:
-        """See ``Exchange``."""
         self._waiting = [each for each in self._waiting if each != worker]
         self._for.setdefault(worker, [])  # its predecessor may have made its last report
 
@@ -88,7 +93,7 @@ class ImmediateExchange:
         return updates
 
 
-class RoundExchange:
+class RoundExchange(Exchange):
     """A worker that ends a round receives what the others reported in the previous round, in order of their numbers.
 
     So what it receives does not depend on the clock, and it waits only for workers that are more than a round behind.
@@ -99,28 +104,24 @@ class RoundExchange:
         self._over = [False] * workers
         self._waiting: set[int] = set()
 
+    @override
     def report(self, worker: int, update: Update, *, last: bool) -> None:
-        """See ``Exchange``."""
         self._rounds[worker].append(update)
         self._over[worker] = last
         if not last:
             self._waiting.add(worker)
 
+    @override
     def answers(self) -> list[tuple[int, list[Update]]]:
-        """See ``Exchange``."""
         ready = sorted(worker for worker in self._waiting if self._is_complete_for(worker))
         self._waiting.difference_update(ready)
         answers = [(worker, self._for(worker)) for worker in ready]
         self._forget()
         return answers
 
-    def has_entries_for(self, worker: int) -> bool:
-        """See ``Exchange``. Here the rounds decide when it receives."""
-        del worker
-        return False
-
+    @override
     def rejoin(self, worker: int) -> None:
-        """See ``Exchange``. The new process finishes the round that its predecessor did not."""
+        # The new process finishes the round that its predecessor did not.
         self._waiting.discard(worker)
 
     def _others(self, worker: int) -> list[int]:

@@ -14,12 +14,11 @@ from tempfile import TemporaryDirectory
 from typing import IO
 
 from ordeal._base.formatting import describe_error
-from ordeal._engine.execution.class_path import load_class, trust
-from ordeal._engine.execution.machine import MachineFactory, make_driver
+from ordeal._engine.execution.machine import MachineFactory
 from ordeal._engine.parallel.fleet.home import saved
 from ordeal._engine.parallel.fleet.plan import MemberTask
-from ordeal._engine.parallel.store_client import namespace_of
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
+from ordeal.cli.fleet.member import prepared, shared_namespace
 from ordeal.errors import OrdealError
 from ordeal.explore import Explorer
 from ordeal.result import Failure
@@ -95,14 +94,9 @@ def main() -> int:
     os.dup2(2, 1)
     given = json.loads(sys.stdin.readline())
     task = MemberTask.from_json(given["task"])
-    task.enter()
     try:
-        trust(task.test_class)
-        machine = load_class(task.test_class)
-        explorer = Explorer.of(machine, task.options())
-        cls = make_driver(machine, None).definition.cls
-        namespace = namespace_of(cls, explorer.targets, instrumentation=explorer.options.coverage)
-        with open_store(given["store"], namespace) as store:
+        machine, explorer = prepared(task)
+        with open_store(given["store"], shared_namespace(machine, explorer)) as store:
             home = _Home(task, store, machine, SeedCorpus(given["corpus"]))
             while not select.select([sys.stdin], [], [], LOOK_SECONDS)[0]:
                 home.take(stream)

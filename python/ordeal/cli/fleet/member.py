@@ -15,7 +15,7 @@ from typing import Any
 from ordeal._base import interrupts
 from ordeal._base.formatting import describe_error, one_line
 from ordeal._engine.execution.class_path import load_class, trust
-from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.execution.machine import MachineFactory, make_driver
 from ordeal._engine.parallel.fleet.home import BACK_SECONDS, SHORT_BACK_SECONDS, publish_left, when_back
 from ordeal._engine.parallel.fleet.plan import MemberTask
 from ordeal._engine.parallel.store_client import namespace_of, spool_folder
@@ -99,15 +99,29 @@ def main() -> int:
     return 0
 
 
-def _explored(task: MemberTask, store: str, teller: _Teller) -> ExplorationResult:
+def prepared(task: MemberTask, **changes: Any) -> tuple[MachineFactory, Explorer]:
+    """Enter the project, and return the class of a task with its Explorer; ``changes`` are options of this process.
+
+    Raises:
+        OrdealError: the class cannot be loaded or explored.
+    """
     task.enter()
     trust(task.test_class)
     machine = load_class(task.test_class)
-    explorer = Explorer.of(machine, task.options(isolate=True, store=store))
+    return machine, Explorer.of(machine, task.options(**changes))
+
+
+def shared_namespace(machine: MachineFactory, explorer: Explorer) -> str:
+    """Return the namespace of the store in which all members that explore the same code meet."""
+    cls = make_driver(machine, None).definition.cls
+    return namespace_of(cls, explorer.targets, instrumentation=explorer.options.coverage)
+
+
+def _explored(task: MemberTask, store: str, teller: _Teller) -> ExplorationResult:
+    machine, explorer = prepared(task, isolate=True, store=store)
     result = explorer.explore(teller.progress, teller.shrinking)
     if has_kind(result.notes, NoteKind.STORE_AWAY):
-        cls = make_driver(machine, None).definition.cls
-        namespace = namespace_of(cls, explorer.targets, instrumentation=explorer.options.coverage)
+        namespace = shared_namespace(machine, explorer)
         with contextlib.suppress(OrdealError):
             seconds = SHORT_BACK_SECONDS if result.stopped_reason == "interrupted" else BACK_SECONDS
             when_back(lambda: publish_left(store, namespace, spool_folder()), seconds)
