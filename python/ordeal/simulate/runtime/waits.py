@@ -255,7 +255,7 @@ def orphaned(records: Sequence[TaskRecord], *, is_end: bool) -> list[TaskRecord]
     gc.unfreeze()  # what is frozen is not listed as referring to anything
     gc.collect()  # and what is garbage already leads nowhere
     while waiting:
-        search = _Search(waiting, is_end=is_end)
+        search = _HolderSearch(waiting, is_end=is_end)
         left = [record for record in waiting if not search.is_reachable(record.task)]
         if len(left) == len(waiting):
             return left
@@ -267,7 +267,7 @@ def _future_of(task: asyncio.Task[Any]) -> Any:
     return None if task.done() else getattr(task, "_fut_waiter", None)
 
 
-class _Search:
+class _HolderSearch:
     """Follows references backwards, and takes tasks that wait, and their frames, for such as do nothing any more."""
 
     def __init__(self, waiting: Sequence[TaskRecord], *, is_end: bool) -> None:
