@@ -48,7 +48,7 @@ def tables() -> Iterator[Table]:
         heading = "## `[[tests]]`" if section == "tests" else f"## `[{section}]`"
         rows = tuple(_key_row(key, option) for key, option in keys_of(declared).items())
         yield Table("configuration.md", heading, ("key", "type", "default", "meaning"), rows)
-    for command in ("explore", "benchmark"):
+    for command in ("explore", "benchmark", "mutate"):
         shown = [_flag_row(option) for _, option in flags_of(command).values()]
         rows = (*shown, Row("--help", ("`-h`, `--help`", ""), "The list of options."))
         yield Table("cli.md", f"## `ordeal {command}`", ("option", "default", "meaning"), rows)

@@ -323,137 +323,13 @@ def init(**given: Any) -> int:
 
 @click.command(
     name="mutate",
+    cls=GroupedCommand,
     epilog="Exit code: 0, 1 when the score is below the threshold, 2 for wrong use, 3 when no verdict is possible: the "
     "tests fail without a mutant, or there are none. 130 when interrupted.",
     **_SETTINGS,
 )
 @click.argument("paths", nargs=-1, metavar="[kill ID] [PATH]...", type=click.Path())
-@click.option(
-    "--exclude",
-    metavar="PATTERN",
-    multiple=True,
-    help="Files or folders not to mutate, such as src/shop/vendor or *_pb2.py; repeatable",
-)
-@click.option(
-    "--tests", metavar="ARGUMENTS", multiple=True, help="What pytest is given, for example tests/unit; repeatable"
-)
-@click.option("-k", "--test-filter", metavar="EXPRESSION", help="Only tests that match, as pytest's -k takes it")
-@click.option(
-    "-p",
-    "--preset",
-    type=click.Choice(("extreme", "essential", "standard", "thorough", "chimp")),
-    default="standard",
-    show_default=True,
-    help="Which changes are made",
-)
-@click.option(
-    "--with",
-    type=click.Choice(("tests", "machines")),
-    default="tests",
-    show_default=True,
-    help="Who judges: the tests of pytest, or the machines of ordeal.toml",
-)
-@click.option(
-    "--runs",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=1500,
-    show_default=True,
-    help="Runs of each machine, whose traces judge",
-)
-@click.option(
-    "--traces",
-    metavar="DIR",
-    multiple=True,
-    type=click.Path(),
-    help="Traces that judge beside saved failures and guards; repeatable",
-)
-@click.option(
-    "-c", "--config", metavar="FILE", default="ordeal.toml", show_default=True, help="Where machines are named"
-)
-@click.option("--since", metavar="COMMIT", help="Only mutants of lines that differ from a commit")
-@click.option("--diff", metavar="FILE", type=click.Path(), help="Only mutants of lines that a diff has added")
-@click.option("--sample", metavar="N", type=click.IntRange(min=1), help="Only so many mutants, drawn by --seed")
-@click.option(
-    "--budget",
-    metavar="SECONDS",
-    type=Number(min=0, min_open=True),
-    help="Let tests judge so long, one mutant of each line first; the others are not run",
-)
-@click.option(
-    "--seed", metavar="N", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the sample"
-)
-@click.option("--mutant", metavar="ID", help="Only the mutants whose id begins so")
-@click.option("-t", "--threshold", metavar="PERCENT", type=Number(0, 100), help="End with 1 for a lower score")
-@click.option(
-    "--assertion-threshold",
-    metavar="PERCENT",
-    type=Number(0, 100),
-    help="End with 1 where assertions notice less: an error that breaks a test does not count",
-)
-@click.option("--new-only", is_flag=True, help="End with 1 for whatever nothing noticed and nobody has accepted")
-@click.option("-w", "--workers", metavar="N", type=click.IntRange(min=1), help="Mutants at a time [default: all cores]")
-@click.option(
-    "--isolation",
-    type=click.Choice(("batch", "fork", "spawn")),
-    default="batch",
-    show_default=True,
-    help="50 mutants to a process; one; or one that imports the program anew, as --route import",
-)
-@click.option(
-    "--route",
-    type=click.Choice(("auto", "swap", "import")),
-    default="auto",
-    show_default=True,
-    help="How a mutant comes into the program: exchanged in memory, imported, or what its place needs",
-)
-@click.option("--resume", is_flag=True, help="Go on with a run of the same that did not come to its end")
-@click.option(
-    "--memory",
-    metavar="MIB",
-    type=click.IntRange(16, 1 << 20),
-    default=1024,
-    show_default=True,
-    help="What a mutant may take beyond the original",
-)
-@click.option(
-    "--mutant-timeout",
-    metavar="SECONDS",
-    type=Number(min=0, min_open=True),
-    help="What tests may take of a mutant, at least twice what they take on the original [default: ten to twenty "
-    "times that]",
-)
-@click.option(
-    "--deselect-failing", is_flag=True, help="Go on without tests that fail on the original; they judge nothing"
-)
-@click.option("--operators", metavar="NAMES", help="Which changes are made, by name, in place of a preset")
-@click.option("--shard", metavar="K/N", help="Only the K-th of N parts, to share the work between machines")
-@click.option("--all", "every", is_flag=True, help="Show each survivor, not only the first of each line")
-@click.option("--list", "lists", is_flag=True, help="Print the mutants, and judge none")
-@click.option("--report-json", metavar="FILE", type=click.Path(), help="Write a report for the tools of Stryker")
-@click.option(
-    "--generate-stubs",
-    metavar="FILE",
-    type=click.Path(),
-    help="Write the beginning of a test for each line where nothing noticed, into a new file",
-)
-@click.option("--rates", is_flag=True, help="Say how much was noticed by operator and by function")
-@click.option("--pin", is_flag=True, help="With kill: where nothing fails, write a test of the value that differs")
-@click.option(
-    "--kill-budget",
-    metavar="SECONDS",
-    type=Number(min=0),
-    default=20.0,
-    show_default=True,
-    help="With kill: how long to search, in all",
-)
-@click.option(
-    "-o", "--output", metavar="FILE", type=click.Path(), help="With kill: where the test goes [default: stdout]"
-)
-@click.option("--no-cache", is_flag=True, help="Judge again although nothing has changed since the last run")
-@click.option("--rerun", is_flag=True, help="Only mutants that nothing noticed in the last run")
-@click.option("--reason", metavar="TEXT", help="With `accept ID`: why no test needs to notice it")
-@click.option("--json", is_flag=True, help="Print all verdicts as JSON")
+@command_flags("mutate")
 def mutate(**given: Any) -> int:
     """Break a program in many places, and say which breaks no test notices.
 

@@ -69,7 +69,10 @@ ACCEPTED_FILE = "ordeal-accepted.toml"
 STEPS = integer(1, STEPS_MAX, example=50)
 RUNS = integer(1, example=1000)
 SECONDS_ABOVE_0 = number("a number of seconds above 0", 60, "seconds above 0", lambda value: value > 0, endless=True)
+# No clock waits longer than this.
+CLOCKED_ABOVE_0 = number("a number of seconds above 0", 60, "seconds above 0", lambda value: 0 < value <= 1e9)
 SECONDS_FROM_0 = number("a number of seconds, 0 or more", 30, "seconds from 0", lambda value: value >= 0, endless=True)
+CLOCKED_FROM_0 = number("a number of seconds, 0 or more", 30, "seconds from 0", lambda value: 0 <= value <= 1e9)
 # A rule timeout of 0 or below switches the timer off, as on ChaosTest itself.
 RULE_TIMEOUT = number("a number of seconds", 30.0, "seconds", endless=True)
 PERCENT = number("a number from 0 to 100", 80, "0 to 100", lambda value: 0 <= value <= 100)
@@ -430,24 +433,67 @@ class HealthConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class MutationsConfig:
-    """The section ``[mutations]``: what ``ordeal mutate`` does where its options say nothing.
+    """The section ``[mutations]``: what ``ordeal mutate`` does where the command line gives no option.
 
-    ``preset`` and ``judges`` are None for the defaults of the command, numbers for no limit.
+    The files to mutate are ``targets``, where the command names none.
     """
 
     targets: tuple[str, ...] = option((), texts("a list of files and folders", "src/shop"), "the packages here")
-    exclude: tuple[str, ...] = option((), texts("a list of patterns of paths", "src/shop/vendor"), "none")
-    tests: tuple[str, ...] = option((), texts("a list of arguments of pytest", "tests/unit"), "none")
-    preset: str | None = option(
-        None, one_of("extreme", "essential", "standard", "thorough", "chimp", example="essential"), '`"standard"`'
+    exclude: tuple[str, ...] = option(
+        (),
+        texts("a list of patterns of paths", "src/shop/vendor"),
+        "none",
+        flag="--exclude PATTERN",
+        help="Files or folders not to mutate, such as src/shop/vendor or *_pb2.py; repeatable",
     )
-    operators: tuple[str, ...] = option((), texts("a list of operators", "comparison"), "those of the preset")
-    judges: str | None = option(None, one_of("tests", "machines", example="machines"), '`"tests"`', key="with")
-    threshold: float | None = option(None, PERCENT, "none")
-    assertion_threshold: float | None = option(None, PERCENT, "none")
+    tests: tuple[str, ...] = option(
+        (),
+        texts("a list of arguments of pytest", "tests/unit"),
+        "none",
+        flag="--tests ARGUMENTS",
+        help="What pytest is given, for example tests/unit; repeatable",
+    )
+    preset: str = option(
+        "standard",
+        one_of("extreme", "essential", "standard", "thorough", "chimp", example="essential"),
+        flag="-p, --preset NAME",
+        help="Which changes are made: extreme, essential, standard, thorough or chimp",
+    )
+    operators: tuple[str, ...] = option(
+        (),
+        texts("a list of operators", "comparison"),
+        "those of the preset",
+        flag="--operators NAMES",
+        help="Which changes are made, by name, in place of a preset",
+    )
+    judges: str = option(
+        "tests",
+        one_of("tests", "machines", example="machines"),
+        key="with",
+        flag="--with WHAT",
+        help="Who judges: the tests of pytest, or the machines of ordeal.toml",
+    )
+    threshold: float | None = option(
+        None, PERCENT, "none", flag="-t, --threshold PERCENT", help="Exit with 1 for a lower score"
+    )
+    assertion_threshold: float | None = option(
+        None,
+        PERCENT,
+        "none",
+        flag="--assertion-threshold PERCENT",
+        help="Exit with 1 where assertions notice less: an error that breaks a test does not count",
+    )
     accept_file: str = option(ACCEPTED_FILE, text("the path of a file", "accepted.toml"))
-    budget: float | None = option(None, SECONDS_ABOVE_0, "none")
-    kill_budget: float | None = option(None, SECONDS_ABOVE_0, "`20`")
+    budget: float | None = option(
+        None,
+        CLOCKED_ABOVE_0,
+        "none",
+        flag="--budget SECONDS",
+        help="Stop after SECONDS; try one mutant of each line first",
+    )
+    kill_budget: float = option(
+        20.0, CLOCKED_FROM_0, flag="--kill-budget SECONDS", help="With kill: how long to search, in all"
+    )
 
 
 SECTIONS: dict[str, type] = {
@@ -540,10 +586,142 @@ class BenchmarkConfig(CommandFlags):
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class MutateFlags(CommandFlags):
+    """The options of ``ordeal mutate`` itself: which mutants, how each is judged, what is written."""
+
+    test_filter: str | None = option(
+        None,
+        text("an expression", "cart and not slow", "expression"),
+        "all",
+        flag="-k, --test-filter EXPRESSION",
+        help="Only tests that match, as -k of pytest takes it",
+    )
+    runs: int = option(1500, RUNS, flag="--runs N", help="Runs of each machine, whose traces judge")
+    traces: tuple[str, ...] = option(
+        (),
+        texts("a list of folders", "traces"),
+        "none",
+        flag="--traces DIR",
+        help="Traces that judge besides saved failures and guards; repeatable",
+    )
+    since: str | None = option(
+        None,
+        text("a commit", "main", "commit"),
+        "all lines",
+        flag="--since COMMIT",
+        help="Only mutants of lines that differ from a commit",
+    )
+    diff: str | None = option(
+        None,
+        text("a file path", "changes.diff"),
+        "all lines",
+        flag="--diff PATH",
+        help="Only mutants of lines that a diff has added",
+    )
+    sample: int | None = option(None, RUNS, "all", flag="--sample N", help="Only N mutants, drawn by --seed")
+    seed: int = option(0, integer(0, example=1), flag="--seed N", help="Seed of the sample")
+    mutant: str | None = option(
+        None,
+        text("the beginning of an id", "3f1c", "id"),
+        "all",
+        flag="--mutant ID",
+        help="Only the mutants whose id begins so",
+    )
+    shard: str | None = option(
+        None,
+        text("a part such as 1/4", "1/4", "K/N"),
+        "all",
+        flag="--shard K/N",
+        help="Only the K-th of N parts, to share the work between machines",
+    )
+    rerun: bool = option(False, SWITCH, "off", flag="--rerun", help="Only mutants that nothing noticed in the last run")
+    workers: int | None = option(
+        None, integer(1, WORKERS_MAX, example=4), "all cores", flag="-w, --workers N", help="Mutants at a time"
+    )
+    isolation: str = option(
+        "batch",
+        one_of("batch", "fork", "spawn", quoted=False),
+        flag="--isolation KIND",
+        help="batch: 50 mutants to a process; fork: one; spawn: one that imports the program again, as --route import",
+    )
+    route: str = option(
+        "auto",
+        one_of("auto", "swap", "import", quoted=False),
+        flag="--route KIND",
+        help="How a mutant comes into the program: swap in memory, import, or auto for what its place needs",
+    )
+    memory: int = option(
+        1024, integer(16, 1 << 20, example=1024), flag="--memory MIB", help="What a mutant may take beyond the original"
+    )
+    mutant_timeout: float | None = option(
+        None,
+        CLOCKED_ABOVE_0,
+        "ten to twenty times that",
+        flag="--mutant-timeout SECONDS",
+        help="What tests may take of a mutant, at least twice what they take on the original",
+    )
+    deselect_failing: bool = option(
+        False,
+        SWITCH,
+        "off",
+        flag="--deselect-failing",
+        help="Go on without tests that fail on the original; they judge nothing",
+    )
+    resume: bool = option(False, SWITCH, "off", flag="--resume", help="Resume an interrupted run")
+    no_cache: bool = option(
+        False, SWITCH, "off", flag="--no-cache", help="Judge again although nothing has changed since the last run"
+    )
+    new_only: bool = option(
+        False, SWITCH, "off", flag="--new-only", help="Exit with 1 if any unaccepted mutant survives"
+    )
+    every: bool = option(False, SWITCH, "off", flag="--all", help="Show each survivor, not only the first of each line")
+    lists: bool = option(False, SWITCH, "off", flag="--list", help="Print the mutants, and judge none")
+    rates: bool = option(
+        False, SWITCH, "off", flag="--rates", help="Print how much was noticed by operator and by function"
+    )
+    report_json: str | None = option(
+        None,
+        text("a file path", "mutation.json"),
+        "none",
+        flag="--report-json PATH",
+        help="Write a report for the tools of Stryker",
+    )
+    generate_stubs: str | None = option(
+        None,
+        text("a file path", "test_open.py"),
+        "none",
+        flag="--generate-stubs PATH",
+        help="Write the beginning of a test for each line where nothing noticed, into a new file",
+    )
+    pin: bool = option(
+        False,
+        SWITCH,
+        "off",
+        flag="--pin",
+        help="With kill: where nothing fails, write a test of the value that differs",
+    )
+    output: str | None = option(
+        None,
+        text("a file path", "test_killed.py"),
+        "stdout",
+        flag="-o, --output PATH",
+        help="With kill: where the test goes",
+    )
+    reason: str | None = option(
+        None,
+        text("a reason", "logging only", "text", pattern=r"(?s).*"),
+        "none",
+        flag="--reason TEXT",
+        help="With accept: why no test needs to notice it",
+    )
+
+
 #: The tables that declare the flags of each command.
 _TABLES: dict[str, tuple[type, ...]] = {
     "explore": (ReportConfig, HealthConfig, ExplorationOptions, ExploreFlags),
     "benchmark": (ExplorationOptions, BenchmarkConfig),
+    "mutate": (MutationsConfig, MutateFlags),
 }
 #: The flags of each command, in the groups and in the order of its help.
 _FLAGS = {
@@ -556,6 +734,14 @@ _FLAGS = {
         "Output": "verbose progress dashboard all generate_tests formats report_dir json fail_on",
     },
     "benchmark": {"Trials": "config max_workers time metric repeat seed", "Output": "simulate csv json"},
+    "mutate": {
+        "Mutants": "config exclude preset operators since diff sample seed shard mutant rerun",
+        "Judges": "tests test_filter judges runs traces deselect_failing",
+        "How they judge": "workers budget isolation route memory mutant_timeout resume no_cache",
+        "Exit code": "threshold assertion_threshold new_only",
+        "Kill and accept": "pin kill_budget output reason",
+        "Output": "every lists rates report_json generate_stubs json",
+    },
 }
 
 

@@ -29,7 +29,7 @@ def parsed(command: str, *arguments: str) -> dict[str, Any]:
     return seen
 
 
-@pytest.mark.parametrize("command", ["explore", "benchmark"])
+@pytest.mark.parametrize("command", ["explore", "benchmark", "mutate"])
 def test_what_is_not_given_is_none(command: str) -> None:
     assert parsed(command) == dict.fromkeys(flags_of(command))
 

@@ -26,6 +26,7 @@ from ordeal.config.options import (
     ExhaustiveOptions,
     ExplorationOptions,
     ExploreFlags,
+    MutateFlags,
     checked,
     flags_of,
     keys_of,
@@ -37,7 +38,7 @@ from ordeal.config.options import (
 from ordeal.errors import ConfigError
 
 ROOT = Path(__file__).parent.parent.parent.parent
-TABLES = [*SECTIONS.values(), ExplorationOptions, ExhaustiveOptions, ExploreFlags, BenchmarkConfig]
+TABLES = [*SECTIONS.values(), ExplorationOptions, ExhaustiveOptions, ExploreFlags, BenchmarkConfig, MutateFlags]
 # What is explored, who hears of it, and the groups of options.
 NO_OPTIONS = {"self", "test_class", "progress", "shrink_progress", "tuning"}
 
@@ -243,7 +244,7 @@ def test_saved_states_hold_what_decides_the_search_in_the_order_that_they_always
     ]
 
 
-@pytest.mark.parametrize("command", ["explore", "benchmark"])
+@pytest.mark.parametrize("command", ["explore", "benchmark", "mutate"])
 def test_flags_of_a_command_differ(command: str) -> None:
     options = [option for _, option in flags_of(command).values()]
     names = [name for option in options for name in (option.long_flag, option.short_flag) if name]
@@ -253,7 +254,7 @@ def test_flags_of_a_command_differ(command: str) -> None:
 
 def test_every_flag_belongs_to_a_command() -> None:
     flagged = {name for table in TABLES for name, option in options_of(table).items() if option.flag}
-    assert flagged == {*flags_of("explore"), *flags_of("benchmark")}
+    assert flagged == {*flags_of("explore"), *flags_of("benchmark"), *flags_of("mutate")}
 
 
 def defaults_of_the_core() -> dict[str, object]:

@@ -32,7 +32,7 @@ from ordeal.errors import ConfigError, OrdealError
 def run(given: Mapping[str, Any]) -> int:
     """Close survivors. Return the exit code: 0 when there is a test of each, 1 when there is one without."""
     _, *words = given["paths"]
-    refuse_options_of_others("kill")
+    refuse_options_of_others("kill", given)
     given = with_settings(given)
     output = Path(given["output"]) if given["output"] else None
     if output is not None and output.exists():

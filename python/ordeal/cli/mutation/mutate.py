@@ -43,7 +43,7 @@ _INTERRUPTED = 130
 def run(given: Mapping[str, Any]) -> int:
     """Judge the mutants. Return the exit code: 0, 1 when the score is below the threshold, 130 when interrupted."""
     verb = last.verb_of(given["paths"])
-    refuse_options_of_others(verb)
+    refuse_options_of_others(verb, given)
     if verb:
         return last.run(given)
     if given["paths"][:1] == ("doctor",) and not Path("doctor").exists():
@@ -65,7 +65,7 @@ def _begun_early(given: Mapping[str, Any], sources: Sequence[Source], workers: i
     kept = saved.load(Path.cwd())
     stands = kept is not None and bool(kept.key) and not given["no_cache"]
     is_small = given["since"] or given["diff"] or given["lists"]
-    if given["with"] != "tests" or is_small or stands:
+    if given["judges"] != "tests" or is_small or stands:
         yield None
         return
     options = {**judging_options(given), "workers": workers, "budget": given["budget"]}
@@ -109,7 +109,7 @@ def _run(
         "accepted": len(accepted_here),
     }
     terminal.say(f"{counted(len(mutants), 'mutant')} of {_named(given)}, {counted(workers, 'worker')}")
-    if given["with"] == "machines":
+    if given["judges"] == "machines":
         return _exit_code(by_machines(given, sources, mutants, workers, left_out, drawn_from), given)
     judgement = _by_tests(given, sources, mutants, workers, left_out, early)
     judgement.drawn_from = drawn_from

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
-from click.core import ParameterSource
-
 from ordeal.config import load_config
-from ordeal.config.options import ACCEPTED_FILE
+from ordeal.config.options import DEFAULT_PATH, MutateFlags, MutationsConfig, override, values_of
 from ordeal.errors import ConfigError
 
 _OF_VERBS = {"pin": "kill", "kill_budget": "kill", "output": "kill", "reason": "accept"}
@@ -23,39 +21,23 @@ def with_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ConfigError: the settings file is not valid, or the one that was named is not there.
     """
-    context = click.get_current_context()
-
-    def is_given(name: str) -> bool:
-        return context.get_parameter_source(name) is not ParameterSource.DEFAULT
-
-    if not (is_given("config") or Path(given["config"]).exists()):
-        return {**given, "targets": (), "accept_file": ACCEPTED_FILE}
-    found = load_config(given["config"], needs_tests=False).mutations
-    settings = {
-        "paths": found.targets,
-        "exclude": found.exclude,
-        "tests": found.tests,
-        "preset": found.preset,
-        "operators": None if is_given("preset") else ",".join(found.operators),
-        "with": found.judges,
-        "threshold": found.threshold,
-        "assertion_threshold": found.assertion_threshold,
-        "budget": found.budget,
-        "kill_budget": found.kill_budget,
-    }
-    told = {name: value for name, value in settings.items() if value and not is_given(name)}
-    return {**given, **told, "targets": found.targets, "accept_file": found.accept_file}
+    section = MutationsConfig()
+    if given["config"] is not None or Path(DEFAULT_PATH).exists():
+        section = load_config(given["config"] or DEFAULT_PATH, needs_tests=False).mutations
+    if given["preset"] is not None:
+        section = replace(section, operators=())
+    options = values_of(override(MutateFlags(), given)) | values_of(override(section, given))
+    return {**options, "paths": given["paths"] or section.targets, "operators": ",".join(options["operators"])}
 
 
-def refuse_options_of_others(verb: str) -> None:
+def refuse_options_of_others(verb: str, given: Mapping[str, Any]) -> None:
     """Refuse the options that go with another verb than this one, which is empty where mutants are judged.
 
     Raises:
         ConfigError: there is one.
     """
-    context = click.get_current_context()
     for name, of in _OF_VERBS.items():
-        if of != verb and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if of != verb and given[name] is not None:
             flag = f"--{name.replace('_', '-')}"
             raise ConfigError(f"`{flag}` goes with `{of}`", hint=f"write `ordeal mutate {of} ...`, or leave it out")
 

@@ -173,11 +173,12 @@ def test_a_run_that_is_killed_leaves_its_results_and_nothing_else(tmp_path: Path
 
 
 @pytest.mark.parametrize("option", ["--budget", "--threshold", "--mutant-timeout", "--kill-budget"])
-@pytest.mark.parametrize(("value", "why"), [("nan", "nan is no number"), ("inf", "inf "), ("1e300", "1e+300 ")])
-def test_what_no_clock_counts_is_refused(run: Run, option: str, value: str, why: str) -> None:
-    code, _, err = run("mutate", "shop.py", option, value)
+@pytest.mark.parametrize(("value", "shown"), [("nan", "nan"), ("inf", "inf"), ("1e300", "1e+300")])
+def test_what_no_clock_counts_is_refused(run: Run, option: str, value: str, shown: str) -> None:
+    verb = ["kill"] if option == "--kill-budget" else []
+    code, _, err = run("mutate", *verb, "shop.py", option, value)
     assert code == 2
-    assert f"{option}': {why}" in err
+    assert f"`{option}` is {shown}, not a number" in err
 
 
 def test_an_id_that_no_mutant_has_is_named(run: Run) -> None:
