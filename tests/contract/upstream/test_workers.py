@@ -1,4 +1,4 @@
-"""Weak points of the public project, turned round: more than one worker, and rules that end or hang their process."""
+"""Weak points of the public project, turned round: several workers, resumed states, rules that end their process."""
 
 from __future__ import annotations
 
@@ -13,11 +13,57 @@ from ordeal._engine.isolation.child import can_supervise
 
 from ..projects import Project
 from .test_leftovers import LEFTOVERS
-from .test_state import ACCOUNT
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not can_supervise(), reason="processes are watched on Linux only")]
 
 each_number = pytest.mark.parametrize("workers", ["1", "2"])
+
+ACCOUNT = {
+    "account.py": """
+        class Account:
+            def __init__(self):
+                self.cents = 0
+
+            def pay_in(self, cents):
+                if cents > 90:
+                    self.cents += cents
+                elif cents > 50:
+                    self.cents += 1
+                else:
+                    self.cents += 0
+
+            def pay_out(self, cents):
+                self.cents -= cents
+                if self.cents < 0:
+                    raise ValueError("balance negative")
+    """,
+    "chaos.py": """
+        from hypothesis import strategies as st
+        from ordeal import ChaosTest, rule
+
+        from account import Account
+
+        class AccountChaos(ChaosTest):
+            def __init__(self):
+                super().__init__()
+                self.account = Account()
+
+            @rule(cents=st.integers(0, 100))
+            def pay_in(self, cents):
+                self.account.pay_in(cents)
+
+            @rule(cents=st.integers(0, 100))
+            def pay_out(self, cents):
+                self.account.pay_out(cents)
+    """,
+    "ordeal.toml": """
+        [explorer]
+        target_modules = ["account"]
+        max_runs = 200
+        [[tests]]
+        class = "chaos:AccountChaos"
+    """,
+}
 
 
 def result_of(project: Project, *options: str) -> dict[str, Any]:
@@ -72,6 +118,25 @@ def test_finding_01_the_default_number_of_workers_reaches_code_and_fails_by_noth
     assert result["unique_edges"] == account.whole("1")["unique_edges"] > 0
     assert result["total_runs"] == 200
     assert result["checkpoints_saved"] > 0
+
+
+def test_finding_02_asking_for_two_workers_finds_the_edges_and_the_one_bug_that_one_worker_finds(
+    account: Account,
+) -> None:
+    one, two = account.whole("1"), account.whole("2")
+    assert [failure["error_message"] for failure in two["failures"]] == ["balance negative"]
+    assert two["unique_edges"] == one["unique_edges"] > 0
+
+
+@each_number
+def test_finding_05_no_number_of_workers_makes_it_ignore_a_state(project: Project, workers: str) -> None:
+    project.write(ACCOUNT)
+    result_of(project, "-w", workers, "--save-state", "state")
+    assert (project.root / "state").stat().st_size > 0
+    done = project.explore("-w", workers, "--resume", "nonexistent")
+    assert done.returncode == 2
+    assert "nonexistent" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(("before", "after"), [("2", "2"), ("1", "2"), ("2", "1"), ("2", "3")])

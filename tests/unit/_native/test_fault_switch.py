@@ -19,26 +19,13 @@ from ordeal._engine.execution.driver import Driver
 from ordeal.faults import PatchFault, timing
 from ordeal.result import ExplorationResult
 
-from ..samples.shop import add_module, shop_app
+from ..samples.shop import add_module, adding, adding_text, constant, shop_app
 
 
 @pytest.fixture
 def shop() -> Iterator[Any]:
     with shop_app() as modules:
         yield modules
-
-
-def adding(amount: int) -> Callable[[Any], Any]:
-    """A wrapper that adds to the result of a call."""
-    return lambda original: lambda *args, **kwargs: original(*args, **kwargs) + amount
-
-
-def constant(value: Any) -> Callable[[Any], Any]:
-    return lambda _original: lambda *_args, **_kwargs: value
-
-
-def adding_text(text: str) -> Callable[[Any], Any]:
-    return lambda original: lambda self, *args: original(self, *args) + text
 
 
 def explored(cls: type[ChaosTest], runs: int = 150, **options: Any) -> ExplorationResult:
@@ -290,7 +277,7 @@ def test_a_replacement_looks_like_the_function_and_leaves_no_frame_of_its_own(sh
         with pytest.raises(KeyError) as caught:
             shop.api.fails(amount=3)
     files = {Path(entry.path).name for entry in caught.traceback}
-    assert files == {"test_fault_switch.py"}
+    assert files == {"test_fault_switch.py", "shop.py"}, "the wrapper of the user, and what it calls"
 
 
 def test_a_fault_that_was_switched_is_collected(shop: Any) -> None:

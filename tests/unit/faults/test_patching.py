@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import builtins
 import functools
 import inspect
-import os
-import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import hypothesis.stateful
@@ -23,17 +19,7 @@ from ordeal.errors import FaultError
 from ordeal.faults import PatchFault, bound_elsewhere, io, kept_elsewhere, timing
 from ordeal.faults.patching import TargetPath, UnresolvedTargetError
 
-from ..samples.shop import add_module, shop_app
-
-
-def adding(amount: int) -> Callable[[Any], Any]:
-    """A wrapper that adds to the result of a call."""
-    return lambda original: lambda *args, **kwargs: original(*args, **kwargs) + amount
-
-
-def constant(value: Any) -> Callable[[Any], Any]:
-    return lambda _original: lambda *_args, **_kwargs: value
-
+from ..samples.shop import add_module, adding, adding_text, constant, shop_app
 
 # Unwinding
 
@@ -60,21 +46,6 @@ def test_any_sequence_of_switches_unwinds_to_the_original(switches: list[tuple[i
             fault.deactivate()
         assert shop.api.charge is shop.orders.charge is shop.orders.bill is charge
         assert vars(shop.api.Client)["send"] is send
-
-
-def adding_text(text: str) -> Callable[[Any], Any]:
-    return lambda original: lambda self, *args: original(self, *args) + text
-
-
-@pytest.mark.parametrize("first_off", [0, 1])
-def test_disk_full_and_permission_denied_come_off_in_any_order(first_off: int) -> None:
-    originals = (builtins.open, sys.modules["io"].open, os.write)
-    faults = [io.disk_full(), io.permission_denied()]
-    for fault in faults:
-        fault.activate()
-    faults[first_off].deactivate()
-    faults[1 - first_off].deactivate()
-    assert (builtins.open, sys.modules["io"].open, os.write) == originals
 
 
 def test_the_layer_put_on_last_is_called_first(shop: Any) -> None:

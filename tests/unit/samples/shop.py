@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -77,3 +77,18 @@ def add_module(name: str, source: str) -> ModuleType:
     sys.modules[module.__name__] = module
     exec(source, vars(module))
     return module
+
+
+def adding(amount: int) -> Callable[[Any], Any]:
+    """A wrapper that adds to the result of a call."""
+    return lambda original: lambda *args, **kwargs: original(*args, **kwargs) + amount
+
+
+def adding_text(text: str) -> Callable[[Any], Any]:
+    """The same for a method that returns a text."""
+    return lambda original: lambda self, *args: original(self, *args) + text
+
+
+def constant(value: Any) -> Callable[[Any], Any]:
+    """A wrapper that returns ``value`` without a call."""
+    return lambda _original: lambda *_args, **_kwargs: value
