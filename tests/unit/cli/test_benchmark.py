@@ -433,6 +433,11 @@ class TestWrongUse:
                 "`--csv` is a folder: folder.csv",
                 "name a file, for example `--csv scaling.csv`",
             ),
+            (
+                ["-c", "missing.toml"],
+                "config file not found: missing.toml",
+                "run `ordeal init` to create one, or name a file with `--config PATH`",
+            ),
             (["--worker", "3"], "no option named `--worker`", "did you mean `--max-workers`?"),
         ],
     )
