@@ -196,11 +196,6 @@ void bind_session(py::module_& m) {
       .def("failure_took", &Session::failure_took, py::arg("seconds"))
       .def("search_took", &Session::search_took, py::arg("seconds"))
       .def("step_back", &Session::step_back, py::arg("failure"), py::arg("slow") = false)
-      // Whether the tape of the run is without a step of one of these codes.
-      .def(
-          "lacks",
-          [](const Session& self, const std::vector<std::uint32_t>& codes) { return self.tape().lacks(codes); },
-          py::arg("codes"))
       .def_property_readonly("wants_times", &Session::wants_times)
       .def("took", &Session::took, py::arg("seconds"))
       .def("end_run", &Session::end_run, py::arg("seconds") = 0.0)

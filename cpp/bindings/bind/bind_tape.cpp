@@ -59,7 +59,6 @@ void bind_tape(py::module_& m) {
       .def_static("from_steps", &tape_from_python, py::arg("steps"))
       .def("steps", &steps_to_python)
       .def("subset", &Tape::subset, py::arg("keep"))
-      .def("codes", &Tape::codes)
       .def("hash", &Tape::hash)
       .def("__len__", &Tape::size)
       .def("__eq__", [](const Tape& self, const Tape& other) { return self == other; })

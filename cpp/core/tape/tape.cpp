@@ -16,11 +16,6 @@ std::uint64_t hash_choice(const Choice& choice, std::uint64_t h) noexcept {
   return choice.blob().empty() ? h : hash_bytes(choice.blob(), h);
 }
 
-std::uint32_t code_of(const TapeStep& step) noexcept {
-  constexpr std::uint32_t kKindBits = 3;
-  return (step.target << kKindBits) | static_cast<std::uint32_t>(step.kind);
-}
-
 }  // namespace
 
 // Offsets are 32 bits wide, and kChoicesMax keeps them from overflowing. O(1).
@@ -209,23 +204,6 @@ Tape Tape::subset_of_choices(const std::vector<bool>& keep) const {
     argument.choices_end = static_cast<std::uint32_t>(result.choices_.size());
   }
   return result;
-}
-
-std::vector<std::uint32_t> Tape::codes() const {
-  std::vector<std::uint32_t> codes;
-  codes.reserve(steps_.size());
-  for (const TapeStep& step : steps_) {
-    codes.push_back(code_of(step));
-  }
-  std::ranges::sort(codes);
-  const auto repeated = std::ranges::unique(codes);
-  codes.erase(repeated.begin(), repeated.end());
-  return codes;
-}
-
-bool Tape::lacks(std::span<const std::uint32_t> codes) const noexcept {
-  const auto is_lacking = [&](std::uint32_t code) { return std::ranges::find(steps_, code, code_of) == steps_.end(); };
-  return std::ranges::any_of(codes, is_lacking);
 }
 
 // Counts are hashed before what they count: otherwise two tapes could flatten to the same sequence.

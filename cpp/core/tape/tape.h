@@ -113,10 +113,6 @@ class Tape {
   void append(const Tape& from, std::size_t first, std::size_t end);
   // Whether this tape holds all steps of the other one, from index `at` on.
   [[nodiscard]] bool has_steps(std::size_t at, const Tape& other) const noexcept;
-  // What the steps do, each once and in ascending order: the kind in the low three bits, the target above.
-  [[nodiscard]] std::vector<std::uint32_t> codes() const;
-  // Whether it is without a step of one of these codes. O(codes * steps).
-  [[nodiscard]] bool lacks(std::span<const std::uint32_t> codes) const noexcept;
   // A 64-bit hash of what happens when the tape is replayed: kinds, targets, names and choices, and origins only if a
   // producer refers to them. The same in every process.
   [[nodiscard]] std::uint64_t hash() const noexcept;

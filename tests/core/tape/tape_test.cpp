@@ -193,21 +193,6 @@ TEST(Tape, HashesTellApartWhatOnlyShapeTellsApart) {
   EXPECT_EQ(hashes.size(), tapes);
 }
 
-TEST(Tape, TheCodesOfItsStepsAreListedOnce) {
-  Tape tape = three_steps();
-  tape.begin_step(StepKind::kRule, 4, 3);
-  EXPECT_EQ(tape.codes(), (std::vector<std::uint32_t>{(1U << 3U) | 2U, 4U << 3U, 5U << 3U}));
-  EXPECT_TRUE(Tape{}.codes().empty());
-}
-
-TEST(Tape, LacksWhatNoStepDoes) {
-  const Tape tape = three_steps();
-  EXPECT_FALSE(tape.lacks({}));
-  EXPECT_FALSE(tape.lacks(tape.codes()));
-  EXPECT_TRUE(tape.lacks(std::vector<std::uint32_t>{4U << 3U, 6U << 3U}));
-  EXPECT_TRUE(Tape{}.lacks(std::vector<std::uint32_t>{4U << 3U}));
-}
-
 TEST(Tape, HashesAreTheSameInEveryVersion) { EXPECT_EQ(three_steps().hash(), 12672415752357544829ULL); }
 
 }  // namespace
