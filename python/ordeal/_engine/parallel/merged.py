@@ -19,7 +19,7 @@ from ordeal._engine.search.result_builder import Totals
 from ordeal._engine.search.uses import Counts, add_counts
 from ordeal._engine.storage.state_file import Header
 from ordeal._engine.triage.findings import Finding
-from ordeal._engine.triage.records import FindingRecords
+from ordeal._engine.triage.messages import FindingRecords
 from ordeal.errors import PropertyError
 from ordeal.result import Discovery, Note, NoteKind, Notes, SnapshotKind, WorkerProgress
 

@@ -28,9 +28,8 @@ from ordeal._engine.parallel.worker_pool import WorkerOptions, WorkerPool, Worke
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.result_builder import make_result
 from ordeal._engine.triage.executors import OwnProcesses
-from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.findings import Finding, KnownFailures
 from ordeal._engine.triage.head_start import HeadStart
-from ordeal._engine.triage.known import KnownFailures
 from ordeal._engine.triage.messages import Shrinking, progress_of
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._engine.triage.triage import Triage
@@ -149,7 +148,7 @@ class Supervisor:
             )
             self._leave(failures)
             traces = self._triage.traces(failures, self._merged.productive)
-            self._triage.fill_database(findings)
+            self._triage.fill_database(findings, failures)
             # No code of the user's runs from here on, but what ran may have deleted the folder of the output.
             self._folder.restore()
             self._state.save_again()
@@ -335,7 +334,7 @@ class Supervisor:
         findings = self._merged.findings
         if len(findings) > self._findings_told:
             new = islice(findings.values(), self._findings_told, None)
-            self._found += tuple(each.told() for each in new if self._known.entry_of(each) is None)
+            self._found += tuple(each.reported() for each in new if self._known.entry_of(each) is None)
             self._findings_told = len(findings)
         return self._found
 

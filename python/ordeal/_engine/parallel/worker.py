@@ -41,9 +41,8 @@ from ordeal._engine.search.intake import SearchListener
 from ordeal._engine.search.search import Search
 from ordeal._engine.search.state import PERIOD_SECONDS, writable_snapshot
 from ordeal._engine.storage.state_file import split_part
-from ordeal._engine.triage.findings import Finding, Verdict
-from ordeal._engine.triage.messages import pack, pack_finding
-from ordeal._engine.triage.records import writable_text
+from ordeal._engine.triage.findings import Confirmation, Finding
+from ordeal._engine.triage.messages import pack, pack_finding, writable_text
 from ordeal._hypothesis import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import MachineError, OrdealError
@@ -305,10 +304,10 @@ class _Worker(SearchListener):
         """See ``SearchListener``."""
         self._unconfirmed = finding
 
-    def checked(self, finding: Finding, verdict: Verdict) -> None:
+    def checked(self, finding: Finding, confirmation: Confirmation) -> None:
         """See ``SearchListener``. Others need not find it again."""
         self._unconfirmed = None
-        if verdict in (Verdict.CONFIRMED, Verdict.FLAKY):
+        if confirmation in (Confirmation.CONFIRMED, Confirmation.FLAKY):
             self._report_finding(finding)
 
     def cut_off(self) -> None:

@@ -57,9 +57,8 @@ from ordeal._engine.parallel.worker import (
 )
 from ordeal._engine.replay.crash_replayer import IDLE_SECONDS_MAX, SLACK_SECONDS, CrashReader, Stall
 from ordeal._engine.replay.trace_builder import Provenance
-from ordeal._engine.triage.bare_failure import bare_failure
-from ordeal._engine.triage.findings import Finding
-from ordeal._engine.triage.known import KnownFailures
+from ordeal._engine.triage.findings import Finding, KnownFailures
+from ordeal._engine.triage.jobs import bare_failure
 from ordeal._engine.triage.messages import unpack, unpack_finding
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._native import monotonic

@@ -29,8 +29,7 @@ from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.executors import Here
-from ordeal._engine.triage.findings import Finding
-from ordeal._engine.triage.known import KnownFailures
+from ordeal._engine.triage.findings import Finding, Findings, KnownFailures
 from ordeal._engine.triage.messages import Shrinking
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._engine.triage.triage import Triage
@@ -250,7 +249,7 @@ class BoundedSearch:
         self._step_source = ScopeStepSource(self._driver, self._odometer, scope)
         self._notes = Notes()
         replayer = Replayer(self._driver, self._bucketer, self._randoms)
-        self._findings = setup.findings(replayer)
+        self._findings = Findings(replayer)
         self._declared = KnownFailures(scope.known)
         self._known: list[KnownFailure] = []
         context = JobContext(setup, replayer=replayer, randoms=self._randoms)

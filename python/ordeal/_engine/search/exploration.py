@@ -12,7 +12,7 @@ from ordeal._engine.search.intake import SearchListener
 from ordeal._engine.search.result_builder import make_result
 from ordeal._engine.search.search import Search
 from ordeal._engine.triage.executors import Here
-from ordeal._engine.triage.findings import Finding, Verdict
+from ordeal._engine.triage.findings import Confirmation, Finding
 from ordeal._engine.triage.messages import Shrinking, progress_of
 from ordeal._engine.triage.setup import JobContext
 from ordeal._engine.triage.triage import Triage
@@ -53,7 +53,7 @@ class Exploration(SearchListener):
             findings, self._known = search.known.split(search.findings.all(), self.count_of)
             failures = triage.confirm_and_shrink(findings, shrink=True)
             traces = triage.traces(failures, search.progress.productive)
-        triage.fill_database(findings)
+        triage.fill_database(findings, failures)
         # The user's code may have left or deleted the folder of the output while it ran after the search.
         search.folder.restore()
         search.session_state.save_again(search.tally)
@@ -72,12 +72,12 @@ class Exploration(SearchListener):
         if self._settings.progress is not None:
             self._settings.progress(self._progress())
 
-    def checked(self, finding: Finding, verdict: Verdict) -> None:
+    def checked(self, finding: Finding, confirmation: Confirmation) -> None:
         """It is reported at the end, and now to whoever watches."""
-        if self._settings.progress is None or verdict not in (Verdict.CONFIRMED, Verdict.FLAKY):
+        if self._settings.progress is None or confirmation not in (Confirmation.CONFIRMED, Confirmation.FLAKY):
             return
         if self._search.known.entry_of(finding) is None:
-            self._found += (finding.told(),)
+            self._found += (finding.reported(),)
 
     # -- triage -------------------------------------------------------------------------------------------------------
 

@@ -21,8 +21,7 @@ from ordeal._engine.search.checkpoints import Checkpoints
 from ordeal._engine.search.leftovers import Leftovers
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.run_loop import RunEnd, origin_of
-from ordeal._engine.triage.findings import Finding, Findings, Verdict
-from ordeal._engine.triage.known import KnownFailures
+from ordeal._engine.triage.findings import Confirmation, Finding, Findings, KnownFailures
 from ordeal._hypothesis import GlobalRandoms
 from ordeal._native import monotonic
 from ordeal.result import StoppedReason
@@ -44,7 +43,7 @@ class SearchListener:
     def failing(self, finding: Finding) -> None:
         """Called when a run failed in an unknown bucket, before its confirmation, which may take long."""
 
-    def checked(self, finding: Finding, verdict: Verdict) -> None:
+    def checked(self, finding: Finding, confirmation: Confirmation) -> None:
         """Called when the finding was confirmed, or not."""
 
     def cut_off(self) -> None:
@@ -172,17 +171,17 @@ class FailureIntake:
         if is_declared:
             self._findings.declare(finding)
             self._met.add(finding.bucket)
-            self.listener.checked(finding, Verdict.CONFIRMED)
+            self.listener.checked(finding, Confirmation.CONFIRMED)
             return True
         if finding.is_timeout and self._driver.limits.expects_hangs and not self._hangs(finding):
             return False
         seen_in = finding.bucket
         self.listener.failing(finding)
-        verdict = self._confirmed(finding, end)
-        is_known = verdict not in (Verdict.UNFAITHFUL, Verdict.DROPPED)
+        confirmation = self._confirmed(finding, end)
+        is_known = confirmation not in (Confirmation.UNFAITHFUL, Confirmation.DROPPED)
         self._tally.unconfirmed += not is_known
-        self.listener.checked(finding, verdict)
-        self._note_what_is_odd(finding, seen_in, verdict, end)
+        self.listener.checked(finding, confirmation)
+        self._note_what_is_odd(finding, seen_in, confirmation, end)
         self._met.add(finding.bucket)
         if is_known and self._takes_limit(finding, end):
             # From here on it need not take its full limit each time.
@@ -197,7 +196,7 @@ class FailureIntake:
         """
         return finding.is_timeout and end.crash is None and self._settings.max_runs is None
 
-    def _confirmed(self, finding: Finding, end: RunEnd) -> Verdict:
+    def _confirmed(self, finding: Finding, end: RunEnd) -> Confirmation:
         with self._monitoring.hidden():
             if finding.is_timeout and self._driver.limits.expects_hangs and self._driver.limits.looks_for:
                 return self._findings.suspect(finding, self._met)
@@ -209,14 +208,14 @@ class FailureIntake:
                 took_limit=self._takes_limit(finding, end),
             )
 
-    def _note_what_is_odd(self, finding: Finding, seen_in: str, verdict: Verdict, end: RunEnd) -> None:
+    def _note_what_is_odd(self, finding: Finding, seen_in: str, confirmation: Confirmation, end: RunEnd) -> None:
         left = self._leftovers.described() if finding.outside and self._leftovers is not None else ""
         if left:
             self._tally.note(
                 f"Runs change what later runs do, by what they leave in {left}. Clear it where the machine begins, in "
                 "`__init__`: until then, only the first run of each process begins like the program does."
             )
-        if verdict is not Verdict.UNFAITHFUL:
+        if confirmation is not Confirmation.UNFAITHFUL:
             return
         if end.crash is not None:
             run = f"A run of {self._driver.definition.cls.__name__} from a held state"

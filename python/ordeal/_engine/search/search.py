@@ -27,7 +27,7 @@ from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals
 from ordeal._engine.search.run_loop import RunLoop, make_session
 from ordeal._engine.search.state import SearchProgress, SessionState
 from ordeal._engine.search.uses import FaultUses, RuleUses
-from ordeal._engine.triage.known import KnownFailures
+from ordeal._engine.triage.findings import Findings, KnownFailures
 from ordeal._engine.triage.messages import CheckFailed
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._hypothesis import GlobalRandoms, given_up, unprinted_notes
@@ -57,7 +57,7 @@ class Search:
         self.setup = ReplaySetup(settings, driver, targets, Limits(0))
         bucketer = self.setup.bucketer()
         self.replayer = Replayer(driver, bucketer, self.randoms)
-        self.findings = self.setup.findings(self.replayer)
+        self.findings = Findings(self.replayer)
         self.known = KnownFailures(settings.known)
         self.session = make_session(settings, driver, self.coverage, has_targets=bool(targets))
         rules = [rule.name for rule in driver.definition.rules]

@@ -29,7 +29,7 @@ from ordeal._engine.storage.state_file import (
     write_state,
 )
 from ordeal._engine.triage.findings import Findings
-from ordeal._engine.triage.records import FindingRecords, writable_text
+from ordeal._engine.triage.messages import FindingRecords, writable_text
 from ordeal._native import monotonic
 from ordeal.errors import StateError
 from ordeal.result import NoteKind, Notes, SnapshotKind

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from contextlib import nullcontext
+import dataclasses
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 
@@ -12,21 +12,17 @@ import msgspec
 import ordeal._native as _native
 from ordeal._base.formatting import describe_error, one_line
 from ordeal._base.rule_timeout import RuleTimeoutError
-from ordeal._base.trace_file import TraceFailure
-from ordeal._base.untrusted import type_name
+from ordeal._base.untrusted import error_message, type_name
 from ordeal._engine.execution.bucket import (
     ends_process,
-    falls_into,
     is_killed,
     place_of,
     step_of,
-    traceback_text,
+    whole_bucket,
 )
-from ordeal._engine.execution.recorder import RunRecorder
-from ordeal._engine.replay.replayer import Replayer, ShrinkProgress
-from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
-from ordeal._native import monotonic
-from ordeal.result import Failure, FoundFailure
+from ordeal._engine.replay.replayer import Replayer
+from ordeal._engine.replay.trace_builder import Provenance
+from ordeal.result import FoundFailure, KnownFailure
 from ordeal.result.failure import failure_id
 
 #: More distinct failures than this are a flood; the rest is only counted.
@@ -35,14 +31,14 @@ BUCKETS_MAX = 1_000
 SIBLINGS_MAX = 32
 #: How often the same failure may turn out to be a copy's fault before it is no longer tried.
 UNFAITHFUL_MAX = 3
-#: How many candidates show whether a seed was shrunk before.
-PROBES = 64
+#: What separates the place of a failure from the text that names it.
+_BY_TEXT = " [known as "
 #: Run 0 of an exploration is not a run but the replay of a seed.
 OF_SEED = Provenance(run_id=0, checkpoint=0, swarm=None, edges=0)
 
 
-class Verdict(Enum):
-    """The verdict on a failing run."""
+class Confirmation(Enum):
+    """What replays from fresh machines show of a failing run."""
 
     KNOWN = "known"  # the bucket was found before
     CONFIRMED = "confirmed"  # it fails from a fresh machine as well
@@ -60,12 +56,9 @@ class Finding(msgspec.Struct):
     error: BaseException
     count: int = 1
     flaky: bool = False
-    shrunk: bool = False
-    necessary_faults: dict[str, bool] | None = None
     error_traceback: str = ""  # for an error of an earlier process, whose frames are gone
     seed: Path | None = None  # the file of the seed that fails in this bucket
-    improved: bool = False  # shrinking improved on its seed
-    joined: bool = False  # it turned out to be the same failure as another finding, which stands for both
+    improved: bool = False  # triage replaced the tape of its seed by a better one
     outside: bool = False  # replays in its process went another way: something outside the machine had a part in it
 
     @property
@@ -83,7 +76,7 @@ class Finding(msgspec.Struct):
         """The step after which an invariant failed, if one did."""
         return [step for step in [step_of(self.bucket)] if step]
 
-    def told(self) -> FoundFailure:
+    def reported(self) -> FoundFailure:
         """Return what is known of it before it is shrunk."""
         error = describe_error(self.error)
         if error == type_name(type(self.error)) and self.bucket.startswith(error):
@@ -100,9 +93,8 @@ class Finding(msgspec.Struct):
 class Findings:
     """The findings of one exploration, in the order of their discovery."""
 
-    def __init__(self, replayer: Replayer, trace_builder: TraceBuilder) -> None:
+    def __init__(self, replayer: Replayer) -> None:
         self._replayer = replayer
-        self._trace_builder = trace_builder
         self._by_bucket: dict[str, Finding] = {}
         self._siblings: dict[str, dict[str, Finding]] = {}  # by place, then by bucket
         self._unfaithful: dict[str, int] = {}
@@ -145,7 +137,7 @@ class Findings:
         replayer: Replayer | None = None,
         met: Container[str] = (),
         took_limit: bool = False,
-    ) -> Verdict:
+    ) -> Confirmation:
         """Confirm a new failure by replays from fresh machines, and keep it unless a copy caused it.
 
         The run has ``met`` other buckets. ``replayer`` makes the replays that this object's own cannot make, as when
@@ -153,7 +145,7 @@ class Findings:
         """
         tries = self._unfaithful.get(finding.bucket, 0)
         if len(self) >= BUCKETS_MAX or tries >= UNFAITHFUL_MAX:
-            return Verdict.DROPPED
+            return Confirmation.DROPPED
         replays = (replayer or self._replayer).confirm(finding.tape, took_limit=took_limit)
         seen = [replayed.bucket for replayed in replays]
         places = [place_of(bucket) for bucket in seen]
@@ -163,7 +155,7 @@ class Findings:
         finding.outside = not from_copy and not (steady and len(replays[0].tape) >= len(finding.tape))
         if not steady and place_of(finding.bucket) not in places and from_copy:
             self._unfaithful[finding.bucket] = tries + 1
-            return Verdict.UNFAITHFUL
+            return Confirmation.UNFAITHFUL
         if steady and not finding.outside:
             # If all fresh machines show the same failure, it counts, even if the run showed another. If another step
             # breaks an invariant each time, that step is irrelevant.
@@ -171,18 +163,18 @@ class Findings:
             finding.tape = replays[0].tape
         finding.flaky = not steady
         if self.count(finding.bucket, met):
-            return Verdict.KNOWN
+            return Confirmation.KNOWN
         self._keep(finding)
-        return Verdict.FLAKY if finding.flaky else Verdict.CONFIRMED
+        return Confirmation.FLAKY if finding.flaky else Confirmation.CONFIRMED
 
-    def suspect(self, finding: Finding, met: Container[str] = ()) -> Verdict:
+    def suspect(self, finding: Finding, met: Container[str] = ()) -> Confirmation:
         """Keep what is suspected to hang, as far as the search could wait; whether it does is seen after the search."""
         if len(self) >= BUCKETS_MAX:
-            return Verdict.DROPPED
+            return Confirmation.DROPPED
         if self.count(finding.bucket, met):
-            return Verdict.KNOWN
+            return Confirmation.KNOWN
         self._keep(finding)
-        return Verdict.CONFIRMED
+        return Confirmation.CONFIRMED
 
     def takes_long(self, known: Finding) -> bool:
         """Return whether what fails like ``known`` takes as long as many other runs: it hangs, or ends its process.
@@ -238,86 +230,61 @@ class Findings:
             self._put(finding)
         self._unfaithful.update(unfaithful)
 
-    def shrink(self, finding: Finding, seconds: float, tick: Callable[[ShrinkProgress], None]) -> bool:
-        """Shrink ``finding`` and find the faults it needs, within ``seconds``; return whether it became minimal.
 
-        ``tick`` receives the progress after each replay. A hang besides takes its full limit once; one that takes less
-        is flaky afterwards, and as it was.
+class KnownFailures:
+    """The failures that the user declares as known: they are counted and named, and the search goes past them.
 
-        Raises:
-            KeyboardInterrupt: Ctrl-C was pressed. The progress so far is kept.
-            CheckError: a check of the core failed. The progress so far is kept.
+    ``entries`` are buckets, ids of reports, and texts of messages.
+    """
+
+    def __init__(self, entries: Sequence[str]) -> None:
+        self._entries = tuple(dict.fromkeys(entries))
+
+    def __bool__(self) -> bool:
+        return bool(self._entries)
+
+    def entry_of(self, finding: Finding) -> str | None:
+        """Return the entry that names the failure of ``finding``, if there is one."""
+        return self._by_bucket(finding.bucket) or self._by_text(finding.error)
+
+    def claim(self, finding: Finding) -> bool:
+        """Return whether an entry names the failure of a run. It counts by that entry, where a text names it.
+
+        Other failures in its bucket may have another message, and are not known.
         """
-        deadline = monotonic() + seconds
-        finished = self._shrink(finding, seconds, tick)
-        left = deadline - monotonic()
-        if not finding.flaky:
-            with self._replayer.adapted() if finding.is_timeout else nullcontext():
-                finding.necessary_faults = self._replayer.ablate(finding.tape, finding.bucket, left) or None
-        return finished
-
-    def _shrink(self, finding: Finding, seconds: float, tick: Callable[[ShrinkProgress], None]) -> bool:
-        """Return whether there was time to make it minimal."""
-        hangs = finding.is_timeout
-        with self._replayer.adapted() if hangs else nullcontext():
-            if finding.seed is not None and self._resists(finding):
-                finding.shrunk = True
-                return True
-        shrink = self._replayer.shrink_hang if hangs else self._replayer.shrink
-        shrunk = shrink(finding.tape, finding.bucket, seconds, tick)
-        if shrunk is None:
-            finding.flaky = True
+        if self._by_bucket(finding.bucket):
             return True
-        is_whole = not shrunk.interrupted and shrunk.failed_check is None
-        finding.improved = finding.shrunk = is_whole or len(shrunk.tape) < len(finding.tape)
-        finding.tape = shrunk.tape
-        if shrunk.interrupted:
-            raise KeyboardInterrupt
-        if shrunk.failed_check is not None:
-            raise shrunk.failed_check
-        return shrunk.finished
+        entry = self._by_text(finding.error)
+        if entry is not None:
+            finding.bucket = f"{place_of(finding.bucket)}{_BY_TEXT}{entry}]"
+        return entry is not None
 
-    def _resists(self, finding: Finding) -> bool:
-        """Return whether the first candidates all fail to shrink it: most seeds were shrunk before they were saved."""
-        shrinker = _native.Shrinker(finding.tape)
-        for _ in range(PROBES):
-            candidate = shrinker.candidate()
-            if candidate is None:
-                break
-            if falls_into(self._replayer.run(candidate).bucket, finding.bucket):
-                return False
-            shrinker.refuse()
-        return True
+    def split(
+        self, findings: Iterable[Finding], count_of: Callable[[Finding], int]
+    ) -> tuple[list[Finding], list[KnownFailure]]:
+        """Return the findings to report, and what is known of the others: by entry and place, whatever bucket."""
+        unknown: list[Finding] = []
+        known: dict[tuple[str, str], KnownFailure] = {}
+        for finding in findings:
+            entry = self.entry_of(finding) if self else None
+            if entry is None:
+                unknown.append(finding)
+                continue
+            place = place_of(finding.bucket.partition(_BY_TEXT)[0])
+            error_type, message = type_name(type(finding.error)), error_message(finding.error)
+            one = KnownFailure(entry, finding.bucket, error_type, message, count_of(finding))
+            first = known.setdefault((entry, place), one)
+            if first is not one:
+                known[entry, place] = dataclasses.replace(first, count=first.count + one.count)
+        return unknown, list(known.values())
 
-    def failure(self, finding: Finding) -> Failure:
-        """Return ``finding`` in the form for users, after running it once more to record what happens."""
-        recorder = RunRecorder()
-        # That it takes its full limit was seen before.
-        with self._replayer.adapted() if finding.is_timeout else nullcontext():
-            replayed = self._replayer.run(finding.tape, recorder)
-        now = replayed.outcome.error if falls_into(replayed.bucket, finding.bucket) else None
-        error, text = self._replayer.written(now) if now is not None else (finding.error, finding.error_traceback)
-        step = len(recorder.steps)
-        last_step = recorder.steps[-1].name if recorder.steps else ""
-        place = self._replayer.place(finding.tape, error if now is None else now, last_step)
-        trace = self._trace_builder.make(finding.origin, replayed.tape, recorder)
-        trace.failure = TraceFailure.of(error, step, finding.bucket)
-        return Failure(
-            error=error,
-            step=step,
-            run_id=finding.origin.run_id,
-            active_faults=recorder.active_faults,
-            rule_log=[recorded.name for recorded in recorder.steps],
-            trace=trace,
-            necessary_faults=finding.necessary_faults,
-            error_traceback=text or traceback_text(error),
-            bucket=finding.bucket,
-            broken_by=finding.broken_by,
-            count=finding.count,
-            flaky=finding.flaky or now is None,
-            shrunk=finding.shrunk,
-            seed_path=None if finding.seed is None else str(finding.seed),
-            program="\n".join(recorder.finished_program()),
-            place=place,
-            struck=recorder.struck,
-        )
+    def _by_bucket(self, bucket: str) -> str | None:
+        names = {bucket, whole_bucket(bucket), place_of(bucket)}
+        names |= {failure_id(name) for name in names}
+        return next((entry for entry in self._entries if entry in names), None)
+
+    def _by_text(self, error: BaseException) -> str | None:
+        if not self._entries:
+            return None
+        text = f"{type_name(type(error))}: {error_message(error)}"
+        return next((entry for entry in self._entries if entry in text), None)

@@ -10,12 +10,15 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import ordeal._native as _native
-from ordeal._engine.execution.bucket import falls_into
+from ordeal._base.trace_file import Trace, TraceFailure
+from ordeal._engine.execution.bucket import falls_into, traceback_text
+from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.export.example_database import save_to_database
+from ordeal._engine.replay.crash_replayer import bare_steps
 from ordeal._engine.replay.path_shrinking import path_traces
-from ordeal._engine.replay.replayer import Replayed, Replayer, ShrinkProgress
+from ordeal._engine.replay.replayer import Replayed, Replayer, ShrinkProgress, Shrunk
 from ordeal._engine.replay.trace_builder import Provenance
-from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.findings import Finding, Findings
 from ordeal._engine.triage.messages import (
     CheckFailed,
     FailureWritten,
@@ -28,14 +31,18 @@ from ordeal._engine.triage.messages import (
     TraceWritten,
 )
 from ordeal._engine.triage.seeds import ClassSeeds
-from ordeal._engine.triage.setup import JobContext
+from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._engine.triage.siblings import Family
 from ordeal._hypothesis import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
+from ordeal.result import Failure
 
 Send = Callable[[Message], object]
 Job = Callable[[JobContext, Send], None]
+
+#: How many candidates show whether a seed was shrunk before.
+PROBES = 64
 
 
 def kept(what: str, work: Job) -> Job:
@@ -55,9 +62,8 @@ def replay_seeds(folder: Path, done: Sequence[str]) -> Job:
 
     def job(context: JobContext, send: Send) -> None:
         context.isolate()
-        setup = context.setup
-        findings = setup.findings(context.replayer)
-        seeds = ClassSeeds(folder, setup)
+        findings = Findings(context.replayer)
+        seeds = ClassSeeds(folder, context.setup)
         with context.running():
             known: set[int] = set()
             for path, outcome in seeds.replays(findings, done, begin=lambda path: send(SeedBegun(str(path)))):
@@ -78,66 +84,152 @@ def triage_finding(
     family: Family | None = None,
     is_suspected: bool = False,
 ) -> Job:
-    """Confirm a finding if that is still due, shrink it, and record it.
+    """Confirm a finding if that is still due, shrink it, and record it, within ``seconds``.
 
-    A process that may die before that records it first. Others may have a ``shorter`` tape, which counts only if it
-    always fails here in the same way; if that one ``is_shrunk``, it is not shrunk again. So do the steps of the first
-    of its ``family``, which was shrunk already: they are tried before its own if there are many siblings, so that
-    these cost little, and otherwise after them. All that may take ``seconds``, by default those set for shrinking.
-    A hang takes its whole limit once besides, when it is minimal. One that ``is_suspected`` may turn out to take less.
+    Others may have a ``shorter`` tape, which counts only if it always fails here in the same way; if it ``is_shrunk``,
+    it is not shrunk again. If the ``family`` is large, the steps of its first finding are tried before shrinking, which
+    makes siblings cheap, and otherwise afterwards. One that ``is_suspected`` may turn out not to hang. A hang takes its
+    whole limit once, in addition, when it is minimal.
     """
 
     def job(context: JobContext, send: Send) -> None:
-        allowed = context.setup.settings.max_shrink_time if seconds is None else seconds
+        began = monotonic()
+        deadline = began + (context.setup.settings.max_shrink_time if seconds is None else seconds)
         tick = _Ticks(finding, send)
         replayer = writer = context.replayer_of(finding)
+        # No run may leave anything in this process before the one that is recorded.
         is_pristine = finding.outside and context.own_process and not finding.needs_own_process
         if is_pristine:
-            # No run has left anything in this process before the one that is written down.
             writer = context.replayer
         if finding.is_timeout and context.own_process:
             # If each run takes as long as the limit of a rule, do not wait for another just to record it.
             writer = context.crash_replayer().trusting(finding.error, finding.bucket)
+
+        def write(*, shrunk: bool = False, faults: dict[str, bool] | None = None, finished: bool = True) -> None:
+            failure = _recorded_failure(context.setup, writer, finding, shrunk=shrunk, necessary_faults=faults)
+            send(FailureWritten(failure, finding.tape, finished))
+
         if not finding.needs_own_process:
             context.isolate()
-        with context.running(), tick.told_of(replayer):
-            began = monotonic()
+        with context.running(), tick.watching(replayer):
             if is_pristine or (finding.needs_own_process and not finding.is_timeout):
-                _confirm(replayer, finding)
-            if context.own_process and not is_pristine and not is_suspected:
-                _write(context, writer, finding, send)
+                replays = replayer.confirm(finding.tape)
+                finding.flaky = not _all_fall_into(finding.bucket, replays)
+                finding.tape = finding.tape if finding.flaky else replays[0].tape
+            # This process may die or be ended, so it records what is known first.
+            is_written = context.own_process and not is_pristine
+            if is_written:
+                write()
             if shorter is not None and not finding.flaky and _take_over(replayer, finding, shorter):
-                finding.shrunk = is_shrunk
-                _write(context, writer, finding, send)
+                write(shrunk=is_shrunk)
                 if is_shrunk:
                     return
+                is_written = True
+
             if shrink and not finding.flaky and family is not None and family.is_large:
-                _take_steps_of(family.first, replayer, finding, began + allowed, exchange=True)
-            left = allowed - 2 * (monotonic() - began)
-            finished = True
-            shrinks = shrink and not finding.flaky and left > 0
-            if is_suspected and not shrinks and replayer.hangs(finding.tape, finding.bucket) is None:
+                _take_steps_of(family.first, replayer, finding, deadline, exchange=True)
+            left = deadline - began - 2 * (monotonic() - began)
+            if not shrink or finding.flaky or left <= 0:
+                if is_suspected and replayer.hangs(finding.tape, finding.bucket) is None:
+                    send(Refuted())
+                elif not is_written:
+                    write()
+                return
+
+            steps = len(finding.tape)
+            result = _shrink(replayer, finding, left, tick)
+            if result is None and is_suspected:
                 send(Refuted())
                 return
-            if shrinks:
-                finished = _shrink(context, replayer, finding, left, send, tick)
-                if is_suspected and finding.flaky:
-                    send(Refuted())
-                    return
-                if family is not None and not family.is_large:
-                    _take_steps_of(family.first, replayer, finding, began + allowed, exchange=False)
-            elif context.own_process and not is_pristine and not is_suspected:
+            if result is None:
+                finding.flaky = True
+                write()
                 return
-            _write(context, writer, finding, send, finished=finished)
+            finding.tape = result.tape
+            faults = None
+            if result.failed_check is not None:
+                send(CheckFailed(f"Shrinking of {finding.bucket}", str(result.failed_check)))
+            elif not result.interrupted:
+                with replayer.adapted() if finding.is_timeout else nullcontext():
+                    faults = replayer.ablate(finding.tape, finding.bucket, began + left - monotonic()) or None
+                if family is not None and not family.is_large:
+                    _take_steps_of(family.first, replayer, finding, deadline, exchange=False)
+            is_whole = not result.interrupted and result.failed_check is None
+            write(
+                shrunk=is_whole or len(result.tape) < steps,
+                faults=faults,
+                finished=result.finished or not is_whole,
+            )
+            if result.interrupted:
+                raise KeyboardInterrupt
 
     return kept(f"Writing down {finding.bucket}", job)
 
 
-def _confirm(replayer: Replayer, finding: Finding) -> None:
-    replays = replayer.confirm(finding.tape)
-    finding.flaky = not _all_fall_into(finding.bucket, replays)
-    if not finding.flaky:
-        finding.tape = replays[0].tape
+def _recorded_failure(
+    setup: ReplaySetup,
+    replayer: Replayer,
+    finding: Finding,
+    *,
+    shrunk: bool = False,
+    necessary_faults: dict[str, bool] | None = None,
+) -> Failure:
+    """Return the failure of ``finding`` after running it once more to record what happens."""
+    recorder = RunRecorder()
+    # That it takes its full limit was seen before.
+    with replayer.adapted() if finding.is_timeout else nullcontext():
+        replayed = replayer.run(finding.tape, recorder)
+    now = replayed.outcome.error if falls_into(replayed.bucket, finding.bucket) else None
+    error, text = replayer.written(now) if now is not None else (finding.error, finding.error_traceback)
+    step = len(recorder.steps)
+    last_step = recorder.steps[-1].name if recorder.steps else ""
+    trace = setup.trace_builder.make(finding.origin, replayed.tape, recorder)
+    trace.failure = TraceFailure.of(error, step, finding.bucket)
+    return Failure(
+        error=error,
+        step=step,
+        run_id=finding.origin.run_id,
+        active_faults=recorder.active_faults,
+        rule_log=[recorded.name for recorded in recorder.steps],
+        trace=trace,
+        necessary_faults=necessary_faults,
+        error_traceback=text or traceback_text(error),
+        bucket=finding.bucket,
+        broken_by=finding.broken_by,
+        count=finding.count,
+        flaky=finding.flaky or now is None,
+        shrunk=shrunk,
+        seed_path=None if finding.seed is None else str(finding.seed),
+        program="\n".join(recorder.finished_program()),
+        place=replayer.place(finding.tape, error if now is None else now, last_step),
+        struck=recorder.struck,
+    )
+
+
+def bare_failure(setup: ReplaySetup, finding: Finding) -> Failure:
+    """Return a failure of which only the tape is known, because its process died before recording it."""
+    steps = bare_steps(setup.driver, finding.tape)
+    trace = Trace(
+        run_id=finding.origin.run_id,
+        seed=setup.settings.seed,
+        test_class=setup.settings.test_class,
+        steps=steps,
+        failure=TraceFailure.of(finding.error, len(steps), finding.bucket),
+        rule_timeout=setup.settings.rule_timeout,
+        max_memory=setup.settings.max_memory,
+    )
+    return Failure(
+        error=finding.error,
+        step=len(steps),
+        run_id=finding.origin.run_id,
+        active_faults=steps[-1].active_faults if steps else [],
+        rule_log=[step.name for step in steps],
+        trace=trace,
+        error_traceback=finding.error_traceback,
+        bucket=finding.bucket,
+        broken_by=finding.broken_by,
+        flaky=finding.flaky,
+    )
 
 
 def _take_over(replayer: Replayer, finding: Finding, tape: _native.Tape) -> bool:
@@ -145,7 +237,7 @@ def _take_over(replayer: Replayer, finding: Finding, tape: _native.Tape) -> bool
     replays = replayer.confirm(tape, took_limit=finding.is_timeout)
     if not _all_fall_into(finding.bucket, replays) or len(replays[0].tape) >= len(finding.tape):
         return False
-    finding.tape, finding.improved = replays[0].tape, True
+    finding.tape = replays[0].tape
     return True
 
 
@@ -195,7 +287,7 @@ class _Ticks:
         self._send(Shrinking(self._before, self._steps, self._earlier + self._now, seconds))
 
     @contextmanager
-    def told_of(self, replayer: Replayer) -> Iterator[None]:
+    def watching(self, replayer: Replayer) -> Iterator[None]:
         """Report during the block what the replayer watches for its full limit."""
         replayer.watches = self.waits
         try:
@@ -205,31 +297,27 @@ class _Ticks:
 
 
 def _shrink(
-    context: JobContext,
-    replayer: Replayer,
-    finding: Finding,
-    seconds: float,
-    send: Send,
-    tick: Callable[[ShrinkProgress], None],
-) -> bool:
-    """Return whether there was time to make it minimal."""
-    try:
-        return context.setup.findings(replayer).shrink(finding, seconds, tick)
-    except _native.CheckError as error:
-        send(CheckFailed(f"Shrinking of {finding.bucket}", str(error)))
-        return True
+    replayer: Replayer, finding: Finding, seconds: float, tick: Callable[[ShrinkProgress], None]
+) -> Shrunk | None:
+    """Return the smallest failing tape found; None if what should hang does not."""
+    with replayer.adapted() if finding.is_timeout else nullcontext():
+        if finding.seed is not None and _resists(replayer, finding):
+            return Shrunk(finding.tape, 0, finished=True)
+    shrink = replayer.shrink_hang if finding.is_timeout else replayer.shrink
+    return shrink(finding.tape, finding.bucket, seconds, tick)
 
 
-def _write(
-    context: JobContext,
-    writer: Replayer,
-    finding: Finding,
-    send: Send,
-    *,
-    finished: bool = True,
-) -> None:
-    failure = context.setup.findings(writer).failure(finding)
-    send(FailureWritten(failure, finding.tape, improved=finding.improved, finished=finished))
+def _resists(replayer: Replayer, finding: Finding) -> bool:
+    """Return whether the first candidates all fail to shrink it: most seeds were shrunk before they were saved."""
+    shrinker = _native.Shrinker(finding.tape)
+    for _ in range(PROBES):
+        candidate = shrinker.candidate()
+        if candidate is None:
+            break
+        if falls_into(replayer.run(candidate).bucket, finding.bucket):
+            return False
+        shrinker.refuse()
+    return True
 
 
 def write_traces(productive: Sequence[tuple[Provenance, _native.Tape]]) -> Job:

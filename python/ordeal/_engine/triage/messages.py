@@ -1,4 +1,4 @@
-"""The messages of triage jobs: objects within a process, and checked plain values between processes."""
+"""Findings and the messages of triage jobs: objects within a process, checked plain values in files and channels."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import msgspec
 import ordeal._native as _native
 from ordeal._base.trace_file import Trace, TraceStep
 from ordeal._base.untrusted import error_message, remote_error, type_name
+from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.isolation.channel import ChannelError, Value
-from ordeal._engine.storage.state_file import SavedFinding
+from ordeal._engine.replay.trace_builder import Provenance
+from ordeal._engine.storage.state_file import SavedFinding, SavedOrigin
 from ordeal._engine.triage.findings import Finding
-from ordeal._engine.triage.records import FindingRecords, writable_text
 from ordeal.result import Failure, SeedOutcome, ShrinkSnapshot
 
 
@@ -54,7 +55,6 @@ class FailureWritten(msgspec.Struct, frozen=True):
 
     failure: Failure
     tape: _native.Tape
-    improved: bool
     finished: bool
 
 
@@ -180,6 +180,63 @@ def unpack_tape(data: Value, names: _native.MachineNames) -> _native.Tape:
     return entry.tape
 
 
+class FindingRecords:
+    """Writes and reads the records for a machine whose parts have these ``names``."""
+
+    def __init__(self, names: _native.MachineNames) -> None:
+        self._rules, _, self._faults, _ = names
+
+    def saved_provenance(self, origin: Provenance) -> SavedOrigin:
+        """Return ``origin`` by names."""
+        swarm = None
+        if origin.swarm is not None:
+            rules, faults = origin.swarm
+            swarm = (_chosen(self._rules, rules), _chosen(self._faults, faults))
+        weights = {name: weight for name, weight in zip(self._rules, origin.weights, strict=False) if weight}
+        return SavedOrigin(
+            run_id=origin.run_id, checkpoint=origin.checkpoint, edges=origin.edges, swarm=swarm, weights=weights
+        )
+
+    def saved_finding(self, finding: Finding) -> SavedFinding:
+        """Return ``finding`` without its tape; its error by names."""
+        return SavedFinding(
+            bucket=writable_text(finding.bucket),
+            origin=self.saved_provenance(finding.origin),
+            error_type=type_name(type(finding.error)),
+            error_message=writable_text(error_message(finding.error)),
+            traceback=writable_text(finding.error_traceback or traceback_text(finding.error)),
+            count=finding.count,
+            flaky=finding.flaky,
+            outside=finding.outside,
+        )
+
+    def finding(self, saved: SavedFinding, tape: _native.Tape) -> Finding:
+        """Rebuild what ``saved_finding`` returned, with its tape."""
+        error = remote_error(saved.error_type, saved.error_message)
+        finding = Finding(saved.bucket, tape, self.origin(saved.origin), error, saved.count, saved.flaky)
+        finding.error_traceback = saved.traceback
+        finding.outside = saved.outside
+        return finding
+
+    def origin(self, saved: SavedOrigin) -> Provenance:
+        """Rebuild what ``saved_provenance`` returned, for the present machine."""
+        swarm = None
+        if saved.swarm is not None:
+            rules, faults = saved.swarm
+            swarm = ([name in rules for name in self._rules], [name in faults for name in self._faults])
+        weights = [saved.weights.get(name, 0) for name in self._rules] if saved.weights else []
+        return Provenance(saved.run_id, saved.checkpoint, swarm, saved.edges, weights)
+
+
+def _chosen(names: Sequence[str], flags: Sequence[bool]) -> list[str]:
+    return [name for name, on in zip(names, flags, strict=True) if on]
+
+
+def writable_text(text: str) -> str:
+    """Return ``text`` in a form that any file can hold."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def pack_finding(finding: Finding, names: _native.MachineNames) -> tuple[bytes, bytes]:
     """Encode a finding: its record, and its tape."""
     return pack(FindingRecords(names).saved_finding(finding)), pack_tape(finding.tape, names)
@@ -207,8 +264,8 @@ def pack_message(message: Message, names: _native.MachineNames) -> tuple[Value, 
             return ("seed replayed", path, pack(outcome), *packed)
         case Shrinking(before, steps, candidates, waits):
             return ("shrinking", before, steps, candidates, waits)
-        case FailureWritten(failure, tape, improved, finished):
-            return ("failure", pack_failure(failure), pack_tape(tape, names), improved, finished)
+        case FailureWritten(failure, tape, finished):
+            return ("failure", pack_failure(failure), pack_tape(tape, names), finished)
         case Refuted():
             return ("refuted",)
         case TraceWritten(trace):
@@ -234,8 +291,8 @@ def unpack_message(values: Sequence[Value], names: _native.MachineNames) -> Mess
             return SeedReplayed(path, unpack(outcome, SeedOutcome), findings)
         case ["shrinking", int(before), int(steps), int(candidates), float(waits)]:
             return Shrinking(before, steps, candidates, waits)
-        case ["failure", failure, tape, bool(improved), bool(finished)]:
-            return FailureWritten(unpack_failure(failure), unpack_tape(tape, names), improved, finished)
+        case ["failure", failure, tape, bool(finished)]:
+            return FailureWritten(unpack_failure(failure), unpack_tape(tape, names), finished)
         case ["refuted"]:
             return Refuted()
         case ["trace", bytes(record)]:

@@ -18,7 +18,7 @@ from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.crash_replayer import CrashReplayer
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.trace_builder import TraceBuilder
-from ordeal._engine.triage.findings import Finding, Findings
+from ordeal._engine.triage.findings import Finding
 from ordeal._hypothesis import GlobalRandoms
 
 if TYPE_CHECKING:
@@ -99,10 +99,6 @@ class ReplaySetup:
     def bucketer(self) -> Bucketer:
         """Return a bucketer that names buckets like the search."""
         return Bucketer([target.path for target in self.targets])
-
-    def findings(self, replayer: Replayer) -> Findings:
-        """Return an empty set of findings, confirmed by ``replayer``."""
-        return Findings(replayer, self.trace_builder)
 
 
 class JobContext:

@@ -1,8 +1,8 @@
 """Siblings: failures of one invariant at one place after different steps. Once shrunk, some turn out to be one failure.
 
 Two mistakes shown by one ``assert`` are distinguished by the step after which it fails, but one mistake may show after
-many steps. So siblings that need the same steps and faults, in any order, become one failure again; and so do the many
-siblings of a mistake that shows whichever rule comes next.
+many steps. So siblings that need the same steps and faults, in any order, become one failure again. So do the many that
+differ only in the last step.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ from collections.abc import Hashable, Iterable, Sequence
 import msgspec
 
 from ordeal._engine.execution.bucket import place_of
-from ordeal._engine.execution.driver import INITIALIZE, RULE
 from ordeal._engine.triage.findings import Finding
-from ordeal._hypothesis import MachineDefinition
 from ordeal.result import Failure
 
-#: Fewer rules that break an invariant after nearly the same steps are shown separately: each may have its own mistake.
+#: Fewer rules that break an invariant after the same steps are shown separately: each may have its own mistake.
 MANY = 5
 
 Judged = tuple[Finding, Failure]
@@ -48,64 +46,38 @@ def families(findings: Iterable[Finding]) -> dict[str, Family]:
     return found
 
 
-def joined(judged: Iterable[Judged], definition: MachineDefinition) -> list[Judged]:
-    """Join findings that turned out to be one failure, in the place of the first of them; mark the others.
+def joined(judged: Sequence[Judged]) -> list[Judged]:
+    """Join findings that turned out to be one failure, in the place of the first of them.
 
-    Only shrunk findings are joined, because only their needs are known.
+    Failures of one place are one if they need the same steps, or if many of them differ only in the last step. Only
+    shrunk findings are joined, because only their needs are known.
     """
-    alike = merged([(each, _what_it_needs(*each)) for each in judged])
-    firsts: dict[str, Judged] = {}
-    steps: Counter[str] = Counter()
-    keyed = []
-    for finding, failure in alike:
-        place = place_of(finding.bucket)
-        is_near = _what_it_needs(finding, failure) is not None and _are_near(
-            firsts.setdefault(place, (finding, failure))[0], finding, definition
-        )
-        steps[place] += len(failure.broken_by) if is_near else 0
-        keyed.append(((finding, failure), place if is_near else None))
-    many = max(MANY, (len(definition.rules) + 1) // 2)
-    return merged([(each, key if key is not None and steps[key] >= many else None) for each, key in keyed])
+    needs = [_what_it_needs(*each) for each in judged]
+    apart = _merged(judged, [need and (need[0], tuple(sorted(need[1]))) for need in needs])
+    starts = [need and (need[0], need[1][:-1]) for need in (_what_it_needs(*each) for each in apart)]
+    sizes = Counter(starts)
+    return _merged(apart, [start if sizes[start] >= MANY else None for start in starts])
 
 
-def merged(keyed: Iterable[tuple[Judged, Hashable]]) -> list[Judged]:
-    """Return one for each key, and each without a key."""
+def _merged(judged: Sequence[Judged], keys: Sequence[Hashable]) -> list[Judged]:
+    """Return one for each key, and each whose key is None."""
     groups: dict[Hashable, list[Judged]] = {}
-    for number, (each, key) in enumerate(keyed):
-        groups.setdefault(("alone", number) if key is None else key, []).append(each)
-    return [_one(group) for group in groups.values()]
+    for number, (each, key) in enumerate(zip(judged, keys, strict=True)):
+        groups.setdefault(number if key is None else key, []).append(each)
+    merged = []
+    for group in groups.values():
+        # A finding kept as a seed remains one.
+        finding, failure = next((each for each in group if each[0].seed is not None), group[0])
+        if len(group) > 1:
+            finding.count = sum(other.count for other, _ in group)
+            steps = dict.fromkeys(step for _, each in [(finding, failure), *group] for step in each.broken_by)
+            failure = dataclasses.replace(failure, count=finding.count, broken_by=list(steps))
+        merged.append((finding, failure))
+    return merged
 
 
-def _one(group: Sequence[Judged]) -> Judged:
-    # A finding kept as a seed remains one.
-    finding, failure = next((each for each in group if each[0].seed is not None), group[0])
-    if len(group) == 1:
-        return finding, failure
-    for other, _ in group:
-        other.joined = other is not finding
-    finding.count = sum(other.count for other, _ in group)
-    steps = dict.fromkeys(step for _, each in [(finding, failure), *group] for step in each.broken_by)
-    return finding, dataclasses.replace(failure, count=finding.count, broken_by=list(steps))
-
-
-def _what_it_needs(finding: Finding, failure: Failure) -> Hashable:
-    """Return its place and its steps in any order; None if that is unknown."""
+def _what_it_needs(finding: Finding, failure: Failure) -> tuple[str, tuple[tuple[int, int], ...]] | None:
+    """Return its place and its steps by kind and target; None if it was not shrunk, so what it needs is unknown."""
     if not failure.shrunk or failure.flaky or finding.needs_own_process:
         return None
-    return place_of(finding.bucket), tuple(sorted(_steps(finding)))
-
-
-def _are_near(finding: Finding, other: Finding, definition: MachineDefinition) -> bool:
-    """Return whether they share all steps but one, including one that does more than make values."""
-    steps, others = Counter(_steps(finding)), Counter(_steps(other))
-    shared = steps & others
-    if steps.total() != others.total() or shared.total() < steps.total() - 1:
-        return False
-    return any(
-        kind != INITIALIZE and not (kind == RULE and definition.rules[target].targets) for kind, target in shared
-    )
-
-
-def _steps(finding: Finding) -> list[tuple[int, int]]:
-    """Return each step as its kind and its target."""
-    return [(kind, target) for kind, target, *_ in finding.tape.steps()]
+    return place_of(finding.bucket), tuple((kind, target) for kind, target, *_ in finding.tape.steps())

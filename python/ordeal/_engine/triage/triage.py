@@ -21,13 +21,13 @@ from ordeal._engine.replay.crash_replayer import Crash
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.path_shrinking import SECONDS as PATH_SECONDS
 from ordeal._engine.replay.trace_builder import Provenance
-from ordeal._engine.triage.bare_failure import bare_failure
 from ordeal._engine.triage.executors import Executor, JobEnd, Task
 from ordeal._engine.triage.findings import OF_SEED, Finding
 from ordeal._engine.triage.fresh_interpreter import confirm_fresh, fresh_interpreter_of
 from ordeal._engine.triage.head_start import HeadStart
 from ordeal._engine.triage.jobs import (
     Job,
+    bare_failure,
     fill_database,
     replay_seeds,
     triage_finding,
@@ -90,6 +90,7 @@ class _FindingInTriage(msgspec.Struct):
 
     number: int
     finding: Finding
+    before: _native.Tape
     shrink: bool
     seconds: float  # its time limit
     family: Family | None = None  # if another member of it is shrunk first
@@ -177,7 +178,9 @@ class Triage:
         """
         shrink = shrink and self._setup.settings.shrink
         seconds = self._setup.settings.max_shrink_time
-        waiting = [_FindingInTriage(number, each, shrink, seconds) for number, each in enumerate(findings, start=1)]
+        waiting = [
+            _FindingInTriage(number, each, each.tape, shrink, seconds) for number, each in enumerate(findings, start=1)
+        ]
         if len(waiting) > 1:
             self._find_families(waiting)
         with self._interruptible("Shrinking was interrupted: some traces are longer than need be."):
@@ -208,7 +211,7 @@ class Triage:
             failure = each.failure or bare_failure(self._setup, each.finding)
             pairs.append((each.finding, dataclasses.replace(failure, count=each.finding.count)))
         if len(pairs) > 1:
-            pairs = joined(pairs, self._setup.driver.definition)
+            pairs = joined(pairs)
         return self._kept([finding for finding, _ in pairs], [failure for _, failure in pairs])
 
     # -- beside the search --------------------------------------------------------------------------------------------
@@ -217,7 +220,7 @@ class Triage:
         """Begin to shrink ``finding``, which hangs, beside the search, unless that was begun with its present tape."""
         settings = self._setup.settings
         if self._head_start is not None and settings.shrink and not self._head_start.has(finding):
-            each = _FindingInTriage(0, finding, shrink=True, seconds=settings.max_shrink_time)
+            each = _FindingInTriage(0, finding, finding.tape, shrink=True, seconds=settings.max_shrink_time)
             self._head_start.begin(finding, self._task(each, 1, shrink=True))
 
     def go_on(self) -> None:
@@ -256,8 +259,9 @@ class Triage:
             elif isinstance(message, Shrinking):
                 self._listener.shrinking(each.number, total, message)
             elif isinstance(message, FailureWritten):
-                failure, each.failure = message.failure, message.failure
-                finding.tape, finding.improved, finding.flaky = message.tape, message.improved, failure.flaky
+                each.failure = message.failure
+                finding.tape, finding.flaky = message.tape, message.failure.flaky
+                finding.improved = message.tape != each.before
                 if not message.finished:
                     self._note_limit(each)
 
@@ -370,10 +374,11 @@ class Triage:
         self._run_one(write_traces(productive), on_message, lost, PATH_SECONDS + SLACK_SECONDS)
         return traces
 
-    def fill_database(self, findings: Sequence[Finding]) -> None:
-        """Let plain pytest find the failures too, except those that would end it, or hang in it."""
-        unfit = [each.flaky or each.joined or each.needs_own_process or each.is_timeout for each in findings]
-        steady = [each.tape for each, is_unfit in zip(findings, unfit, strict=True) if not is_unfit]
+    def fill_database(self, findings: Sequence[Finding], failures: Sequence[Failure]) -> None:
+        """Let plain pytest find the reported ``failures`` too, except those that would end it, or hang in it."""
+        reported = {failure.bucket for failure in failures if not failure.flaky}
+        fit = [each for each in findings if not each.needs_own_process and not each.is_timeout]
+        steady = [each.tape for each in fit if each.bucket in reported]
         if self._setup.settings.corpus_dir is None or not steady:
             return
 

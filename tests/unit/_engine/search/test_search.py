@@ -17,7 +17,7 @@ from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.search.intake import SearchListener
 from ordeal._engine.search.result_builder import WARM_UP_RUNS
 from ordeal._engine.search.search import Search
-from ordeal._engine.triage.findings import Finding, Verdict
+from ordeal._engine.triage.findings import Confirmation, Finding
 from ordeal.errors import MachineError, OrdealError
 from ordeal.explore import Explorer
 from ordeal.result import StoppedReason
@@ -32,7 +32,7 @@ class Log(SearchListener):
 
     def __init__(self, between: Callable[[int], StoppedReason | None] = lambda _runs: None) -> None:
         self.heard: list[str] = []
-        self.verdicts: list[tuple[str, Verdict]] = []
+        self.verdicts: list[tuple[str, Confirmation]] = []
         self.asked = 0
         self._between = between
 
@@ -50,7 +50,7 @@ class Log(SearchListener):
     def failing(self, finding: Finding) -> None:
         self.heard.append("failing")
 
-    def checked(self, finding: Finding, verdict: Verdict) -> None:
+    def checked(self, finding: Finding, verdict: Confirmation) -> None:
         self.heard.append("judged")
         self.verdicts.append((finding.bucket, verdict))
 
@@ -107,7 +107,7 @@ def test_a_failure_is_told_before_it_is_confirmed_and_then_only_counted() -> Non
     ]  # fmt: skip
     (finding,) = search.findings.all()
     assert (finding.count, finding.origin.run_id) == (3, 1)
-    assert log.verdicts == [(finding.bucket, Verdict.CONFIRMED)]
+    assert log.verdicts == [(finding.bucket, Confirmation.CONFIRMED)]
 
 
 def test_no_clock_decides_what_is_explored_where_the_number_of_runs_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:

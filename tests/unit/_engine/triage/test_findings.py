@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ordeal._base.trace_file import MESSAGE_CHARS_MAX
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._engine.triage.findings import SIBLINGS_MAX, Verdict
+from ordeal._engine.triage.findings import SIBLINGS_MAX, Confirmation, Findings
 from ordeal._hypothesis import GlobalRandoms
 from ordeal.explore import Explorer
 from ordeal.faults import Fault
@@ -122,11 +122,11 @@ class Restless(RuleBasedStateMachine):
 
 def test_an_invariant_that_another_step_breaks_each_time_is_one_steady_failure() -> None:
     setup = setup_for(Restless)
-    found = setup.findings(Replayer(setup.driver, setup.bucketer(), GlobalRandoms()))
+    found = Findings(Replayer(setup.driver, setup.bucketer(), GlobalRandoms()))
     tape = tape_for(setup.driver, "even", "odd", "even")
     finding = finding_for(setup, tape)
     verdict = found.add(finding, from_copy=True)
-    assert (verdict, finding.flaky, finding.broken_by) == (Verdict.CONFIRMED, False, [])
+    assert (verdict, finding.flaky, finding.broken_by) == (Confirmation.CONFIRMED, False, [])
     place = finding.bucket
     assert found.count(f"{place} [after even]")
     assert found.count(f"{place} [after odd]")
@@ -135,7 +135,7 @@ def test_an_invariant_that_another_step_breaks_each_time_is_one_steady_failure()
 
 def test_more_steps_than_are_told_apart_count_with_the_first() -> None:
     setup = setup_for(Full)
-    found = setup.findings(Replayer(setup.driver, setup.bucketer(), GlobalRandoms()))
+    found = Findings(Replayer(setup.driver, setup.bucketer(), GlobalRandoms()))
     one = finding_for(setup, tape_for(setup.driver, *[("fill_0", {"by": [3]})] * 4))
     place = one.bucket.partition(" [after ")[0]
     known = [replace(one, bucket=f"{place} [after step_{number}]") for number in range(SIBLINGS_MAX)]
@@ -157,6 +157,6 @@ class Bare(RuleBasedStateMachine):
 def test_an_assertion_without_a_message_is_told_by_what_it_asserts() -> None:
     setup = setup_for(Bare)
     assert (
-        finding_for(setup, tape_for(setup.driver, "go")).told().error
+        finding_for(setup, tape_for(setup.driver, "go")).reported().error
         == "AssertionError in Bare.go: raise AssertionError"
     )

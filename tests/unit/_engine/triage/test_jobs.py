@@ -136,7 +136,7 @@ class TestJudging:
         told = run(setup, triage_finding(finding, shrink=True))
         last = told[-1]
         assert isinstance(last, FailureWritten)
-        assert (last.finished, last.improved, last.failure.shrunk, last.failure.flaky) == (True, True, True, False)
+        assert (last.finished, last.failure.shrunk, last.failure.flaky) == (True, True, False)
         assert (last.failure.rule_log, len(last.tape), last.failure.step) == (["add", "add"], 2, 2)
         assert (last.failure.bucket, last.failure.run_id) == (finding.bucket, 7)
         ticks = [message for message in told if isinstance(message, Shrinking)]
@@ -155,7 +155,7 @@ class TestJudging:
         finding = finding_for(setup, tape_for(setup.driver, *LONG))
         (told,) = run(setup, triage_finding(finding, shrink=False))
         assert isinstance(told, FailureWritten)
-        assert (len(told.tape), told.improved, told.failure.shrunk, told.finished) == (4, False, False, True)
+        assert (len(told.tape), told.failure.shrunk, told.finished) == (4, False, True)
 
     def test_without_time_it_is_written_down_as_it_is(self, run: Run) -> None:
         setup = setup_for(Counter, max_shrink_time=0.0)
@@ -197,7 +197,7 @@ class TestJudging:
         told = failures_of(run(setup, triage_finding(finding, shrink=False, shorter=tape_for(setup.driver, *SHORT))))[
             -1
         ]
-        assert (len(told.tape), told.improved, told.failure.rule_log) == (2, True, ["add", "add"])
+        assert (len(told.tape), told.failure.rule_log) == (2, ["add", "add"])
 
     @pytest.mark.parametrize(
         "others", [["rest"], ["other"], [*LONG]], ids=["it does not fail", "it fails otherwise", "it is no shorter"]
@@ -209,7 +209,7 @@ class TestJudging:
         told = failures_of(run(setup, triage_finding(finding, shrink=False, shorter=tape_for(setup.driver, *others))))[
             -1
         ]
-        assert (told.tape.hash(), told.improved) == (finding.tape.hash(), False)
+        assert told.tape.hash() == finding.tape.hash()
 
     def test_a_flaky_one_does_not_go_on_with_a_tape_of_others(self, setup: ReplaySetup, run: Run) -> None:
         finding = finding_for(setup, tape_for(setup.driver, *LONG))

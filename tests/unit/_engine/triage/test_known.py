@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from ordeal._engine.parallel.store_client import namespace_of
-from ordeal._engine.triage.findings import Finding
-from ordeal._engine.triage.known import KnownFailures
+from ordeal._engine.triage.findings import Finding, KnownFailures
 from ordeal._native import Tape
 from ordeal._report.exploration import exploration_report, json_report
 from ordeal.explore import Explorer

@@ -7,12 +7,14 @@ import dataclasses
 import pytest
 
 import ordeal._native as _native
+from ordeal._base.untrusted import remote_error
 from ordeal._engine.isolation.channel import ChannelError, Value, decode, encode
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import (
     CheckFailed,
     FailureWritten,
+    FindingRecords,
     Message,
     NotInDatabase,
     SeedBegun,
@@ -25,6 +27,7 @@ from ordeal._engine.triage.messages import (
     unpack_failure,
     unpack_finding,
     unpack_message,
+    writable_text,
 )
 from ordeal.errors import OrdealError
 from ordeal.result import Failure, SeedOutcome, SeedStatus
@@ -98,16 +101,16 @@ def test_the_findings_of_a_seed_arrive_with_their_tapes_in_their_order() -> None
     assert [first.tape.hash(), second.tape.hash()] == [one.tape.hash(), two.tape.hash()]
 
 
-@pytest.mark.parametrize("said", [(True, False), (False, True)])
-def test_a_failure_arrives_with_its_tape_and_all_that_is_known_of_it(said: tuple[bool, bool]) -> None:
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_failure_arrives_with_its_tape_and_all_that_is_known_of_it(finished: bool) -> None:
     failure = Failure(
         error=OSError("out"), step=2, run_id=3, active_faults=["power"], rule_log=["put", "take"],
         necessary_faults={"power": True}, error_traceback="\udcff", bucket="b", count=4, flaky=True,
         flaky_reason="moody", shrunk=True, trace_path="t", seed_path="s", program="p",
     )  # fmt: skip
-    told = sent(FailureWritten(failure, tape(1, 2), *said))
+    told = sent(FailureWritten(failure, tape(1, 2), finished))
     assert isinstance(told, FailureWritten)
-    assert (told.improved, told.finished, told.tape.hash()) == (*said, tape(1, 2).hash())
+    assert (told.finished, told.tape.hash()) == (finished, tape(1, 2).hash())
     for name in {each.name for each in dataclasses.fields(Failure)} - {"error", "error_traceback"}:
         assert getattr(told.failure, name) == getattr(failure, name), name
     assert told.failure.error_traceback == "\\udcff"
@@ -143,12 +146,12 @@ def damaged() -> list[list[Value]]:
         ["seed replayed", "p", b"{}"],
         ["seed replayed", "p", outcome, record[:-1], packed],
         ["seed replayed", "p", outcome, record, None],
-        ["failure", failure, None, True, True],
-        ["failure", failure, packed, 1, True],
-        ["failure", failure.replace(b'"step":1', b'"step":"1"'), packed, True, True],
-        ["failure", failure.replace(b'"step":1', b'"step":1,"more":1'), packed, True, True],
-        ["failure", b"[" * 100_000, packed, True, True],
-        ["failure", None, packed, True, True],
+        ["failure", failure, None, True],
+        ["failure", failure, packed, 1],
+        ["failure", failure.replace(b'"step":1', b'"step":"1"'), packed, True],
+        ["failure", failure.replace(b'"step":1', b'"step":1,"more":1'), packed, True],
+        ["failure", b"[" * 100_000, packed, True],
+        ["failure", None, packed, True],
     ]
 
 
@@ -166,3 +169,58 @@ def test_a_damaged_tape_or_trace_is_refused() -> None:
             unpack_finding(record, cut, NAMES)
     with pytest.raises(OrdealError):
         unpack_message(["trace", b"{"], NAMES)
+
+
+# -- findings by names ------------------------------------------------------------------------------------------------
+
+THEN = FindingRecords((["put", "take"], [], ["disk", "net"], []))
+NOW = FindingRecords((["look", "take", "put"], [], ["net"], []))
+
+
+def test_an_origin_is_kept_by_names() -> None:
+    origin = Provenance(8, 3, ([True, False], [False, True]), 5, [0, 4])
+    assert THEN.origin(THEN.saved_provenance(origin)) == origin
+    moved = NOW.origin(THEN.saved_provenance(origin))
+    assert moved == Provenance(8, 3, ([False, False, True], [True]), 5, [0, 4, 0])
+
+
+def test_an_origin_without_a_swarm_stays_without() -> None:
+    saved = THEN.saved_provenance(Provenance(1, 0, None, 0))
+    assert (saved.swarm, saved.weights) == (None, {})
+    assert THEN.origin(saved) == Provenance(1, 0, None, 0, [])
+
+
+def test_a_finding_keeps_what_was_known_of_it_and_the_traceback_it_had() -> None:
+    finding = Finding("\ud800 b", tape(0), Provenance(1, 0, None, 0, []), ValueError("\ud800"), count=3, flaky=True)
+    finding.error_traceback = "\ud800 tb"
+    read = THEN.finding(THEN.saved_finding(finding), tape(0))
+    assert (read.bucket, read.count, read.flaky, read.origin) == ("\\ud800 b", 3, True, finding.origin)
+    assert (type(read.error).__name__, str(read.error)) == ("ValueError", "\\ud800")
+    assert read.error_traceback == "\\ud800 tb"
+    assert read.seed is None
+
+
+def test_a_finding_without_a_traceback_gets_that_of_its_error() -> None:
+    finding = Finding("b", tape(0), Provenance(1, 0, None, 0), ValueError("of here"))
+    assert "ValueError: of here" in THEN.saved_finding(finding).traceback
+
+
+def test_a_text_that_raises_is_no_obstacle() -> None:
+    class MuteError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    saved = THEN.saved_finding(Finding("b", tape(0), Provenance(1, 0, None, 0), MuteError()))
+    assert (saved.error_type, saved.error_message) == ("MuteError", "<MuteError whose text raises>")
+
+
+@pytest.mark.parametrize(("text", "written"), [("plain ü", "plain ü"), ("\ud800x", "\\ud800x"), ("", "")])
+def test_any_text_can_be_written(text: str, written: str) -> None:
+    assert writable_text(text) == written
+    assert written.encode().decode() == written
+
+
+def test_an_error_of_elsewhere_reads_as_the_one_that_it_stands_for_and_is_caught_as_no_other() -> None:
+    error = remote_error("KeyboardInterrupt", "pressed")
+    assert (type(error).__name__, type(error).__module__, str(error)) == ("KeyboardInterrupt", "builtins", "pressed")
+    assert not isinstance(error, KeyboardInterrupt)

@@ -116,11 +116,3 @@ def test_traces_name_the_class_the_seed_and_the_limit_of_the_exploration() -> No
         9,
         7.5,
     )
-
-
-def test_findings_begin_empty_each_time(setup: ReplaySetup) -> None:
-    replayer = of_the_search(setup).replayer
-    findings = setup.findings(replayer)
-    findings.add_replayed_seed(Finding("b", tape_for(setup.driver), Provenance(0, 0, None, 0), ValueError()))
-    assert len(findings) == 1
-    assert len(setup.findings(replayer)) == 0

@@ -17,9 +17,9 @@ from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.crash_replayer import Crash
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
-from ordeal._engine.triage.bare_failure import bare_failure
 from ordeal._engine.triage.executors import Executor, Here, JobEnd, OwnProcesses, Task
 from ordeal._engine.triage.findings import Finding
+from ordeal._engine.triage.jobs import bare_failure
 from ordeal._engine.triage.messages import FailureWritten, Message, NotInDatabase, SeedBegun, Shrinking, TraceWritten
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._engine.triage.triage import Triage
@@ -127,7 +127,7 @@ def counter(*all_steps: Steps, **options: Any) -> tuple[ReplaySetup, list[Findin
 
 
 def written(setup: ReplaySetup, finding: Finding, *, finished: bool = True) -> FailureWritten:
-    return FailureWritten(bare_failure(setup, finding), finding.tape, improved=True, finished=finished)
+    return FailureWritten(bare_failure(setup, finding), finding.tape, finished=finished)
 
 
 @pytest.fixture
@@ -417,7 +417,9 @@ class TestTracesAndDatabase:
 
     def test_reasons_why_plain_pytest_does_not_find_it_are_notes(self, tmp_path: Path, told: Told) -> None:
         setup, findings = counter(SHORT, corpus_dir=tmp_path)
-        triage_of(setup, Scripted(tells(NotInDatabase("too large"))), told).fill_database(findings)
+        triage_of(setup, Scripted(tells(NotInDatabase("too large"))), told).fill_database(
+            findings, [bare_failure(setup, each) for each in findings]
+        )
         assert told.notes == [("too large", NoteKind.OTHER)]
 
     def test_neither_flaky_failures_nor_what_ends_processes_are_for_plain_pytest(
@@ -427,7 +429,8 @@ class TestTracesAndDatabase:
         flaky.flaky = True
         crash.error = ProcessExitError()
         executor = Scripted()
-        triage_of(setup, executor, told).fill_database([flaky, crash])
+        both = [flaky, crash]
+        triage_of(setup, executor, told).fill_database(both, [bare_failure(setup, each) for each in both])
         assert executor.tasks == []
 
     def test_a_seed_that_is_gone_is_written_once_more(self, tmp_path: Path, told: Told) -> None:
