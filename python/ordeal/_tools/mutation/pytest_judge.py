@@ -22,13 +22,14 @@ import pytest
 
 from ordeal._base.formatting import counted, one_line
 from ordeal._native import monotonic
-from ordeal._tools.mutation.forks import Message, Say, limit_memory, wait_in_parent
+from ordeal._tools.mutation.forks import Say, limit_memory, wait_in_parent
 from ordeal._tools.mutation.interpreters.handing_down import begins_with_ours, hand_down
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
+from ordeal._tools.mutation.judging.baseline import TOLD_SECONDS
 from ordeal._tools.mutation.judging.importing import ImportRoute, mutant_of, mutants_in
 from ordeal._tools.mutation.judging.lanes import Lanes
 from ordeal._tools.mutation.judging.pytest_options import OwnOptions, pytest_arguments, quieten, switched_off
-from ordeal._tools.mutation.judging.suite import TOLD_SECONDS, Suite
+from ordeal._tools.mutation.judging.suite import Suite, begun_suite
 from ordeal._tools.mutation.line_coverage import LineCoverage
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import Refused, begun, send_output_to
@@ -78,20 +79,16 @@ class JudgePlugin:
             raise Refused(f"a thread runs once the tests are collected: {others[0]}", _BY_IMPORTING)
         quieten(session.items)
         place = Path(self._order["left"]).parent
-        suite = Suite(
+        off = switched_off([*session.config.getini("addopts"), *self._order["tests"]])
+        suite, is_in_place = begun_suite(
             *(Items(session, self.watch), self._sources, imported, self._order["workers"], place),
+            lambda message: self._say({**message, "switched off": off}),
             seconds=self._order["seconds"],
             leave_out_failing=self._order["leave_out_failing"],
             in_place=in_place,
             may_import=self._order["route"] == "auto",
         )
-        off = switched_off([*session.config.getini("addopts"), *self._order["tests"]])
-
-        def say(message: Message) -> None:
-            self._say({**message, "switched off": off, "imports": suite.in_place and not in_place})
-
-        suite.begin(say)
-        if suite.in_place:
+        if is_in_place:
             self._order["route"] = "import"
         left = self._judge(suite)
         cpu, wall = suite.seconds()
@@ -101,7 +98,7 @@ class JudgePlugin:
         found["plugins"] = [plugin.__name__ for plugin, _ in plugins if isinstance(plugin, ModuleType)]
         found |= {"parts": suite.parts(), "first": {each.id: suite.first_part(each) for each in left}}
         found |= {"by hooks": [name for number, name in enumerate(suite.names) if number not in suite.items.plain]}
-        self._say({**found, "cpu": cpu, "wall": wall, "peak": suite.peak})
+        self._say({**found, "cpu": cpu, "wall": wall, "peak": suite.baseline.peak})
         # What pytest and its plugins do at the end of a session takes longer than many suites, and nobody reads it.
         os._exit(0)
 

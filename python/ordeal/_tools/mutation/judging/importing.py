@@ -25,8 +25,9 @@ from _pytest.assertion.rewrite import AssertionRewritingHook
 from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import Ended, Job, Refilled, Say, original_takes, run_jobs
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path, serve
+from ordeal._tools.mutation.judging.baseline import import_all, original_job
 from ordeal._tools.mutation.judging.pytest_options import OwnOptions, pytest_arguments, quieten
-from ordeal._tools.mutation.judging.suite import TAKEN_FACTOR, import_all, original_job
+from ordeal._tools.mutation.judging.suite import TAKEN_FACTOR
 from ordeal._tools.mutation.judging.trials import offer
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import ORDER, Refused

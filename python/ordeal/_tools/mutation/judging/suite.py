@@ -1,25 +1,28 @@
-"""A collected suite: which tests pass on the original, what each runs and takes, and the gates before judging."""
+"""The tests that judge: which of them run a mutant, in which order, by which limits; whether they notice anything."""
 
 from __future__ import annotations
 
 import ast
 import dataclasses
 import gc
-import importlib
-import shlex
-import signal
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from ordeal._native import monotonic
-from ordeal._tools.mutation.forks import Ended, Job, Message, Say, memory_peak, original_takes, run_jobs
+from ordeal._tools.mutation.forks import Ended, Job, Message, Say, original_takes, run_jobs
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
+from ordeal._tools.mutation.judging.baseline import (
+    Baseline,
+    Lines,
+    Original,
+    endless,
+    failing,
+    import_all,
+    original_job,
+    refuse_other_files,
+)
 from ordeal._tools.mutation.judging.trials import TestRunner, Trial, Turns, killer_first, run_trials, run_unchanged
-from ordeal._tools.mutation.line_coverage import LineCoverage
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.operators import padded
 from ordeal._tools.mutation.own_process import Refused
@@ -27,228 +30,125 @@ from ordeal._tools.mutation.pytest_items import Items
 from ordeal._tools.mutation.source import Function, Source
 from ordeal._tools.mutation.swap import LiveFunctions, OwnLines
 
-_BASELINE_SECONDS = 600.0
 _FLAKY_MAX = 20
 _FORCED_MAX = 5
-# Enough for the limit of turns to be met first by whatever loops in Python: it is the same on a busy machine.
+# Enough for the limit of turns to be met first by every loop in Python: it is the same on a busy machine.
 _CPU_FREE = 0.5
 _ASLEEP_FREE = 1.0
-#: How often whoever waits is told how far the tests are, before any mutant.
-TOLD_SECONDS = 1.0
-#: Whatever limit is given, a mutant may take so many times what the original takes.
+#: A limit that is given is at least this many times what the original takes.
 TAKEN_FACTOR = 2.0
 #: Tests of fewer turns than this power of two are asked in the order of the suite.
 _CHEAP_BITS = 10
 #: Without a mutant nothing hangs: what does not end in time gets much longer before its tests are called unstable.
 _PATIENCE = 4.0, 40.0
 
-Lines = set[tuple[str, int]]
+
+def begun_suite(
+    items: Items,
+    sources: Sequence[Source],
+    imported: Lines,
+    workers: int,
+    place: Path,
+    say: Say,
+    *,
+    seconds: float | None = None,
+    leave_out_failing: bool = False,
+    in_place: bool = False,
+    may_import: bool = False,
+) -> tuple[Suite, bool]:
+    """Run all tests on the original, twice, and say what is known of them.
+
+    Return the suite, and whether no mutant may run in a fork of this process.
+
+    Raises:
+        Refused: no verdict is possible.
+    """
+    if not len(items):
+        raise Refused("no tests were collected")
+    paths = {source.shown: real_path(str(source.path)) for source in sources}
+    live = LiveFunctions({*paths.values()})
+    # A collection in a fork would write to all pages of what is there now, and so copy them.
+    gc.collect()
+    gc.freeze()
+    original = Original(items, Turns(live), {*paths.values()}, place, say)
+    ran = original.run_all(workers, in_place=in_place, may_import=may_import and not leave_out_failing)
+    if not ran.in_place:
+        # Otherwise each fork would import again what the tests import when they run.
+        import_all(name for message in ran.said for name in message.get("modules", ()))
+        gc.freeze()
+    baseline = Baseline.of(items, ran.said)
+    refused = [
+        (baseline.names[number], why)
+        for number, why in baseline.failed.items()
+        # A saved seed that fails is known to fail.
+        if not getattr(items.all[number], "is_saved_seed", False)
+    ]
+    if refused and not leave_out_failing:
+        raise failing(refused)
+    if not ran.said or "done" not in ran.said[-1]:
+        raise endless(ran, baseline.names)
+    original_takes(baseline.peak)
+    suite = Suite(original, baseline, live, sources, imported, workers, seconds)
+    if not ran.in_place:
+        suite.null_gate(ran.unhooked)
+    passing = suite.passing()
+    if not passing:
+        raise Refused("no test passes")
+    if not imported and not baseline.tests_by_line:
+        refuse_other_files(paths)
+    reached_paths = {path for path, _ in {*imported, *baseline.tests_by_line}}
+    reached = [shown for shown, path in paths.items() if path in reached_paths]
+    found = {"baseline": len(passing), "flaky": suite.flaky, "names": suite.names, "reached": reached}
+    say({**found, "seconds": suite.seconds()[1], "imports": ran.in_place and not in_place})
+    return suite, ran.in_place
 
 
 class Suite:
-    """The tests of a session that pass on the original, by number, with what each runs and takes."""
+    """The tests that pass on the original, by number, and how far each is trusted.
+
+    Attributes:
+        flaky: the tests that do not pass each time, and judge nothing.
+    """
 
     def __init__(
         self,
-        items: Items,
+        original: Original,
+        baseline: Baseline,
+        live: LiveFunctions,
         sources: Sequence[Source],
         imported: Lines,
         workers: int,
-        place: Path,
-        *,
-        seconds: float | None = None,
-        leave_out_failing: bool = False,
-        in_place: bool = False,
-        may_import: bool = False,
+        seconds: float | None,
     ) -> None:
-        self.items, self.workers = items, workers
-        self._fixed, self._is_lenient, self.in_place = seconds, leave_out_failing, in_place
-        self._may_import = may_import and not leave_out_failing
-        self.sources = {source.shown: source for source in sources}
+        self.baseline, self.workers, self.names = baseline, workers, baseline.names
+        self.items, self._original, self._place, self._fixed = original.items, original, original.place, seconds
+        self._sources = {source.shown: source for source in sources}
         self._paths = {source.shown: real_path(str(source.path)) for source in sources}
-        self._imported, self._place = imported, place
-        self.names = items.names()
-        self.flaky: list[str] = []
-        self._passing: set[int] = set()
-        self._tests_by_line: dict[tuple[str, int], list[int]] = {}
-        self._size: dict[int, int] = {}
-        self._cpu: dict[int, float] = {}
-        self._wall: dict[int, float] = {}
-        self._turns: dict[int, int] = {}
-        self._beside: set[int] = set()
+        self._imported = imported
+        self._passing = {*baseline.turns}
+        self.flaky = [self.names[number] for number in baseline.failed]
         self._trusted: set[int] = set()
         self._plainly_trusted: set[int] = set()
         self._confirmed: set[int] = set()
-        self._own_lines = OwnLines(self.sources)
+        self._own_lines = OwnLines(self._sources)
         #: Lines that run in another test where the tests run in the reverse order; None until they have.
         self._run_once: Lines | None = None
-        self._null: Message = {}
-        self._why_ended = "ends the process"
         self._files: dict[str, dict[int, Counter[str]]] = {}
-
-    # The baseline
-
-    def begin(self, say: Say) -> None:
-        """Run all tests on the original, twice, and tell what is known of them.
-
-        Raises:
-            Refused: they fail.
-        """
-        if not len(self.items):
-            raise Refused("no tests were collected")
-        self._tell = say
-        self.live = LiveFunctions(set(self._paths.values()))
-        # A collection in a fork would write to all pages of what is there now, and so copy them.
-        gc.collect()
-        gc.freeze()
-        self.turns = Turns(self.live)
         self._runner = TestRunner(
-            self.items, self.turns, self._turns_of, self.live, self.sources, self._confirmed, self._plainly_trusted
-        )
-        numbers = list(range(len(self.items)))
-        first = self._said_covered(numbers)
-        self._import_what_tests_do(first)
-        failed = []
-        for message in first:
-            if "test" in message:
-                self._learn(message)
-                if message["outcome"] == "failed" and getattr(self.items.all[message["test"]], "is_saved_seed", False):
-                    self.flaky.append(self.names[message["test"]])
-                elif message["outcome"] == "failed":
-                    failed.append((self.names[message["test"]], message["why"]))
-        if failed and not self._is_lenient:
-            raise _failing(failed)
-        self.flaky += [name for name, _ in failed]
-        if not first or "done" not in first[-1]:
-            raise self._endless(sum("test" in message for message in first))
-        self.peak: int = first[-1]["peak"]
-        original_takes(self.peak)
-        if not self.in_place:
-            self._null_gate()
-        if not self._passing:
-            raise Refused("no test passes")
-        if not self._imported and not self._tests_by_line:
-            self._look_elsewhere()
-        ran = {path for path, _ in {*self._imported, *self._tests_by_line}}
-        reached = [shown for shown, path in self._paths.items() if path in ran]
-        found = {"baseline": len(self._passing), "flaky": self.flaky, "names": self.names, "reached": reached}
-        say({**found, "seconds": self.seconds()[1]})
-
-    def _endless(self, count: int) -> Refused:
-        """Return that the tests do not come to their end, and which one after these is why."""
-        what = "the tests do not come to their end without any mutant"
-        if count == len(self.names):
-            return Refused(what)
-        name = self.names[count]
-        hint = f"`{shlex.join(['python', '-m', 'pytest', name])}` may show it"
-        return Refused(f"{what}: {name} {self._why_ended}", hint)
-
-    def _import_what_tests_do(self, said: Sequence[Message]) -> None:
-        """Import the modules of Python that the tests import when they run: else each fork does it anew."""
-        if not self.in_place:
-            import_all([name for message in said for name in message.get("modules", ())])
-            gc.freeze()
-
-    def _look_elsewhere(self) -> None:
-        """Refuse where no test runs anything of the files, but imports modules of their names from other files."""
-        for shown, path in self._paths.items():
-            name = module_name(Path(path))
-            file = getattr(sys.modules.get(name), "__file__", None)
-            if isinstance(file, str) and real_path(file) != path:
-                raise Refused(
-                    f"the tests import `{name}` from {file}, and nothing from {shown}",
-                    "mutate that one, or let the tests import this one: `pip install -e .`, or `pythonpath` of pytest",
-                )
-
-    def _learn(self, message: dict[str, Any]) -> None:
-        number = message["test"]
-        if message["outcome"] == "passed":
-            self._passing.add(number)
-            if message["beside"]:
-                self._beside.add(number)
-            for place in _places(message):
-                self._tests_by_line.setdefault(place, []).append(number)
-            self._size[number] = sum(map(len, message["lines"].values()))
-            self._cpu[number], self._wall[number] = message["cpu"], message["wall"]
-            self._turns[number] = message["turns"]
-
-    def _said_covered(self, numbers: list[int]) -> list[Message]:
-        """Return what tests say on the original, and which lines they run."""
-        if not self.in_place:
-            covered = original_job(lambda tell: self._run_covered(numbers, self._counting(tell, len(numbers))))
-            # Beside it, the same tests the way that mutants run.
-            null = original_job(lambda tell: run_unchanged(self.items, numbers, tell, plainly=True))
-            ended = {id(each.job): each for each in run_jobs([covered, null], min(2, self.workers))}
-            self._null = (ended[id(null)].said or [{}])[-1]
-            self._why_ended = _why(ended[id(covered)])
-            said = ended[id(covered)].said
-            if not (self._may_import and said and "done" in said[-1] and any(map(_has_failed, said))):
-                return said
-            # What a program has made when it was imported may be of no use in a fork, such as a thread to be started.
-            here = self._said_here(numbers)
-            self.in_place = here is not None
-            return here or said
-        return self._said_here(numbers, until_failure=False) or []
-
-    def _counting(self, say: Say, total: int) -> Say:
-        """Return what also tells whoever waits, once a second, how many tests have run."""
-        count, due = 0, monotonic() + TOLD_SECONDS
-
-        def tell(message: Message) -> None:
-            nonlocal count, due
-            say(message)
-            count += "test" in message
-            if monotonic() >= due:
-                due = monotonic() + TOLD_SECONDS
-                self._tell({"beginning": f"{count}/{total} tests have run without a mutant"})
-
-        return tell
-
-    def _said_here(self, numbers: list[int], *, until_failure: bool = True) -> list[Message] | None:
-        """Run the tests in this process, with the threads that it has: no mutant may run in a fork of it any more.
-
-        None where one fails, if that is to end it.
-        """
-        said: list[Message] = []
-
-        def tell(message: Message) -> None:
-            if until_failure and _has_failed(message):
-                raise _HereTooError
-            said.append(message)
-
-        try:
-            self._run_covered(numbers, self._counting(tell, len(numbers)))
-        except _HereTooError:
-            return None
-        return said
-
-    def _run_covered(self, numbers: list[int], say: Say, *, plainly: bool = False) -> None:
-        known = {*sys.modules}
-        coverage = LineCoverage(set(self._paths.values()), self._place / "lines")
-        coverage.start()
-        self.turns.start(0, say)
-        before = 0
-        for number, outcome, cpu, wall, why in self.items.each_outcome(numbers, plainly=plainly):
-            found = {"test": number, "outcome": outcome, "cpu": cpu, "wall": wall, "why": why}
-            found |= {"lines": _by_path(coverage.take()), "beside": _by_path(coverage.take_beside())}
-            say({**found, "turns": self.turns.count - before})
-            before = self.turns.count
-        say(
-            {
-                "done": True,
-                "peak": memory_peak(),
-                "modules": sorted(name for name in {*sys.modules} - known if is_of_python(name)),
-            }
+            self.items, original.turns, self._turns_of, live, self._sources, self._confirmed, self._plainly_trusted
         )
 
-    def _null_gate(self) -> None:
+    def null_gate(self, said: Message) -> None:
         """Run the unchanged program the way that mutants run. A test that fails there is left out, by name.
 
-        One that fails only without the hooks of pytest has them from then on.
+        One that fails only without the hooks of pytest has them from then on. ``said`` is the answer of all tests,
+        which counts where all of them pass.
+
+        Raises:
+            Refused: too many tests fail.
         """
         needing_hooks, known = 0, len(self.flaky)
-        # What was asked beside the first run counts where all its tests pass there.
-        said = self._null if len(self._passing) == len(self.items) else {}
+        said = said if len(self._passing) == len(self.items) else {}
         said = said or self._said_unchanged(sorted(self._passing), plainly=True)
         while "survived" not in said:
             failed = said.get("failed")
@@ -266,16 +166,11 @@ class Suite:
     def reverse_run(self) -> Job:
         """Return the job that runs the tests in the reverse order, for ``learn_reverse``."""
         numbers = sorted(self._passing, reverse=True)
-        return original_job(lambda tell: self._run_covered(numbers, tell, plainly=True))
+        return original_job(lambda tell: self._original.run(numbers, tell, plainly=True))
 
     def learn_reverse(self, said: Sequence[Message]) -> None:
         """Learn from what the tests run in the reverse order which lines run in the first test alone."""
-        found: dict[tuple[str, int], set[int]] = {}
-        for message in said:
-            for place in _places(message):
-                found.setdefault(place, set()).add(message["test"])
-        before = {place: {*tests} for place, tests in self._tests_by_line.items()}
-        self._run_once = {place for place in before.keys() | found.keys() if before.get(place) != found.get(place)}
+        self._run_once = self.baseline.reverse_differs(said)
 
     @property
     def is_reverse_known(self) -> bool:
@@ -302,21 +197,21 @@ class Suite:
         return Job(lambda say: run_unchanged(self.items, numbers, say, plainly=plainly), cpu, wall)
 
     def _limits(self, numbers: list[int], factor: float = 1.0) -> tuple[float, float]:
-        cpu = _CPU_FREE + 10 * sum(self._cpu[number] for number in numbers)
-        wall = 2.0 + 20 * sum(self._wall[number] for number in numbers)
+        cpu = _CPU_FREE + 10 * sum(self.baseline.cpu[number] for number in numbers)
+        wall = 2.0 + 20 * sum(self.baseline.wall[number] for number in numbers)
         return factor * cpu, factor * (wall + cpu)
 
     def _mutant_limits(self, numbers: list[int], factor: float = 1.0) -> tuple[float, float]:
         if self._fixed is None:
             return self._limits(numbers, factor)
         # Nothing may be called late that takes no longer than the original.
-        taken = sum(max(self._cpu[number], self._wall[number]) for number in numbers)
+        taken = sum(max(self.baseline.cpu[number], self.baseline.wall[number]) for number in numbers)
         limit = max(self._fixed, TAKEN_FACTOR * taken)
         return limit, limit
 
     def seconds(self) -> tuple[float, float]:
         """Return what the whole suite takes: CPU and wall time."""
-        return sum(self._cpu.values()), sum(self._wall.values())
+        return sum(self.baseline.cpu.values()), sum(self.baseline.wall.values())
 
     def passing(self) -> list[str]:
         """Return the tests that may notice a mutant."""
@@ -331,7 +226,7 @@ class Suite:
         path = self._paths[mutant.shown]
         found: set[int] = set()
         for line in self._own_lines.of(mutant):
-            found.update(self._tests_by_line.get((path, line), ()))
+            found.update(self.baseline.tests_by_line.get((path, line), ()))
         return sorted(found & self._passing)
 
     def runs_for_others(self, mutant: Mutant) -> bool:
@@ -351,36 +246,37 @@ class Suite:
 
     def nearest(self, numbers: Sequence[int]) -> str:
         """Return the test among these that runs the fewest lines of the program: it is most about them."""
-        return self.names[min(numbers, key=lambda number: (self._size[number], number))] if numbers else ""
+        return self.names[min(numbers, key=lambda number: (self.baseline.sizes[number], number))] if numbers else ""
 
     def parts(self) -> dict[str, list[str]]:
         """Return the tests that may notice a mutant by their files, in the order of both."""
         found: dict[str, list[str]] = {}
         for number in sorted(self._passing):
-            found.setdefault(self._part(number), []).append(self.names[number])
+            found.setdefault(self.baseline.files[number], []).append(self.names[number])
         return found
-
-    def _part(self, number: int) -> str:
-        return str(self.items.all[number].path)
 
     def first_part(self, mutant: Mutant) -> str:
         """Return the file of tests that most likely notices a mutant of what runs at import.
 
         That is the one with most tests that run anything of the class or function around it, else of its file.
         """
-        source, path = self.sources[mutant.shown], self._paths[mutant.shown]
+        source, path = self._sources[mutant.shown], self._paths[mutant.shown]
         first, last = source.lines_of(mutant.name)
         by_line = self._parts_by_line(path)
         near = sum((count for line, count in by_line.items() if first <= line <= last), Counter[str]())
-        found = near or sum(by_line.values(), Counter[str]()) or Counter(map(self._part, self._passing))
+        found = (
+            near
+            or sum(by_line.values(), Counter[str]())
+            or Counter(self.baseline.files[number] for number in self._passing)
+        )
         return max(found.items(), key=lambda pair: (pair[1], pair[0]), default=("", 0))[0]
 
     def _parts_by_line(self, path: str) -> dict[int, Counter[str]]:
         """Return how many tests of each file run each line of a file of the program."""
         if path not in self._files:
             self._files[path] = {
-                line: Counter(self._part(number) for number in self._passing.intersection(numbers))
-                for (file, line), numbers in self._tests_by_line.items()
+                line: Counter(self.baseline.files[number] for number in self._passing.intersection(numbers))
+                for (file, line), numbers in self.baseline.tests_by_line.items()
                 if file == path
             }
         return self._files[path]
@@ -390,7 +286,7 @@ class Suite:
     def trial(self, mutant: Mutant, killer: int | None, factor: float = 1.0, *, plainly: bool = True) -> Trial:
         """Return what judges a mutant: the tests that run it, the one that noticed the last of its function first."""
         numbers = killer_first(killer, self._cheap_first(self.covering(mutant)))
-        served = self._place / f"mutant-{mutant.id}" if self._beside.intersection(numbers) else None
+        served = self._place / f"mutant-{mutant.id}" if not self.baseline.forking.isdisjoint(numbers) else None
         cpu = self._mutant_limits(numbers, factor)[0]
         return Trial(mutant, numbers, cpu, served, plainly)
 
@@ -404,11 +300,11 @@ class Suite:
     def trial_by_all(self, mutant: Mutant) -> Trial:
         """Return what judges a mutant as plain pytest would: all tests, in their order."""
         numbers = sorted(self._passing)
-        served = self._place / f"mutant-{mutant.id}" if self._beside else None
+        served = self._place / f"mutant-{mutant.id}" if self.baseline.forking else None
         return Trial(mutant, numbers, self._mutant_limits(numbers)[0], served, plainly=False)
 
     def _turns_of(self, number: int) -> int:
-        return self._turns.get(number, 0)
+        return self.baseline.turns.get(number, 0)
 
     def confirm(self, number: int) -> None:
         """Note that a test notices by all hooks what it notices without them."""
@@ -420,7 +316,7 @@ class Suite:
         job = Job(lambda say: run_trials(trials, self._runner, say), trials[0].cpu, wall)
         if self._fixed is None:
             # What sleeps is in one test, and no busy machine keeps it from going on.
-            slowest = max(self._wall[number] for trial in trials for number in trial.numbers)
+            slowest = max(self.baseline.wall[number] for trial in trials for number in trial.numbers)
             job.asleep = factor * (_ASLEEP_FREE + 20 * slowest)
         return job
 
@@ -452,7 +348,7 @@ class Suite:
 
     def _forced(self, shown: str, mutant: Mutant) -> Job:
         """Return the job that judges a function that raises at once, in the place of a mutant of it."""
-        job = self.job([self.trial(raising(self.sources[shown], mutant), None)])
+        job = self.job([self.trial(raising(self._sources[shown], mutant), None)])
         job.tag = shown
         return job
 
@@ -468,73 +364,6 @@ class Suite:
                 return False
             unnoticed = unnoticed or came == "unnoticed"
         return unnoticed
-
-
-class _HereTooError(Exception):
-    """A test fails in this process as well."""
-
-
-def _has_failed(message: Message) -> bool:
-    return message.get("outcome") == "failed"
-
-
-def _why(ended: Ended) -> str:
-    """Return how a test has kept all that come after it from running."""
-    if ended.is_late:
-        return f"takes longer than {_BASELINE_SECONDS:.0f} s"
-    return ended.raised or (f"ends by {signal.Signals(ended.signal).name}" if ended.signal else "ends the process")
-
-
-def original_job(run: Callable[[Say], None], tag: Any = None) -> Job:
-    """Return a job that runs the program as it is, for as long as that takes within reason."""
-    return Job(run, 0, _BASELINE_SECONDS, tag, is_original=True)
-
-
-def is_of_python(name: str) -> bool:
-    """Return whether a module is one of Python's own. Those that do something when they are imported are left alone."""
-    first = name.partition(".")[0]
-    return first in sys.stdlib_module_names and first not in ("antigravity", "idlelib", "test", "this", "turtledemo")
-
-
-def import_all(names: Sequence[str]) -> None:
-    """Import modules; one that cannot be imported is left to whoever needs it."""
-    for name in names:
-        with suppress(Exception):
-            importlib.import_module(name)
-
-
-def _by_path(lines: Lines) -> dict[str, list[int]]:
-    """Return lines such that each path is told once: it is most of what there is to tell."""
-    found: dict[str, list[int]] = {}
-    for path, line in lines:
-        found.setdefault(path, []).append(line)
-    return {path: sorted(numbers) for path, numbers in found.items()}
-
-
-def _places(message: Message) -> Lines:
-    """Return the lines that a test has run, itself or beside it."""
-    told = (message.get("lines", {}), message.get("beside", {}))
-    return {(path, line) for each in told for path, lines in each.items() for line in lines}
-
-
-def _failing(failed: Sequence[tuple[str, str]]) -> Refused:
-    """Return that tests fail without any mutant: the first of them, and why it does."""
-    (name, why), more = failed[0], len(failed) - 1
-    told = [each for each in why.strip().splitlines() if each.strip()][-1:]
-    them = f"these {len(failed)} tests" if more else "it"
-    others = f" and {more} more" if more else ""
-    hint = f"`--deselect-failing` goes on without {them}"
-    return Refused(f"the tests fail without any mutant: {name}{others}", "; ".join([*told, hint]))
-
-
-def module_name(path: Path) -> str:
-    """Return the dotted name of a file as the packages that hold it give it."""
-    parts = [] if path.stem == "__init__" else [path.stem]
-    for folder in path.parents:
-        if not (folder / "__init__.py").exists():
-            break
-        parts.insert(0, folder.name)
-    return ".".join(parts)
 
 
 def raising(source: Source, mutant: Mutant) -> Mutant:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pluggy
 import pytest
 
+from ordeal._tools.mutation.judging.baseline import import_all
 from ordeal._tools.mutation.judging.importing import never_imported_anew
-from ordeal._tools.mutation.judging.suite import import_all
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.running import judge_with_pytest
 from ordeal._tools.mutation.source import Source

@@ -1,0 +1,267 @@
+"""Run the tests on the original before any mutant: which pass, what each runs and takes, and what is refused."""
+
+from __future__ import annotations
+
+import importlib
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ordeal._native import monotonic
+from ordeal._tools.mutation.forks import Ended, Job, Message, Say, memory_peak, run_jobs
+from ordeal._tools.mutation.interpreters.sitecustomize import real_path
+from ordeal._tools.mutation.judging.trials import Turns, run_unchanged
+from ordeal._tools.mutation.line_coverage import LineCoverage
+from ordeal._tools.mutation.own_process import Refused
+from ordeal._tools.mutation.pytest_items import Items
+
+_SECONDS = 600.0
+#: How often the judge reports the progress of the tests that run before any mutant.
+TOLD_SECONDS = 1.0
+
+Lines = set[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What the tests did on the original, by the number of each test.
+
+    Attributes:
+        names, files: of all tests that were collected.
+        failed: why a test failed; it may not judge.
+        tests_by_line: the passing tests that run each line, in the order of the suite.
+        sizes: the number of lines that a passing test runs.
+        cpu, wall, turns: what a passing test takes.
+        forking: the passing tests whose other processes run lines of the program.
+        peak: the memory that the process of the tests took.
+    """
+
+    names: Sequence[str]
+    files: Sequence[str]
+    failed: Mapping[int, str]
+    tests_by_line: Mapping[tuple[str, int], Sequence[int]]
+    sizes: Mapping[int, int]
+    cpu: Mapping[int, float]
+    wall: Mapping[int, float]
+    turns: Mapping[int, int]
+    forking: Set[int]
+    peak: int
+
+    @classmethod
+    def of(cls, items: Items, said: Sequence[Message]) -> Baseline:
+        """Return what a run of all tests said."""
+        passed = [each for each in said if each.get("outcome") == "passed"]
+        by_line: dict[tuple[str, int], list[int]] = {}
+        for each in passed:
+            for place in places(each):
+                by_line.setdefault(place, []).append(each["test"])
+        return cls(
+            items.names(),
+            [str(each.path) for each in items.all],
+            {each["test"]: each["why"] for each in said if has_failed(each)},
+            by_line,
+            {each["test"]: sum(map(len, each["lines"].values())) for each in passed},
+            {each["test"]: each["cpu"] for each in passed},
+            {each["test"]: each["wall"] for each in passed},
+            {each["test"]: each["turns"] for each in passed},
+            {each["test"] for each in passed if each["beside"]},
+            said[-1].get("peak", 0) if said else 0,
+        )
+
+    def reverse_differs(self, said: Sequence[Message]) -> Lines:
+        """Return the lines that other tests run in the reverse order: they run in the first test alone."""
+        found: dict[tuple[str, int], set[int]] = {}
+        for message in said:
+            for place in places(message):
+                found.setdefault(place, set()).add(message["test"])
+        before = {place: {*tests} for place, tests in self.tests_by_line.items()}
+        return {place for place in before.keys() | found.keys() if before.get(place) != found.get(place)}
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How all tests ran on the original.
+
+    Attributes:
+        said: a message for each test, and one for the end.
+        unhooked: what they said where they ran in the way that mutants run, at the same time.
+        why_ended: why they did not come to their end, if they did not.
+        in_place: the tests passed in this process alone, so that no mutant may run in a fork of it any more.
+    """
+
+    said: list[Message]
+    unhooked: Message
+    why_ended: str
+    in_place: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The unchanged program, ``paths`` being its files, and the tests to run on it."""
+
+    items: Items
+    turns: Turns
+    paths: Set[str]
+    place: Path
+    say: Say
+
+    def run(self, numbers: Iterable[int], say: Say, *, plainly: bool = False) -> None:
+        """Run tests, and say what each runs and takes."""
+        known = {*sys.modules}
+        coverage = LineCoverage({*self.paths}, self.place / "lines")
+        coverage.start()
+        self.turns.start(0, say)
+        before = 0
+        for number, outcome, cpu, wall, why in self.items.each_outcome([*numbers], plainly=plainly):
+            found = {"test": number, "outcome": outcome, "cpu": cpu, "wall": wall, "why": why}
+            found |= {"lines": _by_path(coverage.take()), "beside": _by_path(coverage.take_beside())}
+            say({**found, "turns": self.turns.count - before})
+            before = self.turns.count
+        modules = sorted(name for name in {*sys.modules} - known if is_of_python(name))
+        say({"done": True, "peak": memory_peak(), "modules": modules})
+
+    def run_all(self, workers: int, *, in_place: bool, may_import: bool) -> Ran:
+        """Run all tests in a fork; in this process if ``in_place``, or if they fail in a fork and ``may_import``."""
+        numbers = range(len(self.items))
+        if in_place:
+            return Ran(self._run_here(until_failure=False) or [], {}, "ends the process", in_place=True)
+        covered = original_job(lambda tell: self.run(numbers, self._counting(tell)))
+        # At the same time, the same tests in the way that mutants run.
+        unhooked = original_job(lambda tell: run_unchanged(self.items, numbers, tell, plainly=True))
+        ended = {id(each.job): each for each in run_jobs([covered, unhooked], min(2, workers))}
+        first = ended[id(covered)]
+        said = first.said
+        if may_import and said and "done" in said[-1] and any(map(has_failed, said)):
+            # What a program has made when it was imported may be of no use in a fork, such as a thread to be started.
+            here = self._run_here(until_failure=True)
+            if here is not None:
+                return Ran(here, {}, "", in_place=True)
+        return Ran(said, (ended[id(unhooked)].said or [{}])[-1], _why(first), in_place=False)
+
+    def _run_here(self, *, until_failure: bool) -> list[Message] | None:
+        """Run all tests in this process, with the threads that it has. None where one fails, if that is to end it."""
+        said: list[Message] = []
+
+        def tell(message: Message) -> None:
+            if until_failure and has_failed(message):
+                raise _HereTooError
+            said.append(message)
+
+        try:
+            self.run(range(len(self.items)), self._counting(tell))
+        except _HereTooError:
+            return None
+        return said
+
+    def _counting(self, say: Say) -> Say:
+        """Return what also reports, once a second, how many tests have run."""
+        count, due = 0, monotonic() + TOLD_SECONDS
+
+        def tell(message: Message) -> None:
+            nonlocal count, due
+            say(message)
+            count += "test" in message
+            if monotonic() >= due:
+                due = monotonic() + TOLD_SECONDS
+                self.say({"beginning": f"{count}/{len(self.items)} tests have run without a mutant"})
+
+        return tell
+
+
+class _HereTooError(Exception):
+    """A test fails in this process as well."""
+
+
+def has_failed(message: Message) -> bool:
+    """Return whether a message says that a test has failed."""
+    return message.get("outcome") == "failed"
+
+
+def _why(ended: Ended) -> str:
+    """Return how a test has kept all that come after it from running."""
+    if ended.is_late:
+        return f"takes longer than {_SECONDS:.0f} s"
+    return ended.raised or (f"ends by {signal.Signals(ended.signal).name}" if ended.signal else "ends the process")
+
+
+def original_job(run: Callable[[Say], None], tag: Any = None) -> Job:
+    """Return a job that runs the program as it is, for as long as that takes within reason."""
+    return Job(run, 0, _SECONDS, tag, is_original=True)
+
+
+def endless(ran: Ran, names: Sequence[str]) -> Refused:
+    """Return that the tests do not come to their end, and which one is why."""
+    what = "the tests do not come to their end without any mutant"
+    count = sum("test" in message for message in ran.said)
+    if count == len(names):
+        return Refused(what)
+    hint = f"`{shlex.join(['python', '-m', 'pytest', names[count]])}` may show it"
+    return Refused(f"{what}: {names[count]} {ran.why_ended}", hint)
+
+
+def failing(failed: Sequence[tuple[str, str]]) -> Refused:
+    """Return that tests fail without any mutant: the first of them, and why it does."""
+    (name, why), more = failed[0], len(failed) - 1
+    last = [each for each in why.strip().splitlines() if each.strip()][-1:]
+    them = f"these {len(failed)} tests" if more else "it"
+    others = f" and {more} more" if more else ""
+    hint = f"`--deselect-failing` goes on without {them}"
+    return Refused(f"the tests fail without any mutant: {name}{others}", "; ".join([*last, hint]))
+
+
+def refuse_other_files(paths: Mapping[str, str]) -> None:
+    """Refuse where the tests import modules of these names from other files.
+
+    Raises:
+        Refused: there is one.
+    """
+    for shown, path in paths.items():
+        name = module_name(Path(path))
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if isinstance(file, str) and real_path(file) != path:
+            raise Refused(
+                f"the tests import `{name}` from {file}, and nothing from {shown}",
+                "mutate that one, or let the tests import this one: `pip install -e .`, or `pythonpath` of pytest",
+            )
+
+
+def is_of_python(name: str) -> bool:
+    """Return whether a module is one of Python's own. Those that do something when they are imported are left alone."""
+    first = name.partition(".")[0]
+    return first in sys.stdlib_module_names and first not in ("antigravity", "idlelib", "test", "this", "turtledemo")
+
+
+def import_all(names: Iterable[str]) -> None:
+    """Import modules; one that cannot be imported is left to the code that needs it."""
+    for name in names:
+        with suppress(Exception):
+            importlib.import_module(name)
+
+
+def _by_path(lines: Lines) -> dict[str, list[int]]:
+    """Return lines such that each path stands in a message once: paths are most of its bytes."""
+    found: dict[str, list[int]] = {}
+    for path, line in lines:
+        found.setdefault(path, []).append(line)
+    return {path: sorted(numbers) for path, numbers in found.items()}
+
+
+def places(message: Message) -> Lines:
+    """Return the lines that a test has run, itself or in other processes."""
+    both = (message.get("lines", {}), message.get("beside", {}))
+    return {(path, line) for each in both for path, lines in each.items() for line in lines}
+
+
+def module_name(path: Path) -> str:
+    """Return the dotted name of a file as the packages that hold it give it."""
+    parts = [] if path.stem == "__init__" else [path.stem]
+    for folder in path.parents:
+        if not (folder / "__init__.py").exists():
+            break
+        parts.insert(0, folder.name)
+    return ".".join(parts)
