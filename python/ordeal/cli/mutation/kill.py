@@ -23,8 +23,7 @@ from ordeal._tools.mutation.saved import load
 from ordeal._tools.mutation.source import Source
 from ordeal.cli import terminal
 from ordeal.cli.mutation import last
-from ordeal.cli.mutation.machines import GUARDS, machine_options
-from ordeal.cli.mutation.mutate import operators_of, sources_of
+from ordeal.cli.mutation.mutate import GUARDS, machine_options, operators_of, sources_of
 from ordeal.cli.mutation.settings import refuse_options_of_others, with_settings
 from ordeal.errors import ConfigError, OrdealError
 

@@ -1,4 +1,4 @@
-"""``ordeal mutate show``, ``apply``, ``accept`` and ``report``: what can be done with the mutants of the last run."""
+"""The verbs of ``ordeal mutate`` that judge no new mutant: show, apply, accept, report, rerun and doctor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ordeal._base.formatting import one_line
+from ordeal._base.formatting import counted, one_line
 from ordeal._base.trace_file import write_atomically
 from ordeal._report.mutation import difference, survivor_text
 from ordeal._report.mutation_files import FORMATS, mutation_page
@@ -16,12 +16,12 @@ from ordeal._report.stryker import stryker_json
 from ordeal._tools.mutation.accepted import accept
 from ordeal._tools.mutation.machines.running import last_judgement
 from ordeal._tools.mutation.mutants import CHIMP, Mutant
-from ordeal._tools.mutation.running import Judgement
+from ordeal._tools.mutation.running import Judgement, judge_with_pytest
 from ordeal._tools.mutation.saved import Saved, load
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import Verdict
 from ordeal.cli import terminal
-from ordeal.cli.mutation.settings import with_settings
+from ordeal.cli.mutation.settings import test_arguments, with_settings
 from ordeal.errors import ConfigError
 
 
@@ -196,3 +196,34 @@ VERBS: dict[str, Callable[[Saved, str, Mapping[str, Any]], int]] = {
     "accept": _accept,
     "report": _report,
 }
+
+
+def doctor(given: Mapping[str, Any], sources: Sequence[Source]) -> int:
+    """Run the tests without a mutant, and say what they are good for. Return 1 if something is to be mended, else 0.
+
+    Raises:
+        NoVerdictError: they cannot judge at all.
+    """
+    found = judge_with_pytest(
+        *(sources, []),
+        tests=test_arguments(given),
+        folder=Path.cwd(),
+        workers=1,
+        leave_out_failing=given["deselect_failing"],
+    )
+    unreached = [each.shown for each in sources if each.shown not in found.reached]
+    terminal.write("".join(f"{one_line(line)}\n" for line in _doctor_lines(found, len(sources), unreached)))
+    return int(bool(found.flaky or unreached))
+
+
+def _doctor_lines(found: Judgement, files: int, unreached: Sequence[str]) -> list[str]:
+    others = len(found.names) - found.tests - len(found.flaky)
+    lines = [f"{counted(found.tests, 'test')} passed twice, and can judge, {found.baseline_seconds:.1f} s"]
+    if others:
+        lines.append(f"{counted(others, 'test')} cannot: skipped, or expected to fail")
+    lines += [f"does not pass each time, and will be left out: {name}" for name in found.flaky]
+    reached = files - len(unreached)
+    how = "runs in the tests, or when it is imported" if reached == 1 else "run in the tests, or when they are imported"
+    lines.append(f"{reached} of {counted(files, 'file')} {how}")
+    lines += [f"no test runs or imports {name}" for name in unreached]
+    return lines

@@ -8,33 +8,44 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any
 
 from ordeal._base.formatting import counted, one_line
+from ordeal._base.trace_file import write_atomically
+from ordeal._native import monotonic
+from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text
 from ordeal._report.mutation import mutation_json, mutation_text
+from ordeal._report.mutation_stubs import mutation_stubs
+from ordeal._report.stryker import stryker_json
 from ordeal._tools.mutation import saved
 from ordeal._tools.mutation.accepted import accepted
 from ordeal._tools.mutation.dead import told
-from ordeal._tools.mutation.machines.running import forget_judgement
+from ordeal._tools.mutation.machines.running import (
+    MachineJudgement,
+    MachineOptions,
+    forget_judgement,
+    judge_with_machines,
+    keep_judgement,
+)
 from ordeal._tools.mutation.mutants import CHIMP, Made, Mutant, made_of
 from ordeal._tools.mutation.operators import OPERATORS, PRESETS
 from ordeal._tools.mutation.running import BegunJudge, Judgement, NoVerdictError, begun_judge, judge_with_pytest
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.targets import Target, changed_lines, files_of, lines_of_diff, shown_path, targets_of
-from ordeal._tools.mutation.verdicts import Score, Verdict
+from ordeal._tools.mutation.verdicts import WORDS, Score, Verdict
 from ordeal.cli import terminal
-from ordeal.cli.mutation import doctor, last
-from ordeal.cli.mutation.files import refuse_existing, refuse_unwritable, say_if_lost, write_files
-from ordeal.cli.mutation.machines import by_machines
-from ordeal.cli.mutation.progress import MutationProgress
+from ordeal.cli.mutation import last
 from ordeal.cli.mutation.settings import (
     judging_options,
     refuse_options_of_others,
     with_settings,
 )
+from ordeal.config import load_config_for
 from ordeal.errors import ConfigError
 
 _INTERRUPTED = 130
@@ -48,7 +59,7 @@ def run(given: Mapping[str, Any]) -> int:
         return last.run(given)
     if given["paths"][:1] == ("doctor",) and not Path("doctor").exists():
         given = with_settings(given)
-        return doctor.run(given, sources_of(given["paths"][1:] or given["targets"], given["exclude"]))
+        return last.doctor(given, sources_of(given["paths"][1:] or given["targets"], given["exclude"]))
     given = last.as_rerun(with_settings(given))
     refuse_existing(given)
     refuse_unwritable(given)
@@ -292,3 +303,196 @@ def _exit_code(judgement: Judgement, given: Mapping[str, Any]) -> int:
     score = Score.of(judgement.verdicts)
     gates = (given["threshold"], score.percent), (given["assertion_threshold"], score.asserted_percent)
     return int(any(least is not None and (percent is None or percent < least) for least, percent in gates))
+
+
+_INTERVAL_SECONDS = 0.1
+#: How long it is silent where lines follow one another, while the tests run without a mutant.
+_QUIET_SECONDS = 3.0
+_BAR = 20
+
+
+def progress_lines() -> Callable[[str], None]:
+    """Return what says how far something is, in a line, when it has been silent for three seconds."""
+    due = monotonic() + _QUIET_SECONDS
+
+    def say(text: str) -> None:
+        nonlocal due
+        if monotonic() >= due:
+            due = monotonic() + _QUIET_SECONDS
+            terminal.say(f"  {text}")
+
+    return say
+
+
+class MutationProgress:
+    """Counts verdicts, and shows them when it is time."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._done, self._tenths = total, 0, 0
+        self._counts: Counter[str] = Counter()
+        self._is_live = terminal.is_terminal() and os.environ.get("TERM") not in (None, "", "dumb")
+        self._first = self._due = 0.0
+        self._width = 0
+        self._say = progress_lines()
+
+    def begin(self, text: str) -> None:
+        """Show how far the tests are that run without a mutant, before the first verdict."""
+        if self._is_live:
+            self._draw(f"{text}..."[: get_terminal_size().columns - 1])
+        else:
+            self._say(text)
+
+    def take(self, verdict: Verdict) -> None:
+        """Count one more."""
+        now = monotonic()
+        # Tests run without a mutant before the first verdict: that is no part of the speed.
+        self._first = self._first or now
+        self._done += 1
+        self._counts[verdict.word] += 1
+        if self._is_live and now >= self._due:
+            self._due = now + _INTERVAL_SECONDS
+            self._draw(self.line(now - self._first, get_terminal_size().columns - 1))
+        elif not self._is_live and self._done * 10 // self._total > self._tenths:
+            self._tenths = self._done * 10 // self._total
+            terminal.say(f"  {self._done}/{self._total}  survived {self._counts['survived']}")
+
+    def line(self, seconds: float, width: int) -> str:
+        """Return a bar, what became of how many, how many a second, and the time that is left."""
+        filled = self._done * _BAR // self._total
+        parts = [f"[{'#' * filled}{'-' * (_BAR - filled)}]", f"{self._done}/{self._total}"]
+        parts += [f"{word} {self._counts[word]}" for word in WORDS if self._counts[word]]
+        if seconds > 0 and self._done > 1:
+            left = int((self._total - self._done) * seconds / self._done + 0.5)
+            parts += [f"{self._done / seconds:.0f}/s", f"{left // 60}:{left % 60:02} left"]
+        return "  ".join(parts)[:width]
+
+    def close(self) -> None:
+        """Clear the line."""
+        if self._width:
+            self._draw("")
+            terminal.say("\r", newline=False)
+            self._width = 0
+
+    def _draw(self, line: str) -> None:
+        terminal.say(f"\r{line.ljust(self._width)}", newline=False)
+        self._width = len(line)
+
+
+def refuse_existing(given: Mapping[str, Any]) -> None:
+    """Refuse to write beginnings of tests over a file, before anything is judged.
+
+    Raises:
+        ConfigError: there is such a file.
+    """
+    if given["generate_stubs"] and Path(given["generate_stubs"]).exists():
+        raise ConfigError(f"`{given['generate_stubs']}` is there already", hint="name a new file")
+
+
+def refuse_unwritable(given: Mapping[str, Any]) -> None:
+    """Refuse files that cannot be written, before anything is judged: that may take hours.
+
+    Raises:
+        ConfigError: there is no folder to write one to, or it may not be written.
+    """
+    for name in filter(None, (given["report_json"], given["generate_stubs"])):
+        path = Path(name)
+        place = path if path.exists() else path.parent
+        if place is path and path.is_dir():
+            raise _unwritable(name, "it is a folder")
+        if place is not path and not place.is_dir():
+            raise _unwritable(name, f"there is no folder {place}")
+        if not os.access(place, os.W_OK):
+            raise _unwritable(name, "Permission denied")
+
+
+def _unwritable(name: str, why: str) -> ConfigError:
+    return ConfigError(f"`{name}` cannot be written: {why}", hint="name another file")
+
+
+def write_files(
+    given: Mapping[str, Any],
+    sources: Sequence[Source],
+    judgement: Judgement,
+    machines: MachineJudgement | None = None,
+) -> None:
+    """Write what was asked for.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    if given["report_json"]:
+        _save(given["report_json"], json.dumps(stryker_json(sources, judgement, machines)))
+    if given["generate_stubs"]:
+        refuse_existing(given)
+        _save(given["generate_stubs"], mutation_stubs(sources, judgement))
+
+
+def say_if_lost(why: str) -> None:
+    """Say that a run could not be kept, and why, if it could not."""
+    if why:
+        terminal.say(f"this run cannot be kept in .ordeal/mutate, for `show`, `report` and `--resume`: {one_line(why)}")
+
+
+def _save(path: str, text: str) -> None:
+    try:
+        target = Path(path)
+        # A link stays one.
+        write_atomically(target.resolve() if target.is_symlink() and target.is_file() else target, text.encode())
+    except OSError as error:
+        raise _unwritable(path, str(error.strerror)) from None
+
+
+#: Runs that fail on a mutant and pass on the program: they judge mutants, as saved failures do.
+GUARDS = ".ordeal/guards"
+
+
+def by_machines(
+    given: Mapping[str, Any],
+    sources: Sequence[Source],
+    mutants: Sequence[Mutant],
+    workers: int,
+    left_out: dict[str, int],
+    drawn_from: int,
+) -> Judgement:
+    """Judge mutants by machines, print the report, and keep what they said. Return the verdicts."""
+    options = machine_options(given, workers)
+    with closing(MutationProgress(len(mutants))) as progress:
+        found = judge_with_machines(sources, mutants, options, folder=Path.cwd(), progress=progress.take)
+    found.verdicts, found.left_out = told(sources, found.verdicts, Path.cwd()), left_out
+    found.drawn_from = drawn_from
+    judgement = Judgement(found.verdicts, was_interrupted=found.was_interrupted, left_out=left_out)
+    write_files(given, sources, judgement, found)
+    if given["json"]:
+        terminal.write(json.dumps(machine_mutation_json(sources, found), indent=2) + "\n")
+    else:
+        text = machine_mutation_text(sources, found, every=given["every"], with_rates=given["rates"])
+        terminal.write(text)
+        if any(each.word == "survived" for each in found.verdicts):
+            config = [] if given["config"] == "ordeal.toml" else ["-c", given["config"]]
+            words = shlex.join([*given["paths"], *config])
+            terminal.write(one_line(f"a test that notices one of them: ordeal mutate kill ID {words}".rstrip()) + "\n")
+    say_if_lost(saved.save(Path.cwd(), "", judgement))
+    keep_judgement(Path.cwd(), found)
+    return judgement
+
+
+def machine_options(given: Mapping[str, Any], workers: int) -> MachineOptions:
+    """Return how the machines of the configuration judge.
+
+    Raises:
+        ConfigError: it names none.
+    """
+    config = load_config_for((), given["config"])
+    if not config.tests:
+        raise ConfigError(
+            f"{given['config']} names no machine", hint='add an entry [[tests]] with class = "module:Class"'
+        )
+    return MachineOptions(
+        tuple(test.class_path for test in config.tests),
+        tuple(config.explorer.target_modules),
+        runs=given["runs"],
+        seed=given["seed"],
+        workers=workers,
+        memory=given["memory"],
+        saved=(config.report.corpus_dir, config.report.traces_dir, GUARDS, *given["traces"]),
+    )

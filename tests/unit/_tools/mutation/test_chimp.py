@@ -121,7 +121,7 @@ def test_a_quotation_mark_without_another_is_wrong_use(run: Run) -> None:
 
 @pytest.mark.slow
 def test_what_is_no_file_is_not_copied_and_how_far_it_is_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ordeal.cli.mutation.progress._QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("ordeal.cli.mutation.mutate._QUIET_SECONDS", 0.0)
     os.mkfifo("pipe")
     code, out, err = run("chimp", "--code", "validator", "--tests", "fab")
     assert (code, out) == (0, EXPECTED)
