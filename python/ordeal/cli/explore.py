@@ -87,7 +87,7 @@ def run(given: Mapping[str, Any]) -> int:
         return int(importlib.import_module("ordeal.cli.fleet.dry_run").print_jobs(config, options))
     with _served(own.dashboard):
         terminal.say(_header(own, config, options))
-        session = _Session(own, config, options)
+        session = _CliSession(own, config, options)
         with session.kept():
             with termination_interrupts():
                 session.explore_all()
@@ -221,7 +221,7 @@ def _hangs(seed: Path, class_path: str) -> bool:
     return False
 
 
-class _Session:
+class _CliSession:
     """One call of the command: explores the entries one after the other and keeps their results."""
 
     def __init__(self, flags: ExploreFlags, config: OrdealConfig, options: ExplorationOptions) -> None:

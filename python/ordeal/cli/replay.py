@@ -42,7 +42,7 @@ FOUND = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Flags:
+class _ReplayFlags:
     """The command line as it was given."""
 
     trace: str | None
@@ -57,10 +57,10 @@ class _Flags:
 
 def run(given: Mapping[str, Any]) -> int:
     """Replay what the command line names, and return the exit code."""
-    return _replay(_Flags(**given))
+    return _replay(_ReplayFlags(**given))
 
 
-def _replay(flags: _Flags) -> int:
+def _replay(flags: _ReplayFlags) -> int:
     _check(flags)
     trust_settings(Path(DEFAULT_PATH))
     path = str(find_failure(flags.trace, traces_folders(), corpus_folders()))
@@ -93,7 +93,7 @@ def _replay(flags: _Flags) -> int:
     return FOUND if result.error is not None else 0
 
 
-def _check(flags: _Flags) -> None:
+def _check(flags: _ReplayFlags) -> None:
     if flags.output is not None and not flags.shrink:
         raise ConfigError("`-o` saves the shrunk trace, and nothing is shrunk", hint="add `--shrink`, or drop `-o`")
     if flags.plain == "-" and flags.json:
@@ -102,7 +102,7 @@ def _check(flags: _Flags) -> None:
         raise ConfigError("`--pdb` and `--json` both write to stdout", hint="drop one of them")
 
 
-def _rerun(trace: Trace, flags: _Flags) -> Rerun:
+def _rerun(trace: Trace, flags: _ReplayFlags) -> Rerun:
     try:
         with _quiet():
             return rerun(trace, where=True)
@@ -119,7 +119,7 @@ def _debug(error: BaseException) -> None:
         terminal.say("Not debugged: stdin is closed.")
 
 
-def _study(flags: _Flags, trace: Trace, result: Rerun) -> tuple[Trace | None, dict[str, bool] | None]:
+def _study(flags: _ReplayFlags, trace: Trace, result: Rerun) -> tuple[Trace | None, dict[str, bool] | None]:
     """Shrink and ablate, if requested and the trace still fails as recorded."""
     if result.status is not ReplayStatus.REPRODUCED:
         if flags.shrink or flags.ablate:
@@ -149,7 +149,7 @@ def _shrink_watched(trace: Trace) -> Trace:
         line.close()
 
 
-def _plain(flags: _Flags, trace: Trace, result: Rerun) -> Reproduction:
+def _plain(flags: _ReplayFlags, trace: Trace, result: Rerun) -> Reproduction:
     """Make the plain reproduction of a trace that fails as recorded, and write it where the command line says."""
     path = str(flags.plain)
     if result.status is not ReplayStatus.REPRODUCED:

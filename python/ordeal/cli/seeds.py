@@ -22,7 +22,7 @@ FOUND = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Flags:
+class _SeedFlags:
     """The command line as it was given; ``words`` are empty or `pull`, the address of a store, and classes."""
 
     words: tuple[str, ...]
@@ -35,10 +35,10 @@ class _Flags:
 
 def run(given: Mapping[str, Any]) -> int:
     """Replay the seeds with the options of the command line, and return the exit code."""
-    return _seeds(_Flags(**given))
+    return _seeds(_SeedFlags(**given))
 
 
-def _check(flags: _Flags) -> None:
+def _check(flags: _SeedFlags) -> None:
     wrong = [name for name, given in (("--json", flags.json), ("--prune-fixed", flags.prune_fixed)) if given]
     if flags.words and flags.words[0] != "pull":
         raise ConfigError(f"`ordeal seeds {flags.words[0]}` is no command", hint="write `ordeal seeds pull URL`")
@@ -49,7 +49,7 @@ def _check(flags: _Flags) -> None:
         raise ConfigError(f"`--watch` goes on until Ctrl-C, and `{wrong[0]}` is for its end", hint="drop one of them")
 
 
-def _seeds(flags: _Flags) -> int:
+def _seeds(flags: _SeedFlags) -> int:
     _check(flags)
     reads = flags.dir is None or bool(flags.words)
     config = load_config(needs_tests=False) if reads and Path(DEFAULT_PATH).exists() else None

@@ -24,7 +24,7 @@ def accept_any_text() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-class _Kept:
+class _KeptStream:
     """The streams of the command, kept from the program under test, which may close or replace its own."""
 
     out: TextIO | None = None
@@ -34,15 +34,15 @@ class _Kept:
 @contextmanager
 def kept_streams() -> Iterator[None]:
     """Keep writing to the present streams during the block, whatever happens to them."""
-    _Kept.out, _Kept.err = _twin(sys.stdout), _twin(sys.stderr)
+    _KeptStream.out, _KeptStream.err = _twin(sys.stdout), _twin(sys.stderr)
     try:
         yield
     finally:
-        for stream in (_Kept.out, _Kept.err):
+        for stream in (_KeptStream.out, _KeptStream.err):
             if stream not in (sys.stdout, sys.stderr):
                 with suppress(OSError, ValueError):
                     stream.close()
-        _Kept.out = _Kept.err = None
+        _KeptStream.out = _KeptStream.err = None
 
 
 def _twin(stream: TextIO) -> TextIO:
@@ -58,11 +58,11 @@ def _twin(stream: TextIO) -> TextIO:
 
 
 def _out() -> TextIO:
-    return _Kept.out or sys.stdout
+    return _KeptStream.out or sys.stdout
 
 
 def _err() -> TextIO:
-    return _Kept.err or sys.stderr
+    return _KeptStream.err or sys.stderr
 
 
 def error_stream() -> TextIO:

@@ -43,7 +43,7 @@ QUIET_MILLISECONDS, WAIT_MILLISECONDS = 20, 400
 LOOK_MILLISECONDS = 500
 
 
-class Answer(msgspec.Struct, frozen=True):
+class WatchAnswer(msgspec.Struct, frozen=True):
     """A line of the warm process: what became of a seed, the files of the code, or that a request is done."""
 
     seed: str = ""
@@ -54,7 +54,7 @@ class Answer(msgspec.Struct, frozen=True):
     done: bool = False
 
 
-_ANSWER = msgspec.json.Decoder(Answer)
+_ANSWER = msgspec.json.Decoder(WatchAnswer)
 
 
 class WarmProcess:
@@ -73,14 +73,14 @@ class WarmProcess:
             for path in folder.glob(f"{Path(file).stem}.*.pyc"):
                 path.unlink(missing_ok=True)
 
-    def replay(self, seeds: Sequence[Path]) -> Iterator[Answer]:
+    def replay(self, seeds: Sequence[Path]) -> Iterator[WatchAnswer]:
         """Yield what becomes of each seed, then the files of the code. A seed that ends its process has no answer."""
         try:
             yield from self._replay(seeds)
         except (OSError, ValueError, msgspec.DecodeError):
             self.close()
 
-    def _replay(self, seeds: Sequence[Path]) -> Iterator[Answer]:
+    def _replay(self, seeds: Sequence[Path]) -> Iterator[WatchAnswer]:
         deadline = monotonic() + self._seconds_max
         process = self._started(deadline)
         assert process.stdin is not None
@@ -103,7 +103,7 @@ class WarmProcess:
             self._answer(deadline)
         return self._process
 
-    def _answer(self, deadline: float) -> Answer:
+    def _answer(self, deadline: float) -> WatchAnswer:
         """Return the next line. Raises ``ValueError`` where there is none in time, or it is too long."""
         while not self._lines:
             left = deadline - monotonic()
@@ -120,7 +120,7 @@ class WarmProcess:
 
 
 @dataclass(slots=True)
-class Group:
+class SeedGroup:
     """The seeds of a class, the files that its code came from, and which seeds fail."""
 
     name: str
@@ -140,12 +140,12 @@ class Group:
         return (os.path.realpath(path) for path in self.seeds)
 
 
-class Watch:
+class SeedWatch:
     """Replays the groups of a corpus, and tells what became of them."""
 
     def __init__(self, corpus: SeedCorpus, warm: WarmProcess, say: Callable[[str], None]) -> None:
         self._corpus, self._warm, self._say = corpus, warm, say
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, SeedGroup] = {}
         self._read()
 
     def _read(self) -> None:
@@ -155,10 +155,10 @@ class Watch:
             by_class.setdefault(path.parent.name, []).append(path)
         self.groups = {name: self._group(name, seeds) for name, seeds in by_class.items()}
 
-    def _group(self, name: str, seeds: list[Path]) -> Group:
+    def _group(self, name: str, seeds: list[Path]) -> SeedGroup:
         known = self.groups.get(name)
         if known is None or known.seeds != seeds:
-            return Group(name, seeds, set() if known is None else known.files)
+            return SeedGroup(name, seeds, set() if known is None else known.files)
         return known
 
     def replay_all(self) -> None:
@@ -181,7 +181,7 @@ class Watch:
             self._replay(concerned)
         return bool(concerned)
 
-    def _replay(self, groups: Iterable[Group]) -> None:
+    def _replay(self, groups: Iterable[SeedGroup]) -> None:
         began, number = monotonic(), 0
         for group in groups:
             number += len(group.seeds)
@@ -192,7 +192,7 @@ class Watch:
         took = f"{counted(number, 'seed')} run in {monotonic() - began:.2f} s"
         self._say(f"{took}: {', '.join(verdicts) or 'no seed fails'}")
 
-    def _replay_group(self, group: Group) -> None:
+    def _replay_group(self, group: SeedGroup) -> None:
         told: set[str] = set()
         group.failing.clear()
         group.whole = True
@@ -250,10 +250,10 @@ class Between(Protocol):
     def folders(self) -> list[str]:
         """The folders in which a change may concern it, besides those of the seeds."""
 
-    def begin(self, watch: Watch, /) -> None:
+    def begin(self, watch: SeedWatch, /) -> None:
         """Begin, once all seeds have been replayed."""
 
-    def look(self, saved: Sequence[str], watch: Watch) -> bool:
+    def look(self, saved: Sequence[str], watch: SeedWatch) -> bool:
         """Take up what was saved, or look how it goes without that; return whether there are other folders now."""
 
     def end(self) -> None:
@@ -269,11 +269,11 @@ class Waiting(Between):
         return []
 
     @override
-    def begin(self, _watch: Watch, /) -> None:
+    def begin(self, _watch: SeedWatch, /) -> None:
         terminal.say("Watching; Ctrl-C ends.")
 
     @override
-    def look(self, saved: Sequence[str], watch: Watch) -> bool:
+    def look(self, saved: Sequence[str], watch: SeedWatch) -> bool:
         return bool(saved) and watch.changed(saved)
 
     @override
@@ -294,7 +294,7 @@ def watch_seeds(corpus: SeedCorpus, rule_timeout: float | None, between: Between
     with tempfile.TemporaryDirectory(prefix="ordeal-watch-") as folder:
         warm = WarmProcess(rule_timeout, Path(folder))
         try:
-            watch = Watch(corpus, warm, terminal.say)
+            watch = SeedWatch(corpus, warm, terminal.say)
             watch.replay_all()
             between = between or Waiting()
             try:
@@ -310,7 +310,7 @@ def watch_seeds(corpus: SeedCorpus, rule_timeout: float | None, between: Between
             warm.close()
 
 
-def _follow(watch: Watch, between: Between, changes: Callable[..., Iterator[set[tuple[Any, str]]]]) -> None:
+def _follow(watch: SeedWatch, between: Between, changes: Callable[..., Iterator[set[tuple[Any, str]]]]) -> None:
     while True:
         folders = _folders(watch, between)
         found = changes(
@@ -329,7 +329,7 @@ def _follow(watch: Watch, between: Between, changes: Callable[..., Iterator[set[
                 break
 
 
-def _folders(watch: Watch, between: Between) -> list[str]:
+def _folders(watch: SeedWatch, between: Between) -> list[str]:
     return sorted({*watch.folders, *between.folders})
 
 
@@ -355,14 +355,14 @@ class Exploring(Between):
         return list(dict.fromkeys(folder for name in self._modules for folder in _folders_of(name)))[:FOLDERS_MAX]
 
     @override
-    def begin(self, watch: Watch, /) -> None:
+    def begin(self, watch: SeedWatch, /) -> None:
         if watch.exit_code:
             terminal.say("Exploring begins when no seed fails. Watching; Ctrl-C ends.")
         else:
             self._process = subprocess.Popen([sys.executable, "-m", "ordeal", *self._arguments])
 
     @override
-    def look(self, saved: Sequence[str], watch: Watch) -> bool:
+    def look(self, saved: Sequence[str], watch: SeedWatch) -> bool:
         code = [name for name in saved if name.endswith(".py")]
         if code and self._process is not None:
             # It ends beside the replays, which come first.

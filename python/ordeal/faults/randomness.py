@@ -14,7 +14,7 @@ _DEFAULT_SEED = 0
 _DECISIONS_PER_EFFECT = 16
 
 
-class _Source:
+class _ChanceSource:
     """The generators in use, thread-safe; resetting the default one restarts it."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class _Source:
                 self._is_fresh = True
 
 
-_source = _Source()
+_source = _ChanceSource()
 
 
 def set_random(source: random.Random | None) -> random.Random | None:

@@ -22,7 +22,7 @@ from ordeal.store.backend import Backend, ShardName, ShardState, Span, Unreadabl
 from ordeal.store.failure_buckets import FailureBuckets
 from ordeal.store.records import (
     BaseContent,
-    Bucket,
+    BucketRecord,
     Covers,
     Entry,
     FailureReport,
@@ -203,7 +203,7 @@ class Distiller:
             self._add_entry(frame, content)
         elif isinstance(content, FailureReport):
             self._buckets.add(token, content)
-        elif isinstance(content, Bucket):
+        elif isinstance(content, BucketRecord):
             trace, steps, shrunk = content.trace, content.steps, content.shrunk
             for member, count in content.counts.items():
                 self._buckets.add(member, FailureReport(content.bucket, trace, steps, count, shrunk))
@@ -241,7 +241,7 @@ class Distiller:
         for begin in range(0, len(rest), _EDGES_PER_RECORD):
             yield framed(encode(frozenset(rest[begin : begin + _EDGES_PER_RECORD])))
         for parts in self._buckets.parts():
-            yield framed(encode(Bucket(*parts)))
+            yield framed(encode(BucketRecord(*parts)))
 
 
 @dataclass(slots=True)

@@ -116,7 +116,7 @@ class Covers(msgspec.Struct, tag="covers", array_like=True, frozen=True, forbid_
     bases: tuple[_Name, ...] = ()
 
 
-class Bucket(msgspec.Struct, tag="bucket", array_like=True, frozen=True, forbid_unknown_fields=True):
+class BucketRecord(msgspec.Struct, tag="bucket", array_like=True, frozen=True, forbid_unknown_fields=True):
     """A failure bucket in a base, with the count of each member by its token."""
 
     bucket: _Bucket
@@ -129,10 +129,10 @@ class Bucket(msgspec.Struct, tag="bucket", array_like=True, frozen=True, forbid_
 #: What members write: an entry, separate edges, or a failure.
 Content = Entry | frozenset[int] | FailureReport
 #: What a base contains beside entries and edges.
-BaseContent = Content | Covers | Bucket
+BaseContent = Content | Covers | BucketRecord
 
-_decoder: msgspec.msgpack.Decoder[_EntryRecord | _EdgesRecord | FailureReport | Covers | Bucket] = (
-    msgspec.msgpack.Decoder(_EntryRecord | _EdgesRecord | FailureReport | Covers | Bucket)
+_decoder: msgspec.msgpack.Decoder[_EntryRecord | _EdgesRecord | FailureReport | Covers | BucketRecord] = (
+    msgspec.msgpack.Decoder(_EntryRecord | _EdgesRecord | FailureReport | Covers | BucketRecord)
 )
 _encoder = msgspec.msgpack.Encoder()
 
@@ -153,7 +153,7 @@ def encode(content: BaseContent) -> bytes:
         record = _EntryRecord(content.tape, _packed(content.edges))
     elif isinstance(content, FailureReport):
         record = _checked(content)
-    elif isinstance(content, Covers | Bucket):
+    elif isinstance(content, Covers | BucketRecord):
         record = content
     else:
         # Sorted, so that equal sets of edges give equal bytes.
@@ -171,7 +171,7 @@ def decode(data: bytes | memoryview) -> Content:
         RecordError: these are no such bytes.
     """
     content = decode_of_base(data)
-    if isinstance(content, (Covers, Bucket)):
+    if isinstance(content, (Covers, BucketRecord)):
         raise RecordError("belongs in a base, and no member writes it")
     return content
 

@@ -36,7 +36,7 @@ from ordeal.store.compaction import BaseReader, Compacted, Compactor
 from ordeal.store.failure_buckets import FailureBuckets
 from ordeal.store.records import (
     BaseContent,
-    Bucket,
+    BucketRecord,
     Content,
     Covers,
     Entry,
@@ -417,7 +417,7 @@ class Store:
 
     def _learn_of_base(self, name: ShardName, content: BaseContent) -> None:
         try:
-            if isinstance(content, Bucket):
+            if isinstance(content, BucketRecord):
                 for token, count in content.counts.items():
                     report = FailureReport(content.bucket, content.trace, content.steps, count, content.shrunk)
                     self._learn(ShardName(name.number, token), report)

@@ -17,7 +17,7 @@ from typing import Any, cast
 import pytest
 
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
-from ordeal.cli.watch import Exploring, WarmProcess, Watch, is_watched
+from ordeal.cli.watch import Exploring, SeedWatch, WarmProcess, is_watched
 from ordeal.explore import Explorer
 
 from .conftest import PACKAGE_FOLDER, Run
@@ -59,23 +59,23 @@ def told() -> list[str]:
 
 
 @pytest.fixture
-def watch(project: Path, told: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watch]:
+def watch(project: Path, told: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeedWatch]:
     """A watch that has replayed all seeds."""
     caches = tmp_path_factory.mktemp("caches")
     warm = WarmProcess(None, caches)
-    found = Watch(SeedCorpus(".ordeal/seeds"), warm, told.append)
+    found = SeedWatch(SeedCorpus(".ordeal/seeds"), warm, told.append)
     found.replay_all()
     yield found
     warm.close()
 
 
-def save(watch: Watch, name: str, text: str) -> bool:
+def save(watch: SeedWatch, name: str, text: str) -> bool:
     """Save a file, and have the watch hear of it."""
     Path(name).write_text(text, "utf-8")
     return watch.changed([name])
 
 
-def test_a_saved_file_replays_its_seeds_until_they_pass(watch: Watch, told: list[str]) -> None:
+def test_a_saved_file_replays_its_seeds_until_they_pass(watch: SeedWatch, told: list[str]) -> None:
     assert watch.exit_code == 1
     assert "REGRESSION" in told[0]
     told.clear()
@@ -89,13 +89,15 @@ def test_a_saved_file_replays_its_seeds_until_they_pass(watch: Watch, told: list
     assert watch.exit_code == 1
 
 
-def test_a_file_of_no_seed_replays_none(watch: Watch, told: list[str]) -> None:
+def test_a_file_of_no_seed_replays_none(watch: SeedWatch, told: list[str]) -> None:
     told.clear()
     assert not save(watch, "other.py", "x = 1\n")
     assert told == []
 
 
-def test_a_syntax_error_is_told_once_and_the_next_change_replays(watch: Watch, project: Path, told: list[str]) -> None:
+def test_a_syntax_error_is_told_once_and_the_next_change_replays(
+    watch: SeedWatch, project: Path, told: list[str]
+) -> None:
     (seed,) = project.glob(".ordeal/seeds/*/*.json")
     seed.with_name("seed-000000000000.json").write_bytes(seed.read_bytes())
     told.clear()
@@ -108,7 +110,7 @@ def test_a_syntax_error_is_told_once_and_the_next_change_replays(watch: Watch, p
     assert "REGRESSION" in told[-2]
 
 
-def test_a_seed_that_ends_its_process_fails_and_does_not_end_the_watching(watch: Watch, told: list[str]) -> None:
+def test_a_seed_that_ends_its_process_fails_and_does_not_end_the_watching(watch: SeedWatch, told: list[str]) -> None:
     save(watch, "limits.py", LIMITS.replace("False", "True"))
     assert "ended its process" in told[-2]
     assert watch.exit_code == 1
@@ -116,7 +118,7 @@ def test_a_seed_that_ends_its_process_fails_and_does_not_end_the_watching(watch:
     assert watch.exit_code == 0
 
 
-def test_a_new_seed_is_replayed(watch: Watch, project: Path, told: list[str]) -> None:
+def test_a_new_seed_is_replayed(watch: SeedWatch, project: Path, told: list[str]) -> None:
     (seed,) = project.glob(".ordeal/seeds/*/*.json")
     copy = seed.with_name("seed-000000000000.json")
     copy.write_bytes(seed.read_bytes())
@@ -125,13 +127,13 @@ def test_a_new_seed_is_replayed(watch: Watch, project: Path, told: list[str]) ->
     assert "2 seeds run" in told[-1]
 
 
-def test_the_folders_are_those_of_the_code(watch: Watch, project: Path) -> None:
+def test_the_folders_are_those_of_the_code(watch: SeedWatch, project: Path) -> None:
     assert watch.folders == sorted([str(project.resolve()), str(project.resolve() / ".ordeal/seeds/Jar")])
 
 
 def test_a_process_that_does_not_answer_is_ended(project: Path, told: list[str]) -> None:
     warm = WarmProcess(None, project, seconds_max=0.0)
-    found = Watch(SeedCorpus(".ordeal/seeds"), warm, told.append)
+    found = SeedWatch(SeedCorpus(".ordeal/seeds"), warm, told.append)
     found.replay_all()
     assert "took too long" in told[0]
     assert found.exit_code == 1
@@ -260,7 +262,7 @@ def test_it_explores_only_while_no_seed_fails(jar_project: Path, monkeypatch: py
 
     monkeypatch.setattr(subprocess, "Popen", Process)
     watch = FakeWatch()
-    shown = cast("Watch", watch)
+    shown = cast("SeedWatch", watch)
     exploring = Exploring(["explore", "--seed", "3"], ["jar"])
     exploring.begin(shown)
     assert begun == [[sys.executable, "-m", "ordeal", "explore", "--seed", "3"]]

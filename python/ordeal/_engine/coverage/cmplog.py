@@ -17,12 +17,12 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ordeal._engine.coverage.comparison_rewrite import (
+    ComparisonSite,
     ComparisonSites,
     Fixed,
     Kind,
     PatternValue,
     Position,
-    Site,
     find_comparisons,
     operands_in,
     with_calls,
@@ -79,13 +79,13 @@ class Cmplog:
 
         ``replay`` runs ``tape`` and calls its second argument when a step begins.
         """
-        notes = _Notes()
+        notes = _ComparisonNotes()
         with self._watching(notes):
             replay(tape, notes.next_step)
         return notes.taken()
 
     @contextmanager
-    def _watching(self, notes: _Notes) -> Iterator[None]:
+    def _watching(self, notes: _ComparisonNotes) -> Iterator[None]:
         swapped: list[tuple[FunctionType, CodeType, CodeType]] = []
         self._chars_left = CHARS_PER_REPLAY
         have_run = frozenset(self._monitor.files())
@@ -107,7 +107,7 @@ class Cmplog:
         self,
         path: str,
         module: ModuleType,
-        notes: _Notes,
+        notes: _ComparisonNotes,
         swapped: list[tuple[FunctionType, CodeType, CodeType]],
     ) -> None:
         for function in _functions_of(module):
@@ -151,18 +151,18 @@ class _WatchedPart:
     def __init__(self, found: ComparisonSites) -> None:
         self._found = found
         self._codes: dict[int, tuple[CodeType, CodeType | None]] = {}  # by id; holds the object with that id
-        self._sites_of: dict[int, tuple[CodeType, list[Site]]] = {}
+        self._sites_of: dict[int, tuple[CodeType, list[ComparisonSite]]] = {}
         self._positions_in: dict[int, tuple[CodeType, list[tuple[int | None, ...]]]] = {}
-        self._ends: dict[int, list[Site]] = {}  # by the operand that is evaluated last
+        self._ends: dict[int, list[ComparisonSite]] = {}  # by the operand that is evaluated last
         for site in found.sites:
             self._ends.setdefault(_last_operand(site), []).append(site)
         self._values: list[Any] = [_NOTHING] * found.operands
         self._is_on = [False] * found.operands
         self._uses = [0] * found.operands  # by how many open sites
-        self._open: set[Site] = set()
-        self._notes: _Notes | None = None
+        self._open: set[ComparisonSite] = set()
+        self._notes: _ComparisonNotes | None = None
 
-    def watching(self, own: CodeType, decided_at: Sequence[int], notes: _Notes) -> CodeType | None:
+    def watching(self, own: CodeType, decided_at: Sequence[int], notes: _ComparisonNotes) -> CodeType | None:
         """Return the code to run in place of ``own``; None when all its comparisons are decided.
 
         Those are whose branches, at these offsets in ``own``, went both ways.
@@ -234,7 +234,7 @@ class _WatchedPart:
         except (RecursionError, RuntimeError, MemoryError):  # near a limit, or another thread changes a collection
             return
 
-    def _close(self, site: Site) -> None:
+    def _close(self, site: ComparisonSite) -> None:
         """Look at the operands of ``site`` no more: a loop would show them again and again."""
         self._open.discard(site)
         for operand in (site.left, site.right):
@@ -250,19 +250,19 @@ class _WatchedPart:
         return value if is_patterns else _noted(value)
 
 
-class _Notes:
+class _ComparisonNotes:
     """The values compared in one replay."""
 
     def __init__(self) -> None:
         self._step = 0
         self._seen: dict[tuple[int, type, Scalar, type, Scalar], int] = {}
-        self._of_site: dict[Site, int] = {}
+        self._of_site: dict[ComparisonSite, int] = {}
 
     def next_step(self) -> None:
         """A step begins."""
         self._step += 1
 
-    def add(self, site: Site, left: Any, right: Any) -> bool:
+    def add(self, site: ComparisonSite, left: Any, right: Any) -> bool:
         """Note what ``site`` compared. Return whether more of it would be noted."""
         if left is _NOTHING or right is _NOTHING:
             return True
@@ -336,7 +336,7 @@ def _noted(value: Any, depth: int = 0) -> Any:
     return _NOTHING
 
 
-def _last_operand(site: Site) -> int:
+def _last_operand(site: ComparisonSite) -> int:
     """Return the varying operand that is evaluated last. In ``table[key]`` and ``table.get(key)`` it is the key."""
     order = (site.left, site.right) if site.kind is Kind.LOOKUP else (site.right, site.left)
     return next(operand for operand in order if not isinstance(operand, Fixed))

@@ -54,7 +54,7 @@ class PatternValue(msgspec.Struct, frozen=True):
     value: Any
 
 
-class Site(msgspec.Struct, frozen=True, eq=False):
+class ComparisonSite(msgspec.Struct, frozen=True, eq=False):
     """A comparison; equal only to itself.
 
     Varying operands are numbers: those of the functions through which they pass.
@@ -80,7 +80,7 @@ class ComparisonSites(msgspec.Struct, frozen=True):
     """
 
     functions: dict[tuple[str, int], Watched]
-    sites: list[Site]
+    sites: list[ComparisonSite]
     operands: int
 
 
@@ -211,7 +211,7 @@ class _Marker(ast.NodeTransformer):
     """Wraps each operand of a comparison in a call of a mark."""
 
     def __init__(self) -> None:
-        self.sites: list[Site] = []
+        self.sites: list[ComparisonSite] = []
         self.operands = 1  # so that no number is false
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
@@ -320,7 +320,7 @@ class _Marker(ast.NodeTransformer):
 
     def _add(self, kind: Kind, left: int | Fixed, right: int | Fixed, position: Position | None) -> None:
         if not isinstance(left, Fixed) or not isinstance(right, Fixed):
-            self.sites.append(Site(kind, left, right, position))
+            self.sites.append(ComparisonSite(kind, left, right, position))
 
 
 def _position(node: ast.expr) -> Position:

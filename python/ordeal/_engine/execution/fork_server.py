@@ -300,7 +300,7 @@ def _wait_for_runs(
                     environment.randoms.reseed()
                     for generator, state in randoms:
                         generator.setstate(state)
-                    _ForkedRun(_Line(channel), run, environment).execute()
+                    _ForkedRun(_ForkLine(channel), run, environment).execute()
             finally:
                 _flush()
                 os._exit(0)
@@ -312,7 +312,7 @@ def _wait_for_runs(
             os._exit(0)
 
 
-class _Line:
+class _ForkLine:
     """Connects a run to the process that decides. A fork of the run may not use it, and ends here."""
 
     def __init__(self, channel: Channel) -> None:
@@ -344,7 +344,7 @@ class _Line:
 class _ForkedRun(RunListener):
     """One run, in its own process. What is new in it, the process that asks finds out."""
 
-    def __init__(self, line: _Line, held_run: RunContext, environment: RunEnvironment) -> None:
+    def __init__(self, line: _ForkLine, held_run: RunContext, environment: RunEnvironment) -> None:
         self._line = line
         self._held_run = held_run
         self._environment = environment
@@ -401,7 +401,7 @@ class _ForkedRun(RunListener):
 class _RemoteStepSource:
     """The steps of a session in another process."""
 
-    def __init__(self, line: _Line) -> None:
+    def __init__(self, line: _ForkLine) -> None:
         self._line = line
         self.source: Any = _RemoteChoiceSource(line)
 
@@ -426,7 +426,7 @@ class _RemoteChoiceSource:
     producer = -1
     notes_spans = False
 
-    def __init__(self, line: _Line) -> None:
+    def __init__(self, line: _ForkLine) -> None:
         self._line = line
 
     def provider(self) -> TapeProvider:

@@ -55,7 +55,7 @@ from ordeal._engine.parallel.worker import (
     share_of_runs,
     work,
 )
-from ordeal._engine.replay.crash_replayer import IDLE_SECONDS_MAX, SLACK_SECONDS, CrashReader, Stall
+from ordeal._engine.replay.crash_replayer import IDLE_SECONDS_MAX, SLACK_SECONDS, CrashReader, ProcessStall
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding, KnownFailures
 from ordeal._engine.triage.jobs import bare_failure
@@ -147,7 +147,7 @@ class _PoolWorker(msgspec.Struct):
     number: int
     runs: int | None = None  # of all its processes together
     child: Child | None = None
-    stall: Stall | None = None
+    stall: ProcessStall | None = None
     waits: bool = False  # waits for updates of others
     runs_before: int = 0  # of the processes before this one
     false_starts: int = 0
@@ -342,7 +342,7 @@ class WorkerPool:
         self._counters.begin_process(number)
         self._folder.restore()
         worker.child = Child(lambda channel, journal: work(job, channel, journal), self._setup.limits)
-        worker.stall = Stall(worker.child.journal, self._setup.driver.rule_timeout)
+        worker.stall = ProcessStall(worker.child.journal, self._setup.driver.rule_timeout)
         worker.waits = False
 
     def _identity_of(self, worker: _PoolWorker) -> ProcessIdentity:
@@ -382,7 +382,7 @@ class WorkerPool:
             self._lost(worker, deadline, hung=True)
             child.close()
 
-    def _hangs(self, worker: _PoolWorker, stall: Stall, child: Child) -> bool:
+    def _hangs(self, worker: _PoolWorker, stall: ProcessStall, child: Child) -> bool:
         """Return whether a process hangs in code of the user's, where it cannot interrupt that itself.
 
         A short search waits for one step of each rule less than its limit, and hardly for others: see ``HangPolicy``.

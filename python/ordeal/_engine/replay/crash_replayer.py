@@ -91,7 +91,7 @@ class CrashReader:
         record = self._record(journal)
         return record is None or not _is_idle(record)
 
-    def hangs(self, journal: mmap, stall: Stall) -> bool:
+    def hangs(self, journal: mmap, stall: ProcessStall) -> bool:
         """Return whether the process has made no progress for too long: a step has its limit, all else has more."""
         return stall.hangs() and (self.is_running(journal) or stall.seconds_still() > IDLE_SECONDS_MAX)
 
@@ -139,7 +139,7 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-class Stall:
+class ProcessStall:
     """Detects that a process makes no progress. A step may take ``limit`` seconds, 0 or less for no limit.
 
     Only time in which somebody looks counts, so a machine that stops for a while makes nothing hang.
@@ -256,7 +256,7 @@ class CrashReplayer(Replayer):
 
     def _await(self, child: Child, deadline: float | None) -> bool:
         """Wait until the process has ended; return whether it had to be ended."""
-        stall = Stall(child.journal, self._limit)
+        stall = ProcessStall(child.journal, self._limit)
         while not child.has_ended():
             out_of_time = deadline is not None and monotonic() >= deadline
             if out_of_time or self._reader.hangs(child.journal, stall) or self._is_late(stall, child):
@@ -265,7 +265,7 @@ class CrashReplayer(Replayer):
             sleep(0.001)
         return False
 
-    def _is_late(self, stall: Stall, child: Child) -> bool:
+    def _is_late(self, stall: ProcessStall, child: Child) -> bool:
         """Return whether a step takes longer than its rule may while limits are adapted."""
         if not self._is_adapted:
             return False

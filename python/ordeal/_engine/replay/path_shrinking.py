@@ -112,7 +112,7 @@ class _PathShrinker:
         own = (first.edges & again.edges) - self._covered
         return self._shrunk(number, again, own) if own else None
 
-    def _shrunk(self, number: int, smallest: _Reached, own: set[int]) -> ShrunkPath:
+    def _shrunk(self, number: int, smallest: _ReachedCode, own: set[int]) -> ShrunkPath:
         seconds = min(self._deadline - monotonic(), SECONDS_A_PATH)
 
         def reaches_its_own(replayed: Replayed) -> bool:
@@ -130,7 +130,7 @@ class _PathShrinker:
         self._coverage.forget()
         self._monitor.begin_run(full=True)
 
-    def _replay(self, tape: _native.Tape) -> _Reached | None:
+    def _replay(self, tape: _native.Tape) -> _ReachedCode | None:
         """Return what a replay of ``tape`` reaches; None when it does not end well."""
         self._watch_anew()
         try:
@@ -141,10 +141,10 @@ class _PathShrinker:
             return None
         if replayed.outcome.status is not Status.DONE:
             return None
-        return _Reached(replayed.tape, set(self._coverage.keys()))
+        return _ReachedCode(replayed.tape, set(self._coverage.keys()))
 
 
-class _Reached(msgspec.Struct, frozen=True):
+class _ReachedCode(msgspec.Struct, frozen=True):
     """The steps that ran, and the edges that they reached."""
 
     tape: _native.Tape

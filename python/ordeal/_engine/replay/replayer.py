@@ -56,7 +56,7 @@ class ShrinkProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class Shrunk:
+class ShrinkResult:
     """The simplest failing tape found.
 
     ``candidates`` counts the replays. ``finished`` is False when time ran out or Ctrl-C was pressed before the tape was
@@ -157,7 +157,7 @@ class Replayer:
 
     def shrink_hang(
         self, tape: _native.Tape, bucket: str, seconds: float, tick: Callable[[ShrinkProgress], None] | None = None
-    ) -> Shrunk | None:
+    ) -> ShrinkResult | None:
         """Like ``shrink``, for a rule that takes its whole limit: here it has less, and only the result takes it all.
 
         If the result takes less, and ``tape`` does not, the limits grow and another attempt begins with ``tape``, which
@@ -184,7 +184,7 @@ class Replayer:
         bucket: str,
         seconds: float,
         tick: Callable[[ShrinkProgress], None] | None = None,
-    ) -> Shrunk:
+    ) -> ShrinkResult:
         """Make ``tape`` as simple as can be while it still fails in ``bucket``; see ``shrink_while``."""
         return self.shrink_while(
             tape,
@@ -202,7 +202,7 @@ class Replayer:
         candidates_max: int | None = None,
         prepare: Callable[[], None] | None = None,
         tick: Callable[[ShrinkProgress], None] | None = None,
-    ) -> Shrunk:
+    ) -> ShrinkResult:
         """Make ``tape`` as simple as can be while ``holds`` is true of its replay.
 
         Takes at most ``seconds``, and at most ``candidates_max`` replays. A replay that is running when time is up is
@@ -232,7 +232,7 @@ class Replayer:
             interrupted = True
         except _native.CheckError as error:
             failed_check = error
-        return Shrunk(shrinker.current, shrinker.candidates, finished, interrupted, failed_check)
+        return ShrinkResult(shrinker.current, shrinker.candidates, finished, interrupted, failed_check)
 
     def _try(
         self, shrinker: _native.Shrinker, candidate: _native.Tape, holds: Callable[[Replayed], bool], deadline: float

@@ -12,7 +12,7 @@ import ordeal._native as _native
 from ordeal._engine.isolation.channel import Channel, ChannelError
 from ordeal._engine.isolation.child import Child, wait_for
 from ordeal._engine.isolation.working_folder import WorkingFolder
-from ordeal._engine.replay.crash_replayer import Crash, CrashReader, Stall
+from ordeal._engine.replay.crash_replayer import Crash, CrashReader, ProcessStall
 from ordeal._engine.triage.jobs import Job
 from ordeal._engine.triage.messages import Message, pack_message, unpack_message
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
@@ -82,7 +82,7 @@ class _Running(msgspec.Struct):
     task: Task
     child: Child
     deadline: float
-    stall: Stall | None
+    stall: ProcessStall | None
 
 
 class OwnProcesses:
@@ -145,7 +145,7 @@ class OwnProcesses:
             task.job(context, lambda message: channel.send(*pack_message(message, names)))
 
         child = Child(work, setup.limits)
-        stall = Stall(child.journal, setup.driver.rule_timeout) if task.seconds is None else None
+        stall = ProcessStall(child.journal, setup.driver.rule_timeout) if task.seconds is None else None
         deadline = float("inf") if task.seconds is None else monotonic() + task.seconds
         self._running.append(_Running(task, child, deadline, stall))
 

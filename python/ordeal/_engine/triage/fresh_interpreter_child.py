@@ -38,7 +38,7 @@ GIVEN_UP: Answer = {"reason": "others before it took too long"}
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ReplaySettings:
     """What all replays share: see ``FreshInterpreter``. ``parent`` is the id of the requesting process."""
 
     arguments: list[str]
@@ -48,7 +48,7 @@ class Settings:
     parent: int
 
 
-class _Request(msgspec.Struct):
+class _ReplayRequest(msgspec.Struct):
     """A trace as a record, and whether a rule has taken its full limit in it before."""
 
     trace: dict[str, Any]
@@ -58,7 +58,7 @@ class _Request(msgspec.Struct):
 def main(path: Sequence[str]) -> None:
     """Answer all requests. ``path`` is the module search path."""
     requests, answers = private_streams(0, 1)
-    settings = Settings(**json.loads(requests.readline()))
+    settings = ReplaySettings(**json.loads(requests.readline()))
     sys.path[:] = path
     sys.argv[:] = settings.arguments
     # Once nobody is left to read the answers, this ends, and the reaper of its fork with it.
@@ -73,7 +73,7 @@ def main(path: Sequence[str]) -> None:
         answers.flush()
 
 
-def _replay_apart(line: bytes, settings: Settings) -> tuple[Answer, bool]:
+def _replay_apart(line: bytes, settings: ReplaySettings) -> tuple[Answer, bool]:
     """Return the answer of a fork, and True if it took too long. Without forks, this process has one request alone."""
     if not can_supervise():
         return _replay(line, settings), False
@@ -83,16 +83,16 @@ def _replay_apart(line: bytes, settings: Settings) -> tuple[Answer, bool]:
     return json.loads(str(called.answer)) if called.answer else {"reason": "it ended without an answer"}, False
 
 
-def _replay(line: bytes, settings: Settings) -> Answer:
+def _replay(line: bytes, settings: ReplaySettings) -> Answer:
     # The decoder of msgspec refuses half of a pair of surrogates, which messages may hold.
-    request = msgspec.convert(json.loads(line), _Request)
+    request = msgspec.convert(json.loads(line), _ReplayRequest)
     try:
         return {"status": _status(Trace.from_dict(request.trace), settings, hung=request.hung).value}
     except OrdealError as error:
         return {"reason": error.message[:REASON_CHARS_MAX]}
 
 
-def _status(trace: Trace, settings: Settings, *, hung: bool) -> ReplayStatus:
+def _status(trace: Trace, settings: ReplaySettings, *, hung: bool) -> ReplayStatus:
     """Compare a replay with its trace, with the exploration's targets and limit for rules."""
     trust(trace.test_class)  # the class of the exploration that asks
     driver = make_driver(load_class(trace.test_class), settings.rule_timeout)

@@ -16,7 +16,7 @@ from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.export.example_database import save_to_database
 from ordeal._engine.replay.crash_replayer import bare_steps
 from ordeal._engine.replay.path_shrinking import path_traces
-from ordeal._engine.replay.replayer import Replayed, Replayer, ShrinkProgress, Shrunk
+from ordeal._engine.replay.replayer import Replayed, Replayer, ShrinkProgress, ShrinkResult
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding, Findings
 from ordeal._engine.triage.messages import (
@@ -26,7 +26,7 @@ from ordeal._engine.triage.messages import (
     NotInDatabase,
     Refuted,
     SeedBegun,
-    SeedReplayed,
+    SeedDone,
     Shrinking,
     TraceWritten,
 )
@@ -69,7 +69,7 @@ def replay_seeds(folder: Path, done: Sequence[str]) -> Job:
             for path, outcome in seeds.replays(findings, done, begin=lambda path: send(SeedBegun(str(path)))):
                 new = [finding for finding in findings.all() if id(finding) not in known]
                 known.update(map(id, new))
-                send(SeedReplayed(str(path), outcome, tuple(new)))
+                send(SeedDone(str(path), outcome, tuple(new)))
 
     return kept("Replaying the seeds", job)
 
@@ -298,11 +298,11 @@ class _Ticks:
 
 def _shrink(
     replayer: Replayer, finding: Finding, seconds: float, tick: Callable[[ShrinkProgress], None]
-) -> Shrunk | None:
+) -> ShrinkResult | None:
     """Return the smallest failing tape found; None if what should hang does not."""
     with replayer.adapted() if finding.is_timeout else nullcontext():
         if finding.seed is not None and _resists(replayer, finding):
-            return Shrunk(finding.tape, 0, finished=True)
+            return ShrinkResult(finding.tape, 0, finished=True)
     shrink = replayer.shrink_hang if finding.is_timeout else replayer.shrink
     return shrink(finding.tape, finding.bucket, seconds, tick)
 

@@ -25,7 +25,7 @@ class SeedBegun(msgspec.Struct, frozen=True):
     path: str
 
 
-class SeedReplayed(msgspec.Struct, frozen=True):
+class SeedDone(msgspec.Struct, frozen=True):
     """The seed in the file ``path`` has run, and showed these findings."""
 
     path: str
@@ -86,7 +86,7 @@ class CheckFailed(msgspec.Struct, frozen=True):
         return f"{self.where} stopped at a failed check of ordeal's own ({self.reason}): please report it."
 
 
-Message = SeedBegun | SeedReplayed | Shrinking | FailureWritten | Refuted | TraceWritten | NotInDatabase | CheckFailed
+Message = SeedBegun | SeedDone | Shrinking | FailureWritten | Refuted | TraceWritten | NotInDatabase | CheckFailed
 
 
 # -- failures and findings as bytes -----------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def pack_message(message: Message, names: _native.MachineNames) -> tuple[Value, 
     match message:
         case SeedBegun(path):
             return ("seed begun", path)
-        case SeedReplayed(path, outcome, findings):
+        case SeedDone(path, outcome, findings):
             packed = [value for finding in findings for value in pack_finding(finding, names)]
             return ("seed replayed", path, pack(outcome), *packed)
         case Shrinking(before, steps, candidates, waits):
@@ -288,7 +288,7 @@ def unpack_message(values: Sequence[Value], names: _native.MachineNames) -> Mess
         case ["seed replayed", str(path), outcome, *packed] if len(packed) % 2 == 0:
             pairs = zip(packed[::2], packed[1::2], strict=True)
             findings = tuple(unpack_finding(record, tape, names) for record, tape in pairs)
-            return SeedReplayed(path, unpack(outcome, SeedOutcome), findings)
+            return SeedDone(path, unpack(outcome, SeedOutcome), findings)
         case ["shrinking", int(before), int(steps), int(candidates), float(waits)]:
             return Shrinking(before, steps, candidates, waits)
         case ["failure", failure, tape, bool(finished)]:

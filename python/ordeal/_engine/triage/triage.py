@@ -40,7 +40,7 @@ from ordeal._engine.triage.messages import (
     NotInDatabase,
     Refuted,
     SeedBegun,
-    SeedReplayed,
+    SeedDone,
     Shrinking,
     TraceWritten,
 )
@@ -143,7 +143,7 @@ class Triage:
         folder = self._setup.settings.corpus_dir
         done: list[str] = []
         while folder is not None:
-            replays = _SeedReplays(done, self.seed_outcomes, found)
+            replays = _SeedReceiver(done, self.seed_outcomes, found)
             self._executor.run([Task(replay_seeds(folder, done), self._forwarding(replays.on_message), replays.ended)])
             if replays.ending is JobEnd.DONE:
                 break
@@ -415,7 +415,7 @@ class Triage:
             self._listener.note(note)
 
 
-class _SeedReplays:
+class _SeedReceiver:
     """Receives the messages of a process that replays seeds."""
 
     def __init__(self, done: list[str], outcomes: list[SeedOutcome], found: Callable[[Finding], object]) -> None:
@@ -430,7 +430,7 @@ class _SeedReplays:
         """See ``Task``."""
         if isinstance(message, SeedBegun):
             self.current = message.path
-        elif isinstance(message, SeedReplayed):
+        elif isinstance(message, SeedDone):
             self.current = ""
             self._done.append(message.path)
             self._outcomes.append(message.outcome)

@@ -56,13 +56,13 @@ class _ArtifactLocation(_Struct):
     uri_base_id: str = ""
 
 
-class _Region(_Struct):
+class _LineRegion(_Struct):
     start_line: int
 
 
 class _PhysicalLocation(_Struct):
     artifact_location: _ArtifactLocation
-    region: _Region
+    region: _LineRegion
 
 
 class _Location(_Struct):
@@ -94,20 +94,20 @@ class _Result(_Struct):
     properties: dict[str, Any] = {}
 
 
-class _Rule(_Struct):
+class _ToolRule(_Struct):
     id: str
     name: str
     short_description: _Message
 
 
-class _Driver(_Struct):
+class _ToolDriver(_Struct):
     name: str
     version: str
-    rules: list[_Rule]
+    rules: list[_ToolRule]
 
 
 class _Tool(_Struct):
-    driver: _Driver
+    driver: _ToolDriver
 
 
 class _Run(_Struct):
@@ -124,10 +124,12 @@ class _Log(msgspec.Struct):
 
 def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
     """Write ``ordeal.sarif``."""
-    rules = [_Rule(id=f"ordeal/{kind}", name=kind, short_description=_Message(text=_KINDS[kind])) for kind in _KINDS]
+    rules = [
+        _ToolRule(id=f"ordeal/{kind}", name=kind, short_description=_Message(text=_KINDS[kind])) for kind in _KINDS
+    ]
     lines = _RuleLines()
     results = [_result(result, finding, lines) for result, finding in list(findings_of(document))[:RESULTS_MAX]]
-    run = _Run(tool=_Tool(driver=_Driver(name="ordeal", version=_native.__version__, rules=rules)), results=results)
+    run = _Run(tool=_Tool(driver=_ToolDriver(name="ordeal", version=_native.__version__, rules=rules)), results=results)
     log = _Log(schema=SCHEMA, version="2.1.0", runs=[run])
     return save(folder, "ordeal.sarif", msgspec.json.format(msgspec.json.encode(log), indent=2).decode() + "\n")
 
@@ -157,7 +159,7 @@ def _result(result: Result, finding: Finding, lines: _RuleLines) -> _Result:
 
 def _location(file: str, number: object, message: str = "") -> _Location:
     start = number if isinstance(number, int) and number > 0 else 1
-    place = _PhysicalLocation(artifact_location=_ArtifactLocation(uri=_uri(file)), region=_Region(start_line=start))
+    place = _PhysicalLocation(artifact_location=_ArtifactLocation(uri=_uri(file)), region=_LineRegion(start_line=start))
     return _Location(physical_location=place, message=_Message(text=message) if message else None)
 
 

@@ -34,19 +34,19 @@ _ASLEEP_FACTOR, _ASLEEP_SECONDS = 4, 0.25
 _LOOK_SECONDS = 0.1
 
 
-class _Limits:
+class _ForkLimits:
     memory_mib = MEMORY_MIB
     original = 0
 
 
 def limit_memory(mib: int) -> None:
     """Let forks take so many MiB beyond what there is when they begin, or what the original takes in all."""
-    _Limits.memory_mib = mib
+    _ForkLimits.memory_mib = mib
 
 
 def original_takes(size: int) -> None:
     """Note the most bytes that the original takes: those of its threads count as well, and nothing has limited it."""
-    _Limits.original = size
+    _ForkLimits.original = size
 
 
 def memory_peak() -> int:
@@ -225,7 +225,7 @@ def _limit(job: Job) -> None:
 
 
 def _limit_memory() -> None:
-    memory_limit.limit_memory(max(memory_limit.data_bytes(), _Limits.original) + (_Limits.memory_mib << 20))
+    memory_limit.limit_memory(max(memory_limit.data_bytes(), _ForkLimits.original) + (_ForkLimits.memory_mib << 20))
 
 
 def _is_blocked(group: int) -> bool:

@@ -20,7 +20,7 @@ from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation import hangs
 from ordeal._engine.isolation.child import Child, ChildExit, Limits
 from ordeal._engine.parallel.worker_pool import WorkerPool
-from ordeal._engine.replay.crash_replayer import IDLE_SECONDS_MAX, CrashReader, CrashReplayer, Stall
+from ordeal._engine.replay.crash_replayer import IDLE_SECONDS_MAX, CrashReader, CrashReplayer, ProcessStall
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._engine.seed_corpus.corpus import SeedReplayer
@@ -197,7 +197,7 @@ def test_a_journal_that_stands_still_is_a_stall_and_one_that_moves_is_none(
     pass_seconds: Callable[[float], None],
 ) -> None:
     child = left_by(lambda channel, journal: None)
-    stall, unlimited = Stall(child.journal, 0.1), Stall(child.journal, 0)
+    stall, unlimited = ProcessStall(child.journal, 0.1), ProcessStall(child.journal, 0)
     looks = []
     for _ in range(8):
         pass_seconds(0.1)
@@ -208,7 +208,7 @@ def test_a_journal_that_stands_still_is_a_stall_and_one_that_moves_is_none(
 
 def test_a_machine_that_stops_makes_nothing_hang(pass_seconds: Callable[[float], None]) -> None:
     child = left_by(lambda channel, journal: None)
-    stall = Stall(child.journal, 0.1)
+    stall = ProcessStall(child.journal, 0.1)
     for _ in range(2):
         pass_seconds(3_600.0)
         assert not stall.hangs()
@@ -217,7 +217,7 @@ def test_a_machine_that_stops_makes_nothing_hang(pass_seconds: Callable[[float],
 
 def test_what_runs_no_code_of_the_users_has_more_time_than_a_step(pass_seconds: Callable[[float], None]) -> None:
     child = left_by(lambda channel, journal: None)
-    reader, stall = CrashReader(make_driver(Exiting)), Stall(child.journal, 0.1)
+    reader, stall = CrashReader(make_driver(Exiting)), ProcessStall(child.journal, 0.1)
     while not stall.hangs():
         pass_seconds(0.1)
     assert not reader.hangs(child.journal, stall)
@@ -270,15 +270,15 @@ def blocked() -> tuple[CrashReplayer, _native.Tape]:
 def full(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How long processes were still that were ended because a step took its full limit."""
     ended: list[float] = []
-    stall_hangs = Stall.hangs
+    stall_hangs = ProcessStall.hangs
 
-    def noted(stall: Stall) -> bool:
+    def noted(stall: ProcessStall) -> bool:
         if not stall_hangs(stall):
             return False
         ended.append(stall.seconds_still())
         return True
 
-    monkeypatch.setattr(Stall, "hangs", noted)
+    monkeypatch.setattr(ProcessStall, "hangs", noted)
     return ended
 
 

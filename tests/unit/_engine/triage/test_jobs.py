@@ -27,7 +27,7 @@ from ordeal._engine.triage.messages import (
     Message,
     Refuted,
     SeedBegun,
-    SeedReplayed,
+    SeedDone,
     Shrinking,
     TraceWritten,
 )
@@ -320,14 +320,14 @@ class TestSeeds:
         one, first, two, second = run(setup, replay_seeds(folder, []))
         assert [one, two] == [SeedBegun(str(path)) for path in seeds]
         for told, path, kind in ((first, seeds[0], "KeyError"), (second, seeds[1], "ValueError")):
-            assert isinstance(told, SeedReplayed)
+            assert isinstance(told, SeedDone)
             assert (told.path, told.outcome.status) == (str(path), SeedStatus.REPRODUCED)
             (finding,) = told.findings
             assert (type(finding.error).__name__, finding.count, finding.origin.run_id) == (kind, 0, 0)
 
     def test_what_is_done_is_not_replayed_again(self, setup: ReplaySetup, run: Run, seeds: list[Path]) -> None:
         told = run(setup, replay_seeds(seeds[0].parents[1], [str(seeds[0])]))
-        assert [message.path for message in told if isinstance(message, SeedReplayed)] == [str(seeds[1])]
+        assert [message.path for message in told if isinstance(message, SeedDone)] == [str(seeds[1])]
 
     def test_a_seed_of_a_known_bucket_is_no_second_finding(
         self, setup: ReplaySetup, run: Run, seeds: list[Path]
@@ -338,7 +338,7 @@ class TestSeeds:
         assert isinstance(long.failure.trace, Trace)
         folder = seeds[0].parents[1]
         again = SeedCorpus(folder).save(long.failure.trace)
-        told = [message for message in run(setup, replay_seeds(folder, [])) if isinstance(message, SeedReplayed)]
+        told = [message for message in run(setup, replay_seeds(folder, [])) if isinstance(message, SeedDone)]
         assert [(message.path, len(message.findings)) for message in told] == [
             (str(seeds[0]), 1),
             (str(seeds[1]), 1),

@@ -18,7 +18,7 @@ from ordeal._engine.triage.messages import (
     Message,
     NotInDatabase,
     SeedBegun,
-    SeedReplayed,
+    SeedDone,
     Shrinking,
     TraceWritten,
     pack_failure,
@@ -72,7 +72,7 @@ def sent(message: Message) -> Message:
         Shrinking(9, 3, 2, waits=30.0),
         NotInDatabase("half a pair: \ud800"),
         CheckFailed("Shrinking of x", "core/x.cpp:1: check failed"),
-        SeedReplayed("/a/seed", SeedOutcome("seed", "/a/seed", SeedStatus.UNREADABLE, "it is empty"), ()),
+        SeedDone("/a/seed", SeedOutcome("seed", "/a/seed", SeedStatus.UNREADABLE, "it is empty"), ()),
     ],
     ids=repr,
 )
@@ -91,8 +91,8 @@ def test_the_findings_of_a_seed_arrive_with_their_tapes_in_their_order() -> None
     one = Finding("one", tape(5), Provenance(0, 0, None, 0, []), ValueError("\ud800"), count=0, flaky=True)
     two = Finding("two", tape(6, 7), Provenance(4, 2, ([True, False], [True]), 9, [3, 0]), KeyError("k"), count=8)
     outcome = SeedOutcome("seed", "/a/seed", SeedStatus.REPRODUCED, "ValueError")
-    told = sent(SeedReplayed("/a/seed", outcome, (one, two)))
-    assert isinstance(told, SeedReplayed)
+    told = sent(SeedDone("/a/seed", outcome, (one, two)))
+    assert isinstance(told, SeedDone)
     assert told.outcome == outcome
     first, second = told.findings
     assert (first.bucket, first.count, first.flaky, first.origin) == ("one", 0, True, one.origin)
