@@ -56,7 +56,7 @@ class HangPolicy:
 
     def __init__(self, full: float) -> None:
         self._full = full if full > 0 else math.inf
-        self._times = TIMES
+        self._grown = 1.0  # by how much the limits grew
         self._slowest: dict[str, float] = {}  # steps that passed, by rule
         self._slowest_run = 0.0  # that ended well
         self._hanging: set[str] = set()
@@ -88,8 +88,7 @@ class HangPolicy:
 
     def grow(self) -> None:
         """Raise all limits, because a step that had reached its own passes."""
-        self._times *= GROWTH
-        self._suspected *= GROWTH
+        self._grown *= GROWTH
         self._slowest = {rule: max(seconds, SECONDS_MIN / TIMES) for rule, seconds in self._slowest.items()}
 
     # -- how long a step may take -------------------------------------------------------------------------------------
@@ -111,7 +110,7 @@ class HangPolicy:
         slowest = self._slowest.get(rule) or max(self._slowest.values(), default=self._slowest_run)
         if not slowest:
             return self.glance if rule == self.ended_in != "" else math.inf
-        return max(SECONDS_MIN, self._times * slowest)
+        return max(SECONDS_MIN, TIMES * self._grown * slowest)
 
     @contextmanager
     def _with(self, limit: Callable[[str], float]) -> Iterator[None]:
@@ -150,7 +149,7 @@ class HangPolicy:
         """Suspect steps of ``rules`` during the block, which is a search, unless runs that ended well took as long."""
 
         def limit(rule: str) -> float:
-            patience = max(PATIENCE_MIN, self._suspected, PATIENCE_TIMES * self._slowest_run)
+            patience = max(self._grown * max(PATIENCE_MIN, self._suspected), PATIENCE_TIMES * self._slowest_run)
             return min(self._usual(rule), patience if rule in rules else math.inf)
 
         return self._with(limit if self.looks_for else self._limit)

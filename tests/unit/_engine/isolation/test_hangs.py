@@ -63,6 +63,17 @@ def test_without_measured_steps_a_run_that_ended_well_says_how_long_they_took_at
     assert limits.limit_of("wait") == TIMES * 0.2
 
 
+def test_a_wrong_suspicion_does_not_lengthen_the_second_look() -> None:
+    limits = HangPolicy(30.0)
+    limits.begin_search(20.0, None)
+    before = limits.looks_for
+    with limits.hurried(["act"]):
+        patience = limits.limit_of("act")
+        limits.grow()
+        assert limits.limit_of("act") == GROWTH * patience
+    assert limits.looks_for == before
+
+
 def test_limits_grow_also_from_the_least() -> None:
     limits = HangPolicy(30.0)
     limits.learn({"act": 0.0001})
