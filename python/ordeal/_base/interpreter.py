@@ -127,6 +127,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
     """Kill a process that ``start`` began with everything in its session's group, and close its pipes."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+    process.kill()  # also where it has not made its session yet
     # One that hangs in a file system that is gone cannot be killed, and is not waited for.
     with suppress(subprocess.TimeoutExpired):
         process.wait(KILL_SECONDS_MAX)
