@@ -7,8 +7,9 @@ from typing import Any
 import ordeal
 from five_rules.measured import measure
 from five_rules.rules import FiveRules, FiveUnplannedRules
+from ordeal import explore as explorer_module
 from ordeal.chaos import ChaosTest
-from ordeal.explore import Explorer, Tuning
+from ordeal.explore import Explorer
 
 
 class FiveRulesChaos(FiveRules, ChaosTest):
@@ -30,7 +31,7 @@ def make() -> tuple[Callable[[], int], str]:
     parser.add_argument("--unplanned", action="store_true")
     options = parser.parse_args()
     targets = ["five_rules.shelf"] if options.coverage else None
-    level: dict[str, Any] = {"tuning": Tuning(coverage="novelty")} if options.novelty else {}
+    level: dict[str, Any] = {"tuning": explorer_module.Tuning(coverage="novelty")} if options.novelty else {}
     machine = FiveUnplannedChaos if options.unplanned else FiveRulesChaos
     explorer = Explorer(machine, target_modules=targets, seed=options.seed, workers=1, **level)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._engine.coverage.constants import BATCH_CHARS, LENGTH_MAX, constants_in_batches, find_constants
+from ordeal._engine.coverage.constants import CHARS_PER_RUN, LENGTH_MAX, constants_in_batches, find_constants
 from ordeal._engine.coverage.targets import Target
 
 
@@ -57,13 +57,13 @@ def test_a_file_that_is_no_python_has_none(tmp_path: Path) -> None:
     assert constants(tmp_path, "def (:") == []
 
 
-def test_large_packages_are_read_in_batches_that_their_source_alone_decides(tmp_path: Path) -> None:
-    for name in "abc":
-        (tmp_path / f"{name}.py").write_text(f"X = {name!r}\n#" + "x" * (BATCH_CHARS // 2))
-    (tmp_path / "d.py").write_text("X = 'a'")
+def test_each_run_pays_for_a_part_of_the_source_before_it_is_parsed(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.py").write_text(f"X = {name!r}\n#" + "x" * (2 * CHARS_PER_RUN))
+    (tmp_path / "d.py").write_text("X = 'a', 'd'")
     package = [Target("package", str(tmp_path), is_package=True)]
-    assert list(constants_in_batches(package)) == [["a"], ["b"], ["c"]]
-    assert find_constants(package) == ["a", "b", "c"]
+    assert list(constants_in_batches(package)) == [[], [], ["a"], [], [], ["b"], ["d"]]
+    assert find_constants(package) == ["a", "b", "d"]
 
 
 def test_invalid_escapes_are_no_warning(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
