@@ -145,22 +145,23 @@ class RunLoop:
         start = KeptState(snapshot, spec.prefix_steps) if snapshot is not None else None
         began = monotonic()
         replayed_steps = 0
-        if start is not None:
-            session.restored()
-            end = RunEnd(spec, self._execute(self._restoring(start.snapshot)), start, began)
-        elif self._checkpoints.has_fork_server(checkpoint):
+        if start is None and self._checkpoints.has_fork_server(checkpoint):
             session.restored()
             end = self._in_fork(spec, began)
         else:
-            if checkpoint:
+            restore = None
+            if start is not None:
+                session.restored()
+                restore = self._restoring(start.snapshot)
+            elif checkpoint:
                 replayed_steps = spec.prefix_steps
                 self._learning.begin_return()
-            end = RunEnd(spec, self._execute(), None, began)
+            outcome = self._execute(restore)
+            seconds = monotonic() - began if outcome.status is Status.DONE else 0.0
+            end = RunEnd(spec, outcome, start, began, seconds)
         progress.tally.steps += max(0, end.outcome.steps - replayed_steps)
-        if end.outcome.status is Status.DONE:
-            end = end._replace(seconds=monotonic() - began)
-            if self._driver.limits.expects_hangs:
-                self._driver.limits.learn_run(end.seconds)
+        if end.seconds and self._driver.limits.expects_hangs:
+            self._driver.limits.learn_run(end.seconds)
         return end
 
     def step_back(self, end: RunEnd, failure: int, *, slow: bool) -> RunEnd | None:
@@ -188,7 +189,7 @@ class RunLoop:
         self._progress.tally.steps += max(0, after.outcome.steps - replayed_steps)
         # As if it had begun with the run.
         after.outcome.steps = len(session.tape) - (spec.prefix_steps if start is None else start.steps)
-        return after._replace(stepped_back=True)
+        return after._replace(seconds=0.0, stepped_back=True)
 
     def finish(self, end: RunEnd, bucket: str) -> None:
         """Learn from a run that is over. ``bucket`` is that of its failure, if its last part failed."""
@@ -284,7 +285,8 @@ class RunLoop:
             with self._monitoring.hidden():
                 self._replayer.run(session.tape)
             return RunEnd(spec, Outcome(Status.REJECTED, forked.outcome.steps), None, began)
-        return RunEnd(spec, forked.outcome, None, began, forked=forked)
+        seconds = monotonic() - began if forked.outcome.status is Status.DONE else 0.0
+        return RunEnd(spec, forked.outcome, None, began, seconds, forked)
 
 
 class Sample:
