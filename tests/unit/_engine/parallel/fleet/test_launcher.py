@@ -34,6 +34,8 @@ def test_members_are_told_twice_when_their_end_is_not_waited_for(tmp_path: Path)
         def send_signal(self, number: int) -> None:
             self.told.append(number)
 
+        def kill(self) -> None: ...
+
         def wait(self, timeout: float) -> None:
             if len(self.told) == 1:
                 raise KeyboardInterrupt
