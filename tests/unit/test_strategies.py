@@ -57,7 +57,7 @@ def test_sizes_are_kept(make: Any, kind: Any, data: st.DataObject, sizes: tuple[
 
 
 def test_damaged_files_and_broken_texts_are_among_the_bytes() -> None:
-    values = drawn(corrupted_bytes())
+    values = drawn(corrupted_bytes(), 2000)
     assert any(map(is_undecodable, values))
     assert any(data.startswith(b"\x1f\x8b") for data in values)
     assert any(data.startswith(b'{"id": 1') and not data.endswith(b"}") for data in values)
