@@ -1,6 +1,6 @@
 // A pass that trades: a choice on which others depend goes one way, and those others the other way.
 //
-// It proposes choices without knowing what strategies allow, like the passes in shrink_choices.h.
+// It proposes choices without knowing what strategies allow, like the passes in shrink_spans.h.
 #pragma once
 
 #include <tsl/robin_set.h>
