@@ -154,7 +154,7 @@ def _folders(config: pytest.Config) -> list[Path]:
     """Return the folders that may be a project of this run: those from where it starts up to the rootdir.
 
     It starts in the current folder, and in each folder that the command line names. The nearest comes first, the
-    rootdir last.
+    rootdir last. Where none of them is one, it is the nearest above: pytest knows no rootdir without its own settings.
     """
     root, here = config.rootpath, config.invocation_params.dir
     named = (_folder_of(Path(os.path.normpath(here / argument.partition("::")[0]))) for argument in config.args)
@@ -163,7 +163,18 @@ def _folders(config: pytest.Config) -> list[Path]:
         way = [start, *start.parents]
         # Outside the rootdir only the folder itself counts, not all of its parents.
         folders |= dict.fromkeys(way[: way.index(root)] if root in way else [start])
-    return [*folders, root]
+    above = [] if _is_project(root) else [_project_above(start) for start in dict.fromkeys([root, here])]
+    return [*folders, root, *filter(None, above)]
+
+
+def _project_above(start: Path) -> Path | None:
+    """Return the nearest project above ``start``, unless another user owns it: whose seeds may run anything."""
+    above = next(filter(_is_project, start.parents), None)
+    return above if above is not None and above.stat().st_uid == start.stat().st_uid else None
+
+
+def _is_project(folder: Path) -> bool:
+    return any((folder / name).exists() for name in (CONFIG_FILE, CORPUS_DIR, "pyproject.toml", ".git"))
 
 
 def _folder_of(place: Path) -> Path:

@@ -8,7 +8,7 @@ import importlib
 import os
 import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
@@ -28,6 +28,7 @@ from ordeal._report.pytest_lines import (
     recorded_failure,
     seed_failure_sections,
     seed_section,
+    seeds_left_out,
 )
 from ordeal.errors import StoreError, TraceError
 
@@ -41,6 +42,7 @@ _MACHINERY = ("ordeal", "hypothesis")
 ROOT = "ordeal-seed"
 # Packages that never belong to a project.
 _NEVER_OWN = frozenset({"", "__main__", "hypothesis", "ordeal", "pytest", *sys.stdlib_module_names})
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
 #: How long a run of tests waits for a store, in seconds.
 LIMIT_SECONDS = 4.0
 
@@ -105,38 +107,48 @@ def relative_path(path: Path, folder: Path) -> str:
 
 
 @contextmanager
-def own_package(project: Project, name: str) -> Iterator[None]:
-    """During the block, let package ``name`` be the project's own, if it has one of that name.
+def own_modules(project: Project, package: str) -> Iterator[None]:
+    """During the block, let modules that the project has in its folder be its own.
 
-    Many projects call it ``tests``, and another project's may be imported already. That one is restored afterwards; the
-    project's own modules are kept for the next time.
+    Two checkouts have the same modules, and many projects call a package ``tests``; another project's may be imported
+    already. Those are restored afterwards. What the block imports of the project is kept for the next time.
+    ``package`` is the project's own even if one of that name is installed.
     """
-    if not _is_taken(project, name):
-        yield
-        return
-    others = _take_out(name)
+    names = _names_in(project)
+    loaded = {key.partition(".")[0] for key in sys.modules}
+    others = _take_out({name for name in names & loaded if _is_taken(project, name, installed=name == package)})
     sys.modules.update(project._modules)
+    before = set(sys.modules) - set(project._modules)
     try:
         yield
     finally:
-        project._modules.update(_take_out(name))
+        new = {key for key in set(sys.modules) - before if key.partition(".")[0] in names}
+        project._modules.update({key: sys.modules.pop(key) for key in new})
         sys.modules.update(others)
 
 
-def _is_taken(project: Project, name: str) -> bool:
-    """Return whether ``name`` was imported from elsewhere although the project's folder has it too."""
-    module = sys.modules.get(name)
-    if module is None or name in _NEVER_OWN:
-        return False
-    package, file = project.folder / name, project.folder / f"{name}.py"
-    places = {getattr(module, "__file__", None), *getattr(module, "__path__", ())}
-    own = {str(package), str(package / "__init__.py"), str(file)}
-    return places.isdisjoint(own) and (package.is_dir() or file.is_file())
+def _names_in(project: Project) -> set[str]:
+    """Return the names of the modules and packages that an import may find in a project's folder."""
+    found = set()
+    for folder in (project.folder, project.folder / "src"):
+        with contextlib.suppress(OSError):
+            found |= {each.stem if each.suffix == ".py" else each.name for each in folder.iterdir()}
+    return found - _NEVER_OWN
 
 
-def _take_out(name: str) -> dict[str, ModuleType]:
-    """Remove a package and its modules from the imported modules, and return them."""
-    own = [key for key in sys.modules if key == name or key.startswith(f"{name}.")]
+def _is_taken(project: Project, name: str, *, installed: bool) -> bool:
+    """Return True if modules of this name were imported from elsewhere; ``installed`` counts libraries, too."""
+    modules = (module for key, module in sys.modules.items() if key == name or key.startswith(f"{name}."))
+    files = [file for module in modules if isinstance(file := getattr(module, "__file__", None), str)]
+    places = (project.folder / name, project.folder / "src" / name)
+    own = tuple(f"{place}{end}" for place in places for end in (".py", os.sep))
+    elsewhere = [file for file in files if not file.startswith(own)]
+    return any(installed or _INSTALLED.isdisjoint(Path(file).parts) for file in elsewhere)
+
+
+def _take_out(names: set[str]) -> dict[str, ModuleType]:
+    """Remove packages with their modules from the imported modules, and return them."""
+    own = [key for key in sys.modules if key.partition(".")[0] in names]
     return {key: sys.modules.pop(key) for key in own}
 
 
@@ -461,17 +473,18 @@ class SeedReplays:
     def replay(self, project: Project, path: Path) -> SeedReplay:
         """Replay a seed as `ordeal replay` would: in the project's folder, with that first on the import path."""
         replayer = self._replayers[project]
-        with contextlib.chdir(project.folder), _first_on_import_path(str(project.folder)), _properties_apart():
-            test_class = self._named_class(project, path)
-            with own_package(project, test_class.partition(":")[0].partition(".")[0]):
-                return replayer.replay(path)
+        with ExitStack() as stack:
+            stack.enter_context(contextlib.chdir(project.folder))
+            stack.enter_context(_import_path(project.folder))
+            stack.enter_context(_properties_apart())
+            if self._projects != [project] or not project.is_rootdir:
+                stack.enter_context(own_modules(project, self._package(path)))
+            return replayer.replay(path)
 
-    def _named_class(self, project: Project, path: Path) -> str:
-        """Return the class of a seed, empty when it cannot be read or does not matter before the replay."""
-        alone = self._projects == [project] and project.is_rootdir
-        # The replay reports what is wrong with the seed.
+    def _package(self, path: Path) -> str:
+        """Return the package of the class of a seed, empty when it cannot be read: the replay says what is wrong."""
         with contextlib.suppress(TraceError):
-            return "" if alone else str(self._corpus.load_seed(path).test_class)
+            return str(self._corpus.load_seed(path).test_class).partition(":")[0].partition(".")[0]
         return ""
 
     # Reports
@@ -528,9 +541,14 @@ class SeedReplays:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write the section on the seeds."""
-        if not self._records and not self._trouble:
+        left = sum(map(len, self._chosen.values())) - len(self._records)
+        if self._config.getoption("collectonly"):
+            left = 0
+        if not self._records and not self._trouble and not left:
             return
         terminalreporter.section("Ordeal Seed Corpus")
+        if left:
+            terminalreporter.line(f"  {seeds_left_out(left)}")
         for trouble in self._trouble:
             terminalreporter.line(f"  {one_line(trouble)}")
         if self._records:
@@ -555,14 +573,21 @@ def make_plugin(
 
 
 @contextmanager
-def _first_on_import_path(folder: str) -> Iterator[None]:
-    sys.path.insert(0, folder)
+def _import_path(folder: Path) -> Iterator[None]:
+    """Find modules as the commands do: those in ``folder`` first, those in its ``src`` last."""
+    added = [str(folder)]
+    sys.path.insert(0, added[0])
+    sources = folder / "src"
+    if sources.is_dir() and (folder / "pyproject.toml").exists() and str(sources) not in sys.path:
+        added.append(str(sources))
+        sys.path.append(added[1])
     try:
         yield
     finally:
-        # Remove only the entry made above: what a test module adds on import must stay.
-        with contextlib.suppress(ValueError):
-            sys.path.remove(folder)
+        # Remove only the entries made above: what a test module adds on import must stay.
+        for entry in added:
+            with contextlib.suppress(ValueError):
+                sys.path.remove(entry)
 
 
 @contextmanager

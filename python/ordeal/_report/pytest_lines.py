@@ -90,6 +90,11 @@ def seed_section(records: Sequence[SeedRecord], *, verbose: bool, folders: Mappi
     return indented([*lines, "", *_verdict(records, folders), *_advice(records)], 2)
 
 
+def seeds_left_out(number: int) -> str:
+    """Return the line on seeds that were deselected or not reached: a green run says nothing of them."""
+    return f"{counted(number, 'saved failure')} not replayed; `ordeal seeds` replays all"
+
+
 def _line(record: SeedRecord, several: bool) -> str:
     name, test_class = one_line(record.name), one_line(record.test_class)
     reason = one_line(record.reason, limit=2 * MESSAGE_CHARS_MAX)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib
 import sys
+import tempfile
+import traceback
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import override
+from typing import Any, override
 
 import click
 
+from ordeal._base.formatting import describe_error, one_line
 from ordeal.cli import terminal
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError
 
@@ -57,6 +60,16 @@ class _Commands(click.Group):
         return command
 
     @override
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except OSError as error:
+            # click would end with 1 for a broken pipe, which means a finding.
+            raise OrdealError(
+                one_line(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+            ) from error
+
+    @override
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
@@ -89,9 +102,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     ``arguments`` follow the program's name, ``None`` for those of this process.
     """
-    terminal.accept_any_text()
     with terminal.kept_streams():
-        return _main(arguments)
+        code = _main(arguments)
+        why = terminal.unwritten()
+        if why:
+            terminal.say_error(f"stdout cannot be written: {why}", "write it to a place with room, and run it again")
+        # What was asked for is not there. A finding stays one, and a reader that left had enough.
+        return WRONG_USE if why and not code else code
 
 
 def _main(arguments: Sequence[str] | None) -> int:
@@ -107,7 +124,17 @@ def _main(arguments: Sequence[str] | None) -> int:
     except click.Abort:
         terminal.say("interrupted")
         return INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - whatever it is, exit code 1 would claim a finding
+        terminal.say_error(*_own_mistake(error))
+        return WRONG_USE
     return code if isinstance(code, int) else 0
+
+
+def _own_mistake(error: Exception) -> tuple[str, str]:
+    """Return what to say of an exception that no command expected, and save its traceback for a report."""
+    with tempfile.NamedTemporaryFile("w", prefix="ordeal-", suffix=".txt", errors="replace", delete=False) as file:
+        file.write("".join(traceback.format_exception(error)))
+    return f"ordeal made a mistake: {one_line(describe_error(error))}", f"report it, with {file.name}"
 
 
 def _search_current_folder_first() -> None:

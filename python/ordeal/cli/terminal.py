@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, override
 
 import click
 
@@ -17,11 +17,29 @@ from ordeal._base.formatting import error_text
 from ordeal.errors import OrdealError
 
 
-def accept_any_text() -> None:
-    """Escape what the encoding of a stream lacks: an ASCII terminal must not turn a report into a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+class _Lasting(io.TextIOWrapper):
+    """A stream that drops what it cannot write: a full disk, or a reader that is gone, must not end a command.
+
+    Attributes:
+        trouble: why something was dropped; None where all was written.
+    """
+
+    trouble: OSError | None = None
+
+    @override
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except OSError as error:
+            self.trouble = error
+        return len(text)
+
+    @override
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError as error:
+            self.trouble = error
 
 
 class _KeptStream:
@@ -33,28 +51,55 @@ class _KeptStream:
 
 @contextmanager
 def kept_streams() -> Iterator[None]:
-    """Keep writing to the present streams during the block, whatever happens to them."""
-    _KeptStream.out, _KeptStream.err = _twin(sys.stdout), _twin(sys.stderr)
+    """Keep writing to the present streams during the block, whatever happens to them or to what they lead to."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # A file that is opened later would get the number of a stream that is closed.
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if name != "stdin":  # without it nobody is asked
+                setattr(sys, name, os.fdopen(nowhere, "w"))
+    before = sys.stdout, sys.stderr
+    _KeptStream.out, _KeptStream.err = map(_twin, before)
+    sys.stdout, sys.stderr = map(_twin, before)
     try:
         yield
     finally:
-        for stream in (_KeptStream.out, _KeptStream.err):
-            if stream not in (sys.stdout, sys.stderr):
+        own = _KeptStream.out, _KeptStream.err, sys.stdout, sys.stderr
+        _KeptStream.out = _KeptStream.err = None
+        sys.stdout, sys.stderr = before
+        for stream in own:
+            if type(stream) is _Lasting:
                 with suppress(OSError, ValueError):
                     stream.close()
-        _KeptStream.out = _KeptStream.err = None
 
 
 def _twin(stream: TextIO) -> TextIO:
-    """Return a stream to the same place as ``stream`` with its own descriptor, or the same one if it has none."""
+    """Return a lasting stream to the same place as ``stream``, or the same one if it has no descriptor.
+
+    It escapes what its encoding lacks: an ASCII terminal must not turn a report into a traceback.
+    """
     if type(stream) is not io.TextIOWrapper:
         return stream
-    try:
+    with suppress(OSError):
         stream.flush()
-        descriptor = os.dup(stream.fileno())
+    try:
+        binary = os.fdopen(os.dup(stream.fileno()), "wb")
     except (OSError, ValueError):
         return stream
-    return os.fdopen(descriptor, "w", encoding=stream.encoding, errors=stream.errors)
+    return _Lasting(
+        binary, encoding=stream.encoding, errors="backslashreplace", line_buffering=True, write_through=True
+    )
+
+
+def unwritten() -> str:
+    """Return why data was not written to stdout; empty where all was, and where its reader wanted no more."""
+    trouble = getattr(_KeptStream.out, "trouble", None)
+    return "" if trouble is None or isinstance(trouble, BrokenPipeError) else trouble.strerror or str(trouble)
+
+
+def is_read() -> bool:
+    """Return False if the reader of stdout is gone, so that there is nothing to go on for."""
+    return not isinstance(getattr(_KeptStream.out, "trouble", None), BrokenPipeError)
 
 
 def _out() -> TextIO:

@@ -8,6 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from ordeal._base.trace_file import ChoiceValue
+
 from .conftest import Project, attributes, section
 
 pytest_plugins = ["pytester"]
@@ -114,9 +116,6 @@ def test_seeds_of_two_projects(inner: Project) -> None:
     _save(inner, ".")
     for package in (".", INNER):
         (inner.root / package / "tests/__init__.py").touch()
-    # What each imports beside the package of its class has a name of its own, or there would be none of the other.
-    (inner.root / INNER / "bank.py").rename(inner.root / INNER / "inner_bank.py")
-    inner.edit(f"{INNER}/tests/test_bank.py", "from bank", "from inner_bank")
     for options in ((), ("-n", "2")):
         result = inner.run_apart("-q", *options, plugins=("_ordeal_pytest", "xdist.plugin"))
         result.assert_outcomes(passed=2, failed=1)
@@ -130,6 +129,49 @@ def test_seeds_of_two_projects(inner: Project) -> None:
     one.assert_outcomes(failed=1)
     other = inner.run_apart("-q", f"../../ordeal-seed::BankChaos::{name}", plugins=("_ordeal_pytest",))
     other.assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+@pytest.mark.parametrize("layout", ["module", "package", "namespace", "src"])
+def test_two_checkouts_are_judged_by_their_own_modules(
+    project: Project, layout: str, order: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One is repaired; its tests import what the machines of both do."""
+    monkeypatch.delenv("PYTHONPATH")
+    for name, limit in (("a", 10**9), ("b", 4)):
+        folder = project.root / name
+        library = {"module": "lib.py", "package": "lib/__init__.py", "namespace": "lib/limits.py", "src": "src/lib.py"}
+        imported = "from lib.limits import limit" if layout == "namespace" else "from lib import limit"
+        machine = f"""
+            from ordeal import ChaosTest, rule
+            {imported}
+
+            class Counts(ChaosTest):
+                n = 0
+
+                @rule()
+                def inc(self):
+                    self.n += 1
+                    assert self.n < limit()
+        """
+        test = f"{'' if layout == 'src' else imported}\n\ndef test_{name}(): pass\n"
+        project.write({f"{name}/counts.py": machine, f"{name}/test_{name}.py": test})
+        project.write({f"{name}/{library[layout]}": f"def limit(): return {limit}\n"})
+        (folder / "pyproject.toml").write_text("[project]\nname = 'counts'\n")
+        step: tuple[str, dict[str, ChoiceValue]] = ("inc", {})
+        project.save_seed(
+            *[step] * 4,
+            error="AssertionError",
+            message="assert 4 < 4",
+            test_class="counts:Counts",
+            folder=f"{name}/.ordeal/seeds",
+        )
+    (project.root / "pytest.ini").unlink()
+    result = project.run_apart("-q", *order, plugins=("_ordeal_pytest",))
+    lines = section(result, SECTION)
+    assert [line.split()[0] for line in lines[:2]] == ["REGRESSION", "fixed"]
+    assert " in b " in lines[0]
+    result.assert_outcomes(failed=1, passed=3)
 
 
 def test_all_seeds_of_two_projects_are_fixed(inner: Project) -> None:

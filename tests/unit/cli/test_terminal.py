@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -66,15 +67,15 @@ def test_a_message_of_the_program_cannot_rewrite_the_screen(capsys: pytest.Captu
     assert capsys.readouterr().err == "error: a\\x1b[2J\\nerror: b\n"
 
 
-def test_an_ascii_stream_escapes_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    raw = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, "ascii"))
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with pytest.raises(UnicodeEncodeError):
-        terminal.write("日")
-    terminal.accept_any_text()
-    terminal.write("日\ud800")
-    assert raw.getvalue() == b"\\u65e5\\ud800"
+def test_an_ascii_stream_escapes_what_it_lacks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with path.open("w", encoding="ascii") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        with pytest.raises(UnicodeEncodeError):
+            terminal.write("日")
+        with terminal.kept_streams():
+            terminal.write("日\ud800")
+    assert path.read_bytes() == b"\\u65e5\\ud800"
 
 
 def test_a_pipe_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,7 @@ def follow(board: Board, name: str, *, as_json: bool) -> None:
     seen: set[str] = set()
     due = 0.0
     try:
-        while not has_ended(records, time.time()):
+        while not has_ended(records, time.time()) and terminal.is_read():
             try:
                 records = board.all() or records
             except BoardError as error:

@@ -15,7 +15,7 @@ from ordeal._report.mutation_files import FORMATS, mutation_page
 from ordeal._report.stryker import stryker_json
 from ordeal._tools.mutation.accepted import accept
 from ordeal._tools.mutation.machines.running import last_judgement
-from ordeal._tools.mutation.mutants import CHIMP, Mutant
+from ordeal._tools.mutation.mutants import CHIMP, Mutant, mutants_of
 from ordeal._tools.mutation.running import Judgement, judge_with_pytest
 from ordeal._tools.mutation.saved import Saved, load
 from ordeal._tools.mutation.source import Source
@@ -62,6 +62,9 @@ def _show(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
 def _apply(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
     mutant = saved.one(word).mutant
     source = source_of(mutant)
+    if not source.path.resolve().is_relative_to(Path.cwd().resolve()):
+        raise ConfigError(f"{one_line(mutant.shown)} is not below this folder", hint="apply it in its own project")
+    _refuse_other_text(source, mutant)
     _refuse_uncommitted(source)
     try:
         mark = source.path.read_bytes().removesuffix(source.text)
@@ -73,6 +76,16 @@ def _apply(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
     )
     terminal.write("\n")
     return 0
+
+
+def _refuse_other_text(source: Source, mutant: Mutant) -> None:
+    """Refuse what no operator makes of this file: the record of a run may come with a project, from anybody."""
+    made = {(each.start, each.end, each.replacement) for each in mutants_of(source, [mutant.operator])}
+    if (mutant.start, mutant.end, mutant.replacement) not in made:
+        raise ConfigError(
+            one_line(f"the record of the last run is not of ordeal: {mutant.shown} has no mutant {mutant.id}"),
+            hint="run `ordeal mutate` again",
+        )
 
 
 def _refuse_uncommitted(source: Source) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -54,6 +56,38 @@ def test_one_is_applied_only_where_git_can_take_it_back(run: Run, ids: list[str]
     assert Path("shop.py").read_text() == TEXT.replace(">=", ">")
     code, _, err = run("mutate", "apply", ids[1])
     assert (code, "has changed since the last run" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        {"shown": "../other/victim.py", "start": 0, "end": 0, "original": ""},
+        {"shown": "link.py", "start": 0, "end": 0, "original": ""},
+        {"replacement": "__import__('os').system('id')"},
+        {"start": 0, "end": 0, "original": "", "replacement": "import os\n"},
+        {"operator": "none of ours"},
+        {"shown": "pipe.py"},
+        {"shown": "a\0b.py"},
+    ],
+)
+def test_nothing_is_applied_but_a_mutant_of_this_project(
+    run: Run, ids: list[str], harm: dict[str, Any], tmp_path: Path
+) -> None:
+    victim = tmp_path.with_name("other") / "victim.py"
+    victim.parent.mkdir(exist_ok=True)
+    victim.write_text("x = 1\n")
+    Path("link.py").symlink_to(victim)
+    os.mkfifo("pipe.py")
+    git("init", "-q")
+    git("add", "shop.py")
+    git("commit", "-qm", "first")
+    record = Path(".ordeal/mutate/last.json")
+    kept = json.loads(record.read_bytes())
+    kept["kept"][1]["mutant"].update(harm)
+    record.write_text(json.dumps(kept))
+    code, out, err = run("mutate", "apply", ids[1])
+    assert (code, out, err[:7], "made a mistake" in err) == (2, "", "error: ", False)
+    assert (victim.read_text(), Path("shop.py").read_text()) == ("x = 1\n", TEXT)
 
 
 def test_one_is_accepted_with_a_reason_and_then_not_listed(run: Run, ids: list[str]) -> None:
