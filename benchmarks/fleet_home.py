@@ -20,7 +20,7 @@ from textwrap import dedent
 
 from harness.report import command, host, spread, table
 
-from ordeal._engine.parallel.fleet.board import open_board
+from ordeal._engine.parallel.fleet.board import Board, launchers
 from ordeal.store.open import open_readers
 
 CART = """
@@ -82,9 +82,8 @@ def project(folder: Path) -> Path:
 
 def shrinking(store: str) -> Iterator[str]:
     """Which members of the newest fleet say that they have tried candidates."""
-    board = open_board(store, "none")
-    for name in board.fleets()[-1:]:
-        for key, record in open_board(store, name).all().items():
+    for name in list(launchers(store))[-1:]:
+        for key, record in Board(store, name).all().items():
             if record.get("candidates"):
                 yield key
 

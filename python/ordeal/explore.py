@@ -19,10 +19,11 @@ from ordeal._engine.execution.class_path import trust
 from ordeal._engine.execution.machine import MachineFactory, class_path, make_driver
 from ordeal._engine.execution.settings import Progress, Settings, ShrinkListener
 from ordeal._engine.isolation.child import can_supervise
+from ordeal._engine.parallel.fleet.board import when_back
 from ordeal._engine.parallel.fleet.fleet import FleetOutcome, RunningFleet, fleet_result
-from ordeal._engine.parallel.fleet.home import BACK_SECONDS, SHORT_BACK_SECONDS, edges_in, pull, when_back
+from ordeal._engine.parallel.fleet.home import BACK_SECONDS, SHORT_BACK_SECONDS, brought_home
 from ordeal._engine.parallel.fleet.plan import FleetPlan, make_plan
-from ordeal._engine.parallel.store_client import StoreOptions, namespace_of, spool_folder
+from ordeal._engine.parallel.store_client import StoreOptions, digest_of, namespace_of, spool_folder
 from ordeal._engine.parallel.supervisor import explore_in_processes, usable_cores
 from ordeal._engine.parallel.sync import Sharing
 from ordeal._engine.parallel.worker_pool import WorkerOptions
@@ -272,7 +273,7 @@ class Explorer:
         with TemporaryDirectory(prefix="ordeal-fleet-") as folder:
             corpus = SeedCorpus(options.corpus_dir or folder)
             seeds = set(map(str, corpus.paths_of(plan.task.test_class)))
-            outcome = RunningFleet(plan, progress, corpus=corpus.folder).run()
+            outcome = RunningFleet(plan, progress, corpus=corpus.folder, code=digest_of(namespace)).run()
             wrong, edges = self._brought_home(plan, namespace, corpus, outcome)
             # The seeds are what counts; a search runs at least once.
             here = dataclasses.replace(
@@ -288,8 +289,7 @@ class Explorer:
         """Save what members found, and return what was refused, and how many edges they reached."""
         seconds = SHORT_BACK_SECONDS if outcome.interrupted else BACK_SECONDS
         try:
-            _, wrong = when_back(lambda: pull(plan.store, namespace, plan.task.test_class, corpus), seconds)
-            return wrong, when_back(lambda: edges_in(plan.store, namespace), seconds)
+            return when_back(lambda: brought_home(plan.store, namespace, plan.task.test_class, corpus), seconds)
         except StoreError as error:
             why = error.message.rstrip(".")
             outcome.notes.append(f"What members found is still in the store: {why}. `ordeal seeds pull` takes it home.")

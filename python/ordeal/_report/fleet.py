@@ -7,20 +7,23 @@ from collections.abc import Mapping, Sequence
 from ordeal._base.formatting import counted
 from ordeal._engine.parallel.fleet.board import (
     LAUNCHER,
+    OVER,
     Record,
     edges_over_time,
-    new_edges_an_hour,
+    member_state,
     number_of,
+    runs_other_code,
     state_of,
     text_of,
+    total_of,
 )
 
-#: A member that has not said anything for this long may be lost.
-SILENT_SECONDS = 15.0
 #: A list of more members than this is cut.
 MEMBERS_MAX = 200
 
 _STATES = {"left": "goes on without its launcher", "lost": "its launcher is gone"}
+#: How a member is, in words, where the word alone is not enough.
+_MEMBER_STATES = {"waiting": "waiting for a free CPU"}
 
 Records = Mapping[str, Record]
 
@@ -31,9 +34,9 @@ def fleet_text(name: str, records: Records, now: float) -> str:
     members = {key: record for key, record in records.items() if key != LAUNCHER}
     if state == "ended":
         members = {key: _after_the_end(each) for key, each in members.items()}
-    running = [each for each in members.values() if text_of(each, "state") == "running"]
+    running = [each for each in members.values() if member_state(each, now) == "running"]
     rate = sum(number_of(each, "rate") for each in running)
-    runs = sum(int(number_of(each, "runs")) for each in members.values())
+    runs = sum(total_of(each, "runs") for each in members.values())
     edges = max((int(number_of(each, "edges")) for each in members.values()), default=0)
     wanted = int(number_of(launcher, "members"))
     told = f"{counted(runs, 'run')}, {rate:.0f} runs/s, {counted(edges, 'edge')} at most"
@@ -43,11 +46,8 @@ def fleet_text(name: str, records: Records, now: float) -> str:
     ]
     if grown := growth_text(edges_over_time(each for each in members.values())):
         lines.append(f"  edges over time: {grown}")
-    left = new_edges_an_hour(each for each in running)
-    if left is not None:
-        lines.append(f"  left to find: at most {edges_an_hour(left)}, by what the runs so far showed (95% confidence)")
     for key, record in list(members.items())[:MEMBERS_MAX]:
-        lines.append(f"  {_number(key):>4}  {_member(record, now)}")
+        lines.append(f"  {_number(key):>4}  {_member(record, launcher, now)}")
     if len(members) > MEMBERS_MAX:
         lines.append(f"  ... and {len(members) - MEMBERS_MAX} more (--json shows all)")
     return "\n".join(lines) + "\n"
@@ -75,31 +75,34 @@ def growth_text(grown: Sequence[tuple[float, int]]) -> str:
 
 def _after_the_end(record: Record) -> Record:
     """Return the record of a member; one that could not say that it ended was lost."""
-    return {**record, "state": "lost"} if text_of(record, "state") in ("running", "starting") else record
-
-
-def edges_an_hour(left: float) -> str:
-    """Return a rate at which new edges may come, as text."""
-    return f"{left:,.0f} new edges an hour" if left >= 1 else "one new edge in hours"
+    return record if text_of(record, "state") in OVER else {**record, "state": "lost"}
 
 
 def _number(key: str) -> str:
     return str(int(key.removeprefix("member-")))
 
 
-def _member(record: Record, now: float) -> str:
-    state = text_of(record, "state") or "unknown"
-    silent = now - number_of(record, "at")
-    parts = [f"{state:<8}", f"{int(number_of(record, 'runs')):>9} runs", f"{number_of(record, 'rate'):>7.0f}/s"]
+def member_text(record: Record, now: float) -> str:
+    """Return how a member is, in words."""
+    state = member_state(record, now)
+    return (
+        f"silent for {now - number_of(record, 'at'):,.0f} s" if state == "silent" else _MEMBER_STATES.get(state, state)
+    )
+
+
+def remark(record: Record, launcher: Record) -> str:
+    """Return what is to be said of a member: what keeps it from the others, what it found last, or why it ended."""
+    if runs_other_code(record, launcher):
+        return f"explores other code than its launcher ({text_of(record, 'code')}), and shares nothing"
+    return (text_of(record, "finding") or text_of(record, "error")).partition("\n")[0]
+
+
+def _member(record: Record, launcher: Record, now: float) -> str:
+    rate = number_of(record, "rate") if member_state(record, now) == "running" else 0
+    parts = [f"{member_text(record, now):<8}", f"{total_of(record, 'runs'):>9} runs", f"{rate:>7.0f}/s"]
     if failures := int(number_of(record, "failures")):
         parts.append(counted(failures, "failure"))
-    if host := text_of(record, "host"):
-        parts.append(host)
-    if state in ("running", "starting") and silent > SILENT_SECONDS:
-        parts.append(f"silent for {silent:.0f} s")
-    if finding := text_of(record, "finding") or text_of(record, "error"):
-        parts.append(finding.splitlines()[0])
-    return "  ".join(parts)
+    return "  ".join(filter(None, [*parts, text_of(record, "host"), remark(record, launcher)]))
 
 
 def log_text(name: str, records: Records, _now: float) -> str:

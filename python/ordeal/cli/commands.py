@@ -281,7 +281,7 @@ def explore(**given: Any) -> int:
 @click.command(name="fleet", **_SETTINGS)
 @click.argument("action", type=click.Choice(("status", "logs", "stop")))
 @click.argument("url", metavar="[URL]", required=False)
-@click.option("--name", metavar="NAME", help="Name of the fleet [default: the one that was started last]")
+@click.option("--name", metavar="NAME", help="Name of the fleet [default: the one that runs, or ran last]")
 @click.option("-f", "--follow", is_flag=True, help="Show it anew each second until it has ended; Ctrl-C leaves")
 @click.option("--json", is_flag=True, help="Print the records as JSON; with --follow, a line each second")
 def fleet(**given: Any) -> int:

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.interpreter import end, start
-from ordeal._engine.parallel.fleet.board import open_board
 from ordeal._engine.parallel.fleet.plan import named_store
 from ordeal._engine.runs.folder import RUNS_PATH
 from ordeal._report.dashboard.app import make_app
 from ordeal.cli import terminal
 from ordeal.errors import ConfigError
+from ordeal.store.open import open_records
 
 LOOPBACK = "127.0.0.1"
 _NEEDS = ("starlette", "uvicorn")
@@ -87,7 +87,7 @@ def _check_store(url: str) -> None:
     scheme, _, rest = url.partition("://")
     if scheme == "dir" and rest and not Path(rest).expanduser().is_dir():
         raise ConfigError(f"no folder of a store: {rest}", hint="`ordeal explore --on ... --store URL` makes it")
-    open_board(url, "none")
+    open_records(url)
 
 
 def _listening(port: int) -> socket.socket:

@@ -64,7 +64,7 @@ from ordeal.trace import generate_tests
 
 FOUND = 1
 #: Which members take options that others do not. A settings file may hold them beside another `on`.
-TAKEN_BY = {"image": ("kubernetes",), "job_options": ("slurm", "kubernetes")}
+TAKEN_BY = {"image": ("kubernetes",), "job_options": ("slurm", "kubernetes"), "project": ("ray", "dask")}
 
 
 def run(given: Mapping[str, Any]) -> int:
@@ -84,7 +84,7 @@ def run(given: Mapping[str, Any]) -> int:
         watching = importlib.import_module("ordeal.cli.watch")
         return int(watching.explore_and_watch(own, config, options))
     if own.dry_run:
-        return int(importlib.import_module("ordeal.cli.fleet.dry_run").print_jobs(config, options))
+        return int(importlib.import_module("ordeal.cli.fleet.dry_run").print_plans(config, options))
     with _served(own.dashboard):
         terminal.say(_header(own, config, options))
         session = _CliSession(own, config, options)

@@ -248,7 +248,7 @@ class Fleet:
         image: container image of the members on Kubernetes.
         job_options: options of the job of Slurm or Kubernetes, each ``NAME=VALUE``.
         on_interrupt: what Ctrl-C does to the members: ``stop`` or ``leave``.
-        project: what is sent to the members of Ray: ``auto`` sends the current folder, ``none`` nothing; or a folder.
+        project: what members on Ray and Dask are sent: ``auto`` for the current folder, ``none``, or a folder.
         fleet_name: its name for ``ordeal fleet status``; None makes one from the time.
     """
 
@@ -291,7 +291,7 @@ class Fleet:
         "auto",
         text('"auto", "none" or a folder', "auto", '`"auto"`, `"none"` or a folder'),
         flag="--project WHAT",
-        help="What is sent to the members of Ray: auto (this folder), none, or a folder",
+        help="What is sent to members on Ray and Dask: auto (this folder), none, or a folder",
     )
     fleet_name: str | None = option(
         None, FLEET_NAME, "by the time", flag="--fleet-name NAME", help="Name for `ordeal fleet status`"
@@ -541,7 +541,7 @@ class ExploreFlags(CommandFlags):
         SWITCH,
         "start it",
         flag="--dry-run",
-        help="Print the job that --on slurm or kubernetes would start; start nothing",
+        help="Print the job, or the files that a cluster would be sent; start nothing",
     )
     all: bool = option(False, SWITCH, "ten", flag="--all", help="Show all failures, not only ten of each class")
     progress: str = option(

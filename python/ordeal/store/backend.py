@@ -19,6 +19,12 @@ MEMBERS_MAX = 100_000
 BASES_MAX = 64
 #: The longest lease.
 LEASE_SECONDS_MAX = 24 * 3600.0
+#: The name of a namespace.
+DIGEST = re.compile(r"[0-9a-f]{32}", re.ASCII)
+#: The size limit of a record, in bytes, and how many are read of a group, and how many groups are listed.
+RECORD_SIZE_MAX = 64 * 2**10
+RECORDS_MAX = 100_001
+GROUPS_MAX = 200
 #: Hex digits of a token.
 TOKEN_CHARS = 16
 _NAME = re.compile(rf"(\d{{6}})-([0-9a-f]{{{TOKEN_CHARS}}})", re.ASCII)
@@ -120,6 +126,28 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Release all resources. Does not raise."""
+
+
+class Records(Protocol):
+    """Holds small records in groups, for all of a store. Every method may raise ``UnreachableError``."""
+
+    def begin(self, group: str) -> None:
+        """Make a group of records: none can be written where the group is missing, as the store may be away."""
+
+    def groups(self) -> list[str]:
+        """Return the names of groups, on a server those that began last."""
+
+    def put(self, group: str, key: str, data: bytes) -> None:
+        """Write a record over what was there."""
+
+    def get(self, group: str, key: str) -> bytes | None:
+        """Return a record, None if there is none."""
+
+    def all(self, group: str) -> dict[str, bytes]:
+        """Return the records of a group by key."""
+
+    def drop(self, group: str, key: str) -> None:
+        """Delete a record, which a store without room can still do."""
 
 
 class CountingBackend(Backend):

@@ -1,7 +1,8 @@
 """A folder that members share, on one machine or on a network file system: without locks or mapped files.
 
 ``members`` holds a file for each assigned number, ``shards`` one for each member, which only it writes, ``bases`` what
-was compacted, and ``leases`` the leases of each failure bucket. Files may appear late and be listed in any order.
+was compacted, and ``leases`` the leases of each failure bucket; ``fleets``, next to all namespaces, a folder for each
+group of records. Files may appear late and be listed in any order.
 """
 
 from __future__ import annotations
@@ -16,14 +17,19 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import override
 
+from ordeal._base.trace_file import write_atomically
 from ordeal.errors import StoreError
 from ordeal.store.backend import (
     BASES_MAX,
+    DIGEST,
     LEASE_SECONDS_MAX,
     MEMBERS_MAX,
+    RECORD_SIZE_MAX,
+    RECORDS_MAX,
     TOKEN_CHARS,
     CountingBackend,
     ReadOnlyStoreError,
+    Records,
     ShardName,
     ShardState,
     Span,
@@ -46,7 +52,7 @@ _TAKING_SECONDS = 60.0
 _LEASE_FILES_MAX = 10_000
 
 
-class DirectoryBackend(CountingBackend):
+class DirectoryBackend(CountingBackend, Records):
     """The folder of one namespace. Owned by one thread."""
 
     def __init__(self, folder: Path, *, makes: bool = True) -> None:
@@ -55,9 +61,11 @@ class DirectoryBackend(CountingBackend):
         Raises:
             StoreError: it cannot be made, or neither be written nor read.
         """
+        self._folder = folder
         self._members, self._shards, self._bases, self._leases = (
             folder / name for name in ("members", "shards", "bases", "leases")
         )
+        self._groups = folder.parent / "fleets"
         if not makes:
             return
         try:
@@ -73,12 +81,20 @@ class DirectoryBackend(CountingBackend):
             ) from error
 
     def identity(self) -> str:
-        """Return a text that identifies the store from its first member on; empty without one."""
-        path = self._members.parent / "identity"
+        """Return a text that tells this namespace of this store from all others."""
+        path, token = self._folder / "identity", b""
         with contextlib.suppress(OSError):
             _made(path, new_name().encode())
-            return _read_regular(path, 0, TOKEN_CHARS).decode("ascii", "replace")
-        return ""
+            token = _read_regular(path, 0, TOKEN_CHARS)
+        return f"{self._folder.parent.resolve()} {self._folder.name} {token.decode('ascii', 'replace')}"
+
+    def namespaces(self, number: int) -> list[str]:
+        """Return the digests of at most so many namespaces of the store, the one that was joined last first."""
+        with self._reached():
+            found = [each for each in self._folder.parent.iterdir() if DIGEST.fullmatch(each.name)]
+            # Its members make a file there when they join.
+            times = {each.name: (each / "members").stat().st_mtime for each in found if (each / "members").is_dir()}
+        return sorted(times, key=lambda name: (times[name], name), reverse=True)[:number]
 
     @override
     def next_number(self) -> int:
@@ -189,8 +205,47 @@ class DirectoryBackend(CountingBackend):
             return _made(folder / str(last + 1), content)
 
     @override
+    def begin(self, group: str) -> None:
+        with self._reached():
+            (self._groups / group).mkdir(parents=True, exist_ok=True)
+
+    @override
+    def groups(self) -> list[str]:
+        with self._reached(), contextlib.suppress(FileNotFoundError):
+            return [path.name for path in self._groups.iterdir()]
+        return []
+
+    @override
+    def put(self, group: str, key: str, data: bytes) -> None:
+        with self._reached():
+            write_atomically(self._record(group, key), data)
+
+    @override
+    def get(self, group: str, key: str) -> bytes | None:
+        with self._reached():
+            try:
+                return _read_regular(self._record(group, key), 0, RECORD_SIZE_MAX + 1)
+            except FileNotFoundError:
+                (self._groups / group).stat()  # without its group, the store is away
+        return None
+
+    @override
+    def all(self, group: str) -> dict[str, bytes]:
+        with self._reached():
+            keys = [path.stem for path in (self._groups / group).iterdir() if path.suffix == ".json"]
+        return {key: data for key in keys[:RECORDS_MAX] if (data := self.get(group, key)) is not None}
+
+    @override
+    def drop(self, group: str, key: str) -> None:
+        with self._reached():
+            self._record(group, key).unlink(missing_ok=True)
+
+    @override
     def close(self) -> None:
         """Do nothing: nothing is held open."""
+
+    def _record(self, group: str, key: str) -> Path:
+        return self._groups / group / f"{key}.json"
 
     def _make_folders(self) -> None:
         for folder in (self._members, self._shards, self._bases, self._leases):

@@ -7,15 +7,18 @@ import importlib
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from ordeal._base.formatting import one_line
 from ordeal.errors import StoreError
-from ordeal.store.backend import Backend, UnreachableError
+from ordeal.store.backend import Records, UnreachableError
 from ordeal.store.directory_backend import DirectoryBackend
 from ordeal.store.shard import private_folder
 from ordeal.store.store import Store
+
+if TYPE_CHECKING:
+    from ordeal.store.redis_backend import RedisBackend
 
 _ADDRESSES = "write `dir://PATH` for a folder, or `redis://HOST:PORT/DB` for a Redis server"
 _REDIS_PORT = 6379
@@ -23,7 +26,6 @@ _REDIS_PORT = 6379
 _SCHEMES = {"file", "ftp", "gs", "http", "https", "redis", "rediss", "s3", "unix", "valkey"}
 #: How many namespaces of a store are read at most, each of another version of some code.
 NAMESPACES_MAX = 100
-_DIGEST = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _PLAIN_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}(:[0-9]{1,5})?(/[0-9]{0,4})?", re.ASCII)
 
 
@@ -46,35 +48,30 @@ def open_store(url: str, namespace: str, *, folder: Path | None = None) -> Store
     Raises:
         StoreError: the address is wrong, or there is no store that can be written.
     """
-    backend, place, is_server = _opened(url, namespace)
-    folder = folder or (private_folder() if is_server else None)
+    backend = _opened(url, hashlib.blake2b(namespace.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest())
+    if folder is None and not isinstance(backend, DirectoryBackend):
+        folder = private_folder()
     if folder is not None:
         _make(folder)
-    return Store(backend, place=hashlib.blake2b(place.encode(), digest_size=8).hexdigest(), folder=folder)
+    return Store(backend, place=hashlib.blake2b(backend.identity().encode(), digest_size=8).hexdigest(), folder=folder)
 
 
-def open_backend(url: str, namespace: str) -> Backend:
-    """Open where the store at ``url`` keeps bytes, for what is no search: shards whose records are the caller's.
+def open_records(url: str) -> Records:
+    """Open the store at ``url`` for its records alone. A folder is not made.
 
     Raises:
-        StoreError: the address is wrong, or there is no store that can be written.
+        StoreError: the address is wrong, or the store cannot be reached.
     """
-    return _opened(url, namespace)[0]
+    return _opened(url, "records", makes=False)
 
 
-def _opened(url: str, namespace: str) -> tuple[Backend, str, bool]:
-    """Return the backend of a namespace, what tells its place from all others, and whether it is a server."""
-    digest = hashlib.blake2b(namespace.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+def _opened(url: str, digest: str, *, makes: bool = True) -> DirectoryBackend | RedisBackend:
+    """Return the backend of a namespace, made if it is a missing folder and ``makes`` is true."""
     scheme, separator, rest = url.partition("://")
     if scheme == "dir" and separator:
-        shared = _folder(url, rest)
-        directory = DirectoryBackend(shared / digest)
-        return directory, f"{shared.resolve()} {digest} {directory.identity()}", False
+        return DirectoryBackend(_folder(url, rest) / digest, makes=makes)
     if scheme == "redis" and separator:
-        parts = _split(url)
-        backend = _redis(url, parts, digest)
-        # Without user and password, which may change.
-        return backend, f"{parts.hostname} {parts.port} {parts.path} {digest} {_identity(backend)}", True
+        return _redis(url, _split(url), digest)
     raise StoreError(f"the store {shown_address(url)} has no known address", hint=_ADDRESSES)
 
 
@@ -84,48 +81,16 @@ def open_readers(url: str) -> Iterator[Store]:
     Raises:
         StoreError: the address is wrong, or the store cannot be reached.
     """
-    scheme, separator, rest = url.partition("://")
-    if scheme == "dir" and separator:
-        shared = _folder(url, rest)
-        for name in _folders_of(shared, url):
-            yield Store(DirectoryBackend(shared / name, makes=False), place=name)
-        return
-    if scheme != "redis" or not separator:
-        raise StoreError(f"the store {shown_address(url)} has no known address", hint=_ADDRESSES)
-    parts = _split(url)
-    server = _redis(url, parts, "")
+    backend = _opened(url, "readers", makes=False)
     try:
-        names = cast("Callable[[int], list[str]]", server.namespaces)(NAMESPACES_MAX)  # type: ignore[attr-defined]
+        names = backend.namespaces(NAMESPACES_MAX)
     except UnreachableError as error:
-        raise _unreadable(str(error)) from error
+        hint = "see that this machine can reach it, and that this user may read it"
+        raise StoreError(f"the store cannot be read: {error}", hint=hint) from error
     finally:
-        server.close()
-    for name in filter(_DIGEST.fullmatch, names):
-        yield Store(_redis(url, parts, name), place=name)
-
-
-def _folders_of(shared: Path, url: str) -> list[str]:
-    try:
-        found = [each for each in shared.iterdir() if _DIGEST.fullmatch(each.name)]
-        # Its members make a file there when they join.
-        times = {each.name: (each / "members").stat().st_mtime for each in found if (each / "members").is_dir()}
-    except FileNotFoundError:
-        raise StoreError(f"there is no store {shown_address(url)}", hint="see that the folder exists here") from None
-    except OSError as error:
-        raise _unreadable(f"{error.filename or shared}: {error.strerror or error}") from error
-    return sorted(times, key=lambda name: (times[name], name), reverse=True)[:NAMESPACES_MAX]
-
-
-def _unreadable(why: str) -> StoreError:
-    return StoreError(f"the store cannot be read: {why}", hint="see that this user may read it")
-
-
-def _identity(backend: Backend) -> str:
-    """Return the identity of a server, which is asked once: a server that is away then has none."""
-    try:
-        return cast("Callable[[], str]", backend.identity)()  # type: ignore[attr-defined]
-    except UnreachableError:
-        return ""
+        backend.close()
+    for name in names:
+        yield Store(_opened(url, name, makes=False), place=name)
 
 
 def _folder(url: str, path: str) -> Path:
@@ -154,7 +119,7 @@ def _split(url: str) -> SplitResult:
     return parts
 
 
-def _redis(url: str, parts: SplitResult, digest: str) -> Backend:
+def _redis(url: str, parts: SplitResult, digest: str) -> RedisBackend:
     database = parts.path.removeprefix("/") or "0"
     if not re.fullmatch(r"[0-9]{1,4}", database):
         raise StoreError(
@@ -169,7 +134,7 @@ def _redis(url: str, parts: SplitResult, digest: str) -> Backend:
             f"the store {shown_address(url)} needs the Python package `redis`: {error}",
             hint="install it with `pip install redis`, or share a folder with `dir://PATH`",
         ) from error
-    return cast("Callable[..., Backend]", connect)(
+    return cast("Callable[..., RedisBackend]", connect)(
         parts.hostname,
         parts.port or _REDIS_PORT,
         int(database),

@@ -21,10 +21,14 @@ from ordeal._base.formatting import one_line
 from ordeal.errors import StoreError
 from ordeal.store.backend import (
     BASES_MAX,
+    DIGEST,
+    GROUPS_MAX,
     MEMBERS_MAX,
+    RECORDS_MAX,
     TOKEN_CHARS,
     CountingBackend,
     ReadOnlyStoreError,
+    Records,
     ShardName,
     ShardState,
     Span,
@@ -43,6 +47,9 @@ _PART_SIZE = 2**20
 _UNFINISHED_SECONDS = 600
 #: The namespaces of a server, by when a member last joined them.
 _NAMESPACES = "ordeal:namespaces"
+#: The groups of records of a server, by when they began, and how long a server keeps a group that is not written.
+_GROUPS = "ordeal:fleets"
+_KEPT_SECONDS = 14 * 24 * 3600
 #: A base whose size has more digits is none.
 _SIZE_DIGITS_MAX = 12
 #: Errors of a full server, or of a read-only copy.
@@ -51,13 +58,13 @@ _UNWRITABLE = (redis.ReadOnlyError, redis.OutOfMemoryError)
 _T = TypeVar("_T")
 
 
-class RedisBackend(CountingBackend):
+class RedisBackend(CountingBackend, Records):
     """The keys of one namespace. Owned by one thread, in the process that made it."""
 
     def __init__(self, client: redis.Redis, prefix: str, *, place: str) -> None:
         """``place`` names the server in errors."""
         # The library types its commands for blocking and asynchronous clients alike.
-        self.client: Any = client
+        self._client: Any = client
         self._prefix = prefix
         self._place = place
         self._bases: dict[ShardName, int] = {}
@@ -84,7 +91,7 @@ class RedisBackend(CountingBackend):
         )
         backend = cls(client, prefix, place=place)
         try:
-            with backend.reached():
+            with backend._reached():
                 client.ping()
                 # An idle connection that died when the server restarted fails at its next command. All commands but one
                 # can be repeated, and that one then skips a number. A server that hangs at first is not asked twice.
@@ -103,37 +110,41 @@ class RedisBackend(CountingBackend):
         return backend
 
     def identity(self) -> str:
-        """Return a text that identifies the store from its first member on."""
-        with self.reached():
+        """Return a text that tells this namespace of this store from all others."""
+        token = b""
+        # A server that is away now has none.
+        with contextlib.suppress(UnreachableError), self._reached():
             key = self._key("identity")
-            self.client.set(key, new_name(), nx=True)
-            return self._expected(self.client.getrange(key, 0, TOKEN_CHARS - 1), bytes).decode("ascii", "replace")
+            self._client.set(key, new_name(), nx=True)
+            token = self._expected(self._client.getrange(key, 0, TOKEN_CHARS - 1), bytes)
+        return f"{self._place} {self._prefix} {token.decode('ascii', 'replace')}"
 
     def namespaces(self, number: int) -> list[str]:
-        """Return the digests of the namespaces that members joined last, at most so many, the newest first."""
-        with self.reached():
-            found = self._expected(self.client.zrevrange(_NAMESPACES, 0, number - 1), list)
-        return [each.decode("ascii", "replace") for each in found if isinstance(each, bytes)]
+        """Return the digests of at most so many namespaces of the store, the one that was joined last first."""
+        with self._reached():
+            found = self._expected(self._client.zrevrange(_NAMESPACES, 0, number - 1), list)
+        names = [each.decode("ascii", "replace") for each in found if isinstance(each, bytes)]
+        return [name for name in names if DIGEST.fullmatch(name)]
 
     @override
     def next_number(self) -> int:
-        with self.reached():
-            return self._expected(self.client.incr(self._key("members")), int) - 1
+        with self._reached():
+            return self._expected(self._client.incr(self._key("members")), int) - 1
 
     @override
     def takes(self, number: int, token: str) -> bool:
         key = self._key(f"member:{number}")
-        with self.reached():
-            is_new = self.client.set(key, token, nx=True)
-            if not is_new and self.client.getrange(key, 0, TOKEN_CHARS) != token.encode():
+        with self._reached():
+            is_new = self._client.set(key, token, nx=True)
+            if not is_new and self._client.getrange(key, 0, TOKEN_CHARS) != token.encode():
                 return False
-            self.client.zadd(_NAMESPACES, {self._prefix.rpartition(":")[2]: time.time()})
+            self._client.zadd(_NAMESPACES, {self._prefix.rpartition(":")[2]: time.time()})
             return True
 
     @override
     def survey(self) -> dict[ShardName, ShardState]:
-        with self.reached():
-            pipeline = self.client.pipeline(transaction=False)
+        with self._reached():
+            pipeline = self._client.pipeline(transaction=False)
             pipeline.getrange(self._key("heads"), 0, MEMBERS_MAX * _SLOT.size - 1)
             # In this order: a shard that is gone is in a base that is there.
             pipeline.zrevrange(self._key("bases"), 0, BASES_MAX - 1)
@@ -152,8 +163,8 @@ class RedisBackend(CountingBackend):
     def read(self, spans: Sequence[Span]) -> list[bytes | Unreadable]:
         if not spans:
             return []
-        with self.reached():
-            pipeline = self.client.pipeline(transaction=False)
+        with self._reached():
+            pipeline = self._client.pipeline(transaction=False)
             for span in spans:
                 key = self._base(span.name) if span.is_base else self._shard(span.name)
                 pipeline.getrange(key, span.offset, span.offset + span.size - 1)
@@ -165,8 +176,8 @@ class RedisBackend(CountingBackend):
 
     @override
     def write(self, name: ShardName, offset: int, data: bytes) -> None:
-        with self.reached():
-            pipeline = self.client.pipeline(transaction=False)
+        with self._reached():
+            pipeline = self._client.pipeline(transaction=False)
             # In this order: if the server fails in between, the rest is written again and nobody has read beyond it.
             if data:
                 pipeline.setrange(self._shard(name), offset, data)
@@ -183,11 +194,11 @@ class RedisBackend(CountingBackend):
     @override
     def write_base(self, name: ShardName, parts: Iterable[bytes]) -> None:
         key, size = self._base(name), 0
-        with self.reached():
+        with self._reached():
             for part in parts:
                 for begin in range(0, len(part), _PART_SIZE):
                     piece = part[begin : begin + _PART_SIZE]
-                    pipeline = self.client.pipeline()
+                    pipeline = self._client.pipeline()
                     pipeline.setrange(key, size, piece)
                     # What a killed member leaves unfinished vanishes by itself.
                     pipeline.expire(key, _UNFINISHED_SECONDS)
@@ -195,16 +206,16 @@ class RedisBackend(CountingBackend):
                     size += len(piece)
                     if self._expected(written, int) != size:
                         raise UnreachableError(f"{self._place}: did not take what was written")
-            pipeline = self.client.pipeline()
+            pipeline = self._client.pipeline()
             pipeline.persist(key)
             pipeline.zadd(self._key("bases"), {f"{name} {size}": name.number})
             pipeline.execute()
 
     @override
     def remove(self, shards: Collection[ShardName], bases: Collection[ShardName]) -> None:
-        with self.reached():
+        with self._reached():
             sizes = self.bases()
-            pipeline = self.client.pipeline(transaction=False)
+            pipeline = self._client.pipeline(transaction=False)
             for shard in shards:
                 # The slot comes first: while it is empty, a member that lives nevertheless publishes all of it again.
                 pipeline.setrange(self._key("heads"), shard.number * _SLOT.size, bytes(_SLOT.size))
@@ -219,10 +230,10 @@ class RedisBackend(CountingBackend):
         """See ``Backend``. By the clock of the server."""
         name = self._key(f"lease:{key}")
         milliseconds = max(1, int(seconds * 1000))  # the server knows no shorter ones
-        with self.reached():
-            if self.client.set(name, token, nx=True, px=milliseconds):
+        with self._reached():
+            if self._client.set(name, token, nx=True, px=milliseconds):
                 return True
-            with self.client.pipeline() as pipeline:
+            with self._client.pipeline() as pipeline:
                 pipeline.watch(name)
                 if pipeline.getrange(name, 0, TOKEN_CHARS) != token.encode():
                     return False
@@ -238,9 +249,50 @@ class RedisBackend(CountingBackend):
             return True
 
     @override
+    def begin(self, group: str) -> None:
+        with self._reached():
+            self._client.zadd(_GROUPS, {group: time.time()})
+
+    @override
+    def groups(self) -> list[str]:
+        with self._reached():
+            names = self._expected(self._client.zrevrange(_GROUPS, 0, GROUPS_MAX - 1), list)
+        return [each.decode("ascii", "replace") for each in names]
+
+    @override
+    def put(self, group: str, key: str, data: bytes) -> None:
+        with self._reached():
+            pipeline = self._client.pipeline(transaction=False)
+            pipeline.hset(_group(group), key, data)
+            # A server that has lost its memory has lost this, too.
+            pipeline.zadd(_GROUPS, {group: time.time()}, nx=True)
+            pipeline.expire(_group(group), _KEPT_SECONDS)
+            # Raised by the library itself, an error would repeat the whole command.
+            for answer in pipeline.execute(raise_on_error=False):
+                if isinstance(answer, Exception):
+                    raise answer
+
+    @override
+    def get(self, group: str, key: str) -> bytes | None:
+        with self._reached():
+            data = self._client.hget(_group(group), key)
+        return data if isinstance(data, bytes) else None
+
+    @override
+    def all(self, group: str) -> dict[str, bytes]:
+        with self._reached():
+            found = self._expected(self._client.hgetall(_group(group)), dict)
+        return {key.decode("ascii", "replace"): data for key, data in list(found.items())[:RECORDS_MAX]}
+
+    @override
+    def drop(self, group: str, key: str) -> None:
+        with self._reached():
+            self._client.hdel(_group(group), key)
+
+    @override
     def close(self) -> None:
         with contextlib.suppress(redis.RedisError, OSError):
-            self.client.close()
+            self._client.close()
 
     def _key(self, name: str) -> str:
         return f"{self._prefix}:{name}"
@@ -257,8 +309,8 @@ class RedisBackend(CountingBackend):
         return answer
 
     @contextlib.contextmanager
-    def reached(self) -> Iterator[None]:
-        """Raise ``UnreachableError`` for what commands of ``client`` raise in the block."""
+    def _reached(self) -> Iterator[None]:
+        """Raise ``UnreachableError`` for what commands of the client raise in the block."""
         try:
             yield
         except _UNWRITABLE as error:
@@ -268,8 +320,12 @@ class RedisBackend(CountingBackend):
         except (ValueError, TypeError, RecursionError) as error:
             # The library says so when an answer violates the protocol. Then nothing more on that connection can be
             # trusted.
-            self.client.connection_pool.disconnect()
+            self._client.connection_pool.disconnect()
             raise UnreachableError(f"{self._place}: answers as no Redis server does: {_said(error)}") from error
+
+
+def _group(name: str) -> str:
+    return f"ordeal:fleet:{name}"
 
 
 def _refusal(error: BaseException | None, *, has_password: bool) -> str:

@@ -13,24 +13,31 @@ def fleet(members: dict[str, Record], state: str = "running") -> dict[str, Recor
     return {LAUNCHER: launcher, **members}
 
 
-def test_a_member_that_says_nothing_is_called_silent() -> None:
-    members: dict[str, Record] = {"member-000003": {"state": "running", "at": 100.0}}
-    assert "silent" not in fleet_text("x", fleet(members), 101.0)
-    assert "   3  running" in fleet_text("x", fleet(members), 101.0)
-    assert "silent for 30 s" in fleet_text("x", fleet(members), 130.0)
-    ended = fleet_text("x", fleet(members, "ended"), 130.0)
-    assert "0 members running of 1" in ended
-    assert "   3  lost" in ended
-
-
-def test_what_is_left_to_find_is_the_sum_of_what_members_say() -> None:
-    one: Record = {"state": "running", "at": 100.0, "rate": 50.0, "next_run_max": 0.001}
-    ended: Record = {"state": "ended", "at": 100.0, "rate": 50.0}
-    members = {"member-000000": one, "member-000001": one, "member-000002": ended}
-    assert "left to find: at most 360 new edges an hour" in fleet_text("x", fleet(members), 101.0)
-    for bound in (None, -1.0, float("nan"), 2.0):
-        hostile = {**members, "member-000001": {**one, "next_run_max": bound}}
-        assert "left to find" not in fleet_text("x", fleet(hostile), 101.0)
+def test_a_line_says_how_each_member_is() -> None:
+    members: dict[str, Record] = {
+        "member-000000": {"state": "running", "at": 130.0, "rate": 5.0, "runs": 7, "past_runs": 3, "code": "1"},
+        "member-000001": {"state": "running", "at": 100.0, "rate": 50.0, "runs": 20},
+        "member-000002": {"state": "waiting", "at": 100.0},
+        "member-000003": {"state": "lost", "at": 130.0, "rate": 50.0, "error": "killed\nmore"},
+        "member-000004": {"state": "running", "at": 129.0, "rate": 1.0, "code": "2", "host": "old"},
+    }
+    records = fleet(members)
+    records["launcher"]["code"] = "1"
+    lines = fleet_text("x", records, 131.0).splitlines()
+    # Neither the silent nor the lost one counts.
+    assert lines[1] == "  2 members running of 1; 30 runs, 6 runs/s, 0 edges at most"
+    assert [line.split(maxsplit=1)[1].partition("  ")[0] for line in lines[2:]] == [
+        "running",
+        "silent for 31 s",
+        "waiting for a free CPU",
+        "lost",
+        "running",
+    ]
+    assert lines[5].endswith("0/s  killed")
+    assert lines[6].endswith("old  explores other code than its launcher (2), and shares nothing")
+    ended = fleet_text("x", fleet(members, "ended"), 130.0).splitlines()
+    assert ended[1].startswith("  0 members running of 1; 30 runs, 0 runs/s")
+    assert {line.split()[1] for line in ended[2:]} == {"lost"}
 
 
 def test_a_fleet_without_losses_has_no_logs() -> None:

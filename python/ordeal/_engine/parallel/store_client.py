@@ -102,6 +102,11 @@ def namespace_of(test_class: type, targets: Iterable[Target], *, instrumentation
     return f"{name} ordeal {_native.__version__} Python {python} {instrumentation} {_digest(test_class, targets)}"
 
 
+def digest_of(namespace: str) -> str:
+    """Return a short text that is the same for the same namespace, to be shown."""
+    return hashlib.blake2b(namespace.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+
+
 def _digest(test_class: type, targets: Iterable[Target]) -> str:
     digest = hashlib.blake2b(digest_size=16)
     lines = [*sorted(digest_targets(targets).items()), *_test_sources(test_class)]

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping
 from typing import Any
 
-from ordeal._engine.parallel.fleet.board import LAUNCHER, Record, edges_over_time, number_of, open_board, text_of
-from ordeal._report.fleet import SILENT_SECONDS, shown_state
+from ordeal._engine.parallel.fleet.board import (
+    LAUNCHER,
+    Board,
+    Record,
+    edges_over_time,
+    launchers,
+    member_state,
+    number_of,
+    text_of,
+    total_of,
+)
+from ordeal._report.fleet import member_text, remark, shown_state
 from ordeal._report.html.chart import Point, coverage_chart
 from ordeal.store.open import shown_address
 
 #: So many fleets and members are on a page; `ordeal fleet status --json` has all members.
 FLEETS_MAX = 50
 MEMBERS_MAX = 500
-_FLEET = re.compile(r"[a-z0-9-]{1,60}", re.ASCII)
 _KINDS = {"failed": "bad", "lost": "bad", "silent": "warn"}
 
 
@@ -29,21 +37,18 @@ class Fleets:
 
     def names(self) -> list[str]:
         """Return the names, the newest first."""
-        return open_board(self._url, "none").fleets()[: -FLEETS_MAX - 1 : -1]
+        return list(launchers(self._url))[: -FLEETS_MAX - 1 : -1]
 
     def records(self, name: str) -> dict[str, Record] | None:
         """Return the records of a fleet; None if there is none of that name."""
-        if not _FLEET.fullmatch(name):
-            return None
-        records = open_board(self._url, name).all()
-        return records if LAUNCHER in records else None
+        return Board(self._url, name).all() if name in launchers(self._url) else None
 
 
 def fleet_values(name: str, records: Mapping[str, Record], place: str, now: float | None = None) -> dict[str, Any]:
     """Return what the page of a fleet shows. Members that failed, are lost or silent come first."""
     launcher = records[LAUNCHER]
     now = time.time() if now is None else now
-    members = [_member(key, record, now) for key, record in records.items() if key != LAUNCHER]
+    members = [_member(key, record, launcher, now) for key, record in records.items() if key != LAUNCHER]
     running = sum(each["running"] for each in members)
     members.sort(key=lambda each: (not each["kind"], not each["failures"], each["number"]))
     state = shown_state(records, now)
@@ -57,7 +62,7 @@ def fleet_values(name: str, records: Mapping[str, Record], place: str, now: floa
         "figures": [
             {"value": f"{running:,} of {int(number_of(launcher, 'members')):,}", "what": "members run"},
             {"value": f"{sum(each['runs'] for each in members):,}", "what": "runs"},
-            {"value": f"{sum(each['rate'] for each in members if each['running']):,.0f}", "what": "runs/s"},
+            {"value": f"{sum(each['rate'] for each in members):,.0f}", "what": "runs/s"},
             {"value": f"{max((each['edges'] for each in members), default=0):,}", "what": "edges at most"},
             {"value": f"{number_of(launcher, 'elapsed'):,.0f}", "what": "seconds"},
         ],
@@ -72,21 +77,17 @@ def _chart(records: Mapping[str, Record]) -> str:
     return coverage_chart([Point(seconds, 0, edges) for seconds, edges in grown], [], "growth")
 
 
-def _member(key: str, record: Record, now: float) -> dict[str, Any]:
-    state, silent = text_of(record, "state") or "unknown", now - number_of(record, "at")
-    running = state in ("running", "starting")
-    if running and silent > SILENT_SECONDS:
-        state, running = f"silent for {silent:,.0f} s", False
-    said = text_of(record, "finding") or text_of(record, "error")
+def _member(key: str, record: Record, launcher: Record, now: float) -> dict[str, Any]:
+    state = member_state(record, now)
     return {
         "number": int(key.rpartition("-")[2]),
-        "state": state,
-        "kind": _KINDS.get(state.partition(" ")[0], ""),
-        "running": running,
-        "runs": int(number_of(record, "runs")),
-        "rate": number_of(record, "rate"),
+        "state": member_text(record, now),
+        "kind": _KINDS.get(state, ""),
+        "running": state == "running",
+        "runs": total_of(record, "runs"),
+        "rate": number_of(record, "rate") if state == "running" else 0,
         "edges": int(number_of(record, "edges")),
         "failures": int(number_of(record, "failures")),
         "host": text_of(record, "host"),
-        "said": said.splitlines()[0] if said else "",
+        "said": remark(record, launcher),
     }

@@ -1,38 +1,55 @@
-"""``ordeal explore --on slurm|kubernetes --dry-run``: prints what would be started, and starts nothing."""
+"""``ordeal explore --on ... --dry-run``: prints what would be started or sent, and starts nothing."""
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
 
+from ordeal._base.formatting import counted, one_line
+from ordeal._engine.parallel.fleet.cluster import packed_project, project_of
 from ordeal._engine.parallel.fleet.plan import FleetPlan, make_plan
 from ordeal.cli import terminal
 from ordeal.config import OrdealConfig
 from ordeal.config.options import ExplorationOptions, options_of_entry
 from ordeal.errors import ConfigError
 
-#: The launchers that give a scheduler a text.
-_BATCH = ("slurm", "kubernetes")
+#: The launchers that give a scheduler a text, and those that send the project.
+_BATCH, _CLUSTERS = ("slurm", "kubernetes"), ("ray", "dask")
 
 
-def print_jobs(config: OrdealConfig, options: ExplorationOptions) -> int:
-    """Print the job of each class, one document after the other, and return 0. No address with a password is in them.
+def print_plans(config: OrdealConfig, options: ExplorationOptions) -> int:
+    """Print the job of each class, or the files that a cluster is sent, and return 0. No password is in them.
 
     Raises:
-        ConfigError: the members are not started by a scheduler.
+        ConfigError: the members run here.
     """
     kind = (options.on or "").partition(":")[0]
-    if kind not in _BATCH:
+    if kind not in _BATCH + _CLUSTERS:
         given = f"`--on {options.on}`" if options.on else "an exploration here"
-        raise ConfigError(f"{given} submits no job to print", hint="drop `--dry-run`; it is for slurm and kubernetes")
+        raise ConfigError(f"{given} submits and sends nothing", hint="drop `--dry-run`; it is for fleets elsewhere")
     for number, test in enumerate(config.tests):
-        own = options_of_entry(options, test)
-        plan = make_plan(test.class_path, own)
-        terminal.write("---\n" * (number > 0 and kind == "kubernetes") + _text(kind, plan))
+        plan = make_plan(test.class_path, options_of_entry(options, test))
+        if kind in _BATCH:
+            terminal.write("---\n" * (number > 0 and kind == "kubernetes") + _job(kind, plan))
+        elif number == 0:
+            terminal.write(_sent(plan))
     return 0
 
 
-def _text(kind: str, plan: FleetPlan) -> str:
+def _job(kind: str, plan: FleetPlan) -> str:
     module = importlib.import_module(f"ordeal._engine.parallel.fleet.on_{kind}")
     # No launcher waits for members that people start.
     return str(module.job_text(plan, dataclasses.replace(plan.task, alone=True)))
+
+
+def _sent(plan: FleetPlan) -> str:
+    project = project_of(plan)
+    if project is None:
+        return "Nothing is sent: all nodes have the project.\n"
+    sent = packed_project(project, plan.store)
+    lines = [f"Sent: {counted(len(sent.files), 'file')}, {counted(-(-len(sent.data) // 1024), 'KiB')} packed"]
+    lines += [f"  {one_line(name)}" for name in sent.files]
+    if sent.left_out:
+        lines.append(f"Not sent: {counted(len(sent.left_out), 'file')}, and what .gitignore names")
+        lines += [f"  {one_line(name)}: {why}" for name, why in sent.left_out.items()]
+    return "\n".join(lines) + "\n"

@@ -16,9 +16,11 @@ from ordeal._base import interrupts
 from ordeal._base.formatting import describe_error, one_line
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import MachineFactory, make_driver
-from ordeal._engine.parallel.fleet.home import BACK_SECONDS, SHORT_BACK_SECONDS, publish_left, when_back
+from ordeal._engine.parallel.fleet.agent import STORE_SECONDS
+from ordeal._engine.parallel.fleet.board import when_back
+from ordeal._engine.parallel.fleet.home import BACK_SECONDS, SHORT_BACK_SECONDS, publish_left
 from ordeal._engine.parallel.fleet.plan import MemberTask
-from ordeal._engine.parallel.store_client import namespace_of, spool_folder
+from ordeal._engine.parallel.store_client import digest_of, namespace_of, spool_folder
 from ordeal.errors import WRONG_USE, OrdealError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, NoteKind, ProgressSnapshot, ShrinkSnapshot
@@ -49,9 +51,7 @@ class _Teller:
         now = time.monotonic()
         if now >= self._due:
             self._due = now + TELL_SECONDS
-            bound = snapshot.next_run_max
             self.tell(
-                **({} if bound is None else {"next_run_max": bound}),
                 state="running",
                 runs=snapshot.total_runs,
                 steps=snapshot.total_steps,
@@ -118,10 +118,19 @@ def shared_namespace(machine: MachineFactory, explorer: Explorer) -> str:
 
 
 def _explored(task: MemberTask, store: str, teller: _Teller) -> ExplorationResult:
-    machine, explorer = prepared(task, isolate=True, store=store)
-    result = explorer.explore(teller.progress, teller.shrinking)
+    deadline = time.monotonic() + task.seconds
+    machine, explorer = prepared(task)
+    namespace = shared_namespace(machine, explorer)
+    teller.tell(state="starting", code=digest_of(namespace))
+
+    def explored() -> ExplorationResult:
+        left = max(1.0, deadline - time.monotonic())
+        here = task.options(isolate=True, store=store, max_time=left)
+        return Explorer.of(machine, here).explore(teller.progress, teller.shrinking)
+
+    # It joins the store first, which may be away just then.
+    result = when_back(explored, min(task.seconds, STORE_SECONDS))
     if has_kind(result.notes, NoteKind.STORE_AWAY):
-        namespace = shared_namespace(machine, explorer)
         with contextlib.suppress(OrdealError):
             seconds = SHORT_BACK_SECONDS if result.stopped_reason == "interrupted" else BACK_SECONDS
             when_back(lambda: publish_left(store, namespace, spool_folder()), seconds)

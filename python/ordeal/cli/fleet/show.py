@@ -15,8 +15,8 @@ from ordeal._engine.parallel.fleet.board import (
     BoardError,
     Record,
     edges_over_time,
+    launchers,
     number_of,
-    open_board,
     state_of,
     text_of,
 )
@@ -30,6 +30,8 @@ from ordeal.store.open import shown_address
 LOOK_SECONDS = 1.0
 #: How often a line says how the fleet is, where nothing can be drawn again.
 LINE_SECONDS = 10.0
+#: How many fleets are named, the newest.
+NAMES_MAX = 20
 #: A fleet in which no record has changed for this long is over.
 SILENT_SECONDS = 60.0
 Records = Mapping[str, Record]
@@ -44,14 +46,9 @@ def run(given: Mapping[str, Any]) -> int:
     url = named_store(given["url"], settings)
     if not url:
         raise ConfigError("no store is named", hint=f"write its URL, or set {STORE_VARIABLE}")
-    name = given["name"] or _newest(url)
-    board = open_board(url, name)
+    name = _name(url, given["name"])
+    board = Board(url, name)
     records = board.all()
-    if LAUNCHER not in records:
-        raise ConfigError(
-            f"no fleet `{name}` is in the store {shown_address(url)}",
-            hint="without `--name` the fleet that was started last is shown",
-        )
     if given["action"] == "stop":
         _stop(board, records, name)
     elif given["follow"]:
@@ -64,11 +61,25 @@ def run(given: Mapping[str, Any]) -> int:
     return 0
 
 
-def _newest(url: str) -> str:
-    names = open_board(url, "none").fleets()
-    if not names:
-        raise ConfigError(f"no fleet is in the store {shown_address(url)}", hint="`ordeal explore --on` starts one")
-    return names[-1]
+def _name(url: str, given: str | None) -> str:
+    """Return the fleet that is meant: of several that run, only the person who asks knows which."""
+    known = launchers(url)
+    where = f"in the store {shown_address(url)}"
+    if not known:
+        raise ConfigError(f"no fleet is {where}", hint="`ordeal explore --on` starts one; when it ends, it stays here")
+    if given and given not in known:
+        raise ConfigError(f"no fleet `{given}` is {where}", hint=f"these are: {', '.join([*known][-NAMES_MAX:])}")
+    now = time.time()
+    running = [name for name in known if state_of({LAUNCHER: known[name]}, now) in ("running", "stopping", "left")]
+    if given or len(running) < 2:
+        return given or (running or [*known])[-1]
+    if not terminal.can_ask():
+        hint = f"add `--name`, for example `--name {running[-1]}`"
+        raise ConfigError(f"{len(running)} fleets run {where}: {', '.join(running[-NAMES_MAX:])}", hint=hint)
+    shown = running[-NAMES_MAX:]
+    for number, name in enumerate(shown, 1):
+        terminal.say(f"  {number}  {name}")
+    return shown[terminal.ask_number("Which fleet?", 1, len(shown), default=len(shown)) - 1]
 
 
 def _stop(board: Board, records: Records, name: str) -> None:
@@ -76,7 +87,7 @@ def _stop(board: Board, records: Records, name: str) -> None:
         terminal.say(f"The fleet {name} has ended.")
         return
     board.put(LAUNCHER, {**records[LAUNCHER], "state": "stopping"})
-    terminal.say(f"The fleet {name} is told to stop; its members do so within seconds.")
+    terminal.say(f"The fleet {name} stops. Its members end within seconds; its launcher then replays what they found.")
 
 
 def document(name: str, records: Records) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._engine.parallel.fleet.board import LAUNCHER, Record, member_key, open_board
+from ordeal._engine.parallel.fleet.board import LAUNCHER, Board, Record, member_key
 from ordeal._report.dashboard.fleets import MEMBERS_MAX, Fleets, fleet_values
 
 from .test_app import HOSTILE, ask
@@ -47,8 +47,10 @@ def test_a_page_of_many_members_is_cut() -> None:
 def store(tmp_path: Path) -> str:
     """A store in a folder with a fleet, of which a member writes what it likes."""
     url = f"dir://{tmp_path}/store"
+    board = Board(url, "night")
+    board.begin()
     for key, record in fleet({"state": HOSTILE, "runs": "many", "finding": HOSTILE}).items():
-        open_board(url, "night").put(key, record)
+        board.put(key, record)
     return url
 
 

@@ -111,6 +111,12 @@ def test_the_job_is_printed_and_nothing_is_started(monkeypatch: pytest.MonkeyPat
     code, out, err = run(*words, "--on", "slurm")
     assert (code, "sesame" in out + err, "#SBATCH --array=0-2" in out) == (0, False, True)
     assert run("explore", "dry_machine:Dry", "--dry-run")[0] == 2
+    Path("server.pem").write_text("key")
+    for on in ("ray://head", "dask://head"):
+        code, out, err = run(*words, "--on", on)
+        assert (code, "sesame" in out + err) == (0, False)
+        assert "Sent: 1 file, 1 KiB packed\n  dry_machine.py\n" in out
+        assert "  server.pem: by its name, it may hold secrets\n" in out
     assert not Path(".ordeal").exists()
 
 
@@ -141,7 +147,8 @@ def test_a_member_stops_though_signals_were_kept_from_who_started_it(way: str, t
         assert process.stdout is not None
         process.stdin.write(json.dumps({"task": task.to_json(), "store": f"dir://{tmp_path}/store"}).encode())
         process.stdin.close()
-        assert json.loads(process.stdout.readline())["state"] == "running"
+        states = [json.loads(process.stdout.readline())["state"] for _ in range(2)]
+        assert states == ["starting", "running"]
         process.send_signal(signal.SIGINT)
         last = [json.loads(line) for line in process.stdout][-1]
         assert (last["state"], last["stopped"]) == ("ended", "interrupted")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._engine.parallel.fleet.board import LAUNCHER, BoardError, Record, member_key, open_board, text_of
+from ordeal._engine.parallel.fleet.board import LAUNCHER, Board, BoardError, Record, member_key, text_of
 from ordeal.cli import terminal
 from ordeal.cli.fleet import show
 
@@ -19,7 +19,8 @@ Run = Callable[..., tuple[int, str, str]]
 
 def fleet_in(folder: Path, name: str = "night") -> str:
     url = f"dir://{folder}"
-    board = open_board(url, name)
+    board = Board(url, name)
+    board.begin()
     board.put(LAUNCHER, {"state": "running", "on": "local", "members": 2, "class": "shop:Shop"})
     board.put(member_key(0), {"state": "running", "runs": 40, "rate": 9.6, "edges": 7, "host": "a", "failures": 1})
     board.put(member_key(1), {"state": "lost", "runs": 2, "error": "the process ended with -9", "log": "bad\x1b[31m"})
@@ -45,9 +46,39 @@ def test_logs_are_those_of_members_that_failed(run: Run, tmp_path: Path) -> None
 def test_members_and_launcher_are_told_to_stop(run: Run, tmp_path: Path) -> None:
     url = fleet_in(tmp_path)
     assert run("fleet", "stop", url)[0] == 0
-    launcher = open_board(url, "night").get(LAUNCHER)
-    assert launcher is not None
-    assert text_of(launcher, "state") == "stopping"
+    assert text_of(Board(url, "night").get(LAUNCHER), "state") == "stopping"
+
+
+def test_of_several_fleets_that_run_a_name_says_which(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = fleet_in(tmp_path, "alpha")
+    ended = Board(url, "gamma")
+    fleet_in(tmp_path, "gamma")
+    ended.put(LAUNCHER, {"state": "ended", "class": "shop:Shop", "began": 3.0})
+    # Only one of them runs.
+    assert "Fleet alpha: running" in run("fleet", "status", url)[1]
+    fleet_in(tmp_path, "beta")
+    for action in ("status", "logs", "stop"):
+        code, out, err = run("fleet", action, url)
+        assert (code, out) == (2, "")
+        assert "2 fleets run" in err
+        assert "alpha, beta" in err
+        assert "hint: add `--name`" in err
+    assert {text_of(Board(url, name).get(LAUNCHER), "state") for name in ("alpha", "beta")} == {"running"}
+    assert "Fleet gamma: ended" in run("fleet", "status", url, "--name", "gamma")[1]
+    monkeypatch.setattr(terminal, "can_ask", lambda: True)
+    monkeypatch.setattr(terminal, "ask_number", lambda *_, default: default - 1)
+    assert run("fleet", "stop", url)[0] == 0
+    states = [text_of(Board(url, name).get(LAUNCHER), "state") for name in ("alpha", "beta")]
+    assert states == ["stopping", "running"]
+
+
+def test_the_fleet_that_began_last_is_shown_when_none_runs(run: Run, tmp_path: Path) -> None:
+    for name, began in (("late", 9.0), ("early", 1.0)):
+        fleet_in(tmp_path, name)
+        Board(f"dir://{tmp_path}", name).put(LAUNCHER, {"state": "ended", "began": began, "class": "shop:Shop"})
+    assert run("fleet", "status", f"dir://{tmp_path}")[1].startswith("Fleet late: ended")
 
 
 def test_what_is_not_there_is_an_error(run: Run, tmp_path: Path) -> None:
@@ -151,7 +182,8 @@ def test_a_terminal_is_drawn_anew_and_kept_clean(monkeypatch: pytest.MonkeyPatch
 
 def test_the_command_follows_until_the_end(run: Run, tmp_path: Path) -> None:
     url = f"dir://{tmp_path}"
-    board = open_board(url, "night")
+    board = Board(url, "night")
+    board.begin()
     board.put(LAUNCHER, records("running")[LAUNCHER])
     timer = threading.Timer(0.3, board.put, (LAUNCHER, records("ended")[LAUNCHER]))
     timer.start()

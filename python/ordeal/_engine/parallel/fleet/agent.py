@@ -33,8 +33,9 @@ from ordeal._engine.parallel.fleet.board import (
     Record,
     member_key,
     number_of,
-    open_board,
     text_of,
+    total_of,
+    when_back,
 )
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, MemberTask
 from ordeal.errors import WRONG_USE, OrdealError
@@ -51,6 +52,8 @@ LEASE_SECONDS = 30.0
 STOP_SECONDS = 45.0
 #: What is counted over all attempts at a member.
 _PAST = ("runs", "steps")
+#: How long a member that a scheduler started waits for a store that is away; nobody else would start it again.
+STORE_SECONDS = 600.0
 #: How long it takes at most to notice that a member is to stop.
 LOOK_SECONDS = 0.2
 _LOG_CHARS = 1500
@@ -69,12 +72,12 @@ class _Lease:
         """Begin to wait again: while the store is away, it does not say if the launcher is there."""
         self.since = time.monotonic()
 
-    def has_ended(self, record: Record | None) -> bool:
+    def has_ended(self, record: Record) -> bool:
         """Return whether this member is to stop, from the launcher's record, which was read just now."""
-        state = "" if record is None else text_of(record, "state")
+        state = text_of(record, "state")
         if state in ("stopping", "ended"):
             return True
-        if record is not None and (state == "left" or record.get("at") != self.seen):
+        if record and (state == "left" or record.get("at") != self.seen):
             self.seen, self.since = record.get("at"), time.monotonic()
         return time.monotonic() - self.since > LEASE_SECONDS
 
@@ -83,28 +86,21 @@ class Agent:
     """One member of a fleet, in the process or thread that a launcher gave it."""
 
     def __init__(
-        self,
-        task: MemberTask,
-        number: int,
-        store: str,
-        *,
-        attempt: int = 1,
-        resumes: bool = False,
-        say: Callable[[str], object] | None = None,
+        self, task: MemberTask, number: int, store: str, *, attempt: int = 0, say: Callable[[str], object] = len
     ) -> None:
         """``say`` writes what went wrong to the log of whoever started this member.
 
-        With ``resumes``, a scheduler starts lost members again, so this looks for what the former attempt has done.
+        An ``attempt`` of 0 is one of a scheduler, which starts lost members again by itself.
         """
         self._task = task
-        self._say = say or (lambda _text: None)
+        self._say = say
         self._number = number
-        self._resumes = resumes
         self._store = store
         self._lease = _Lease()
         self._growth = Growth()
         self._stop_at = 0.0
-        self._board: Board | None = None
+        self._board: Board
+        self._since = time.time()
         self._record: Record = {
             "state": "starting",
             "host": socket.gethostname(),
@@ -112,7 +108,7 @@ class Agent:
             "attempt": attempt,
             "python": platform.python_version(),
             "job": os.environ.get("SLURM_JOB_ID", ""),
-            "since": time.time(),
+            "since": self._since,
         }
         self._stops = 0
 
@@ -123,18 +119,20 @@ class Agent:
     def run(self) -> int:
         """Run the member to its end; return 0 when it is done, 2 for wrong use, 3 when it was lost."""
         try:
-            self._board = open_board(self._store, self._task.fleet)
+            launcher, former = when_back(self._opened, 0.0 if self._record["attempt"] else STORE_SECONDS)
         except OrdealError as error:
             self._say(f"error: {error.message}\nhint: {error.hint}\n")
             return WRONG_USE
+        left = self._take_up(launcher, former)
         if wrong := self._unfit():
             self._record |= {"state": "failed", "error": wrong[0], "hint": wrong[1]}
             self._tell()
             return WRONG_USE
-        if self._task.alone:
-            self._stand_in()
-        if self._resumes:
-            self._take_up()
+        if left <= 0:
+            self._record |= {"state": "ended", "stopped": "time"}
+            self._tell()
+            return 0
+        self._task = replace(self._task, seconds=max(1.0, left))
         self._tell()
         with tempfile.TemporaryFile() as log:
             code = self._supervise(log)
@@ -150,33 +148,33 @@ class Agent:
             time.sleep(BEAT_SECONDS)
         return {"ended": 0, "failed": WRONG_USE}.get(str(self._record["state"]), 3)
 
-    def _stand_in(self) -> None:
-        """Write the record of a launcher, where people started the members, unless another member has."""
-        assert self._board is not None
-        # The tasks of one array share this.
-        job = os.environ.get("SLURM_ARRAY_JOB_ID", "")
-        record = {"state": "left", "on": "a job", "members": self._task.members, "class": self._task.test_class}
-        with contextlib.suppress(BoardError):
-            former = self._board.get(LAUNCHER)
-            if former is None or text_of(former, "job") != job:
-                self._board.put(LAUNCHER, {**record, "job": job})
+    def _opened(self) -> tuple[Record, Record]:
+        """Open the board, and return the records of the launcher and of the former attempts at this member."""
+        self._board = Board(self._store, self._task.fleet)
+        if self._task.alone:
+            # No launcher made the board. The tasks of one array share this number.
+            self._board.begin()
+            record = {"state": "left", "on": "a job", "members": self._task.members, "class": self._task.test_class}
+            job = os.environ.get("SLURM_ARRAY_JOB_ID", "")
+            if text_of(former := self._board.get(LAUNCHER), "job") != job or not former:
+                self._board.put(LAUNCHER, {**record, "job": job, "began": time.time()})
+        return self._board.get(LAUNCHER), self._board.get(member_key(self._number))
 
-    def _take_up(self) -> None:
-        """Go on where a former attempt at this member ended: with the time that is left, and its runs counted."""
-        assert self._board is not None
-        try:
-            former = self._board.get(member_key(self._number))
-        except BoardError:
-            return
-        if former is None or number_of(former, "attempt") != self._record["attempt"]:
-            return  # the launcher has started this attempt, and knows how much time is left
+    def _take_up(self, launcher: Record, former: Record) -> float:
+        """Go on where a former attempt at this member ended, and return how much time is left."""
         is_done = text_of(former, "state") in ("ended", "failed") and text_of(former, "stopped") != "interrupted"
-        if is_done or text_of(former, "job") != self._record["job"]:
-            return  # somebody has submitted the same job once more
-        since = min(number_of(former, "since"), time.time())
-        self._record |= {"since": since, "restarts": number_of(former, "restarts") + 1}
-        self._record |= {f"past_{each}": number_of(former, f"past_{each}") + number_of(former, each) for each in _PAST}
-        self._task = replace(self._task, seconds=max(1.0, self._task.seconds - (time.time() - since)))
+        # Otherwise somebody has submitted the same job once more.
+        if former and not is_done and text_of(former, "job") in ("", self._record["job"]):
+            self._record |= {f"past_{name}": total_of(former, name) for name in _PAST}
+            self._record["restarts"] = number_of(former, "restarts")
+            if text_of(former, "state") != "waiting":
+                # A cluster starts lost tasks again by itself, too.
+                self._record["restarts"] += 1
+            self._since = min(number_of(former, "since") or self._since, self._since)
+            self._record["since"] = self._since
+        if "left" in launcher:
+            return number_of(launcher, "left")
+        return self._task.seconds - (time.time() - self._since)
 
     def _unfit(self) -> tuple[str, str] | None:
         python = ".".join(platform.python_version_tuple()[:2])
@@ -227,7 +225,6 @@ class Agent:
                 return
 
     def _check_lease(self, child: subprocess.Popen[bytes]) -> None:
-        assert self._board is not None
         try:
             over = self._lease.has_ended(self._board.get(LAUNCHER))
         except BoardError:
@@ -252,7 +249,6 @@ class Agent:
             self._record[GROWTH] = str(self._growth)
 
     def _tell(self) -> bool:
-        assert self._board is not None
         try:
             self._board.put(member_key(self._number), self._record)
         except BoardError:
@@ -295,8 +291,6 @@ def main() -> int:
         number_from(os.environ),
         store,
         attempt=int(attempt) if attempt.isdecimal() else 0,
-        # A launcher that starts lost members again says so.
-        resumes=not attempt,
         say=say,
     )
     interrupts.heed(lambda *_: agent.stop())

@@ -1,39 +1,32 @@
 """The board of a fleet: a few small records in the store, by which launcher, members and onlookers inform each other.
 
-Each record has one writer. Records come from a store that others can write, so all that is read is checked.
+A member writes its record. Its launcher writes it before each start, and when it gives the member up. Records come from
+a store that others can write, so all that is read is checked.
 """
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from ordeal._base.formatting import one_line
-from ordeal._base.trace_file import write_atomically
 from ordeal.errors import StoreError
-from ordeal.store.backend import UnreachableError
-from ordeal.store.open import open_backend
+from ordeal.store.backend import RECORD_SIZE_MAX, UnreachableError
+from ordeal.store.open import open_records
 
 Record = dict[str, Any]
 
 LAUNCHER = "launcher"
-RECORD_SIZE_MAX = 64 * 2**10
-RECORDS_MAX = 100_001
-FLEETS_MAX = 1000
-#: A record that is older is of a launcher that is gone, or of a member that is lost.
+#: A record that is older is of a launcher that is gone, or of a member that may be lost: the launcher's is written each
+#: two seconds, and a member's each second to each ten.
 STALE_SECONDS = 15.0
 #: The states of a member that has ended.
 OVER = frozenset(("ended", "failed", "lost"))
-#: A server forgets a fleet after this long.
-KEPT_SECONDS = 14 * 24 * 3600
 #: How many points a member keeps of how its edges grew, and the name under which its record has them.
 POINTS_MAX = 24
 GROWTH = "growth"
@@ -55,153 +48,96 @@ def member_key(number: int) -> str:
     return f"member-{number:06}"
 
 
-class DirectoryBoard:
-    """A folder with a file for each record. Every method may raise ``BoardError``."""
+class Board:
+    """The records of one fleet. Every method may raise ``BoardError``."""
 
-    def __init__(self, shared: Path, fleet: str) -> None:
-        self._fleets = shared / "fleets"
-        self._folder = self._fleets / fleet
-        self._was_there = False
+    def __init__(self, url: str, fleet: str) -> None:
+        """Open the store at ``url``.
+
+        Raises:
+            StoreError: the address is wrong, or the store cannot be reached.
+        """
+        self._backend = open_records(url)
+        self._fleet = fleet
+
+    def begin(self) -> None:
+        """Make the board. Before, and while the store is away, nothing can be read or written."""
+        with _reached():
+            self._backend.begin(self._fleet)
 
     def put(self, key: str, record: Mapping[str, Any]) -> None:
         """Write a record over what was there."""
-        with self._asking():
-            # Once only: later, a new folder would stand where a file system is away, and hide that.
-            if not self._was_there:
-                self._folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(self._path(key), _encoded(record))
-        self._was_there = True
+        with _reached():
+            self._backend.put(self._fleet, key, json.dumps({**record, "at": time.time()}).encode())
 
-    def get(self, key: str) -> Record | None:
-        """Return a record, None if there is none."""
-        with self._asking():
-            try:
-                with self._path(key).open("rb") as file:
-                    return decoded(file.read(RECORD_SIZE_MAX + 1))
-            except FileNotFoundError:
-                self._must_be_there()
-        return None
+    def get(self, key: str) -> Record:
+        """Return a record, an empty one if there is none."""
+        with _reached():
+            data = self._backend.get(self._fleet, key)
+        return {} if data is None else decoded(data)
 
     def remove(self, key: str) -> None:
         """Delete a record, which a store without room can still do."""
-        with self._asking():
-            self._path(key).unlink(missing_ok=True)
+        with _reached():
+            self._backend.drop(self._fleet, key)
 
     def all(self) -> dict[str, Record]:
         """Return all records by key."""
-        with self._asking():
-            keys = [path.stem for path in self._folder.glob("*.json")][:RECORDS_MAX]
-            if not keys:
-                self._must_be_there()
-        return {key: record for key in sorted(keys) if _KEY.fullmatch(key) and (record := self.get(key)) is not None}
-
-    def fleets(self) -> list[str]:
-        """Return the names of all fleets of the store, the one with the newest launcher last."""
-        with self._asking():
-            found = [(path.stat().st_mtime, path.parent.name) for path in self._fleets.glob(f"*/{LAUNCHER}.json")]
-        return [name for _, name in sorted(found) if _FLEET.fullmatch(name)][-FLEETS_MAX:]
-
-    def _path(self, key: str) -> Path:
-        return self._folder / f"{key}.json"
-
-    def _must_be_there(self) -> None:
-        """Tell a folder that is away from one in which nothing is written."""
-        if self._was_there and not self._folder.is_dir():
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._folder))
-
-    @contextmanager
-    def _asking(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise BoardError(f"{error.filename or self._folder}: {error.strerror or error}") from error
+        with _reached():
+            found = self._backend.all(self._fleet)
+        return {key: record for key in sorted(found) if _KEY.fullmatch(key) and (record := decoded(found[key]))}
 
 
-class RedisBoard:
-    """A hash with a field for each record. ``backend`` is the connection of a store on that server."""
-
-    def __init__(self, backend: Any, fleet: str) -> None:
-        self._backend = backend
-        self._client: Any = backend.client
-        self._key = f"ordeal:fleet:{fleet}"
-        self._fleet = fleet
-
-    def put(self, key: str, record: Mapping[str, Any]) -> None:
-        """See ``DirectoryBoard``."""
-
-        def write() -> None:
-            pipeline = self._client.pipeline(transaction=False)
-            pipeline.hset(self._key, key, _encoded(record))
-            pipeline.expire(self._key, KEPT_SECONDS)
-            if key == LAUNCHER:
-                pipeline.zadd("ordeal:fleets", {self._fleet: time.time()})
-            # Raised by the library itself, an error would repeat the whole command.
-            for answer in pipeline.execute(raise_on_error=False):
-                if isinstance(answer, Exception):
-                    raise answer
-
-        self._asked(write)
-
-    def get(self, key: str) -> Record | None:
-        """See ``DirectoryBoard``."""
-        data = self._asked(lambda: self._client.hget(self._key, key))
-        return decoded(data) if isinstance(data, bytes) else None
-
-    def remove(self, key: str) -> None:
-        """See ``DirectoryBoard``."""
-        self._asked(lambda: self._client.hdel(self._key, key))
-
-    def all(self) -> dict[str, Record]:
-        """See ``DirectoryBoard``."""
-        found = self._asked(lambda: self._client.hgetall(self._key))
-        named = {key.decode("ascii", "replace"): data for key, data in list(found.items())[:RECORDS_MAX]}
-        kept = {key: decoded(named[key]) for key in sorted(named) if _KEY.fullmatch(key)}
-        return {key: record for key, record in kept.items() if record is not None}
-
-    def fleets(self) -> list[str]:
-        """See ``DirectoryBoard``."""
-        names = self._asked(lambda: self._client.zrange("ordeal:fleets", -FLEETS_MAX, -1))
-        return [name for each in names if _FLEET.fullmatch(name := each.decode("ascii", "replace"))]
-
-    def _asked(self, ask: Callable[[], Any]) -> Any:
-        try:
-            with self._backend.reached():
-                return ask()
-        except UnreachableError as error:
-            raise BoardError(str(error)) from error
-
-
-#: Where the records of one fleet are.
-Board = DirectoryBoard | RedisBoard
-
-
-def open_board(url: str, fleet: str) -> Board:
-    """Open the board of a fleet in the store at ``url``.
+def launchers(url: str) -> dict[str, Record]:
+    """Return the launchers' records of the fleets in a store by name, the one that began last at the end.
 
     Raises:
         StoreError: the address is wrong, or the store cannot be reached.
     """
-    scheme, _, rest = url.partition("://")
-    if scheme == "dir" and rest and "\0" not in rest:
-        return DirectoryBoard(Path(rest).expanduser(), fleet)
-    # This checks the address, and says what is wrong with it or with the server.
-    return RedisBoard(open_backend(url, "board"), fleet)
+    backend = open_records(url)
+    found: dict[str, Record] = {}
+    with _reached():
+        for name in filter(_FLEET.fullmatch, backend.groups()):
+            data = backend.get(name, LAUNCHER)
+            if data is not None and (record := decoded(data)):
+                found[name] = record
+    return dict(sorted(found.items(), key=lambda each: (number_of(each[1], "began"), each[0])))
 
 
-def _encoded(record: Mapping[str, Any]) -> bytes:
-    return json.dumps({**record, "at": time.time()}).encode()
+def when_back[T](action: Callable[[], T], seconds: float) -> T:
+    """Return what ``action`` returns, tried again for at most this long while the store is away.
+
+    Raises:
+        StoreError: the store is still away.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return action()
+        except StoreError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(1.0)
 
 
-def decoded(data: bytes) -> Record | None:
-    """Return a record with only numbers and short texts in it; None for anything that is none."""
+@contextmanager
+def _reached() -> Iterator[None]:
+    try:
+        yield
+    except UnreachableError as error:
+        raise BoardError(str(error)) from error
+
+
+def decoded(data: bytes) -> Record:
+    """Return a record with only numbers and short texts in it; an empty one for anything else."""
     if len(data) > RECORD_SIZE_MAX:
-        return None
+        return {}
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
-        return None
+        return {}
     if not isinstance(found, dict):
-        return None
+        return {}
     return {key: kept for key, value in found.items() if (kept := _plain(value)) is not None}
 
 
@@ -225,6 +161,24 @@ def number_of(record: Record, name: str) -> float:
     return max(0, value) if isinstance(value, int | float) else 0
 
 
+def total_of(record: Record, name: str) -> int:
+    """Return a number of a member with that of its former attempts."""
+    return int(number_of(record, name) + number_of(record, f"past_{name}"))
+
+
+def member_state(record: Record, now: float) -> str:
+    """Return how a member is: as it says, or ``silent`` if it should have said something since."""
+    state = text_of(record, "state") or "unknown"
+    is_late = state in ("starting", "running") and now - number_of(record, "at") > STALE_SECONDS
+    return "silent" if is_late else state
+
+
+def runs_other_code(record: Record, launcher: Record) -> bool:
+    """Return True if a member explores other code than its launcher has: then it shares nothing with the others."""
+    code = text_of(record, "code")
+    return bool(code) and bool(text_of(launcher, "code")) and code != text_of(launcher, "code")
+
+
 def state_of(records: Mapping[str, Record], now: float) -> str:
     """Return how a fleet is: as its launcher says, unless that is gone or all members have ended since."""
     launcher = records.get(LAUNCHER, {})
@@ -235,16 +189,6 @@ def state_of(records: Mapping[str, Record], now: float) -> str:
     if state in ("running", "stopping") and now - number_of(launcher, "at") > STALE_SECONDS:
         return "lost"
     return state or "unknown"
-
-
-def new_edges_an_hour(records: Iterable[Record]) -> float | None:
-    """Return how many edges all members together may still find in an hour; None while one of them cannot say.
-
-    Each says, with a confidence of 95 %, how likely its next run at most shows a new one. Several may find the same.
-    """
-    told = [(record.get("next_run_max"), number_of(record, "rate")) for record in records]
-    bounds = [3600 * float(bound) * rate for bound, rate in told if isinstance(bound, int | float) and 0 <= bound <= 1]
-    return sum(bounds) if bounds and len(bounds) == len(told) else None
 
 
 class Growth:

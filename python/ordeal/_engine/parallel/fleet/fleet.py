@@ -8,7 +8,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
@@ -20,10 +20,11 @@ from ordeal._engine.parallel.fleet.board import (
     BoardError,
     Record,
     member_key,
-    new_edges_an_hour,
+    member_state,
     number_of,
-    open_board,
+    runs_other_code,
     text_of,
+    total_of,
 )
 from ordeal._engine.parallel.fleet.home import Arrivals
 from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher, launcher_for
@@ -37,13 +38,16 @@ POLL_SECONDS = 0.25
 RECORDS_PER_SECOND = 4000.0
 #: How often the launcher says that it is there.
 BEAT_SECONDS = 2.0
-#: How often a member is started.
-ATTEMPTS_MAX = 5
+#: A member that is lost later than this after its start begins a new row of losses.
+ROW_SECONDS = 60.0
+#: The pauses before the second and each further start of such a row; after the last one, a member is given up. A node
+#: without what members need is known after some twenty seconds.
+PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0)
 #: What members may take on top of their time: to shrink, and to report.
 GRACE_SECONDS = 150.0
 #: How long a scheduler may let members wait before they start.
 QUEUE_SECONDS = 24 * 3600.0
-#: A lost member is not started again with less time than this.
+#: A lost member is not started again with less time than this: some two seconds pass until its first run.
 _WORTH_SECONDS = 3.0
 _NOTES_MAX = 10
 _NAMES_MAX = 5
@@ -70,6 +74,30 @@ class FleetOutcome:
     notes: list[str] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class _Member:
+    """A member as its launcher knows it. All times are those of the launcher's clock.
+
+    ``due`` is when it is started again, None while it runs; ``is_given_up`` that it is not.
+    """
+
+    number: int
+    attempt: int = 0
+    started: float = 0.0
+    losses: int = 0
+    due: float | None = 0.0
+    is_given_up: bool = False
+    record: Record = field(default_factory=dict)
+
+    @property
+    def state(self) -> str:
+        return text_of(self.record, "state")
+
+    @property
+    def is_done(self) -> bool:
+        return self.is_given_up or self.state in _DONE
+
+
 class RunningFleet:
     """One fleet, from its start to its end. Owned by one thread."""
 
@@ -80,20 +108,25 @@ class RunningFleet:
         *,
         launcher: Launcher | None = None,
         corpus: Path | None = None,
+        code: str = "",
     ) -> None:
-        """With ``corpus``, failures are confirmed here and saved in it while the fleet goes on."""
+        """With ``corpus``, failures are confirmed here and saved in it while the fleet goes on.
+
+        ``code`` identifies what is explored here: members with other code share with nobody.
+        """
         self._plan = plan
+        self._code = code
         self._corpus = corpus
         self._arrivals: Arrivals | None = None
         self._progress = progress
         self._launcher = launcher or launcher_for(plan)
-        self._board: Board | None = None
+        self._board: Board
         self._outcome = FleetOutcome(members=plan.members)
-        self._attempts = dict.fromkeys(range(plan.members), 0)
+        self._members = [_Member(number) for number in range(plan.members)]
+        self._began = time.time()
         self._started = self._beat_due = 0.0
-        self._records: dict[str, Record] = {}
-        self._former: list[str] = []
-        self._past: dict[int, list[tuple[int, int]]] = {}
+        self._away_at, self._is_away = -1.0, False
+        self._launcher_record: Record = {}
 
     def run(self) -> FleetOutcome:
         """Start all members, and return when the last has ended, or with Ctrl-C.
@@ -103,14 +136,18 @@ class RunningFleet:
             StoreError: the store cannot be used.
         """
         plan = self._plan
-        self._board = open_board(plan.store, plan.task.fleet)
-        self._claim()
+        self._board = Board(plan.store, plan.task.fleet)
         self._started = time.monotonic()
-        self._say("running", must=True)
+        try:
+            former = self._claim()
+            self._put_launcher("running")
+        except BoardError as error:
+            message = f"the store cannot be written: {one_line(error.message)}"
+            raise FleetError(message, hint="free some space, or name a store that this user may write") from error
         try:
             self._launcher.open()
             # A new member would go on where one of a former fleet of this name ended.
-            for key in self._former:
+            for key in former:
                 self._remove(key)
         except BaseException:
             self._remove(LAUNCHER)
@@ -121,8 +158,9 @@ class RunningFleet:
         try:
             if self._corpus is not None:
                 self._arrivals = Arrivals(plan, self._corpus)
-            for number in self._attempts:
-                self._start(number)
+            self._say("running")
+            for member in self._members:
+                self._start(member)
             self._wait()
         except KeyboardInterrupt:
             self._outcome.interrupted = True
@@ -148,16 +186,15 @@ class RunningFleet:
             arrivals.close()
 
     def _remove(self, key: str) -> None:
-        assert self._board is not None
         with contextlib.suppress(BoardError):
             self._board.remove(key)
 
-    def _claim(self) -> None:
-        """Refuse a name that another launcher uses."""
-        assert self._board is not None
+    def _claim(self) -> list[str]:
+        """Refuse a name that another launcher uses. Return the keys of a former fleet of this name."""
         name = self._plan.task.fleet
+        self._board.begin()
         records = self._board.all()
-        launcher = records.get(LAUNCHER, {})
+        launcher = records.pop(LAUNCHER, {})
         if text_of(launcher, "state") in ("running", "stopping", "left"):
             # Members may go on without it.
             alive = [each for each in records.values() if text_of(each, "state") in ("starting", "running")]
@@ -166,12 +203,13 @@ class RunningFleet:
                     f"the fleet `{name}` runs already, started on {text_of(launcher, 'host') or 'another machine'}",
                     hint="write another `--fleet-name`, or stop it with `ordeal fleet stop URL --name " + name + "`",
                 )
-        self._former = [key for key in records if key != LAUNCHER]
+        return list(records)
 
-    def _say(self, state: str, *, must: bool = False) -> None:
-        assert self._board is not None
+    def _put_launcher(self, state: str) -> None:
         plan = self._plan
-        record = {
+        elapsed = time.monotonic() - self._started
+        self._beat_due = time.monotonic() + BEAT_SECONDS
+        self._launcher_record = {
             "state": state,
             "host": socket.gethostname(),
             "pid": os.getpid(),
@@ -179,22 +217,34 @@ class RunningFleet:
             "members": plan.members,
             "class": plan.task.test_class,
             "seconds": plan.task.seconds,
-            "elapsed": time.monotonic() - self._started,
+            "began": self._began,
+            "elapsed": elapsed,
+            "code": self._code,
         }
-        self._beat_due = time.monotonic() + BEAT_SECONDS
-        try:
-            self._board.put(LAUNCHER, record)
-        except BoardError as error:
-            if must:
-                message = f"the store cannot be written: {one_line(error.message)}"
-                hint = "free some space, or name a store that this user may write"
-                raise FleetError(message, hint=hint) from error
-            self._note(f"The store could not be written for a while: {one_line(error.message).rstrip('.')}.")
+        if not plan.on_batch:
+            # By the launcher's clock, for members that start much later; in a queue, the time of a member begins late.
+            self._launcher_record["left"] = max(0.0, plan.task.seconds - elapsed)
+        self._board.put(LAUNCHER, self._launcher_record)
 
-    def _start(self, number: int) -> None:
-        self._attempts[number] += 1
-        left = self._plan.task.seconds - (time.monotonic() - self._started)
-        self._launcher.start(replace(self._plan.task, seconds=max(1.0, left)), number, self._attempts[number])
+    def _say(self, state: str) -> None:
+        try:
+            self._put_launcher(state)
+        except BoardError as error:
+            self._note_away(error)
+
+    def _start(self, member: _Member) -> None:
+        member.attempt += 1
+        member.started, member.due = time.monotonic(), None
+        # What former attempts have done stays in the record, and the member takes it up.
+        member.record = {**member.record, "state": "waiting", "attempt": member.attempt}
+        self._put(member)
+        self._launcher.start(member.number, member.attempt)
+
+    def _put(self, member: _Member) -> None:
+        try:
+            self._board.put(member_key(member.number), member.record)
+        except BoardError as error:
+            self._note_away(error)
 
     def _wait(self) -> None:
         plan = self._plan
@@ -214,138 +264,156 @@ class RunningFleet:
                     self._outcome.interrupted = True
                     return
                 self._say("running")
-            states = {number: text_of(self._record(number), "state") for number in self._attempts}
-            gone = [number for number in self._attempts if number not in running and states[number] not in _DONE]
-            for number in gone:
-                self._replace(number)
-            waited_for = {number for number in running if not (plan.on_batch and self._is_done(number))}
-            if not waited_for and (plan.on_batch or not self._launcher.running()):
+            for member in self._members:
+                if member.number not in running and not member.is_done:
+                    self._look_after(member)
+            waits = [each for each in self._members if each.number in running or not each.is_done]
+            if plan.on_batch:
+                # A scheduler that ended a member may start it again.
+                waits = [
+                    each for each in waits if each.state not in _DONE or text_of(each.record, "stopped") == _STOPPED
+                ]
+            if not waits:
                 return
-            self._tell()
+            self._report_progress()
         self._note("The members took longer than they may, and were stopped.")
-
-    def _is_done(self, number: int) -> bool:
-        """Return whether a member has ended by itself; a scheduler that ended it may start it again."""
-        record = self._record(number)
-        return text_of(record, "state") in _DONE and text_of(record, "stopped") != _STOPPED
 
     def _is_told_to_stop(self) -> bool:
         """Return whether `ordeal fleet stop` has written over the launcher's record."""
-        assert self._board is not None
         try:
-            record = self._board.get(LAUNCHER)
+            return text_of(self._board.get(LAUNCHER), "state") == "stopping"
         except BoardError:
             return False
-        return record is not None and text_of(record, "state") == "stopping"
 
-    def _replace(self, number: int) -> None:
-        """Start a lost member again, as often as it is worth it."""
-        attempt = self._attempts[number]
-        record = self._record(number)
-        if attempt == 0 or number_of(record, "attempt") == -1:
+    def _look_after(self, member: _Member) -> None:
+        """Start a member again that is lost, or was lost and had to wait; give it up where that helps nothing."""
+        now = time.monotonic()
+        left = self._plan.task.seconds - (now - self._started)
+        if self._is_away and left >= _WORTH_SECONDS:
             return
-        left = self._plan.task.seconds - (time.monotonic() - self._started)
-        if text_of(record, "state") and number_of(record, "attempt") in (0, attempt):
-            self._past.setdefault(number, []).append((int(number_of(record, "runs")), int(number_of(record, "steps"))))
-        self._outcome.lost += 1
-        host = text_of(record, "host")
-        where = f" on {host}" if host else ""
-        if not self._launcher.restarts or attempt >= ATTEMPTS_MAX or left < _WORTH_SECONDS:
-            self._attempts[number] = 0
-            self._note(f"Member {number}{where} was lost.")
-            return
-        self._note(f"Member {number}{where} was lost, and started again.")
-        self._start(number)
+        if member.due is None:
+            self._outcome.lost += 1
+            # While the store is away, a member can do nothing but end.
+            if now - member.started > ROW_SECONDS or self._away_at >= member.started:
+                member.losses = 0
+            member.losses += 1
+            if not self._launcher.restarts or member.losses > len(PAUSES) or left < _WORTH_SECONDS:
+                self._give_up(member)
+                return
+            member.due = now + PAUSES[member.losses - 1]
+        if left < _WORTH_SECONDS:
+            self._give_up(member)
+        elif now >= member.due:
+            self._note(f"{self._shown(member)} was lost, and started again.")
+            self._start(member)
+
+    def _give_up(self, member: _Member) -> None:
+        member.is_given_up = True
+        member.record = {**member.record, "state": "lost"}
+        self._put(member)
+        self._note(f"{self._shown(member)} was lost.")
+
+    @staticmethod
+    def _shown(member: _Member) -> str:
+        host = text_of(member.record, "host")
+        return f"Member {member.number} on {host}" if host else f"Member {member.number}"
 
     def _note(self, text: str) -> None:
         notes = self._outcome.notes
         if text not in notes and len(notes) < _NOTES_MAX:
             notes.append(text)
 
-    def _record(self, number: int) -> Record:
-        return self._records.get(member_key(number), {})
+    def _note_away(self, error: BoardError) -> None:
+        self._note(f"The store was away for a while: {one_line(error.message).rstrip('.')}.")
 
     def _look(self) -> None:
-        assert self._board is not None
         try:
-            self._records = self._board.all()
+            records = self._board.all()
         except BoardError as error:
-            self._note(f"The store was away for a while: {one_line(error.message).rstrip('.')}.")
+            self._away_at, self._is_away = time.monotonic(), True
+            self._note_away(error)
+            return
+        self._is_away = False
+        for member in self._members:
+            found = records.get(member_key(member.number))
+            # A record that is gone was in a store that has lost its memory.
+            if found is not None and not member.is_given_up:
+                member.record = found
 
-    def _sum(self, name: str, place: int) -> int:
-        past = sum(attempt[place] for attempts in self._past.values() for attempt in attempts)
-        current = sum(
-            int(number_of(self._record(number), name) + number_of(self._record(number), f"past_{name}"))
-            for number in self._attempts
-            if self._attempts[number]
-        )
-        return past + current
-
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         if self._arrivals is not None:
             self._arrivals.look()
         if self._progress is None:
             return
-        records = [self._record(number) for number in self._attempts]
+        records, now = [member.record for member in self._members], time.time()
         self._progress(
             ProgressSnapshot(
                 elapsed=time.monotonic() - self._started,
-                total_runs=self._sum("runs", 0),
-                total_steps=self._sum("steps", 1),
+                total_runs=sum(total_of(each, "runs") for each in records),
+                total_steps=sum(total_of(each, "steps") for each in records),
                 unique_edges=max((int(number_of(each, "edges")) for each in records), default=0),
                 checkpoints=0,
                 failures=max((int(number_of(each, "failures")) for each in records), default=0),
                 found=() if self._arrivals is None else self._arrivals.found,
-                runs_per_second=sum(number_of(each, "rate") for each in records if text_of(each, "state") == "running"),
+                runs_per_second=sum(
+                    number_of(each, "rate") for each in records if member_state(each, now) == "running"
+                ),
             )
         )
 
     def _summed_up(self) -> FleetOutcome:
         outcome = self._outcome
         outcome.seconds = time.monotonic() - self._started
-        outcome.runs, outcome.steps = self._sum("runs", 0), self._sum("steps", 1)
-        reasons = {text_of(self._record(number), "stopped") for number in self._attempts}
+        outcome.runs = sum(total_of(member.record, "runs") for member in self._members)
+        outcome.steps = sum(total_of(member.record, "steps") for member in self._members)
+        reasons = {text_of(member.record, "stopped") for member in self._members}
         outcome.stopped = next((each for each in get_args(StoppedReason) if reasons == {each}), "time")
-        failed = {
-            number: record for number in self._attempts if text_of(record := self._record(number), "state") == "failed"
-        }
-        silent = [number for number in self._attempts if not self._record(number)]
-        if failed and len(failed) + len(silent) == outcome.members:
-            record = next(iter(failed.values()))
-            error, hint = text_of(record, "error"), one_line(text_of(record, "hint"))
+        self._check_explored()
+        if left_out := self._launcher.left_out:
+            shown = [f"{one_line(name)} ({why})" for name, why in list(left_out.items())[:_NAMES_MAX]]
+            self._note(f"Not sent to the members: {', '.join(shown)}{', ...' * (len(left_out) > _NAMES_MAX)}.")
+        if absences := self._launcher.absences:
+            self._note(f"The cluster was away {_times(absences)}.")
+        others = [self._shown(each) for each in self._members if runs_other_code(each.record, self._launcher_record)]
+        if others:
+            shown_others = ", ".join(others[:_NAMES_MAX]) + ", ..." * (len(others) > _NAMES_MAX)
+            self._note(f"Explored other code than is here, and shared nothing: {shown_others}. Update it there.")
+        for member in self._members:
+            if restarts := int(number_of(member.record, "restarts")):
+                self._note(f"Member {member.number} was started again by the scheduler, {_times(restarts)}.")
+            if text_of(member.record, "stopped") == _STOPPED and not outcome.interrupted:
+                self._note(f"Member {member.number} was stopped by something else; what it had found was kept.")
+            if member.state == "failed":
+                self._note(f"Member {member.number} could not explore: {text_of(member.record, 'error')}.")
+        return outcome
+
+    def _check_explored(self) -> None:
+        """Raise FleetError if no member could explore."""
+        failed = [member.record for member in self._members if member.state == "failed"]
+        # Each member that has reached the store says where it is.
+        silent = [each for each in self._members if not text_of(each.record, "host") and each.state not in _DONE]
+        if failed and len(failed) + len(silent) == len(self._members):
+            error, hint = text_of(failed[0], "error"), one_line(text_of(failed[0], "hint"))
             hint = hint or f"`ordeal fleet logs {shown_address(self._plan.store)}` says more"
             if "ModuleNotFoundError" in error:
                 # Here it could be imported.
-                hint = f"install what is missing where the members run, as on {text_of(record, 'host')}; there {hint}"
+                hint = (
+                    f"install what is missing where the members run, as on {text_of(failed[0], 'host')}; there {hint}"
+                )
             raise FleetError(f"no member could explore: {error}", hint=hint)
-        if len(silent) == outcome.members and not outcome.interrupted:
-            raise FleetError(
-                f"none of {counted(outcome.members, 'member')} reached the store"
-                + (f": {self._launcher.trouble}" if self._launcher.trouble else ""),
-                hint=self._launcher.hint,
-            )
-        if left_out := self._launcher.left_out:
-            shown = ", ".join(map(one_line, left_out[:_NAMES_MAX])) + ", ..." * (len(left_out) > _NAMES_MAX)
-            self._note(f"Not sent to the members, as they may hold secrets: {shown}.")
-        if absences := self._launcher.absences:
-            times = "once" if absences == 1 else f"{absences} times"
-            self._note(f"The cluster was away {times}.")
-        for number in self._attempts:
-            record = self._record(number)
-            if restarts := int(number_of(record, "restarts")):
-                times = "once" if restarts == 1 else f"{restarts} times"
-                self._note(f"Member {number} was started again by the scheduler, {times}.")
-            if text_of(record, "stopped") == _STOPPED and not outcome.interrupted:
-                self._note(f"Member {number} was stopped by something else; what it had found was kept.")
-        left = new_edges_an_hour(self._records[each] for each in self._records if each != LAUNCHER)
-        if left is not None:
-            self._note(
-                f"Going on, all members together would find at most {max(1.0, left):,.0f} new edges an hour "
-                "(95% confidence)."
-            )
-        for number, record in failed.items():
-            self._note(f"Member {number} could not explore: {text_of(record, 'error')}.")
-        return outcome
+        if self._outcome.interrupted:
+            return
+        if len(silent) == len(self._members):
+            message = f"none of {counted(len(silent), 'member')} reached the store"
+            trouble = self._launcher.trouble
+            raise FleetError(f"{message}: {trouble}" if trouble else message, hint=self._launcher.hint)
+        if not self._outcome.runs and all(text_of(each.record, "stopped") == "time" for each in self._members):
+            message = f"no member made a run in the {self._plan.task.seconds:g} s of the fleet"
+            raise FleetError(message, hint="write a longer `--max-time`, or fewer `--members` than there are CPUs")
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def fleet_result(

@@ -6,8 +6,7 @@ import contextlib
 import json
 import os
 import sys
-import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from subprocess import TimeoutExpired
 from typing import Any
@@ -35,8 +34,8 @@ TRACE_BYTES_MAX = 2**20
 FAILURES_MAX = 1000
 
 
-def pull(url: str, namespace: str, test_class: str, corpus: SeedCorpus) -> tuple[list[Path], list[str]]:
-    """Save the shortest trace of each failure that members of ``namespace`` found; return the files, and what is wrong.
+def brought_home(url: str, namespace: str, test_class: str, corpus: SeedCorpus) -> tuple[list[str], int]:
+    """Save the shortest trace of each failure in ``namespace``; return what is wrong, and how many edges were reached.
 
     The store is only read. A trace comes from a store that others can write, so it is checked like any file, and one of
     another class is refused.
@@ -45,13 +44,13 @@ def pull(url: str, namespace: str, test_class: str, corpus: SeedCorpus) -> tuple
         StoreError: the store cannot be reached.
     """
     with open_store(url, namespace) as store:
-        reports = store.failures()
+        reports, edges = store.failures(), len(store.edges())
         _check(store, url)
-    return saved(reports, {test_class}, corpus)
+    return saved(reports, {test_class}, corpus)[1], edges
 
 
 def pull_all(url: str, test_classes: Collection[str], corpus: SeedCorpus) -> tuple[list[Path], list[str]]:
-    """Save the failures of some classes, whatever version of the code they were found in; see ``pull``.
+    """Save the failures of some classes, of all versions of the code. Return the files, and what is wrong.
 
     Raises:
         StoreError: the store cannot be reached.
@@ -93,22 +92,6 @@ def saved(
     return list(dict.fromkeys(files)), list(dict.fromkeys(wrong))
 
 
-def when_back[T](action: Callable[[], T], seconds: float) -> T:
-    """Return what ``action`` returns, tried again for so long while the store is away.
-
-    Raises:
-        StoreError: the store is still away.
-    """
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            return action()
-        except StoreError:
-            if time.monotonic() >= deadline:
-                raise
-            time.sleep(1.0)
-
-
 def publish_left(url: str, namespace: str, folder: Path) -> None:
     """Publish what a member that has ended could not, because the store was away.
 
@@ -117,18 +100,6 @@ def publish_left(url: str, namespace: str, folder: Path) -> None:
     """
     with open_store(url, namespace, folder=folder) as store:
         store.join()
-
-
-def edges_in(url: str, namespace: str) -> int:
-    """Return how many edges the members of ``namespace`` have reached.
-
-    Raises:
-        StoreError: the store cannot be reached.
-    """
-    with open_store(url, namespace) as store:
-        edges = len(store.edges())
-        _check(store, url)
-        return edges
 
 
 class Arrivals:

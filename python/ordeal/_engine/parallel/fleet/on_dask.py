@@ -1,4 +1,4 @@
-"""Members on a Dask cluster: each is a task, on the next worker in turn. All nodes must have the project."""
+"""Members on a Dask cluster: each is a task, on the next worker in turn."""
 
 from __future__ import annotations
 
@@ -8,26 +8,24 @@ import logging
 import time
 from typing import Any, override
 
-from ordeal._base.formatting import describe_error, one_line
-from ordeal._engine.parallel.fleet.launcher import GREETING_SIZE, ClusterLauncher, FleetError, library, listens
-from ordeal._engine.parallel.fleet.on_ray import run_member
-from ordeal._engine.parallel.fleet.plan import FleetPlan, MemberTask
-from ordeal.store.open import Address
+from ordeal._engine.parallel.fleet.cluster import (
+    GREETING_SIZE,
+    ClusterLauncher,
+    library,
+    listens,
+    run_member,
+    what_was_wrong,
+)
+from ordeal._engine.parallel.fleet.launcher import FleetError
+from ordeal._engine.parallel.fleet.plan import FleetPlan
 
 TIMEOUT_SECONDS = 8
 
 
-def innermost(error: BaseException) -> str:
-    """Return what was wrong at first: Dask names it as the cause of errors about its own work."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return one_line(describe_error(error), limit=300)
-
-
-def run_beside(task: str, number: int, attempt: int, store: str) -> int:
+def run_beside(task: str, number: int, attempt: int, store: str, project: bytes | None) -> int:
     """Run one member; this is what Dask calls. It leaves its thread to others: a lost member must find a place."""
     importlib.import_module("distributed").secede()
-    return run_member(task, number, attempt, store)
+    return run_member(task, number, attempt, store, project)
 
 
 class DaskLauncher(ClusterLauncher):
@@ -69,17 +67,16 @@ class DaskLauncher(ClusterLauncher):
             self._client._loop_runner.stop(timeout=5)
 
     @override
-    def submit(self, task: MemberTask, number: int, attempt: int) -> Any:
+    def submit(self, number: int, attempt: int, task: str, store: str) -> Any:
         workers = self._workers()
+        worker = workers[number % len(workers)]
+        # For each attempt: what lies on a worker that is lost cannot be made again.
+        project = self.sent and self._client.scatter(self.sent, workers=[worker], hash=False)
         member = self._client.submit(
-            run_beside,
-            task.to_json(),
-            number,
-            attempt,
-            Address(self.plan.store),
-            key=f"{task.fleet}-{number}-{attempt}",
+            *(run_beside, task, number, attempt, store, project),
+            key=f"{self.plan.task.fleet}-{number}-{attempt}",
             pure=False,
-            workers=workers[number % len(workers)],
+            workers=worker,
             allow_other_workers=True,
         )
         if self.plan.options.on_interrupt == "leave":
@@ -93,7 +90,7 @@ class DaskLauncher(ClusterLauncher):
         for future in self.members.values():
             if future.status == "error" and not self.trouble:
                 with contextlib.suppress(Exception):
-                    self.trouble = innermost(future.exception(timeout=1))
+                    self.trouble = what_was_wrong(future.exception(timeout=1))
         return {number for number, future in self.members.items() if future.status == "pending"}
 
     @override
@@ -103,10 +100,6 @@ class DaskLauncher(ClusterLauncher):
         while time.monotonic() < deadline and any(future.status == "pending" for future in futures):
             time.sleep(0.2)
         self._client.cancel(futures, force=True)
-
-    @override
-    def why(self, error: Exception) -> str:
-        return one_line(str(error), limit=400)
 
 
 LAUNCHER = DaskLauncher

@@ -10,7 +10,8 @@ from typing import Any, override
 from urllib.parse import urlsplit
 
 from ordeal._base.formatting import one_line
-from ordeal._engine.parallel.fleet.launcher import AGENT_MODULE, BatchLauncher, FleetError, call
+from ordeal._engine.parallel.fleet.batch import BatchLauncher, call
+from ordeal._engine.parallel.fleet.launcher import AGENT_MODULE, FleetError
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, MemberTask
 from ordeal.errors import ConfigError
 
@@ -109,8 +110,8 @@ class KubernetesLauncher(BatchLauncher):
         return call(("kubectl", *words, *self._namespace))
 
     @override
-    def submit(self, task: MemberTask) -> None:
-        call(("kubectl", "apply", "--filename=-"), text=job_text(self.plan, task))
+    def submit(self) -> None:
+        call(("kubectl", "apply", "--filename=-"), text=job_text(self.plan, self.plan.task))
 
     @override
     def asked(self) -> set[int]:

@@ -9,14 +9,18 @@ import sys
 from pathlib import Path
 from typing import override
 
-from ordeal._engine.parallel.fleet.launcher import AGENT_MODULE, BatchLauncher, FleetError, call
+from ordeal._engine.parallel.fleet.batch import BatchLauncher, call
+from ordeal._engine.parallel.fleet.launcher import AGENT_MODULE, FleetError
 from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, MemberTask
 
 FOLDER = ".ordeal/fleet"
 
 
-def job_text(plan: FleetPlan, task: MemberTask) -> str:
-    """Return the script of the array job. The address of the store comes from the environment of `sbatch`."""
+def job_text(plan: FleetPlan, task: MemberTask, logs: str = "") -> str:
+    """Return the script of the array job. The address of the store comes from the environment of `sbatch`.
+
+    Logs are written to the folder ``logs``, which must be there: Slurm makes none.
+    """
     minutes = int(task.seconds // 60) + 4
     given = dict(option.partition("=")[::2] for option in plan.options.job_options)
     options = {
@@ -24,7 +28,7 @@ def job_text(plan: FleetPlan, task: MemberTask) -> str:
         "array": f"0-{plan.members - 1}",
         "cpus-per-task": str(task.init.get("workers") or 1),
         "time": f"{minutes // 60:02}:{minutes % 60:02}:00",
-        "output": f"{FOLDER}/{task.fleet}-%a.log",
+        "output": f"{logs}{task.fleet}-%a.log",
         "open-mode": "append",
         "requeue": "",
         # The store's address reaches the tasks with the environment, and stands in no file.
@@ -35,7 +39,7 @@ def job_text(plan: FleetPlan, task: MemberTask) -> str:
         [
             "#!/bin/sh",
             *lines,
-            f": ${{{STORE_VARIABLE}:?set it to the address of the store}}",
+            f': "${{{STORE_VARIABLE}:?set it to the address of the store}}"',
             f"export {TASK_VARIABLE}={shlex.quote(task.to_json())}",
             f"exec {shlex.quote(sys.executable)} -m {AGENT_MODULE}",
             "",
@@ -59,10 +63,10 @@ class SlurmLauncher(BatchLauncher):
         call(("squeue", "--noheader"))
 
     @override
-    def submit(self, task: MemberTask) -> None:
-        script = Path(FOLDER, f"{task.fleet}.sbatch")
+    def submit(self) -> None:
+        script = Path(FOLDER, f"{self.plan.task.fleet}.sbatch")
         script.parent.mkdir(parents=True, exist_ok=True)
-        script.write_text(job_text(self.plan, self.plan.task), encoding="utf-8")
+        script.write_text(job_text(self.plan, self.plan.task, f"{FOLDER}/"), encoding="utf-8")
         answer = call(("sbatch", "--parsable", str(script)), store=self.plan.store)
         self._job = answer.strip().partition(";")[0]
 

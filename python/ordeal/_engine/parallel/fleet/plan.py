@@ -35,8 +35,9 @@ _NOT_SEARCHED = LEFT_OUT | {"site-packages", "dist-packages"}
 class MemberTask:
     """What every member of a fleet is told. ``init`` and ``run`` are options of the Explorer that JSON can hold.
 
-    ``members`` is how many there are, and ``alone`` whether no launcher waits for them. ``path`` are the folders where
-    the project may be, and ``search`` those in it that modules are imported from.
+    ``seconds`` is the time of the fleet; its launcher's record says how much is left. ``members`` is how many there
+    are, and ``alone`` whether no launcher waits for them. ``path`` are the folders where the project may be, and
+    ``search`` those in it that modules are imported from.
     """
 
     fleet: str

@@ -2,92 +2,127 @@
 
 from __future__ import annotations
 
+import io
 import os
-import shutil
+import re
 import subprocess
+import tarfile
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import accumulate
 from pathlib import Path, PurePosixPath
-from urllib.parse import urlsplit
-from zipfile import ZipFile, ZipInfo
+from urllib.parse import quote_plus, unquote_to_bytes, urlsplit
 
 from ordeal._engine.parallel.fleet.plan import LEFT_OUT
 from ordeal.errors import ConfigError
 
-#: What people keep passwords in, as patterns of the names of files and folders, wherever they are.
+#: What people keep passwords and keys in, as patterns of the names of files and folders in lower case.
 SECRETS = (
-    *(".env", ".env.*", ".envrc", ".netrc", ".pypirc", ".npmrc", ".git-credentials", ".pgpass", ".my.cnf", ".htpasswd"),
-    *(".ssh", ".aws", ".azure", ".boto", ".s3cfg", ".gnupg", ".kube", "kubeconfig", ".docker", ".dockercfg"),
-    *("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "*.pfx", "*.p12", "*.jks", "*.keystore", "*.kdbx", ".vault-token"),
-    *("secrets.toml", "secrets.yaml", "secrets.yml", "secrets.json", "credentials.json", "terraform.tfstate*"),
+    *("*.env", ".env.*", ".envrc", ".netrc", "_netrc", ".pypirc", ".npmrc", ".git-credentials", ".htpasswd"),
+    *(".pgpass", ".my.cnf", ".boto", ".s3cfg", ".vault-token", ".dockercfg", "kubeconfig", "*.kubeconfig"),
+    *(".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker"),
+    *("*_rsa", "*_dsa", "*_ecdsa", "*_ed25519", "*.key", "*.pem", "*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore"),
+    *("*.kdbx", "*.keytab", "*.tfvars", "terraform.tfstate*", "secrets.*"),
+    *("credentials", *(f"credentials.{kind}" for kind in ("json", "csv", "ini", "toml", "txt", "xml", "yaml", "yml"))),
+    *("*service-account*.json", "*service_account*.json", "*serviceaccount*.json"),
 )
-#: What Ray accepts, in bytes, and how many files are taken for a project.
+#: What no file of a project is without being a key: PEM, and the JSON of a service account. Tests of programs that
+#: handle keys have such texts in them, and members need these files.
+_KEY_TEXT = re.compile(rb"PRIVATE KEY-----|\"private_key\"")
+_NOT_KEYS = (".py", ".md", ".rst")
+#: A shorter password is part of many words, so only an address with it counts.
+_PASSWORD_CHARS = 6
+#: The size of all files together, in bytes, and how many they may be: each member gets them through one message.
 SIZE_MAX = 500 * 2**20
 FILES_MAX = 100_000
 #: These names are those of packages, too, so they mean something else at the top of a project alone.
 _AT_THE_TOP = frozenset(("build",))
 _ANYWHERE = LEFT_OUT - _AT_THE_TOP | {".nox", ".pytest_cache", "node_modules"}
-#: A larger file is no settings that somebody wrote the address of a store into.
-_SEARCHED_SIZE_MAX = 2**20
 _SHARED = "write `--project none` when all nodes share it"
 
 
-def pack(project: Path, file: Path, store: str) -> tuple[str, ...]:
-    """Pack a project into a zip file, and return the files that were left out because they may hold secrets.
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A packed project: its files, and those that were left out, each with the reason."""
 
-    The file is the same each time, if nothing changes in the project. ``store`` is the fleet's.
+    data: bytes
+    files: tuple[str, ...]
+    left_out: dict[str, str]
+
+
+def pack(project: Path, store: str) -> Sent:
+    """Pack a project. ``store`` is the fleet's.
 
     Raises:
         ConfigError: it is too large, or there is no git to list what belongs to it.
-        OSError: the file cannot be written.
+        OSError: it cannot be packed.
     """
-    password = urlsplit(store).password if store.startswith("redis:") else None
-    needle = f":{password}@".encode() if password else b""
-    secrets: list[str] = []
+    password = unquote_to_bytes(urlsplit(store).password or "") if store.startswith("redis:") else b""
+    files: list[str] = []
+    left_out: dict[str, str] = {}
     sizes: dict[str, int] = {}
-    with ZipFile(file, "w", strict_timestamps=False) as packed:
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w:gz", compresslevel=1) as packed:
         for name in sorted(_kept(project)):
             path = project / name
-            if _is_secret(name, path) or (needle and _holds(path, needle)):
-                secrets.append(name)
+            if _has_secret_name(name, path, project):
+                left_out[name] = "by its name, it may hold secrets"
                 continue
             try:
-                name.encode()
-                entry = ZipInfo.from_file(path, name, strict_timestamps=False)
-                source = path.open("rb")
-            except (OSError, UnicodeError):
-                # Nobody here can read it, or it has a name that no text can hold: no test needs it elsewhere.
+                content = path.read_bytes()
+                entry = tarfile.TarInfo(name)
+                entry.mode, entry.mtime, entry.size = path.stat().st_mode, int(path.stat().st_mtime), len(content)
+            except OSError:
+                continue  # nobody here can read it, so no test needs it elsewhere
+            if secret := _secret_in(name, content, password):
+                left_out[name] = secret
                 continue
-            with source:
-                top = name.partition("/")[0]
-                sizes[top] = sizes.get(top, 0) + entry.file_size
-                if sum(sizes.values()) > SIZE_MAX:
-                    raise _too_large(project, sizes)
-                with packed.open(entry, "w") as target:
-                    shutil.copyfileobj(source, target)
-    return tuple(secrets)
+            top = name.partition("/")[0]
+            sizes[top] = sizes.get(top, 0) + len(content)
+            if sum(sizes.values()) > SIZE_MAX:
+                raise _too_large(project, sizes)
+            packed.addfile(entry, io.BytesIO(content))
+            files.append(name)
+    return Sent(target.getvalue(), tuple(files), left_out)
+
+
+def unpack(data: bytes, folder: Path) -> None:
+    """Unpack what ``pack`` packed, without what would lie elsewhere."""
+    with tarfile.open(fileobj=io.BytesIO(data)) as packed:
+        packed.extractall(folder, filter="data")
 
 
 def _too_large(project: Path, sizes: dict[str, int]) -> ConfigError:
     largest = max(sizes, key=sizes.__getitem__)
     return ConfigError(
-        f"the project {project} has more than {SIZE_MAX >> 20} MiB, which Ray does not send; most is in `{largest}`",
+        f"the project {project} has more than {SIZE_MAX >> 20} MiB, which is not sent; most is in `{largest}`",
         hint=f"name what members do not need in .gitignore, start in a smaller folder, or {_SHARED}",
     )
 
 
-def _is_secret(name: str, path: Path) -> bool:
-    parts = {*PurePosixPath(name).parts, *(Path(os.path.realpath(path)).parts[-2:] if path.is_symlink() else ())}
-    return any(fnmatchcase(part, pattern) for part in parts for pattern in SECRETS)
+def _has_secret_name(name: str, path: Path, project: Path) -> bool:
+    parts = {*PurePosixPath(name).parts}
+    real, here = Path(os.path.realpath(path)), Path(os.path.realpath(project))
+    # A link leads elsewhere under another name; so does one to a folder above.
+    parts |= {*(real.relative_to(here) if real.is_relative_to(here) else real).parts}
+    return any(fnmatchcase(part.lower(), pattern) for part in parts for pattern in SECRETS)
 
 
-def _holds(path: Path, needle: bytes) -> bool:
-    try:
-        return path.stat().st_size <= _SEARCHED_SIZE_MAX and needle in path.read_bytes()
-    except OSError:
-        return False
+def _secret_in(name: str, content: bytes, password: bytes) -> str:
+    if password:
+        # As it is, in a form, and as a text of JSON; in an address, each character may be quoted.
+        spellings = {password, quote_plus(password).encode()}
+        spellings.add(password.replace(b"\\", b"\\\\").replace(b'"', b'\\"'))
+        if len(password) < _PASSWORD_CHARS:
+            spellings = {b":" + each + b"@" for each in spellings}
+        texts = (content, unquote_to_bytes(content)) if b"%" in content else (content,)
+        if any(each in text for each in spellings for text in texts):
+            return "the password of the store stands in it"
+    if not name.endswith(_NOT_KEYS) and _KEY_TEXT.search(content):
+        return "a private key stands in it"
+    return ""
 
 
 def _kept(project: Path) -> set[str]:

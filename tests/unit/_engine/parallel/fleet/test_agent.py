@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,63 +13,94 @@ import pytest
 
 from ordeal._engine.parallel.fleet import agent
 from ordeal._engine.parallel.fleet.agent import Agent, number_from
-from ordeal._engine.parallel.fleet.board import open_board, text_of
+from ordeal._engine.parallel.fleet.board import Board, text_of
 from ordeal._engine.parallel.fleet.plan import MemberTask
 
 TASK = MemberTask(fleet="f", test_class="no_such_module:A", seconds=1.0, path=())
 
 
+def begun(folder: Path) -> Board:
+    """The board of a fleet whose launcher has begun."""
+    board = Board(f"dir://{folder}", "f")
+    board.begin()
+    return board
+
+
 @pytest.mark.parametrize(("change", "said"), [({"python": "3.1"}, "Python 3.1"), ({"ordeal": "0.0"}, "ordeal")])
 def test_another_version_is_refused(change: dict[str, str], said: str, tmp_path: Path) -> None:
-    store = f"dir://{tmp_path}"
-    assert Agent(replace(TASK, **change), 4, store).run() == 2  # type: ignore[arg-type]
-    record = open_board(store, "f").all()["member-000004"]
+    board = begun(tmp_path)
+    assert Agent(replace(TASK, **change), 4, f"dir://{tmp_path}").run() == 2  # type: ignore[arg-type]
+    record = board.get("member-000004")
     assert text_of(record, "state") == "failed"
     assert said in text_of(record, "error")
     assert text_of(record, "hint")
 
 
-def test_a_member_that_the_cluster_runs_again_goes_on_where_it_was(tmp_path: Path) -> None:
-    store = f"dir://{tmp_path}"
-    board = open_board(store, "f")
-    board.put("member-000001", {"attempt": 1, "state": "running", "runs": 5, "steps": 9, "since": 1.0})
-    Agent(TASK, 1, store, resumes=True).run()
+@pytest.mark.parametrize(("state", "restarts"), [("running", 1), ("waiting", 0)])
+def test_a_member_that_is_started_again_goes_on_where_it_was(state: str, restarts: int, tmp_path: Path) -> None:
+    board = begun(tmp_path)
+    board.put("member-000001", {"state": state, "runs": 5, "past_runs": 2, "steps": 9, "since": 1.0})
+    assert Agent(TASK, 1, f"dir://{tmp_path}").run() == 0
     found = board.get("member-000001")
-    assert found is not None
     assert {name: found[name] for name in ("restarts", "past_runs", "past_steps", "since")} == {
-        "restarts": 1,
-        "past_runs": 5,
+        "restarts": restarts,
+        "past_runs": 7,
         "past_steps": 9,
         "since": 1.0,
     }
+    # The time of the task is over since 1970.
+    assert (found["state"], found["stopped"]) == ("ended", "time")
 
 
 @pytest.mark.parametrize(
     "former",
     [
-        {"attempt": 1, "state": "ended", "stopped": "time", "runs": 5, "since": 1.0},
-        {"attempt": 1, "state": "failed", "runs": 5, "since": 1.0},
-        {"attempt": 1, "state": "running", "job": "7", "runs": 5, "since": 1.0},
+        {"state": "ended", "stopped": "time", "runs": 5, "since": 1.0},
+        {"state": "failed", "runs": 5, "since": 1.0},
+        {"state": "running", "job": "7", "runs": 5, "since": 1.0},
     ],
 )
 def test_the_same_job_submitted_once_more_begins_anew(former: dict[str, object], tmp_path: Path) -> None:
-    board = open_board(f"dir://{tmp_path}", "f")
+    board = begun(tmp_path)
     board.put("member-000001", former)
-    Agent(TASK, 1, f"dir://{tmp_path}", resumes=True).run()
+    Agent(TASK, 1, f"dir://{tmp_path}").run()
     found = board.get("member-000001")
-    assert found is not None
     assert found["since"] > 1.0
     assert "past_runs" not in found
+
+
+def test_a_member_has_the_time_that_its_launcher_has_left(tmp_path: Path) -> None:
+    board = begun(tmp_path)
+    for left, state in ((0.0, "ended"), (5.0, "failed")):
+        board.put("launcher", {"state": "running", "left": left})
+        Agent(TASK, 1, f"dir://{tmp_path}", attempt=1).run()
+        # With time left, it goes on to find that there is no such module.
+        assert board.get("member-000001")["state"] == state
+        board.remove("member-000001")
+
+
+def test_a_member_of_a_scheduler_waits_for_a_store_that_is_away(tmp_path: Path) -> None:
+    begun(tmp_path / "store")
+    (tmp_path / "store").rename(tmp_path / "elsewhere")
+    url = f"dir://{tmp_path}/store"
+    # A launcher starts it again.
+    assert Agent(TASK, 1, url, attempt=1).run() == 2
+    timer = threading.Timer(0.5, (tmp_path / "elsewhere").rename, [tmp_path / "store"])
+    timer.start()
+    assert Agent(replace(TASK, seconds=60.0), 1, url).run() == 2
+    timer.join()
+    assert Board(url, "f").get("member-000001")["state"] == "failed"
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_a_job_that_is_submitted_after_a_stopped_one_is_not_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    board = open_board(f"dir://{tmp_path}", "f")
+    board = Board(f"dir://{tmp_path}", "f")
     for job, state in (("7", "left"), ("7", "stopping"), ("8", "left")):
         monkeypatch.setenv("SLURM_ARRAY_JOB_ID", job)
         Agent(replace(TASK, alone=True), 0, f"dir://{tmp_path}").run()
-        record = board.get("launcher") or {}
+        record = board.get("launcher")
         assert (record["job"], record["state"]) == (job, state)
         board.put("launcher", {**record, "state": "stopping"})
 
@@ -77,7 +109,7 @@ def test_the_lease_ends_with_the_launcher(monkeypatch: pytest.MonkeyPatch) -> No
     lease = agent._Lease()
     assert not lease.has_ended({"state": "running", "at": 1.0})
     assert lease.has_ended({"state": "stopping", "at": 2.0})
-    assert not lease.has_ended(None)
+    assert not lease.has_ended({})
     monkeypatch.setattr(agent, "LEASE_SECONDS", -1.0)
     assert lease.has_ended({"state": "running", "at": 1.0})
 
@@ -113,6 +145,7 @@ def test_a_member_that_is_told_twice_waits_for_nothing(tmp_path: Path, monkeypat
     (tmp_path / "stubborn.py").write_text(stubborn)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(agent, "EXPLORER_MODULE", "stubborn")
+    begun(tmp_path / "store")
     member = Agent(TASK, 0, f"dir://{tmp_path}/store")
     taken = member._take
 

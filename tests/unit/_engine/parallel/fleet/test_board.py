@@ -8,44 +8,46 @@ import pytest
 
 from ordeal._engine.parallel.fleet.board import (
     POINTS_MAX,
+    Board,
     BoardError,
     Growth,
     decoded,
     edges_over_time,
+    launchers,
     number_of,
-    open_board,
     text_of,
 )
 from ordeal.errors import StoreError
 
 
 def test_what_one_writes_another_reads(tmp_path: Path) -> None:
-    first, second = (open_board(f"dir://{tmp_path}", "nightly") for _ in range(2))
-    assert second.get("launcher") is None
+    first, second = (Board(f"dir://{tmp_path}", "nightly") for _ in range(2))
+    first.begin()
+    assert second.get("launcher") == {}
     first.put("launcher", {"state": "running"})
     first.put("member-000003", {"runs": 7})
     assert list(second.all()) == ["launcher", "member-000003"]
     assert number_of(second.all()["member-000003"], "runs") == 7
-    assert second.fleets() == ["nightly"]
+    assert list(launchers(f"dir://{tmp_path}")) == ["nightly"]
 
 
 def test_records_of_others_are_checked() -> None:
     record = decoded(b'{"state": "\\u001b[31mred", "runs": -5, "deep": [1], "big": 1e300, "is": true}')
-    assert record is not None
     assert "\x1b" not in text_of(record, "state")
     assert number_of(record, "runs") == 0
     assert not {"deep", "big", "is"} & set(record)
-    assert decoded(b"[1]") is decoded(b"\xff{") is decoded(b" " * 10**6) is None
+    assert decoded(b"[1]") == decoded(b"\xff{") == decoded(b" " * 10**6) == {}
 
 
 def test_a_folder_that_cannot_be_written_says_why(tmp_path: Path) -> None:
     (tmp_path / "fleets").write_text("a file")
     with pytest.raises(BoardError, match="fleets"):
-        open_board(f"dir://{tmp_path}", "nightly").put("launcher", {})
+        Board(f"dir://{tmp_path}", "nightly").begin()
 
 
 def test_a_folder_that_goes_away_is_no_folder_without_records(tmp_path: Path) -> None:
-    board = open_board(f"dir://{tmp_path}/store", "nightly")
+    board = Board(f"dir://{tmp_path}/store", "nightly")
+    board.begin()
     board.put("launcher", {"state": "running"})
     (tmp_path / "store").rename(tmp_path / "elsewhere")
     for ask in (lambda: board.get("launcher"), board.all, lambda: board.put("launcher", {})):
@@ -56,12 +58,12 @@ def test_a_folder_that_goes_away_is_no_folder_without_records(tmp_path: Path) ->
     (tmp_path / "elsewhere").rename(tmp_path / "store")
     assert list(board.all()) == ["launcher"]
     board.remove("launcher")
-    assert board.get("launcher") is None
+    assert board.get("launcher") == {}
 
 
 def test_a_password_is_in_no_error() -> None:
     with pytest.raises(StoreError) as caught:
-        open_board("redis://:sesame@127.0.0.1:1/0", "nightly")
+        Board("redis://:sesame@127.0.0.1:1/0", "nightly")
     assert "sesame" not in str(caught.value)
 
 

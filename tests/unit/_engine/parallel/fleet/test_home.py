@@ -11,7 +11,8 @@ from tests.unit._engine.parallel.fleet.plans import plan_on
 
 from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
 from ordeal._engine.parallel.fleet import home
-from ordeal._engine.parallel.fleet.home import edges_in, pull, read_failures, when_back
+from ordeal._engine.parallel.fleet.board import when_back
+from ordeal._engine.parallel.fleet.home import brought_home, read_failures
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.errors import StoreError
 from ordeal.store import Entry, FailureReport, Outgoing, open_store
@@ -28,10 +29,9 @@ def test_each_failure_is_a_seed_and_others_are_refused(tmp_path: Path) -> None:
     with open_store(url, "names") as store:
         store.join()
         store.sync(Outgoing(entries=(Entry(b"tape", (3, 4)),), failures=tuple(reports)))
-    saved, wrong = pull(url, "names", "m:A", SeedCorpus(tmp_path / "seeds"))
-    assert [Trace.load(path).test_class for path in saved] == ["m:A"]
-    assert len(wrong) == 2
-    assert edges_in(url, "names") == 2
+    wrong, edges = brought_home(url, "names", "m:A", SeedCorpus(tmp_path / "seeds"))
+    assert [Trace.load(path).test_class for path in (tmp_path / "seeds").rglob("seed-*.json")] == ["m:A"]
+    assert (len(wrong), edges) == (2, 2)
 
 
 def test_a_store_that_comes_back_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,6 +96,6 @@ def test_a_server_that_hangs_is_left_in_time_and_its_password_is_not_told(tmp_pa
 
 
 def test_a_missing_store_is_said(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="there is no store"):
+    with pytest.raises(StoreError, match="none: No such file"):
         read_failures(f"dir://{tmp_path}/none", ["m:A"], tmp_path, project=tmp_path, seconds=30)
     assert not (tmp_path / "none").exists()

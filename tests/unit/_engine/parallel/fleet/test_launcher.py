@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
-import threading
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from tests.unit._engine.parallel.fleet.plans import plan_on
 
-from ordeal._engine.parallel.fleet.launcher import FleetError, LocalLauncher, host_and_port, listens, must_greet
-from ordeal.errors import ConfigError
+from ordeal._engine.parallel.fleet.launcher import LocalLauncher
 
 
 def test_close_leaves_nothing_running(tmp_path: Path) -> None:
     launcher = LocalLauncher(plan_on("local:1", f"dir://{tmp_path}", test_class="no_such_module:A", path=str(tmp_path)))
-    launcher.start(launcher.plan.task, 0, 1)
+    launcher.start(0, 1)
     assert launcher.running() == {0}
     launcher.close(leave=False)
     assert launcher.running() == set()
@@ -60,42 +57,8 @@ def test_what_is_in_the_environment_of_a_member_is_no_password(tmp_path: Path, m
 
     # Not read from /proc: a process may have begun before the kernel lays out its environment, or have ended.
     monkeypatch.setattr("ordeal._base.interpreter.subprocess.Popen", Told)
-    launcher.start(launcher.plan.task, 0, 1)
+    launcher.start(0, 1)
     # It was told where the store is all the same, and that nobody is there is wrong use.
     assert launcher._members[0].wait(timeout=600) == 2
     assert "ORDEAL_FLEET_TASK" in str(told["env"])
     assert "sesame" not in str(told)
-
-
-def test_a_head_that_is_not_there_or_does_not_speak_is_an_error_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ordeal._engine.parallel.fleet.launcher.CONNECT_SECONDS", 0.05)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        assert listens("127.0.0.1", port, seconds=1.0) == ""
-        with pytest.raises(FleetError, match="timed out"):
-            must_greet("Ray", "127.0.0.1", port, "start one", bool)
-    with pytest.raises(FleetError, match="no Ray cluster answers") as caught:
-        must_greet("Ray", "127.0.0.1", port, "start one", bool)
-    assert caught.value.hint == "start one"
-
-
-def test_a_server_of_another_kind_is_no_cluster() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def greet() -> None:
-            connection, _ = server.accept()
-            with connection:
-                connection.sendall(b"SSH-2.0-OpenSSH_9.2")
-
-        greeter = threading.Thread(target=greet)
-        greeter.start()
-        with pytest.raises(FleetError, match="something else listens there"):
-            must_greet("Ray", "127.0.0.1", server.getsockname()[1], "start one", lambda data: data[3:4] == b"\x04")
-        greeter.join()
-
-
-def test_addresses_are_checked() -> None:
-    assert host_and_port("ray://head", 10001) == ("head", 10001)
-    for wrong in ("ray://:1", "ray://h:99999", "ray://h:0"):
-        with pytest.raises(ConfigError, match="no valid host"):
-            host_and_port(wrong, 10001)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 
 from ordeal._engine.parallel.fleet import project_files
-from ordeal._engine.parallel.fleet.project_files import pack
+from ordeal._engine.parallel.fleet.project_files import pack, unpack
 from ordeal.errors import ConfigError
 
 STORE = "redis://:sesame@host:6379/0"
@@ -25,10 +25,12 @@ def project(tmp_path: Path) -> Path:
 
 
 def names(project: Path, store: str = STORE) -> list[str]:
-    file = project.parent / "project.zip"
-    pack(project, file, store)
-    with ZipFile(file) as packed:
-        return sorted(packed.namelist())
+    sent, folder = pack(project, store), project.parent / "sent"
+    unpack(sent.data, folder)
+    found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    shutil.rmtree(folder, ignore_errors=True)
+    assert found == sorted(sent.files)
+    return found
 
 
 def git(folder: Path, *words: str) -> None:
@@ -89,30 +91,62 @@ def test_environments_and_caches_are_not_sent_and_a_package_named_build_is(proje
 
 
 SECRETS = (
-    *(".env", ".env.local", "conf/.envrc", ".netrc", ".pypirc", ".npmrc", ".git-credentials", ".pgpass"),
+    *(".env", ".env.local", "prod.env", "conf/.envrc", ".netrc", ".pypirc", ".npmrc", ".git-credentials", ".pgpass"),
     *(".ssh/config", ".aws/credentials", ".kube/config", ".docker/config.json", "deploy/id_rsa", "id_ed25519"),
-    *(".streamlit/secrets.toml", "credentials.json", "terraform.tfstate", "certificate.pfx", "vault.kdbx"),
+    *("host_ecdsa", ".streamlit/secrets.toml", "secrets.ini", "secrets.prod.yaml", "credentials.json", "credentials"),
+    *("terraform.tfstate", "prod.tfvars", "certificate.pfx", "store.p12", "tls/server.key", "server.pem", "Server.KEY"),
+    *("vault.kdbx", "krb5.keytab", "service-account.json", "my-Service_Account-7.json", "release.keystore"),
 )
+HARMLESS = ("id_rsa.pub", "environment.py", "keys.py", "credentials.py", "monkey.txt")
 
 
-def test_files_that_hold_secrets_are_not_sent_even_if_git_keeps_them(project: Path) -> None:
-    write(project, *SECRETS, "id_rsa.pub", "environment.py", "secrets.py", "tests/tls/key.pem")
+def test_files_that_hold_secrets_by_their_names_are_not_sent_even_if_git_keeps_them(project: Path) -> None:
+    write(project, *SECRETS, *HARMLESS)
     git(project, "init")
     git(project, "add", "--force", ".")
-    assert set(pack(project, project.parent / "p.zip", STORE)) == set(SECRETS)
-    assert names(project) == ["environment.py", "id_rsa.pub", "secrets.py", "test_cart.py", "tests/tls/key.pem"]
+    assert set(pack(project, STORE).left_out) == set(SECRETS)
+    assert names(project) == sorted([*HARMLESS, "test_cart.py"])
+
+
+PASSWORD = 's3cret/"P w'
+SPELLED = {
+    "plain.py": f"REDIS_PASSWORD = '{PASSWORD}'",
+    "url.toml": 'store = "redis://:s3cret%2F%22P%20w@host/0"',
+    "lower.cfg": "redis://:s3cret%2f%22P%20w@host/0",
+    "form.txt": "password=s3cret%2F%22P+w",
+    "settings.json": '{"password": "s3cret/\\"P w"}',
+    "large.log": "x" * 2**21 + PASSWORD,
+}
+
+
+@pytest.mark.parametrize("name", SPELLED)
+def test_a_file_in_which_the_password_of_the_store_stands_is_not_sent(name: str, project: Path) -> None:
+    write(project, name, text=SPELLED[name])
+    sent = pack(project, "redis://:s3cret%2F%22P%20w@host:6379/0")
+    assert sent.left_out == {name: "the password of the store stands in it"}
+    assert sent.files == ("test_cart.py",)
+
+
+def test_a_short_password_counts_in_an_address_alone(project: Path) -> None:
+    write(project, "a.toml", text="redis://:cart@host/0")
+    assert list(pack(project, "redis://:cart@host:6379/0").left_out) == ["a.toml"]
+    assert list(pack(project, "redis://host:6379/0").left_out) == []
+
+
+def test_private_keys_are_known_by_their_content(project: Path) -> None:
+    write(project, "gcp.json", text='{"type": "service_account", "private_key": "x"}')
+    write(project, "deploy/host", text="-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA")
+    write(project, "tests/test_tls.py", text='KEY = "-----BEGIN PRIVATE KEY-----"')
+    assert set(pack(project, STORE).left_out.values()) == {"a private key stands in it"}
+    assert names(project) == ["test_cart.py", "tests/test_tls.py"]
 
 
 def test_a_link_to_a_secret_is_not_sent_under_another_name(project: Path) -> None:
     write(project.parent, "home/.netrc", text="sesame")
     (project / "settings").symlink_to(project.parent / "home/.netrc")
+    write(project.parent, "home/.aws/config", text="sesame")
+    (project / "conf").symlink_to(project.parent / "home/.aws")
     assert names(project) == ["test_cart.py"]
-
-
-def test_a_file_with_the_address_of_the_store_is_not_sent_if_that_holds_a_password(project: Path) -> None:
-    write(project, "ordeal.toml", text=f'[fleet]\nstore = "{STORE}"\n')
-    assert names(project) == ["test_cart.py"]
-    assert names(project, "redis://host:6379/0") == ["ordeal.toml", "test_cart.py"]
 
 
 def test_links_are_followed_and_never_in_circles(project: Path) -> None:
@@ -126,16 +160,11 @@ def test_links_are_followed_and_never_in_circles(project: Path) -> None:
     assert names(project) == ["shared/deep/more.py", "shared/helper.py", "test_cart.py"]
 
 
-def test_a_file_that_cannot_be_named_or_read_is_left_out(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path(os.fsdecode(os.fsencode(project) + b"/\xff.py")).touch()
-    assert names(project) == ["test_cart.py"]
-
-
-def test_the_same_project_is_the_same_package(project: Path) -> None:
-    write(project, "b.py", "a.py")
-    one, other = project.parent / "one.zip", project.parent / "other.zip"
-    assert pack(project, one, STORE) == pack(project, other, STORE) == ()
-    assert one.read_bytes() == other.read_bytes()
+def test_a_strange_name_and_the_mode_of_a_file_arrive(project: Path) -> None:
+    strange = Path(os.fsdecode(os.fsencode(project) + b"/\xff.sh"))
+    strange.touch(mode=0o755)
+    unpack(pack(project, STORE).data, project.parent / "sent")
+    assert (project.parent / "sent" / strange.name).stat().st_mode & 0o100
 
 
 def test_a_large_folder_counts_unless_it_is_ignored(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
