@@ -122,12 +122,10 @@ class MergedProgress:
     def add_finding(self, finding: Finding) -> bool:
         """Add a finding unless its bucket is known. Return True for a new finding.
 
-        Of two, the one of the earlier run is kept, whichever arrived first: the clock must not decide what is reported.
+        Of two, the shorter is kept, whichever arrived first: the clock must not decide what is reported.
         """
         known = self.findings.setdefault(finding.bucket, finding)
-        if finding.origin.run_id < known.origin.run_id:
-            known.tape, known.origin, known.error = finding.tape, finding.origin, finding.error
-            known.error_traceback = finding.error_traceback
+        known.replace_by(finding)
         return known is finding
 
     def add_part(

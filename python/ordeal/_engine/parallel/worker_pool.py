@@ -472,7 +472,7 @@ class WorkerPool:
             )
 
     def _found(self, worker: _PoolWorker, finding: Finding) -> None:
-        worker.findings.setdefault(finding.bucket, finding)
+        worker.findings.setdefault(finding.bucket, finding).replace_by(finding)
         is_new = self._merged.add_finding(finding)
         if is_new and self.store_client is not None and self._known.entry_of(finding) is None:
             # Known to all members at once, and not lost with this one; a shorter trace follows.

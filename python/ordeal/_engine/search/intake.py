@@ -11,7 +11,7 @@ from zlib import crc32
 import ordeal._native as _native
 from ordeal._base.untrusted import remote_error, stand_in
 from ordeal._engine.coverage.targets import Target
-from ordeal._engine.execution.bucket import Bucketer, place_of, traceback_text
+from ordeal._engine.execution.bucket import Bucketer, falls_into, place_of, traceback_text
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.settings import Settings, Tally
 from ordeal._engine.isolation.child import Limits
@@ -129,6 +129,7 @@ class FailureIntake:
         known = None if self._known else self._findings.known(bucket)  # what users declare is told by its message
         if known is not None:
             self._failed_again(known, end)
+            self._take_shorter(known, bucket, end)
             is_slow = self._findings.takes_long(known) and known.is_timeout
             return Taken(bucket, bucket, end.crash is None, is_slow)
         finding = self._finding(bucket, end)
@@ -162,12 +163,10 @@ class FailureIntake:
         known = self._findings.known(finding.bucket)
         if known is not None:
             self._failed_again(known, end)
+            if not is_declared:
+                self._take_shorter(known, finding.bucket, end)
             return True
-        if self._driver.isolated and not finding.error_traceback:
-            # Format it now, while the journal has the run: code in its text is part of the run.
-            finding.error_traceback = traceback_text(finding.error)
-            finding.error = stand_in(finding.error)
-            self._driver.release_error(end.outcome)
+        self._write_error(finding, end)
         if is_declared:
             self._findings.declare(finding)
             self._met.add(finding.bucket)
@@ -230,6 +229,27 @@ class FailureIntake:
             self._lost_time = True
             self._session.failure_took(monotonic() - end.began)
         self._met.add(known.bucket)
+
+    def _take_shorter(self, known: Finding, bucket: str, end: RunEnd) -> None:
+        """Keep a run in place of the longer one that is known of its bucket, so that shrinking begins with it.
+
+        A hang would have to take its whole limit again to be sure; what ends its process is compared by its supervisor.
+        """
+        steps = len(self._session.tape)
+        if steps >= len(known.tape) or self._findings.takes_long(known) or not falls_into(bucket, known.bucket):
+            return
+        finding = self._finding(bucket, end)
+        self._write_error(finding, end)
+        with self._monitoring.hidden():
+            if self._findings.shorten(known, finding):
+                self.listener.checked(known, Confirmation.SHORTER)
+
+    def _write_error(self, finding: Finding, end: RunEnd) -> None:
+        """Format the error of an isolated process now, while the journal has the run: its text may run code."""
+        if self._driver.isolated and not finding.error_traceback:
+            finding.error_traceback = traceback_text(finding.error)
+            finding.error = stand_in(finding.error)
+            self._driver.release_error(end.outcome)
 
     def _hangs(self, finding: Finding) -> bool:
         """Return whether a rule that had less time than its limit takes all of it, or as much as the search can wait.

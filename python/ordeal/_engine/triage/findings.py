@@ -15,6 +15,7 @@ from ordeal._base.rule_timeout import RuleTimeoutError
 from ordeal._base.untrusted import error_message, type_name
 from ordeal._engine.execution.bucket import (
     ends_process,
+    falls_into,
     is_killed,
     place_of,
     step_of,
@@ -45,6 +46,7 @@ class Confirmation(Enum):
     FLAKY = "flaky"  # it does not fail each time
     UNFAITHFUL = "unfaithful"  # it fails only from a copied machine, so the copy is wrong
     DROPPED = "dropped"  # not examined: too many
+    SHORTER = "shorter"  # the bucket was found before, by a longer run
 
 
 class Finding(msgspec.Struct):
@@ -89,6 +91,15 @@ class Finding(msgspec.Struct):
         """Whether each run of it takes as long as the limit of a rule."""
         return type_name(type(self.error)) == RuleTimeoutError.__name__
 
+    def replace_by(self, other: Finding) -> bool:
+        """Take over the run of another finding of the bucket if that is shorter, or as short and earlier."""
+        if (len(other.tape), other.origin.run_id) >= (len(self.tape), self.origin.run_id):
+            return False
+        self.tape, self.origin, self.error = other.tape, other.origin, other.error
+        self.error_traceback = other.error_traceback
+        self.improved = True
+        return True
+
 
 class Findings:
     """The findings of one exploration, in the order of their discovery."""
@@ -99,6 +110,7 @@ class Findings:
         self._siblings: dict[str, dict[str, Finding]] = {}  # by place, then by bucket
         self._unfaithful: dict[str, int] = {}
         self._take_long: dict[str, bool] = {}  # by bucket
+        self._tried: dict[str, int] = {}  # steps of the shortest run that was compared, by bucket
 
     def __len__(self) -> int:
         return len(self._by_bucket)
@@ -166,6 +178,17 @@ class Findings:
             return Confirmation.KNOWN
         self._keep(finding)
         return Confirmation.FLAKY if finding.flaky else Confirmation.CONFIRMED
+
+    def shorten(self, known: Finding, finding: Finding) -> bool:
+        """Have ``known`` be a later ``finding`` of its bucket, if that is shorter and fails each time as well."""
+        if known.flaky or known.outside or len(finding.tape) >= self._tried.get(known.bucket, len(known.tape)):
+            return False
+        self._tried[known.bucket] = len(finding.tape)
+        replays = self._replayer.confirm(finding.tape)
+        if not all(falls_into(replayed.bucket, known.bucket) for replayed in replays):
+            return False
+        finding.tape = replays[0].tape
+        return known.replace_by(finding)
 
     def suspect(self, finding: Finding, met: Container[str] = ()) -> Confirmation:
         """Keep what is suspected to hang, as far as the search could wait; whether it does is seen after the search."""

@@ -301,7 +301,7 @@ def _shrink(
 ) -> ShrinkResult | None:
     """Return the smallest failing tape found; None if what should hang does not."""
     with replayer.adapted() if finding.is_timeout else nullcontext():
-        if finding.seed is not None and _resists(replayer, finding):
+        if finding.seed is not None and not finding.improved and _resists(replayer, finding):
             return ShrinkResult(finding.tape, 0, finished=True)
     shrink = replayer.shrink_hang if finding.is_timeout else replayer.shrink
     return shrink(finding.tape, finding.bucket, seconds, tick)

@@ -261,7 +261,7 @@ class Triage:
             elif isinstance(message, FailureWritten):
                 each.failure = message.failure
                 finding.tape, finding.flaky = message.tape, message.failure.flaky
-                finding.improved = message.tape != each.before
+                finding.improved = finding.improved or message.tape != each.before
                 if not message.finished:
                     self._note_limit(each)
 

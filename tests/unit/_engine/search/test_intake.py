@@ -1,4 +1,4 @@
-"""Known failures that take long, such as hangs, take a share of a search's time."""
+"""What a search makes of failures that it knows: a shorter run replaces a longer one, and slow ones take a share."""
 
 from __future__ import annotations
 
@@ -6,14 +6,109 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from hypothesis.stateful import rule
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from ordeal import ChaosTest
 from ordeal.explore import Explorer
 
 pytestmark = pytest.mark.usefixtures("own_threads_alone")
+
+
+class TwoWays(RuleBasedStateMachine):
+    """Fails at one place, after two steps or three, whichever way a run takes: no step of either can be left out."""
+
+    steps_seen: ClassVar[set[int]] = set()
+    has_shortcut: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at, self.steps = "a", 1
+
+    def go(self, to: str) -> None:
+        self.at, self.steps = to, self.steps + 1
+
+    @precondition(lambda self: self.at == "a")
+    @rule()
+    def a_to_b(self) -> None:
+        self.go("b")
+
+    @precondition(lambda self: self.at == "b")
+    @rule()
+    def b_to_c(self) -> None:
+        self.go("c")
+
+    @precondition(lambda self: self.at == "a" and self.has_shortcut)
+    @rule()
+    def a_to_c(self) -> None:
+        self.go("c")
+
+    @precondition(lambda self: self.at == "c")
+    @rule()
+    def use(self) -> None:
+        self.steps_seen.add(self.steps)
+        self.fail()
+
+    def fail(self) -> None:
+        raise ValueError("reached")
+
+
+class TwoWaysToExit(TwoWays):
+    def fail(self) -> None:
+        os._exit(3)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_shortest_run_that_failed_is_the_one_that_is_shrunk(workers: int) -> None:
+    for seed in range(6 if workers == 1 else 2):
+        TwoWays.steps_seen.clear()
+        (failure,) = Explorer(TwoWays, seed=seed, workers=workers).run(max_runs=60).failures
+        assert failure.step == 2
+        if workers == 1:
+            assert TwoWays.steps_seen == {2, 3}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers are forked on Linux only")
+def test_the_shortest_run_that_ended_its_process_is_the_one_that_is_shrunk() -> None:
+    (failure,) = Explorer(TwoWaysToExit, seed=0, workers=2).run(max_runs=20).failures
+    assert failure.step == 2
+
+
+def test_a_shorter_run_replaces_a_saved_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def explore() -> tuple[int, list[str]]:
+        (failure,) = Explorer(TwoWays, seed=0, workers=1, corpus_dir=tmp_path).run(max_runs=60).failures
+        return failure.step, [str(path) for path in tmp_path.rglob("*.json*")]
+
+    monkeypatch.setattr(TwoWays, "has_shortcut", False)
+    steps, seeds = explore()
+    assert (steps, len(seeds)) == (3, 1)
+    monkeypatch.setattr(TwoWays, "has_shortcut", True)
+    steps, other = explore()
+    assert (steps, len(other)) == (2, 1)
+    assert other != seeds
+
+
+class LeavesSomething(TwoWays):
+    """After a run has failed, another fails sooner: only with what that one has left outside the machine."""
+
+    spoiled: ClassVar[bool] = False
+
+    @precondition(lambda self: self.at == "a" and LeavesSomething.spoiled)
+    @rule()
+    def spoiled_use(self) -> None:
+        self.fail()
+
+    def fail(self) -> None:
+        LeavesSomething.spoiled = self.at == "c"
+        raise ValueError("reached")
+
+
+def test_a_shorter_run_that_replays_do_not_confirm_replaces_nothing() -> None:
+    (failure,) = Explorer(LeavesSomething, seed=0, workers=1).run(max_runs=60).failures
+    assert (failure.step, failure.flaky) == (2, False)
 
 
 class Dear(ChaosTest):

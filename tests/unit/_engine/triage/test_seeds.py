@@ -108,9 +108,11 @@ class TestReplaying:
     ) -> None:
         explore(till.Till, corpus)
         of_add, of_again = (Trace.load(path) for path in corpus.paths())
-        if of_add.steps[0].name == "again":
+        if of_add.taken_steps()[0].name == "again":
             of_add, of_again = of_again, of_add
-        gone = corpus.save(dataclasses.replace(of_again, steps=[dataclasses.replace(of_again.steps[0], name="left")]))
+        gone = corpus.save(
+            dataclasses.replace(of_again, steps=[dataclasses.replace(of_again.taken_steps()[0], name="left")])
+        )
         broken = gone.with_name("seed-broken.json")
         broken.write_text("{")
         other = corpus.save(dataclasses.replace(of_again, test_class="other:Till"))
