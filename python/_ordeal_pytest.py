@@ -137,6 +137,9 @@ def pytest_configure(config: pytest.Config) -> None:
         timeout_s = next((limit_s for limit_s in limits if limit_s is not None), None)
     if timeout_s is not None:
         config.pluginmanager.register(RuleTimeouts(timeout_s), "ordeal_rule_timeouts")
+    mode = next((mode for mode in (_setting(each, "explorer", "outside") for each in projects.values()) if mode), None)
+    if mode is not None:
+        importlib.import_module("ordeal._base.outside").outside.mode = mode
     stores = _stores(projects) if seeds else {}
     corpora = _corpora(projects, stores) if seeds else []
     if corpora:
@@ -334,6 +337,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
 
 _USED_SETTINGS = (
     ("explorer", "rule_timeout", (int, float), "a number of seconds, for example `rule_timeout = 30.0`"),
+    ("explorer", "outside", str, 'what fails outside of the steps means, for example `outside = "warn"`'),
     ("fleet", "store", str, 'an address, for example `store = "dir:///srv/ordeal"`'),
     ("report", "corpus_dir", str, f'a folder path, for example `corpus_dir = "{CORPUS_DIR}"`'),
 )

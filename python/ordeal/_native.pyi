@@ -379,6 +379,7 @@ class StepLoop:
         faults: list[Any],
         switches: list[FaultSwitch | None],
         bundle_of: Callable[[Any], tuple[str, bool] | None],
+        failed: list[BaseException],
         *,
         hashes_state: bool,
         length_max: int,
@@ -922,6 +923,8 @@ def fast_path(
 def die_with(parent: int, *, group: bool = False) -> bool: ...
 def keep_orphans() -> bool: ...
 def monotonic() -> float: ...
+def lend_frames(frames: int) -> tuple[int, int]: ...
+def return_frames(lent: tuple[int, int]) -> None: ...
 
 ORPHANED_SIGNAL: Final[int]
 

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from typing import Any, Protocol
 
 from ordeal._base.fast_path import Idle, fast_path
+from ordeal._base.outside import outside
 from ordeal._base.property_text import say_observed
 from ordeal._base.property_tracker import (
     PROPERTY_TYPES,
@@ -162,7 +163,7 @@ def unreachable(
     text = _text_of(details)
     _record("unreachable", name, False, operation, fault, None, text)
     if not mute:
-        raise AssertionError(f"unreachable code reached: {name}{text and f' | {text}'}")
+        raise _violation(f"unreachable code reached: {name}", text)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -341,7 +342,14 @@ def _check(
     text = _text_of(details)
     _record(kind, name, False, operation, fault, distance, text)
     if not mute:
-        raise AssertionError(f"always violated: {name}{text and f' | {text}'}")
+        raise _violation(f"always violated: {name}", text)
+
+
+def _violation(what: str, details: str) -> AssertionError:
+    """Return the error to raise. It fails the step also where the program catches it."""
+    error = AssertionError(f"{what}{details and f' | {details}'}")
+    outside.violated(error)
+    return error
 
 
 def _record(

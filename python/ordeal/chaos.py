@@ -5,13 +5,17 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import math
+import sys
 import types
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, ClassVar, overload
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from ordeal._base.outside import NOTE, outside
 from ordeal._base.rule_timeout import RuleLoop, RuleTimeoutError, Tell, call_with_timeout, end_unstarted
 from ordeal._base.world_reach import WorldReach
 from ordeal._hypothesis import INITIALIZE_MARKER, RULE_MARKER, rewrap_rules
@@ -108,10 +112,11 @@ class ChaosTest(RuleBasedStateMachine):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Check the faults and weights of the class, give it its automatic rules, and time its rules.
 
-        Raises MachineError when ``faults`` is not a list of faults with different names, when ``swarm`` is no known
-        distribution, or when weights, caps or ``always_on`` name no rules.
+        Raises MachineError when an attribute that sets a machine up has a wrong type, two faults have one name, when
+        ``swarm`` is no known distribution, or when weights, caps or ``always_on`` name no rules.
         """
         super().__init_subclass__(**kwargs)
+        check_settings(cls)
         _check_faults(cls)
         if hasattr(cls.world, "add_rules") and vars(cls):
             cls.world.add_rules(cls)
@@ -137,6 +142,9 @@ class ChaosTest(RuleBasedStateMachine):
             )
         begin_run(self._faults)
 
+    #: Whether Hypothesis runs this machine, and the process is observed for it; see ``check_observed``.
+    _is_observed: bool = False
+    _began_to_observe: bool = False
     #: Made for the first coroutine: most machines have none, and each copy would have to copy it.
     _rule_loop: RuleLoop | None = None
     _tell: Tell | None = None
@@ -228,6 +236,10 @@ class ChaosTest(RuleBasedStateMachine):
                 self._rule_loop = RuleLoop() if self.simulated is False else _simulated_loop(self)
             self._rule_loop.tell, self._rule_loop.reach = self._tell, self.world_reach
         return self._rule_loop
+
+    def check_invariants(self, *arguments: Any, **named: Any) -> None:
+        """Check the invariants, as Hypothesis does after each step, and raise what failed outside of its frames."""
+        check_observed(self, super().check_invariants, *arguments, **named)
 
     def teardown(self) -> None:
         """End the run: close the event loop and take back all faults, even if an override forgets ``super()``.
@@ -335,6 +347,28 @@ def _offer(cls: type[ChaosTest], name: str, member: Any, *, needed: bool) -> Non
         setattr(cls, name, member if needed else None)
 
 
+def _is_seconds(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+#: The attributes that set a machine up and that nothing else checks: which values each may have, and an example.
+_SETTINGS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "rule_timeout": (_is_seconds, "rule_timeout = 30.0"),
+    "simulated": (lambda value: isinstance(value, bool | list), "simulated = True"),
+    "world": (lambda value: value is None or hasattr(value, "loop"), "world = simulate.world(clients=3)"),
+}
+
+
+def check_settings(cls: type[ChaosTest]) -> None:
+    """Raise MachineError when an attribute that sets the machine up has a value that cannot be used."""
+    for name, (is_usable, example) in _SETTINGS.items():
+        value = inspect.getattr_static(cls, name)
+        if not is_usable(value):
+            what = "a rule" if _is_rule(value) else f"{value!r:.100}"
+            hint = "give the rule another name" if _is_rule(value) else f"write `{example}`"
+            raise MachineError(f"`{name}` of {cls.__name__} is {what}", hint=hint)
+
+
 _FAULTS_HINT = 'write for example `faults = [timing.timeout("shop.api.charge")]`'
 
 
@@ -425,10 +459,40 @@ def _guard_teardown(cls: type[ChaosTest]) -> None:
     cls.teardown = guarded_teardown  # type: ignore[method-assign]
 
 
+def check_observed(machine: Any, check: Callable[..., None], *arguments: Any, **named: Any) -> None:
+    """Call the ``check`` of the invariants after a step, and raise what failed outside of the frames of either.
+
+    The first check of a run begins the observation, unless the process is observed already.
+    """
+    if not machine.__dict__.get("_is_observed"):
+        machine._is_observed = True
+        machine._began_to_observe = outside.begin(outside.mode)
+        outside.clear()
+    outside.hook_asyncio()
+    outside.raise_failed()
+    check(*arguments, **named)
+    outside.raise_failed()
+
+
+def _end_observed(machine: ChaosTest) -> None:
+    machine._is_observed = False
+    try:
+        if sys.exception() is None:
+            outside.end_run()
+    finally:
+        outside.clear()
+        if machine._began_to_observe:
+            outside.end()
+            for text in outside.warned:
+                warnings.warn(f"{NOTE}{text}", stacklevel=1)
+
+
 def _end_run(machine: ChaosTest) -> None:
     try:
         if machine._rule_loop is not None:
             machine._rule_loop.end(machine)
+        if machine._is_observed:
+            _end_observed(machine)
     finally:
         # Not only the faults that the swarm kept: a rule may have switched any fault of the class.
         release(machine.faults)

@@ -42,6 +42,10 @@ class MachineError(OrdealError):
     """A class cannot be explored: it is not a rule machine, has no rules, or its definition raises."""
 
 
+class SkippedError(OrdealError):
+    """The module of a class asks to be skipped, as ``pytest.importorskip`` does."""
+
+
 class TraceError(OrdealError):
     """A trace file cannot be read, is damaged, or does not fit the machine."""
 

@@ -2,6 +2,7 @@
 #include <unistd.h>
 #include <csignal>
 #include <ctime>
+#include <utility>
 
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -55,12 +56,40 @@ double monotonic() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+// Leaves this thread `frames` calls of Python from here to its recursion limit, and returns by how many that moved the
+// limit. What sys.getrecursionlimit() returns stays.
+int lend_frames(int frames) {
+  PyThreadState* const thread = PyThreadState_Get();
+  const int moved = frames - thread->py_recursion_remaining;
+  thread->py_recursion_remaining += moved;
+  thread->py_recursion_limit += moved;
+  return moved;
+}
+
+// Undoes what moved the limit of this thread to `limit`, unless the program has set another one since.
+void return_frames(int moved, int limit) {
+  PyThreadState* const thread = PyThreadState_Get();
+  if (thread->py_recursion_limit == limit) {
+    thread->py_recursion_remaining -= moved;
+    thread->py_recursion_limit -= moved;
+  }
+}
+
 }  // namespace
 
 void bind_process(py::module_& m) {
   m.def("die_with", &die_with, py::arg("parent"), py::kw_only(), py::arg("group") = false);
   m.def("keep_orphans", &keep_orphans);
   m.def("monotonic", &monotonic);
+  // Returns what `return_frames` takes.
+  m.def(
+      "lend_frames",
+      [](int frames) {
+        const int moved = lend_frames(frames);
+        return std::pair{moved, PyThreadState_Get()->py_recursion_limit};
+      },
+      py::arg("frames"));
+  m.def("return_frames", [](std::pair<int, int> lent) { return_frames(lent.first, lent.second); }, py::arg("lent"));
 #ifdef __linux__
   m.attr("ORPHANED_SIGNAL") = signal_of_group();  // sent with `group`
 #else

@@ -37,9 +37,9 @@ void collectable(PyHeapTypeObject* heap_type) {
 
 void bind_step_loop(py::module_& m) {
   py::class_<StepLoop>(m, "StepLoop", py::custom_type_setup(collectable))
-      .def(py::init<const py::object&, py::list, py::list, const py::function&, bool, std::int64_t>(),
-           py::arg("definition"), py::arg("faults"), py::arg("switches"), py::arg("bundle_of"), py::kw_only(),
-           py::arg("hashes_state"), py::arg("length_max"))
+      .def(py::init<const py::object&, py::list, py::list, const py::function&, py::list, bool, std::int64_t>(),
+           py::arg("definition"), py::arg("faults"), py::arg("switches"), py::arg("bundle_of"), py::arg("failed"),
+           py::kw_only(), py::arg("hashes_state"), py::arg("length_max"))
       // Whether it ended in a state where no rule can run; or what a rule or an invariant raised, not raised here.
       .def(
           "run",

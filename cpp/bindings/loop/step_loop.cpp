@@ -17,22 +17,6 @@ namespace {
 // Without any Python function, a loop would not notice Ctrl-C.
 constexpr std::uint32_t kSignalsPeriod = 256;
 
-bool is_true(PyObject* object) {
-  const int truth = PyObject_IsTrue(object);
-  check(truth);
-  return truth != 0;
-}
-
-// Whether all hold, checking them in order until one does not.
-bool holds(const std::vector<py::object>& preconditions, PyObject* machine) {
-  for (const py::object& precondition : preconditions) {
-    if (!is_true(owned(PyObject_CallOneArg(precondition.ptr(), machine)).ptr())) {
-      return false;
-    }
-  }
-  return true;
-}
-
 PyObject* initialize_rules_left() {
   static PyObject* const kLeft = interned("_initialize_rules_to_run");
   return kLeft;
@@ -101,12 +85,13 @@ class StepLoop::Call {
 };
 
 StepLoop::StepLoop(const py::object& definition, py::list faults, py::list switches, const py::function& bundle_of,
-                   bool hashes_state, std::int64_t length_max)
+                   py::list failed, bool hashes_state, std::int64_t length_max)
     : rules_(read_rules(definition.attr("rules"), bundle_of)),
       initializers_(read_rules(definition.attr("initializers"), bundle_of)),
       invariants_(read_invariants(definition.attr("invariants"))),
       faults_(std::move(faults)),
       switches_(std::move(switches)),
+      failed_(std::move(failed)),
       hashes_state_(hashes_state),
       length_max_(length_max) {
   const py::module_ stateful = py::module_::import("hypothesis.stateful");
@@ -157,6 +142,9 @@ StepLoop::End StepLoop::run(const Run& run) {
     const bool is_timed = session_ != nullptr && session_->wants_times();
     const double began = is_timed ? monotonic_seconds() : 0;
     const StepEnd end = take_step(step);
+    if (end != StepEnd::kFailed) {
+      raise_failed();
+    }
     if (end == StepEnd::kFailed || (end == StepEnd::kTaken && !check_invariants_after(step))) {
       return End::kFailed;
     }
@@ -287,6 +275,22 @@ StepLoop::StepEnd StepLoop::take_step(const NextStep& step) {
 
 bool StepLoop::is_initializing() const { return PyList_GET_SIZE(left_.ptr()) > 0; }
 
+// Whether all hold, checking them in order until one does not. One that raises is a mistake in the machine.
+bool StepLoop::holds(const py::object& name, const std::vector<py::object>& preconditions) const {
+  for (const py::object& precondition : preconditions) {
+    PyObject* const answer = PyObject_CallOneArg(precondition.ptr(), machine_);
+    const int truth = answer == nullptr ? -1 : PyObject_IsTrue(answer);
+    Py_XDECREF(answer);
+    if (truth < 0) [[unlikely]] {
+      tell(run_->driver, "refuse_precondition", name, py::reinterpret_steal<py::object>(PyErr_GetRaisedException()));
+    }
+    if (truth <= 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool StepLoop::may_run(const StepRule& rule) const {
   if (is_initializing()) {
     return false;
@@ -297,7 +301,7 @@ bool StepLoop::may_run(const StepRule& rule) const {
       return false;
     }
   }
-  return holds(rule.preconditions, machine_);
+  return holds(rule.name, rule.preconditions);
 }
 
 bool StepLoop::may_initialize(const StepRule& rule) const {
@@ -411,6 +415,13 @@ void StepLoop::take_result(StepRule& rule, py::object result) {
   }
 }
 
+// The end of a step, or of the invariants after it: what failed outside of their frames fails them.
+void StepLoop::raise_failed() {
+  if (PyList_GET_SIZE(failed_.ptr()) > 0) [[unlikely]] {
+    tell(run_->driver, "fail_outside");
+  }
+}
+
 // False if one raised.
 bool StepLoop::check_invariants() {
   if (invariants_.empty()) {
@@ -422,7 +433,7 @@ bool StepLoop::check_invariants() {
   }
   const bool initializing = is_initializing();
   for (const StepInvariant& invariant : std::span(invariants_).last(only_last ? 1 : invariants_.size())) {
-    if ((initializing && !invariant.check_during_init) || !holds(invariant.preconditions, machine_)) {
+    if ((initializing && !invariant.check_during_init) || !holds(invariant.name, invariant.preconditions)) {
       continue;
     }
     current_ = invariant.name.ptr();
@@ -434,6 +445,7 @@ bool StepLoop::check_invariants() {
       tell(run_->driver, "refuse_check", invariant.name, result);
     }
   }
+  raise_failed();
   return true;
 }
 
@@ -571,6 +583,7 @@ void StepLoop::clear() {
   faults_ = py::list();
   known_switches_.clear();
   switches_ = py::list();
+  failed_ = py::list();
 }
 
 }  // namespace ordeal::bindings

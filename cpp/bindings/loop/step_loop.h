@@ -38,9 +38,10 @@ class StepLoop {
     double deadline = 0;  // by the monotonic clock, in seconds; infinite for none
   };
 
-  // For each fault, `switches` has the switch that the loop may use, or None.
+  // For each fault, `switches` has the switch that the loop may use, or None. `failed` is filled while a step runs with
+  // what failed outside of its frames; the driver raises it.
   StepLoop(const py::object& definition, py::list faults, py::list switches, const py::function& bundle_of,
-           bool hashes_state, std::int64_t length_max);
+           py::list failed, bool hashes_state, std::int64_t length_max);
 
   End run(const Run& run);
   // What a run that failed raised, once.
@@ -78,6 +79,7 @@ class StepLoop {
   StepEnd take_step(const NextStep& step);
   [[nodiscard]] bool is_full() const;
   [[nodiscard]] bool is_initializing() const;
+  [[nodiscard]] bool holds(const py::object& name, const std::vector<py::object>& preconditions) const;
   [[nodiscard]] bool may_run(const StepRule& rule) const;
   [[nodiscard]] bool may_initialize(const StepRule& rule) const;
   void initialized(const StepRule& rule);
@@ -87,6 +89,7 @@ class StepLoop {
   py::object draw_from_bundle(const StepArgument& argument);
   void toggle(const NextStep& step);
   void take_result(StepRule& rule, py::object result);
+  void raise_failed();
   bool check_invariants();
   bool check_invariants_after(const NextStep& step);
   void end_step();
@@ -104,6 +107,7 @@ class StepLoop {
   py::list faults_;
   py::list switches_;
   std::vector<FaultSwitch*> known_switches_;  // of `switches_`; null for None
+  py::list failed_;
   bool hashes_state_;
   std::int64_t length_max_;
   py::object reference_type_;

@@ -11,11 +11,23 @@ from typing import Any
 from hypothesis.errors import InvalidArgument
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal._hypothesis.markers import untimed
+from ordeal._hypothesis.markers import RULE_MARKER, untimed
 from ordeal.errors import MachineError
 
 #: The module that defines the decorators of rule machines.
 _HOME = RuleBasedStateMachine.__module__
+#: The methods that a machine is called for, besides its rules and invariants.
+_HOOKS = (
+    "__init__",
+    "teardown",
+    "check_invariants",
+    "state_hash",
+    "checkpoint_snapshot_filter",
+    "snapshot_filter",
+    "restore_snapshot",
+    "clone_checkpoint_state",
+    "restore_checkpoint_state",
+)
 _COROUTINE_HINT = "write a plain `def`; what must be awaited belongs in a rule, which may be `async def`"
 
 
@@ -31,7 +43,7 @@ def check_definition(cls: type[RuleBasedStateMachine], state: Any) -> None:
             _check_rule(cls, kind, rule)
     for invariant in state.invariants:
         _check_invariant(cls, invariant)
-    _check_teardown(cls)
+    _check_hooks(cls)
 
 
 def check_constructor(cls: type) -> None:
@@ -146,10 +158,23 @@ def _check_condition(cls: type, name: str, condition: Callable[..., Any]) -> Non
         )
 
 
-def _check_teardown(cls: type) -> None:
-    teardown = getattr(cls, "teardown", None)
-    if _is_coroutine(inspect.unwrap(teardown) if callable(teardown) else teardown):
-        raise MachineError(f"{cls.__name__}.teardown() is `async def`, and nothing awaits it", hint=_COROUTINE_HINT)
+def _check_hooks(cls: type) -> None:
+    """Refuse methods that are called for what they do or return, and would only return a coroutine or a generator."""
+    for name in _HOOKS:
+        if not hasattr(cls, name) or hasattr(hook := getattr(cls, name), RULE_MARKER):
+            continue  # a rule of such a name is refused for it
+        if not callable(hook):
+            raise MachineError(
+                f"{cls.__name__}.{name} is {hook!r:.100}, not a method", hint=f"write `def {name}(self, ...):`"
+            )
+        function = inspect.unwrap(hook)
+        if _is_coroutine(function):
+            raise MachineError(f"{cls.__name__}.{name}() is `async def`, and nothing awaits it", hint=_COROUTINE_HINT)
+        if _is_generator(function):
+            raise MachineError(
+                f"{cls.__name__}.{name}() contains `yield`, so a call of it does nothing",
+                hint=f"take the `yield` out of {name}()",
+            )
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from typing import Any
 
 import hypothesis.core
 from hypothesis.errors import StopTest, UnsatisfiedAssumption
@@ -18,7 +19,7 @@ def failure_types() -> tuple[type[BaseException], ...]:
 
 
 def skip_types() -> tuple[type[BaseException], ...]:
-    """Return the exceptions by which a test asks to be skipped: they end the exploration."""
+    """Return the exceptions by which a test asks to be skipped, or a session to end: they end the exploration."""
     return _types(_loaded())[1]
 
 
@@ -35,4 +36,6 @@ def _loaded() -> tuple[bool | int, ...]:
 def _types(_loaded: tuple[bool | int, ...]) -> tuple[tuple[type[BaseException], ...], ...]:
     """Return the types of failures, and those of skips. Each run that fails asks for both, and modules seldom load."""
     skips: tuple[type[BaseException], ...] = hypothesis.core.skip_exceptions_to_reraise()  # type: ignore[no-untyped-call]
-    return tuple(hypothesis.core.failure_exceptions_to_catch()), tuple(skips)
+    outcomes: Any = sys.modules.get("_pytest.outcomes")
+    asked = () if outcomes is None else (outcomes.XFailed, outcomes.Exit)
+    return tuple(hypothesis.core.failure_exceptions_to_catch()), (*skips, *asked)

@@ -18,6 +18,8 @@ from ordeal._hypothesis.definition_checks import check_definition
 from ordeal._hypothesis.draws import Draw, compile_argument
 from ordeal._hypothesis.markers import untimed
 
+#: The modules of the base classes that say what a machine is, whose names no rule may have.
+_BASES = ("hypothesis.stateful", "ordeal.chaos")
 #: What Hypothesis calls to put the result of a rule into bundles. The versions have one of the last two.
 _ROUTES = ("bundle", "_new_name", "_add_results_to_targets", "_add_result_to_targets")
 
@@ -236,12 +238,14 @@ def _check_names(cls: type[RuleBasedStateMachine], members: Iterable[Any]) -> No
     for member in members:
         name = member.function.__name__
         # Not by an attribute of the class: that would find what its metaclass has, such as `__or__` and `mro`.
-        every = vars(RuleBasedStateMachine).get(name)
+        every = next(
+            (vars(base)[name] for base in cls.__mro__ if base.__module__ in _BASES and name in vars(base)), None
+        )
         # A function may bear the name and lie elsewhere: then nothing is hidden.
         if every is None or inspect.getattr_static(cls, name) is every:
             continue
         # Hypothesis calls a rule of this name once more, after the run.
         if name != "teardown" or getattr(member, "arguments", None):
             raise InvalidDefinition(
-                f"{cls.__name__}.{name} has the name of a method that every rule machine has; give it another name"
+                f"{cls.__name__}.{name} has the name of something that every such machine has; give it another name"
             )

@@ -8,6 +8,7 @@ from hypothesis.stateful import Bundle
 from hypothesis.strategies import SearchStrategy
 from hypothesis.strategies._internal.lazy import unwrap_strategies
 
+from ordeal._base.outside import outside
 from ordeal._hypothesis.fast_construction import make_machines_quick
 from ordeal._hypothesis.machines import MachineDefinition
 from ordeal._hypothesis.run_context import LENGTH_MAX
@@ -22,7 +23,9 @@ def make_loop(
     ``switches`` has for each fault what the loop may switch in its place, or None.
     """
     make_machines_quick()
-    return StepLoop(definition, faults, switches, _bundle_of, hashes_state=hashes_state, length_max=LENGTH_MAX)
+    return StepLoop(
+        definition, faults, switches, _bundle_of, outside.failed, hashes_state=hashes_state, length_max=LENGTH_MAX
+    )
 
 
 def _bundle_of(strategy: SearchStrategy[Any]) -> tuple[str, bool] | None:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import hypothesis  # noqa: F401 - its tests are seeded, also those that are not loaded yet
 import pytest
+from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal import buggify
 from ordeal._base.formatting import one_line
+from ordeal._base.outside import outside
 from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
+from ordeal._hypothesis import machine_of_test_case
 from ordeal._hypothesis.seeding import forced_seed
 from ordeal._report.pytest_lines import property_sections
 from ordeal.assertions import report, tracker
+from ordeal.chaos import check_observed
 from ordeal.errors import PropertyError
 
 # The key under which a worker of xdist sends what it has tracked.
@@ -55,6 +60,16 @@ class ChaosRun:
         numpy: Any = sys.modules.get("numpy")
         if numpy is not None:
             numpy.random.seed(self._chaos_seed % _NUMPY_SEEDS)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Fail the test of a machine with what fails outside of the frames of its steps."""
+        if machine_of_test_case(getattr(item, "cls", None)) is None:
+            return (yield)
+        with outside.watching(outside.mode), _checks_observed():
+            result = yield
+            outside.end_run()
+            return result
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -103,6 +118,19 @@ class ChaosRun:
 
 
 make_plugin = ChaosRun
+
+
+@contextmanager
+def _checks_observed() -> Iterator[None]:
+    """Observe the steps of machines that are not a ChaosTest too, during the block."""
+    found = RuleBasedStateMachine.check_invariants
+
+    def check_invariants(self: RuleBasedStateMachine, *arguments: Any, **named: Any) -> None:
+        check_observed(self, partial(found, self), *arguments, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RuleBasedStateMachine, "check_invariants", check_invariants)
+        yield
 
 
 def write_properties(

@@ -16,10 +16,11 @@ from typing import Any
 import click
 
 import ordeal._native as _native
-from ordeal._base.formatting import one_line
+from ordeal._base.formatting import counted, one_line
 from ordeal._base.memory_limit import MEBIBYTE
 from ordeal._base.rule_timeout import RuleTimeoutError
 from ordeal._base.trace_file import Trace, write_atomically
+from ordeal._base.untrusted import error_message
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import MachineFactory, check_factory
 from ordeal._engine.isolation.child import Limits
@@ -28,6 +29,7 @@ from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
 from ordeal._engine.runs.writer import RunWriter
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, load_seed
 from ordeal._engine.seed_corpus.paths import seed_name
+from ordeal._hypothesis import skip_types
 from ordeal._report.exploration import (
     Layout,
     closing_line,
@@ -56,7 +58,7 @@ from ordeal.config.options import (
     options_of_entry,
     values_of,
 )
-from ordeal.errors import WRONG_USE, ConfigError, OrdealError, TraceError
+from ordeal.errors import WRONG_USE, ConfigError, OrdealError, SkippedError, TraceError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, Failure, NoteKind, SeedOutcome, SeedStatus
 from ordeal.result.parts import has_kind
@@ -181,6 +183,8 @@ def _check_entries(config: OrdealConfig, options: ExplorationOptions) -> None:
         for test in config.tests:
             try:
                 _machine_of(test, options)
+            except SkippedError:
+                continue  # said when its turn comes
             except OrdealError as error:
                 errors.append(error)
     for each in errors[:-1]:
@@ -230,7 +234,7 @@ class _CliSession:
         self._options = options
         self._results: list[ExplorationResult] = []
         self._saved: set[Path] = set()
-        self._unexplored = 0
+        self._unexplored = self._skipped = 0
         self._unwritten = 0
         self._unhealthy = 0
         self._interrupted = False
@@ -278,6 +282,8 @@ class _CliSession:
         if self._results:
             self._tell_of_plain()
             terminal.say(closing_line(self._results, self.exit_code()))
+        elif self._skipped and not self._unexplored:
+            terminal.say(f"Nothing was explored: {counted(self._skipped, 'class', 'classes')} skipped")
 
     def _tell_of_plain(self) -> None:
         """Tell a person at a terminal how a failure becomes a bug report, or shorter where Ctrl-C left it long."""
@@ -311,6 +317,10 @@ class _CliSession:
     def _explore(self, test: TestConfig) -> None:
         try:
             result = self._run(test)
+        except SkippedError as skip:
+            self._skip(test, skip.message)
+        except skip_types() as skip:
+            self._skip(test, error_message(skip))
         except OrdealError as error:
             terminal.show_error(error)
             self._unexplored += 1
@@ -326,6 +336,11 @@ class _CliSession:
             self._tell_of_inconclusive(result)
             self._tell_of_health(result)
             self._interrupted = result.stopped_reason == "interrupted"
+
+    def _skip(self, test: TestConfig, reason: str) -> None:
+        """Go past a class that asks to be skipped, as pytest does."""
+        terminal.say(f"Skipped {test.class_path}: {one_line(reason) or 'without a reason'}")
+        self._skipped += 1
 
     def _tell_of_inconclusive(self, result: ExplorationResult) -> None:
         """Count a class with an inconclusive result as one that was not explored."""

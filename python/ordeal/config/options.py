@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ordeal._base.formatting import one_line
 from ordeal._base.memory_limit import MEMORY_MIB_MAX
+from ordeal._base.outside import OutsideMode
 from ordeal.config.checks import (
     CLASS_PATH,
     KNOWN,
@@ -223,6 +224,8 @@ class Tuning:
             fixes stays as it says.
         coverage: ``counts`` sees how often code ran, ``novelty`` sees at hardly any cost whether it ran, ``auto`` looks
             at the first runs and chooses.
+        outside: what an exception means that ends a thread, a callback of an event loop or a task that nothing awaits:
+            ``fail`` makes it a failure of the step, ``warn`` a note of the report, ``ignore`` nothing.
     """
 
     checkpoint_kind: CheckpointKind = option("auto", one_of(*get_args(CheckpointKind)))
@@ -231,6 +234,7 @@ class Tuning:
     seed_mutation_prob: float | None = option(None, PROBABILITY, "by `swarm_policy`")
     swarm_policy: SwarmPolicy = option("adaptive", one_of(*get_args(SwarmPolicy), example="adaptive"))
     coverage: CoverageLevel = option("auto", one_of(*get_args(CoverageLevel)))
+    outside: OutsideMode = option("fail", one_of(*get_args(OutsideMode), example="warn"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -404,13 +408,14 @@ class ReportConfig:
     keep_runs: int = option(20, integer(0, 10_000, example=20))
 
 
-#: What `ordeal doctor` calls its checks of a machine. A search itself sees the first five.
+#: What `ordeal doctor` calls its checks of a machine. A search itself sees the first six.
 HEALTH = (
     "target modules",
     "rules",
     "faults",
     "properties",
     "stability",
+    "outside",
     "swallowed exceptions",
     "invariants",
     "copies",

@@ -1,4 +1,4 @@
-"""A green result is a claim: ``ordeal explore`` ends with 2 and says why where nothing was shown."""
+"""A green result is a claim: ``ordeal explore`` says what it skips, and ends with 2 where nothing was shown."""
 
 from __future__ import annotations
 
@@ -216,3 +216,113 @@ def test_a_program_with_threads_cannot_share_what_it_finds() -> None:
     explored = ordeal("explore", "--store", "dir://shared")
     assert explored.returncode == 2
     assert "a store needs processes, and the thread 'portal' of the program" in explored.stderr
+
+
+KINDS = """
+import unittest
+import pytest
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from ordeal import ChaosTest
+
+class Good(RuleBasedStateMachine):
+    @rule()
+    def act(self): pass
+
+class InRule(Good):
+    @rule()
+    def skip(self): pytest.skip("in a rule")
+
+class InInvariant(Good):
+    @invariant()
+    def skip(self): raise unittest.SkipTest("in an invariant")
+
+class InConstructor(Good):
+    def __init__(self):
+        super().__init__()
+        pytest.importorskip("no_such_module", reason="in a constructor")
+
+class Known(Good):
+    @rule()
+    def skip(self): pytest.xfail("known")
+
+class Ends(Good):
+    @rule()
+    def skip(self): pytest.exit("at the end")
+
+class OnlyInitialize(RuleBasedStateMachine):
+    @initialize()
+    def begin(self): pass
+
+    @precondition(lambda self: False)
+    @rule()
+    def act(self): pass
+
+class RaisesAtOnce(Good):
+    @precondition(lambda self: 1 / 0)
+    @rule()
+    def other(self): pass
+
+class RaisesLate(ChaosTest):
+    calls = 0
+    @precondition(lambda self: self.calls < 3 or self.missing)
+    @rule()
+    def act(self): self.calls += 1
+
+class InvariantRaises(Good):
+    @precondition(lambda self: [][1])
+    @invariant()
+    def holds(self): pass
+"""
+
+
+@pytest.fixture
+def _kinds(tmp_path: Path) -> None:
+    (tmp_path / "kinds.py").write_text(KINDS)
+    (tmp_path / "without.py").write_text('import pytest\npytest.importorskip("no_such_module", reason="without it")\n')
+
+
+@pytest.mark.usefixtures("_kinds")
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("kinds:InRule", "in a rule"),
+        ("kinds:InInvariant", "in an invariant"),
+        ("kinds:InConstructor", "in a constructor"),
+        ("kinds:Known", "known"),
+        ("kinds:Ends", "at the end"),
+        ("without:Anything", "importing `without` asks to be skipped: Skipped: without it"),
+    ],
+)
+def test_a_class_that_asks_to_be_skipped_is_and_others_go_on(run: Run, path: str, reason: str) -> None:
+    code, out, err = run("explore", path, "kinds:Good", "--max-runs", "10", "-w", "1")
+    assert code == 0
+    assert f"Skipped {path}: {reason}\n" in err
+    assert "kinds:Good" in out
+    assert "Traceback" not in err
+
+
+@pytest.mark.usefixtures("_kinds")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("OnlyInitialize", "no rule ran in 10 runs"),
+        ("RaisesAtOnce", "a precondition of RaisesAtOnce.other raised ZeroDivisionError: division by zero (kinds.py:"),
+        ("RaisesLate", "a precondition of RaisesLate.act raised AttributeError: 'RaisesLate' object has no attribute"),
+        ("InvariantRaises", "a precondition of InvariantRaises.holds raised IndexError: list index out of range"),
+    ],
+)
+@pytest.mark.parametrize("in_process", [(), ("--in-process",)], ids=["process", "here"])
+def test_a_machine_that_cannot_be_judged_is_wrong_use(
+    run: Run, name: str, said: str, in_process: tuple[str, ...]
+) -> None:
+    code, _, err = run("explore", f"kinds:{name}", "--max-runs", "10", *in_process)
+    assert code == 2
+    assert said in err
+    assert "hint: " in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.usefixtures("_kinds")
+def test_a_session_in_which_all_was_skipped_says_so(run: Run) -> None:
+    code, _, err = run("explore", "kinds:InRule", "--max-runs", "10", "-w", "1")
+    assert (code, err.splitlines()[-1]) == (0, "Nothing was explored: 1 class skipped")

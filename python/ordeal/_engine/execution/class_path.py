@@ -21,9 +21,9 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ordeal._base.formatting import describe_error
 from ordeal._engine.execution.machine_files import machines_nearby
 from ordeal._engine.execution.project_modules import reach_test_file
-from ordeal._hypothesis import hint_for_definition
+from ordeal._hypothesis import hint_for_definition, skip_types
 from ordeal.config import DEFAULT_PATH, load_config
-from ordeal.errors import ConfigError, MachineError, OrdealError
+from ordeal.errors import ConfigError, MachineError, OrdealError, SkippedError
 from ordeal.stateful.test_case import AnyMachine, GenericStateMachine
 
 #: The path by which each class was loaded: of several names for it, the one in the settings is used.
@@ -133,6 +133,8 @@ def _import(name: str, wanted: str) -> ModuleType:
         if missing != name and not name.startswith(f"{missing}."):
             _refuse_import(name, error)
         raise MachineError(f"no module named `{missing}`", hint=_module_hint(missing, wanted)) from None
+    except skip_types() as skip:
+        raise SkippedError(f"importing `{name}` asks to be skipped: {describe_error(skip)}") from None
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
@@ -12,8 +14,11 @@ from hypothesis.errors import FailedHealthCheck, InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._base import interrupts
-from ordeal._base.rule_timeout import RuleLoop, timeout_error
+from ordeal._base.formatting import describe_error
+from ordeal._base.outside import OutsideMode, outside
+from ordeal._base.rule_timeout import RuleLoop, RuleTimeoutError, timeout_error
 from ordeal._engine.execution import bucket, builtins_kept
+from ordeal._engine.execution.bucket import user_frames
 from ordeal._engine.execution.recorder import Observer
 from ordeal._engine.execution.step_source import NATIVE_STEP_SOURCES, StepSource, TimedReplay, unpacked, writer_of
 from ordeal._engine.isolation.hangs import SECONDS_MIN, HangPolicy
@@ -39,7 +44,7 @@ from ordeal._hypothesis import (
     routes_results,
     skip_types,
 )
-from ordeal._native import Replay, Session, monotonic
+from ordeal._native import Replay, Session, lend_frames, monotonic, return_frames
 from ordeal.buggify import DEFAULT_PROBABILITY
 from ordeal.chaos import ChaosTest, has_tasks, interleaving_of, overrides
 from ordeal.errors import MachineError, OrdealError
@@ -52,6 +57,8 @@ if TYPE_CHECKING:
 RULE, INITIALIZE, FAULT_ON, FAULT_OFF, END, STUCK = range(6)
 BODY = 0
 HASH_MASK = 2**64 - 1
+#: How many calls of Python a run may nest, however deep its caller is: as many as Hypothesis gives a test.
+FRAMES = 2000
 _NOTHING_NEARER: dict[str, None] = {}
 
 
@@ -126,10 +133,12 @@ class Driver:
             under test raises is its failure, even a KeyboardInterrupt.
         limits: how long the rules may take in replays, and what is known of their times.
         journal: where the choices of each run are written as they are made, for another process to read.
+        outside: what happens to failures outside of the frames of a step; see ``ordeal._base.outside``.
     """
 
     in_cpp = True
     isolated = False
+    outside: OutsideMode = "fail"
 
     def __init__(
         self,
@@ -164,7 +173,7 @@ class Driver:
         listener: RunListener | None = None,
         observer: Observer | None = None,
     ) -> Outcome:
-        """Run ``step_source`` to its end.
+        """Run ``step_source`` to its end, inside ``watching``.
 
         ``restore`` makes the machine of a checkpoint instead of a fresh one. Failures are returned in the outcome.
 
@@ -176,6 +185,8 @@ class Driver:
             hypothesis.errors.InvalidDefinition: no rule can run in a state that was reached.
         """
         outcome = Outcome(Status.DONE, 0)
+        outside.clear()
+        outside.hook_asyncio()
         signals_before = interrupts.signal_count()
         if self.watchdog.ended is not None:
             self.watchdog.forget()  # the last failure may have been let go of too slowly
@@ -192,12 +203,19 @@ class Driver:
         try:
             try:
                 with run:
-                    self._run(run, step_source, restore, listener, observer, outcome)
+                    lent = lend_frames(FRAMES)
+                    try:
+                        self._run(run, step_source, restore, listener, observer, outcome)
+                    finally:
+                        return_frames(lent)
+                    self._loop.close()
+                    outside.end_run()
                 self.watchdog.armed = False
                 if listener is not None:
                     listener.run_done(run)
                 self.watchdog.armed = True
                 run.machine = None  # its finalisers are part of the run
+                outside.raise_failed()
             finally:
                 self.watchdog.armed = False
         except (InvalidDefinition, OrdealError) as error:
@@ -208,7 +226,10 @@ class Driver:
         except skip_types():
             raise
         except REJECTED:
-            if outcome.status is Status.DONE:
+            if outside.failed:
+                # The step was given up after something had failed in it.
+                outcome.status, outcome.error = Status.FAILED, outside.failed[0]
+            elif outcome.status is Status.DONE:
                 outcome.status = Status.REJECTED
                 outcome.overrun = run.has_overrun
         except failure_types() as error:
@@ -226,6 +247,7 @@ class Driver:
                 self.watchdog.forget()
             builtins_kept.restore()
             self._loop.close()
+            outside.clear()
             self._faults_off()
             if type(writer) is Replay:
                 writer.journal = None  # a session marks the end of its run itself
@@ -251,6 +273,16 @@ class Driver:
         if isinstance(ended, OutOfTime):
             raise ended
         return ended
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Limit the time of steps and observe what fails outside of them, during the block."""
+        with self.watchdog.watching(), outside.watching(self.outside):
+            yield
+
+    def fail_outside(self) -> None:
+        """Raise what failed outside of the frames of the step that ends now."""
+        outside.raise_failed()
 
     def release_error(self, outcome: Outcome) -> None:
         """Drop the error of ``outcome``, and with its frames the machine: their finalisers may do anything."""
@@ -301,6 +333,7 @@ class Driver:
             else:
                 if restore is None:
                     self._check_invariants(machine)
+                outside.raise_failed()
                 self._steps(run, machine, step_source, listener, observer, outcome)
         finally:
             watchdog.armed = False  # what follows the last step is the driver's, up to the teardown
@@ -379,7 +412,7 @@ class Driver:
             watchdog.step += 1
             if kind == RULE:
                 rule = rules[number]
-                if not may_run(machine, rule):
+                if not self._may_run(machine, rule):
                     step_source.reject()
                     continue
                 outcome.steps += 1
@@ -402,8 +435,10 @@ class Driver:
                 outcome.steps += 1
                 buggify.in_step = True
                 self.toggle(self.faults[number], kind == FAULT_ON, run, observer)
+            outside.raise_failed()
             try:
                 self._check_invariants(machine)
+                outside.raise_failed()
             except BaseException:
                 outcome.broken_by = self._rule_name(code)
                 raise
@@ -412,6 +447,12 @@ class Driver:
                 timed.took(monotonic() - began)
             if listener is not None:
                 listener.step_done(run, code, self.state_hash(machine) if self._hashes_state else 0)
+
+    def _may_run(self, machine: RuleBasedStateMachine, rule: Rule) -> bool:
+        try:
+            return may_run(machine, rule)
+        except Exception as error:  # noqa: BLE001 - code of the user's may raise anything
+            self.refuse_precondition(rule.name, error)
 
     def next_step(self, step_source: StepSource, run: RunContext) -> int:
         """Return the next step of the step source, packed: kind in the low three bits, index above."""
@@ -496,7 +537,11 @@ class Driver:
 
     def _check(self, invariants: Iterable[Invariant], machine: RuleBasedStateMachine) -> None:
         for invariant in invariants:
-            if invariant.preconditions and not holds(invariant.preconditions, machine):
+            try:
+                is_due = not invariant.preconditions or holds(invariant.preconditions, machine)
+            except Exception as error:  # noqa: BLE001 - code of the user's may raise anything
+                self.refuse_precondition(invariant.name, error)
+            if not is_due:
                 continue
             self._current_rule = invariant.name
             result: object = invariant.function(machine)  # type: ignore[func-returns-value]
@@ -512,6 +557,17 @@ class Driver:
     def refuse_check(self, invariant: str, result: object) -> NoReturn:
         """Fail because an invariant returned a value."""
         raise FailedHealthCheck(f"invariant {invariant} returned {result!r}; an invariant returns None")
+
+    def refuse_precondition(self, name: str, error: BaseException) -> NoReturn:
+        """Refuse the machine because a precondition of ``name`` raised ``error``, unless that says something else."""
+        if not isinstance(error, Exception) or isinstance(error, (RuleTimeoutError, *REJECTED, *skip_types())):
+            raise error
+        place = user_frames(error)[-1:]
+        at = "".join(f" ({Path(code.co_filename).name}:{line})" for code, line in place)
+        raise MachineError(
+            f"a precondition of {self.definition.cls.__name__}.{name} raised {describe_error(error)}{at}",
+            hint="let it return a truth value in each state; what may raise belongs in the rule",
+        ) from error
 
     def out_of_time(self) -> NoReturn:
         """End a replay whose time is up."""

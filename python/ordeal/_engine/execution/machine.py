@@ -18,7 +18,7 @@ from ordeal._engine.execution.step_source import StepSource
 from ordeal._engine.isolation.child import Limits, call_in_fork, can_supervise
 from ordeal._engine.isolation.watchdog import Watchdog
 from ordeal._hypothesis import MachineDefinition, RunContext, check_constructor, define_machine, machine_of_test_case
-from ordeal.chaos import ChaosTest
+from ordeal.chaos import ChaosTest, check_settings
 from ordeal.errors import MachineError, OrdealError
 from ordeal.faults import Fault
 from ordeal.stateful.test_case import (
@@ -85,6 +85,7 @@ def usable_definition(cls: type[RuleBasedStateMachine]) -> MachineDefinition:
     """
     definition, faults = define_machine(cls), _faults_of(cls)
     if issubclass(cls, ChaosTest):
+        check_settings(cls)
         cls._check_class()
     if not definition.rules:
         only = " (faults alone do nothing)" if faults else ""

@@ -83,7 +83,7 @@ class LoweringDriver(Driver):
     def run(self, tape: _native.Tape) -> Lowered:
         """Run ``tape`` from a fresh machine. Raises what ``lower`` does."""
         step_source = _native.Replay(tape)
-        with self.watchdog.watching():
+        with self.watching():
             outcome = self.execute(step_source)
         if outcome.status is Status.REJECTED or step_source.rejected:
             raise InvalidDefinition("the tape does not run to its end on this machine")

@@ -15,6 +15,7 @@ from hypothesis.errors import InvalidDefinition
 
 import ordeal._native as _native
 from ordeal._base.formatting import describe_error
+from ordeal._base.untrusted import error_message
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.execution.driver import Driver
@@ -229,7 +230,7 @@ def work(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
     except InvalidDefinition as error:
         channel.send(ERROR, pack(WorkerError(kind=MachineError.__name__, message=str(error))))
     except skip_types() as error:
-        channel.send(ERROR, pack(WorkerError(kind=SkipTest.__name__, message=str(error))))
+        channel.send(ERROR, pack(WorkerError(kind=SkipTest.__name__, message=error_message(error))))
     except ChannelError:
         raise
     except BaseException as error:  # noqa: BLE001 - what code of the user's has left behind may raise anything

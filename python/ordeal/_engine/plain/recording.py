@@ -94,7 +94,7 @@ def _replay(trace: Trace, calls: Recorder) -> Recorded:
         _tell_of(fault, calls)
     randoms = GlobalRandoms()
     watcher = _Watcher(calls)
-    with randoms.managed(), driver.watchdog.watching(), limited_memory(trace.max_memory):
+    with randoms.managed(), driver.watching(), limited_memory(trace.max_memory):
         replayed = Replayer(driver, Bucketer([]), randoms).run(tape_of(trace, driver), watcher)
     error = replayed.outcome.error
     if replayed.outcome.status is not Status.FAILED or error is None:

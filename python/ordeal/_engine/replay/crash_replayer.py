@@ -235,7 +235,7 @@ class CrashReplayer(Replayer):
         self._driver.journal = journal
         self._driver.isolated = True
         began = monotonic()
-        with self._randoms.managed(), self._driver.watchdog.watching():
+        with self._randoms.managed(), self._driver.watching():
             # A deadline that never comes has the step loop note how long the steps take.
             outcome, bucket = self._execute(TimedReplay(_native.Replay(tape), sys.float_info.max))
             took = monotonic() - began
@@ -312,7 +312,7 @@ class CrashReplayer(Replayer):
         self._driver.journal = journal
         self._driver.isolated = True
         observer = _UpToLast(len(tape), channel)
-        with self._randoms.managed(), self._driver.watchdog.watching():
+        with self._randoms.managed(), self._driver.watching():
             self._randoms.reseed()
             self._driver.execute(_native.Replay(tape), observer=observer)
         observer.report()

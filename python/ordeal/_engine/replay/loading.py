@@ -34,7 +34,7 @@ class LoadedTrace(msgspec.Struct, frozen=True):
     @contextmanager
     def running(self) -> Iterator[None]:
         """Limit rules and memory during the block, and restore the program's random generators after it."""
-        with self.randoms.managed(), self.driver.watchdog.watching(), limited_memory(self.max_memory):
+        with self.randoms.managed(), self.driver.watching(), limited_memory(self.max_memory):
             yield
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from hypothesis.errors import InvalidDefinition
 
 import ordeal._native as _native
+from ordeal._base.outside import outside_notes
 from ordeal._base.rule_timeout import RuleTimeoutError
 from ordeal._base.untrusted import stand_in, type_name
 from ordeal._engine.execution.bucket import Bucketer, falls_into, traceback_text
@@ -116,7 +117,7 @@ class Replayer:
             self.run(tape, reader)
             asserted = reader.asserted
         places = Places(self._driver.definition, self._bucketer.here)
-        return places.place(error, last_step=last_step, asserted=asserted)
+        return places.place(error, last_step=last_step, asserted=(*asserted, *outside_notes(error)))
 
     def confirm(self, tape: _native.Tape, *, took_limit: bool = False) -> list[Replayed]:
         """Replay twice. The tapes know which step made each value of a bundle, which the shrinker needs.

@@ -268,7 +268,7 @@ class BoundedSearch:
             MachineError: no rule can run.
         """
         self._started = monotonic()
-        with self._randoms.managed(), self._driver.watchdog.watching():
+        with self._randoms.managed(), self._driver.watching():
             self._triage.replay_seeds(self._findings.add_replayed_seed)
             stopped = self._run_all()
             findings, self._known = self._declared.split(self._findings.all(), self.count_of)

@@ -110,13 +110,17 @@ def make_result(
         inconclusive=None
         if failures
         else why_inconclusive(
-            totals.tally, max_time=settings.max_time, idle_workers=totals.idle_workers, unreached=gaps.unreached
+            totals.tally,
+            max_time=settings.max_time,
+            idle_workers=totals.idle_workers,
+            unreached=gaps.unreached,
+            has_used_rules=any(use.ran for use in rules),
         ),
     )
 
 
 def why_inconclusive(
-    tally: Tally, *, max_time: float, idle_workers: int, unreached: Sequence[str]
+    tally: Tally, *, max_time: float, idle_workers: int, unreached: Sequence[str], has_used_rules: bool
 ) -> Inconclusive | None:
     """Return what was left undone, or None.
 
@@ -144,6 +148,8 @@ def why_inconclusive(
         )
     if not tally.steps:
         return Inconclusive(f"no step was made in {runs}", "see that a rule can run from a fresh machine")
+    if not has_used_rules:
+        return Inconclusive(f"no rule ran in {runs}", "see that a rule can run once the initialize rules have")
     if unreached:
         hint = "have the rules call it, name the module whose code they do call, or take it out of target_modules"
         return Inconclusive(f"no code of {name_list(unreached)} ran", hint)

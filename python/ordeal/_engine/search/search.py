@@ -7,6 +7,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import ordeal._native as _native
 from ordeal._base.buggify_state import many_runs
+from ordeal._base.formatting import one_line
+from ordeal._base.outside import NOTE, outside
+from ordeal._base.untrusted import error_message
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.driver import Driver
@@ -30,7 +33,7 @@ from ordeal._engine.search.uses import FaultUses, RuleUses
 from ordeal._engine.triage.findings import Findings, KnownFailures
 from ordeal._engine.triage.messages import CheckFailed
 from ordeal._engine.triage.setup import ReplaySetup
-from ordeal._hypothesis import GlobalRandoms, given_up, unprinted_notes
+from ordeal._hypothesis import GlobalRandoms, given_up, skip_types, unprinted_notes
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 from ordeal.result import Discovery, StoppedReason
@@ -47,6 +50,7 @@ class Search:
     def __init__(self, settings: Settings, driver: Driver, targets: list[Target], *, cuts_off: bool = False) -> None:
         self.settings = settings
         self.driver = driver
+        driver.outside = settings.outside
         self._cuts_off = cuts_off
         self._ask_again = 0  # until this many runs, only time ends the search
         self._given_up_before = len(given_up)
@@ -107,7 +111,7 @@ class Search:
         """Set up everything that runs of the user's code depend on, for the duration of the block."""
         with (
             self.randoms.managed(),
-            self.driver.watchdog.watching(),
+            self.driver.watching(),
             self.progress.watch.recording(),
             many_runs(),
             unprinted_notes(),
@@ -157,6 +161,13 @@ class Search:
             # The findings are worth more than a clean end of the exploration.
             self.end_broken_run()
             self.tally.note(f"Exploring stopped in run {self.tally.runs + 1}: {error.message}.")
+            return "stuck"
+        except skip_types() as skip:
+            if not self.findings:
+                raise
+            self.end_broken_run()
+            reason = one_line(error_message(skip))
+            self.tally.note(f"Exploring stopped in run {self.tally.runs + 1}, which asks to be skipped: {reason}.")
             return "stuck"
         except _native.CheckError as error:
             failed = CheckFailed(f"Exploring in run {self.tally.runs + 1}", str(error)).text
@@ -248,6 +259,8 @@ class Search:
 
     def note_limits(self) -> None:
         """Note what was not watched, what faults do not reach, and which strategies Hypothesis draws after all."""
+        for text in outside.warned:
+            self.tally.note(f"{NOTE}{text}.")
         monitor = self.monitoring.monitor
         if monitor is not None and monitor.error is not None:
             self.tally.note(f"Some code was not traced: {monitor.error}.")

@@ -73,7 +73,7 @@ def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceVie
     new_watch = partial(ReplayWatch, driver.definition.cls, is_target, own)
     watch = new_watch()
     memory = trace.max_memory or MEMORY_MIB_MAX
-    with randoms.managed(), driver.watchdog.watching(), limited_memory(memory):
+    with randoms.managed(), driver.watching(), limited_memory(memory):
         with watch.watching():
             replayed = replayer.run(tape, watch)
         view = TraceView(start=watch.start, steps=watch.views, lanes=lanes_between(watch.decisions))

@@ -98,7 +98,7 @@ def _status(trace: Trace, settings: ReplaySettings, *, hung: bool) -> ReplayStat
     driver = make_driver(load_class(trace.test_class), settings.rule_timeout)
     resolve_targets(settings.target_modules)
     randoms = GlobalRandoms()
-    with randoms.managed(), driver.watchdog.watching(), limited_memory(trace.max_memory):
+    with randoms.managed(), driver.watching(), limited_memory(trace.max_memory):
         replayer = Replayer(driver, Bucketer([]), randoms)
         with replayer.glancing() if hung else nullcontext():
             replayed = replayer.run(tape_of(trace, driver))

@@ -134,8 +134,7 @@ class JobContext:
 
     @contextmanager
     def _prepared(self) -> Iterator[None]:
-        watchdog = self.setup.driver.watchdog
-        with self._randoms.managed(), watchdog.watching(), PropertyWatch().recording(), many_runs():
+        with self._randoms.managed(), self.setup.driver.watching(), PropertyWatch().recording(), many_runs():
             yield
 
     def replayer_of(self, finding: Finding) -> Replayer:

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any, Literal
 
 from ordeal._base.formatting import counted, one_line
+from ordeal._base.outside import NOTE
 from ordeal._base.property_text import json_properties
 from ordeal._base.untrusted import source_line
 from ordeal.result import ExplorationResult
@@ -277,6 +278,11 @@ def _warnings(result: ExplorationResult) -> Iterator[Advice]:
     if result.unconfirmed:
         what = f"{counted(result.unconfirmed, 'failure')} did not fail again from a fresh machine"
         yield Advice("stability", "warning", what, "`ordeal doctor` says what differs when the same seed runs again")
+    for note in result.notes:
+        if note.startswith(NOTE):
+            yield Advice(
+                "outside", "warning", note.rstrip("."), "handle it where it happens, or set `outside` of `[explorer]`"
+            )
 
 
 def called_faults(result: ExplorationResult) -> list[str]:

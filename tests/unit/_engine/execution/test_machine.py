@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import sys
 import time
@@ -16,7 +17,7 @@ from ordeal import ChaosTest
 from ordeal._engine.execution.class_path import _loaded, load_class, trust
 from ordeal._engine.execution.machine import RULE_TIMEOUT_SECONDS, check_factory, class_path, make_driver
 from ordeal._engine.isolation.child import Limits, can_supervise
-from ordeal.errors import MachineError
+from ordeal.errors import MachineError, OrdealError
 from ordeal.explore import Explorer
 from ordeal.faults import LambdaFault
 
@@ -115,6 +116,25 @@ class EndsTwice(RuleBasedStateMachine):
         """Act."""
 
 
+class Yields(ChaosTest):
+    @rule()
+    def act(self) -> None: ...
+
+    def teardown(self) -> Any:
+        yield
+
+
+class HashOfNone(ChaosTest):
+    state_hash = None  # type: ignore[assignment]
+
+    @rule()
+    def act(self) -> None: ...
+
+
+Timed = type("Timed", (ChaosTest,), {"act": rule()(lambda self: None)})
+Timed.rule_timeout = "5"  # type: ignore[attr-defined]
+
+
 class NoMachine:
     """Something else."""
 
@@ -126,8 +146,11 @@ class NoMachine:
         (OnlyFaults, "OnlyFaults has no rules (faults alone do nothing)"),
         (NoValue, "argument 'x' of rule 'act' can have no value: its strategy is nothing()"),
         (Backwards, "argument 'x' of rule 'act' has no valid strategy"),
-        (Shadow, "Shadow.bundle has the name of a method that every rule machine has"),
-        (EndsTwice, "EndsTwice.teardown has the name of a method that every rule machine has"),
+        (Shadow, "Shadow.bundle has the name of something that every such machine has"),
+        (EndsTwice, "EndsTwice.teardown has the name of something that every such machine has"),
+        (Yields, "Yields.teardown() contains `yield`, so a call of it does nothing"),
+        (HashOfNone, "HashOfNone.state_hash is None, not a method"),
+        (Timed, "`rule_timeout` of Timed is '5'"),
         (NoMachine, "NoMachine is not a rule machine"),
         (3, "3 is not a rule machine"),
         (lambda: 3, "which is not a rule machine"),
@@ -137,6 +160,27 @@ def test_what_cannot_be_explored_is_named(given: Any, said: str) -> None:
     with pytest.raises(MachineError) as caught:
         make_driver(given)
     assert said in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("rule_timeout", None, "`rule_timeout` of Wrong is None"),
+        ("rule_timeout", math.nan, "`rule_timeout` of Wrong is nan"),
+        ("rule_timeout", True, "`rule_timeout` of Wrong is True"),
+        ("rule_timeout", rule()(lambda self: None), "`rule_timeout` of Wrong is a rule"),
+        ("simulated", "yes", "`simulated` of Wrong is 'yes'"),
+        ("world", rule()(lambda self: None), "`world` of Wrong is a rule"),
+        ("faults", 3, "Wrong.faults must be a list of faults, got 3"),
+        ("swarm", "often", "swarm"),
+        ("weights", 3, "weights"),
+    ],
+)
+def test_what_sets_a_machine_up_is_checked_where_the_class_is_made(name: str, value: object, said: str) -> None:
+    with pytest.raises(OrdealError) as caught:
+        type("Wrong", (ChaosTest,), {name: value})
+    assert said in caught.value.message
+    assert caught.value.hint
 
 
 class Operators(RuleBasedStateMachine):  # noqa: PLW1641 - as a user may write it

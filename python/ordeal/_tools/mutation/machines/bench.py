@@ -174,7 +174,7 @@ class TraceReplayer:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Limit the rules during the block, and restore the program's random generators after it."""
-        with self._randoms.managed(), self.driver.watchdog.watching():
+        with self._randoms.managed(), self.driver.watching():
             yield
 
     def run(

@@ -1,0 +1,247 @@
+"""Observes what fails in a step without reaching the code that runs the step.
+
+An assertion that the program catches, an exception that ends a thread or a callback of an event loop, a finaliser that
+raises: none of these comes back to the caller of a rule. A watch collects them, and the code that runs steps asks for
+them at the end of each step and of each run. So whoever runs steps comes to the same verdict.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from _thread import _count as thread_count
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from time import monotonic
+from typing import Any, Literal
+
+from ordeal._base.untrusted import bounded_call, error_message, type_name
+
+OutsideMode = Literal["fail", "warn", "ignore"]
+
+#: How notes about what a search only warns of begin.
+NOTE = "Outside of the steps: "
+#: More different texts are not kept.
+WARNINGS_MAX = 20
+#: How long the end of a run waits for threads that it started. One that is about to end takes below a millisecond; one
+#: that outlives a run is not waited for again.
+THREADS_SECONDS = 0.05
+_MARK = "[ordeal] "
+_UNAWAITED = "coroutine '.*' was never awaited"
+
+
+class OutsideWatch:
+    """Collects what fails outside of the frames of a step. A process has one: ``outside``.
+
+    Attributes:
+        failed: what failed since the last ``clear``, the first failure alone. The step loop reads its length.
+        warned: what is worth a warning, each text once.
+        mode: ``warn`` turns failures into warnings, ``ignore`` looks at violated assertions alone.
+    """
+
+    def __init__(self) -> None:
+        self.failed: list[BaseException] = []
+        self.warned: dict[str, None] = {}
+        self.mode: OutsideMode = "fail"
+        self._how = ""
+        self._undo: ExitStack | None = None
+        self._patched_asyncio = False
+        self._threads: set[threading.Thread] = set()
+        self._waits_for_threads = True
+
+    # -- what is observed ---------------------------------------------------------------------------------------------
+
+    def violated(self, error: AssertionError) -> None:
+        """Note that an assertion which always holds did not; ``error`` is about to be raised."""
+        if self._undo is not None:
+            self._fail(error, "the program caught the violation, or did not raise it in the step")
+
+    def failed_in(self, error: BaseException, where: str) -> None:
+        """Note an ``error`` that the program did not handle ``where`` it was raised."""
+        if self.mode == "fail":
+            self._fail(error, f"not raised in the step: it {where}")
+        else:
+            self._warn(f"{_said(error)} {where}")
+
+    def _fail(self, error: BaseException, how: str) -> None:
+        if not self.failed:
+            self.failed.append(error)
+            self._how = how
+
+    def _warn(self, text: str) -> None:
+        if len(self.warned) < WARNINGS_MAX:
+            self.warned[text] = None
+
+    # -- the verdict --------------------------------------------------------------------------------------------------
+
+    def clear(self) -> None:
+        """Begin a run, or end one that has failed already."""
+        self.failed.clear()
+
+    def raise_failed(self) -> None:
+        """Raise the first failure since the last ``clear``, as if the step had raised it."""
+        if not self.failed:
+            return
+        error, note = self.failed[0], f"{_MARK}{self._how}"
+        self.failed.clear()
+        bounded_call(lambda: _add_note(error, note), lambda _raised: None)
+        raise error
+
+    def end_run(self) -> None:
+        """Wait a moment for the threads that the run started, and raise what failed."""
+        if self._waits_for_threads and thread_count() > len(self._threads):
+            until = monotonic() + THREADS_SECONDS
+            started = set(threading.enumerate()) - self._threads - {threading.current_thread()}
+            for thread in started:
+                thread.join(max(0.0, until - monotonic()))
+            self._waits_for_threads = not any(thread.is_alive() for thread in started)
+        self.raise_failed()
+
+    # -- the hooks ----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def watching(self, mode: OutsideMode) -> Iterator[None]:
+        """Observe the process during the block. Inside another watch, only the mode changes."""
+        before, began = self.mode, self.begin(mode)
+        try:
+            yield
+        finally:
+            self.mode = before
+            if began:
+                self.end()
+
+    def begin(self, mode: OutsideMode) -> bool:
+        """Observe the process until ``end``; return False if it is observed already."""
+        self.mode = mode
+        if self._undo is None:
+            self._undo = ExitStack()
+            self.warned.clear()
+            self._waits_for_threads = True
+            self._threads = set(threading.enumerate()) - {threading.main_thread()}
+            if mode != "ignore":
+                self._hook()
+            return True
+        return False
+
+    def end(self) -> None:
+        """Restore the hooks that were found, and forget what failed."""
+        undo, self._undo = self._undo, None
+        self._patched_asyncio = False
+        if undo is not None:
+            undo.close()
+        self.clear()
+        self._threads = set()
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the process is observed."""
+        return self._undo is not None
+
+    def hook_asyncio(self) -> None:
+        """Observe event loops too, once the program has imported asyncio."""
+        loops: Any = sys.modules.get("asyncio.base_events")
+        if self._patched_asyncio or loops is None or self._undo is None or self.mode == "ignore":
+            return
+        self._patched_asyncio = True
+
+        def default_exception_handler(_loop: object, context: dict[str, Any]) -> None:
+            error, message = context.get("exception"), str(context.get("message", ""))
+            if isinstance(error, BaseException):
+                self.failed_in(error, "ended a callback or a task of an event loop that nothing awaits")
+            else:
+                self._warn(message)
+
+        self._replace(loops.BaseEventLoop, "default_exception_handler", default_exception_handler)
+
+    def _hook(self) -> None:
+        thread_hook, unraisable_hook = threading.excepthook, sys.unraisablehook
+
+        def excepthook(args: threading.ExceptHookArgs) -> None:
+            if args.exc_value is None or args.exc_type is SystemExit:
+                return
+            self.failed_in(args.exc_value, "ended a thread")
+            if thread_hook is not threading.__excepthook__ and not _is_of_pytest(thread_hook):
+                thread_hook(args)
+
+        def unraisablehook(args: Any) -> None:
+            error: BaseException | None = args.exc_value
+            if error is not None and not any(error is each for each in self.failed) and not _is_own(error):
+                self._warn(f"{_said(error)} in {_name_of(args.object)}, where Python cannot raise it")
+            if unraisable_hook is not sys.__unraisablehook__ and not _is_of_pytest(unraisable_hook):
+                unraisable_hook(args)
+
+        self._replace(threading, "excepthook", excepthook)
+        self._replace(sys, "unraisablehook", unraisablehook)
+        self._hook_warnings()
+        self.hook_asyncio()
+
+    def _hook_warnings(self) -> None:
+        assert self._undo is not None
+        self._undo.enter_context(warnings.catch_warnings())
+        warnings.filterwarnings("always", category=ResourceWarning)
+        warnings.filterwarnings("always", _UNAWAITED, RuntimeWarning)
+        show = warnings.showwarning
+
+        def showwarning(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+            text = str(message)
+            if issubclass(category, ResourceWarning) or (category is RuntimeWarning and "never awaited" in text):
+                self._warn(_without_address(text))
+            else:
+                show(message, category, *where, **more)
+
+        warnings.showwarning = showwarning
+
+    def _replace(self, owner: Any, name: str, function: Callable[..., object]) -> None:
+        assert self._undo is not None
+        found = getattr(owner, name)
+        setattr(owner, name, function)
+
+        def restore() -> None:
+            if getattr(owner, name) is function:  # otherwise the program has set its own
+                setattr(owner, name, found)
+
+        self._undo.callback(restore)
+
+
+def _is_of_pytest(hook: object) -> bool:
+    """Return whether ``hook`` is one by which pytest warns of what is reported here."""
+    return str(getattr(getattr(hook, "func", hook), "__module__", "")).startswith("_pytest.")
+
+
+def _is_own(error: BaseException) -> bool:
+    """Return whether ordeal raised ``error`` to end what takes too long."""
+    return str(type.__dict__["__module__"].__get__(type(error))).partition(".")[0] == "ordeal"
+
+
+def _add_note(error: BaseException, note: str) -> None:
+    if note not in getattr(error, "__notes__", ()):
+        BaseException.add_note(error, note)
+
+
+def outside_notes(error: BaseException) -> tuple[str, ...]:
+    """Return how ``error`` failed a step in which it was not raised; nothing for other errors."""
+    return bounded_call(
+        lambda: tuple(each[len(_MARK) :] for each in error.__notes__ if type(each) is str and each.startswith(_MARK)),
+        lambda _raised: (),
+    )
+
+
+def _said(error: BaseException) -> str:
+    message = error_message(error)
+    return f"{type_name(type(error))}{message and ': '}{_without_address(message)}"
+
+
+def _name_of(called: object) -> str:
+    return bounded_call(
+        lambda: str(getattr(called, "__qualname__", "") or type_name(type(called))), lambda _raised: "a finaliser"
+    )
+
+
+def _without_address(text: str) -> str:
+    """Return one line of ``text`` that is the same for all objects of a kind."""
+    return text.partition("\n")[0].partition(" at 0x")[0].partition(" fd=")[0][:200]
+
+
+outside = OutsideWatch()
+"""Observes this process."""

@@ -1,0 +1,173 @@
+"""What fails outside of the frames of a step: how it is collected, in which mode, and what is restored."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+
+from ordeal._base.outside import OutsideMode, OutsideWatch, outside, outside_notes
+from ordeal.assertions import always
+from ordeal.chaos import ChaosTest
+from ordeal.explore import Explorer, Tuning
+from ordeal.result import ExplorationResult
+
+
+def fail() -> None:
+    raise KeyError("planted")
+
+
+def in_thread(act: Callable[[], object], *, seconds: float = 0.0) -> threading.Thread:
+    def late() -> None:
+        time.sleep(seconds)
+        act()
+
+    thread = threading.Thread(target=late, daemon=True)
+    thread.start()
+    return thread
+
+
+class InThread(RuleBasedStateMachine):
+    @rule()
+    def act(self) -> None:
+        in_thread(fail).join()
+
+
+class Late(ChaosTest):
+    """Its threads fail when the run is over."""
+
+    @rule()
+    def act(self) -> None: ...
+
+    def teardown(self) -> None:
+        in_thread(fail, seconds=0.005)
+
+
+def explored(cls: type[RuleBasedStateMachine], mode: OutsideMode = "fail") -> ExplorationResult:
+    return Explorer(cls, workers=1, tuning=Tuning(outside=mode)).run(max_runs=10, steps_per_run=5)
+
+
+def test_a_failure_says_how_it_failed_a_step_in_which_it_was_not_raised() -> None:
+    (failure,) = explored(InThread).failures
+    assert (failure.step, failure.rule_log, failure.flaky) == (1, ["act"], False)
+    assert failure.place is not None
+    assert failure.place.asserted == ("not raised in the step: it ended a thread",)
+    assert "[ordeal] not raised in the step: it ended a thread" in failure.error_traceback
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_the_mode_makes_it_a_warning_or_nothing() -> None:
+    warned = explored(InThread, "warn")
+    assert (warned.failures, warned.notes) == ([], ("Outside of the steps: KeyError: 'planted' ended a thread.",))
+    ignored = explored(InThread, "ignore")
+    assert (ignored.failures, ignored.notes) == ([], ())
+
+
+def test_the_end_of_a_run_waits_a_moment_for_its_threads() -> None:
+    (failure,) = explored(Late).failures
+    assert not failure.flaky
+
+
+class Swallowing(ChaosTest):
+    @rule()
+    def act(self) -> None:
+        with warnings.catch_warnings():
+            try:
+                always(False, "swallowed")
+            except AssertionError:
+                return
+
+
+class InTask(ChaosTest):
+    @rule()  # type: ignore[arg-type]
+    async def act(self) -> None:
+        async def failing() -> None:
+            fail()
+
+        asyncio.create_task(failing())  # noqa: RUF006 - nothing awaits it
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(
+    ("cls", "error"),
+    [(InTask, KeyError), (Late, KeyError), (Swallowing, AssertionError)],
+    ids=lambda each: each.__name__,
+)
+def test_hypothesis_by_itself_comes_to_the_same_verdict_on_a_chaos_test(
+    cls: type[ChaosTest], error: type[Exception]
+) -> None:
+    hooks = threading.excepthook, sys.unraisablehook, warnings.showwarning
+    with pytest.raises(error) as caught:
+        run_state_machine_as_test(cls)
+    assert outside_notes(caught.value)
+    assert (threading.excepthook, sys.unraisablehook, warnings.showwarning) == hooks
+    assert not outside.is_on
+
+
+@pytest.mark.parametrize("act", [fail, sys.exit])
+def test_a_thread_may_exit(act: Callable[[], object]) -> None:
+    watch = OutsideWatch()
+    with watch.watching("fail"):
+        in_thread(act).join()
+        assert [type(error) for error in watch.failed] == ([KeyError] if act is fail else [])
+
+
+def test_the_first_failure_is_raised_once_with_one_note() -> None:
+    watch, error = OutsideWatch(), AssertionError("planted")
+    with watch.watching("fail"):
+        for _ in range(2):
+            watch.violated(error)
+            watch.violated(AssertionError("second"))
+            with pytest.raises(AssertionError) as caught:
+                watch.raise_failed()
+            assert caught.value is error
+            watch.raise_failed()
+    assert len(outside_notes(error)) == 1
+
+
+def test_nothing_is_kept_while_nothing_watches() -> None:
+    watch = OutsideWatch()
+    watch.violated(AssertionError("planted"))
+    assert not watch.failed
+
+
+def test_a_hook_that_the_program_sets_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    with OutsideWatch().watching("fail"):
+        threading.excepthook = seen.append
+    assert threading.excepthook == seen.append
+
+
+def test_a_hook_of_the_program_is_called_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", seen.append)
+    with OutsideWatch().watching("fail"):
+        in_thread(fail).join()
+    assert len(seen) == 1
+
+
+def test_other_warnings_go_where_they_went() -> None:
+    with warnings.catch_warnings(record=True) as seen, OutsideWatch().watching("fail"):
+        warnings.simplefilter("always")
+        warnings.warn("of the program", UserWarning, stacklevel=1)
+    assert [str(each.message) for each in seen] == ["of the program"]
+
+
+def test_a_worker_sends_what_it_warns_of() -> None:
+    class Leaking(RuleBasedStateMachine):
+        @rule()
+        def act(self) -> None:
+            Path(__file__).open()  # noqa: SIM115 - that is what it leaves open
+
+    result = Explorer(Leaking, workers=1, isolate=True).run(max_runs=5, steps_per_run=3)
+    (note,) = result.notes
+    assert note.startswith("Outside of the steps: unclosed file <_io.TextIOWrapper name=")
