@@ -45,7 +45,7 @@ from ordeal.store import Entry, Outgoing, Store
 from ordeal.store.backend import Backend, ShardName, ShardState, Span, Unreadable
 from ordeal.store.open import open_readers
 from ordeal.store.records import decode
-from ordeal.store.shard import ShardReader
+from ordeal.store.shard import FRAME_SIZE, ShardReader
 
 SLOT_BYTES = 24
 #: What stands around the arguments and the answer of a command, in bytes, and in the name of a key.
@@ -489,7 +489,7 @@ def told_so_far(url: str, environment: Mapping[str, str]) -> Told:
             assert isinstance(data, bytes)
             found += ShardReader().feed(data)[0]
         store.close()
-    entries = [each for each in map(decode, found) if isinstance(each, Entry)]
+    entries = [each for each in (decode(frame[FRAME_SIZE:]) for frame in found) if isinstance(each, Entry)]
     return Told(len(found), sum(map(len, found)), len(entries), sum(len(each.edges) for each in entries), members)
 
 

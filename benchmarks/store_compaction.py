@@ -54,7 +54,7 @@ def member(url: str, waiting: Path, ready: Event, over: Event, waits: "multiproc
         store.join()
         # As if it had read everything as it came.
         for name, state in store._medium.survey().items():
-            store._readers[name] = ShardReader(offset=state.size, needed=FRAME_SIZE)
+            store._reader.shards[name] = ShardReader(offset=state.size, needed=FRAME_SIZE)
         ready.set()
         taken: list[float] = []
         while not over.is_set():

@@ -12,142 +12,16 @@ killed at any moment: what it had not finished is made again by the next one.
 
 from __future__ import annotations
 
+import math
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from ordeal.store.backend import Backend, ShardName, ShardState, Span, Unreadable, new_name
+from ordeal.store.backend import Backend, ShardName, new_name
 from ordeal.store.failure_buckets import FailureBuckets
-from ordeal.store.records import (
-    BaseContent,
-    BucketRecord,
-    Covers,
-    Entry,
-    FailureReport,
-    RecordError,
-    decode,
-    decode_of_base,
-    encode,
-)
-from ordeal.store.shard import FRAME_SIZE, HEADER, ShardReader, framed
-
-#: How often a base that cannot be used is tried, one exchange after the other.
-TRIES_MAX = 3
-
-
-@dataclass(slots=True)
-class _BaseProgress:
-    """How far a base was read. ``covers`` is its first record."""
-
-    reader: ShardReader = field(default_factory=ShardReader)
-    covers: Covers | None = None
-
-
-class BaseReader:
-    """The bases that one member has read. Owned by one thread.
-
-    Attributes:
-        own: the shard of this member, which it need not read.
-        refusals: why bases, or records in them, were refused.
-        read: the bases that were read to their end.
-        done: the names of these, and of all that they stand for.
-    """
-
-    def __init__(self, shards: dict[ShardName, ShardReader]) -> None:
-        """``shards`` are moved on to where a base that was read ends."""
-        self.own: ShardName | None = None
-        self.refusals: list[str] = []
-        self._shards = shards
-        self._readings: dict[ShardName, _BaseProgress] = {}
-        self.read: set[ShardName] = set()
-        self.done: set[str] = set()
-        self._failed: Counter[ShardName] = Counter()
-        self._ends: dict[str, int] = {}
-
-    def unread(self, sizes: Mapping[ShardName, int]) -> Iterator[ShardName]:
-        """Yield the bases that remain to be read, the newest first, because it may make the others needless."""
-        for name in sorted(sizes, reverse=True):
-            if str(name) not in self.done and self._failed[name] < TRIES_MAX:
-                yield name
-
-    def span(self, name: ShardName, size: int) -> Span | None:
-        """Return what to read next of a base of this size, None when nothing more of it can be read now."""
-        if str(name) in self.done:
-            return None
-        reader = self._readings.setdefault(name, _BaseProgress()).reader
-        wanted = reader.wanted(size)
-        if not wanted:
-            self._give_up(name)
-            return None
-        return Span(name, reader.offset, wanted, is_base=True)
-
-    def feed(
-        self, name: ShardName, size: int, answer: bytes | Unreadable
-    ) -> tuple[list[tuple[bytes, BaseContent]], bool]:
-        """Take what was read of a base. Return the contents to be learnt, and whether to continue reading it.
-
-        Each content comes with its framed record.
-
-        A base that stands for nothing beyond what was read of the shards is not read any further.
-        """
-        reading = self._readings[name]
-        if isinstance(answer, Unreadable) or not answer:
-            self._give_up(name)  # a newer one has taken its place, and is listed the next time
-            return [], False
-        frames, refusal = reading.reader.feed(answer, framed=True)
-        contents: list[tuple[bytes, BaseContent]] = []
-        for frame in frames:
-            try:
-                contents.append((frame, decode_of_base(memoryview(frame)[FRAME_SIZE:])))
-            except RecordError as error:
-                refusal = refusal or f"a record {error}"
-        if refusal:
-            self.refusals.append(f"base {name} is not used: {refusal}")
-        if contents and reading.covers is None:
-            _, first = contents.pop(0)
-            if not isinstance(first, Covers):
-                refusal = "it does not begin with what it stands for"
-                self.refusals.append(f"base {name} is not used: {refusal}")
-            else:
-                reading.covers = first
-        if refusal or reading.reader.damage:
-            self._give_up(name)
-            return [], False
-        covers = reading.covers
-        if covers is not None and not self._says_more(covers):
-            contents = []
-            self._finish(name, covers)
-        elif covers is not None and reading.reader.offset >= size:
-            self._finish(name, covers)
-            self.read.add(name)
-        return contents, str(name) not in self.done
-
-    def beyond(self, states: Mapping[ShardName, ShardState]) -> int:
-        """Return how many bytes of these shards are in no base yet."""
-        return sum(max(0, state.size - self._ends.get(str(name), 0)) for name, state in states.items())
-
-    def _says_more(self, covers: Covers) -> bool:
-        names = ((ShardName.parse(text), offset) for text, offset in covers.shards.items())
-        return any(
-            name not in (None, self.own) and offset and (name not in self._shards or self._shards[name].offset < offset)
-            for name, offset in names
-        )
-
-    def _finish(self, name: ShardName, covers: Covers) -> None:
-        self.done |= {str(name), *covers.bases}
-        self._readings.pop(name, None)
-        self._ends.update(covers.shards)
-        for text, offset in covers.shards.items():
-            shard = ShardName.parse(text)
-            if shard is not None and shard != self.own:
-                self._shards.setdefault(shard, ShardReader()).skip_to(offset)
-
-    def _give_up(self, name: ShardName) -> None:
-        self._failed[name] += 1
-        self._readings.pop(name, None)
-
+from ordeal.store.reading import NamespaceReader
+from ordeal.store.records import BaseContent, BucketRecord, Covers, Entry, FailureReport, encode
+from ordeal.store.shard import HEADER, ShardReader, framed
 
 #: Who compacts has this lease, and renews it while it works.
 LEASE = "compaction"
@@ -156,9 +30,8 @@ RENEW_SECONDS = 2.0
 #: The shard of a member that was inactive for this long is deleted once a base has all of it. A member that was only
 #: asleep notices, and publishes it again.
 LOST_SECONDS = 600.0
-#: How much is written at a time, and how many shards are read at a time.
+#: How much is written at a time.
 _PART_SIZE = 2**20
-_SPANS = 8
 #: The highest number of a base.
 GENERATIONS_MAX = 999_999
 #: How many edges without an entry go into one record.
@@ -193,8 +66,8 @@ class Distiller:
         self._edges: set[int] = set()
         self._buckets = FailureBuckets()
 
-    def add(self, token: str, frame: bytes, content: BaseContent) -> None:
-        """Take one content of a shard or base with its framed record; ``token`` is of the member that wrote it.
+    def add(self, name: ShardName, frame: bytes, content: BaseContent, is_base: bool) -> None:  # noqa: ARG002
+        """Take one content of a shard or base with its framed record.
 
         Raises:
             RecordError: there are too many failures.
@@ -202,7 +75,7 @@ class Distiller:
         if isinstance(content, Entry):
             self._add_entry(frame, content)
         elif isinstance(content, FailureReport):
-            self._buckets.add(token, content)
+            self._buckets.add(name.token, content)
         elif isinstance(content, BucketRecord):
             trace, steps, shrunk = content.trace, content.steps, content.shrunk
             for member, count in content.counts.items():
@@ -278,12 +151,12 @@ class Compactor:
     def _compact(self) -> Compacted | None:
         states = self.backend.survey()
         sizes = dict(self.backend.bases())
-        readers: dict[ShardName, ShardReader] = {}
         distiller = Distiller()
-        bases = BaseReader(readers)
-        self._read_bases(bases, sizes, distiller)
+        reader = NamespaceReader(self.backend, distiller.add, lambda _why: None)
+        readers, bases = reader.shards, reader.bases
+        reader.read({}, sizes, math.inf, self._hold)
         before = {str(name): reader.offset for name, reader in readers.items()}
-        self._read_shards(readers, states, distiller)
+        reader.read(states, {}, math.inf, self._hold)
         covers = {str(name): reader.offset for name, reader in readers.items() if reader.offset > len(HEADER)}
         made = 0
         if covers != before or len(bases.read) > 1:
@@ -310,42 +183,6 @@ class Compactor:
             and name in readers
             and (readers[name].offset == state.size or state.size <= len(HEADER))
         ]
-
-    def _read_bases(self, bases: BaseReader, sizes: dict[ShardName, int], distiller: Distiller) -> None:
-        for name in bases.unread(sizes):
-            goes_on = True
-            while goes_on and (span := bases.span(name, sizes[name])) is not None:
-                self._hold()
-                (answer,) = self.backend.read([span])
-                contents, goes_on = bases.feed(name, sizes[name], answer)
-                for frame, content in contents:
-                    with suppress(RecordError):
-                        distiller.add("", frame, content)
-
-    def _read_shards(
-        self, readers: dict[ShardName, ShardReader], states: dict[ShardName, ShardState], distiller: Distiller
-    ) -> None:
-        """Read all shards as far as they go."""
-        turn = deque(sorted(states))
-        while turn:
-            self._hold()
-            spans: list[Span] = []
-            while turn and len(spans) < _SPANS:
-                name = turn.popleft()
-                reader = readers.setdefault(name, ShardReader())
-                wanted = reader.wanted(states[name].size)
-                if wanted:
-                    spans.append(Span(name, reader.offset, wanted))
-            for span, answer in zip(spans, self.backend.read(spans), strict=True):
-                reader = readers[span.name]
-                before = reader.offset, reader.needed
-                if isinstance(answer, Unreadable):
-                    continue
-                for frame in reader.feed(answer, framed=True)[0]:
-                    with suppress(RecordError):
-                        distiller.add(span.name.token, frame, decode(memoryview(frame)[FRAME_SIZE:]))
-                if (reader.offset, reader.needed) != before and not reader.damage:
-                    turn.append(span.name)
 
     def _write(self, covers: Covers, newest: ShardName | None, distiller: Distiller) -> int:
         """Write a base. Return its size."""

@@ -83,11 +83,8 @@ class ShardReader:
             return 0
         return min(left, max(CHUNK_SIZE, self.needed))
 
-    def feed(self, data: bytes, *, framed: bool = False) -> tuple[list[bytes], str]:
-        """Take the bytes from ``offset``. Return the records in them, and what is wrong behind these, once.
-
-        With ``framed``, the records come with their frames.
-        """
+    def feed(self, data: bytes) -> tuple[list[bytes], str]:
+        """Take the bytes from ``offset``. Return the framed records in them, and what is wrong behind these, once."""
         self.damage = ""
         parts: list[tuple[int, int]] = []
         at = 0
@@ -100,8 +97,7 @@ class ShardReader:
             at = parts[-1][1] if parts else at
             self.damage = str(error)
         self.offset += at
-        skipped = 0 if framed else FRAME_SIZE
-        return [data[begin + skipped : end] for begin, end in parts], self._said_once()
+        return [data[begin:end] for begin, end in parts], self._said_once()
 
     def skip_to(self, offset: int) -> None:
         """Continue at ``offset``, where a record begins, unless more was read already."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import time
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -27,13 +26,12 @@ from ordeal.store.backend import (
     ReadOnlyStoreError,
     ShardName,
     ShardState,
-    Span,
     UnreachableError,
-    Unreadable,
     new_name,
 )
-from ordeal.store.compaction import BaseReader, Compacted, Compactor
+from ordeal.store.compaction import Compacted, Compactor
 from ordeal.store.failure_buckets import FailureBuckets
+from ordeal.store.reading import NamespaceReader
 from ordeal.store.records import (
     BaseContent,
     BucketRecord,
@@ -45,14 +43,13 @@ from ordeal.store.records import (
     Outgoing,
     RecordError,
     bucket_text,
-    decode,
     encode,
 )
-from ordeal.store.shard import LeftBehind, ShardReader, WriteAhead, file_of, framed, left_behind
+from ordeal.store.shard import LeftBehind, WriteAhead, file_of, framed, left_behind
 
 #: Limits of the queue: above either, the oldest entries are dropped.
-ENTRIES_MAX = 100_000
-SIZE_MAX = 256 * 2**20
+QUEUE_MAX = 100_000
+QUEUE_SIZE_MAX = 256 * 2**20
 #: The rarity of an entry that names no edge: after all that do.
 _NO_EDGE = 2**62
 #: Goes before all arrivals: a fleet finds more each second than a member may run, and would keep it from what is known.
@@ -86,9 +83,9 @@ class ImportQueue:
         self._size += _size(entry)
         arrival = self._arrivals + _DISTILLED * distilled
         heapq.heappush(self._heap, (_rarity(entry, carriers), -arrival, entry.id))
-        while len(self._entries) > ENTRIES_MAX or self._size > SIZE_MAX:
+        while len(self._entries) > QUEUE_MAX or self._size > QUEUE_SIZE_MAX:
             self._remove(next(iter(self._entries)))
-        if len(self._heap) > 2 * len(self._entries) + ENTRIES_MAX:
+        if len(self._heap) > 2 * len(self._entries) + QUEUE_MAX:
             self._heap = [each for each in self._heap if each[2] in self._entries]
             heapq.heapify(self._heap)
 
@@ -209,8 +206,7 @@ class Store:
         self._member: _Member | None = None
         self._resume_at = 0.0
         self._paused = ""
-        self._readers: dict[ShardName, ShardReader] = {}
-        self._bases = BaseReader(self._readers)
+        self._reader = NamespaceReader(backend, self._learn_record, lambda why: self._news.refuse(why))  # noqa: PLW0108 - news are replaced
         # How many entries of the store were the first to reach each edge.
         self._carriers: dict[int, int] = {}
         self._entry_ids: set[str] = set()
@@ -381,80 +377,20 @@ class Store:
         if self._member is not None and not self.read_only:
             self._compare(self._member, states.pop(self._member.name, None))
         self._others = sum(state.age_seconds < LIVING_SECONDS for state in states.values())
-        for name in sorted(states.keys() - self._readers.keys()):
-            self._readers[name] = ShardReader()
-        left = size_max - self._read_bases(size_max)
-        self._uncompacted = self._bases.beyond(states)
-        # In turns, so that no shard delays the others: the one read last comes last.
-        turn = deque(
-            name for name, reader in self._readers.items() if name in states and states[name].size > reader.offset
-        )
-        while left > 0 and (spans := self._next_spans(turn, states, left)):
-            for span, answer in zip(spans, self._medium.read(spans), strict=True):
-                left -= len(answer) if isinstance(answer, bytes) else 0
-                if self._goes_on(span.name, answer):
-                    turn.append(span.name)
-        return left <= 0
-
-    def _read_bases(self, size_max: int) -> int:
-        """Read the bases that say more than what was read of the shards. Return how many bytes were read."""
         sizes = self._medium.bases()
-        self._bases.own = None if self._member is None else self._member.name
+        self._reader.bases.own = None if self._member is None else self._member.name
         self._base_size = sizes[max(sizes)] if sizes else 0
-        taken = 0
-        for name in self._bases.unread(sizes):
-            goes_on = True
-            while goes_on and taken < size_max and (span := self._bases.span(name, sizes[name])) is not None:
-                (answer,) = self._medium.read([span])
-                taken += len(answer) if isinstance(answer, bytes) else 0
-                contents, goes_on = self._bases.feed(name, sizes[name], answer)
-                for _, content in contents:
-                    self._learn_of_base(name, content)
-        for refusal in self._bases.refusals:
-            self._news.refuse(refusal)
-        self._bases.refusals.clear()
-        return taken
+        is_unfinished = self._reader.read(states, sizes, size_max)
+        self._uncompacted = self._reader.bases.beyond(states)
+        return is_unfinished
 
-    def _learn_of_base(self, name: ShardName, content: BaseContent) -> None:
-        try:
-            if isinstance(content, BucketRecord):
-                for token, count in content.counts.items():
-                    report = FailureReport(content.bucket, content.trace, content.steps, count, content.shrunk)
-                    self._learn(ShardName(name.number, token), report)
-            elif not isinstance(content, Covers):
-                self._learn(name, content, distilled=True)
-        except RecordError as error:
-            self._news.refuse(f"a record of base {name} {error}")
-
-    def _next_spans(self, turn: deque[ShardName], states: Mapping[ShardName, ShardState], size_max: int) -> list[Span]:
-        """Return what to read of the first shards, which are removed from ``turn``: at most one record too much."""
-        spans: list[Span] = []
-        while turn and size_max > 0:
-            name = turn.popleft()
-            reader = self._readers[name]
-            size = reader.wanted(states[name].size)
-            if size:
-                spans.append(Span(name, reader.offset, size))
-                size_max -= size
-        return spans
-
-    def _goes_on(self, name: ShardName, answer: bytes | Unreadable) -> bool:
-        """Learn what was read of a shard. Return whether to continue reading it."""
-        reader = self._readers[name] = self._readers.pop(name)
-        before = reader.offset, reader.needed
-        records: list[bytes] = []
-        if isinstance(answer, Unreadable):
-            refusal = reader.stop(answer.why)
-        else:
-            records, refusal = reader.feed(answer)
-        for record in records:
-            try:
-                self._learn(name, decode(record))
-            except RecordError as error:
-                self._news.refuse(f"a record of shard {name} {error}")
-        if refusal:
-            self._news.refuse(f"shard {name} is read no further: {refusal}")
-        return (reader.offset, reader.needed) != before and not reader.damage
+    def _learn_record(self, name: ShardName, _frame: bytes, content: BaseContent, is_base: bool) -> None:
+        if isinstance(content, BucketRecord):
+            for token, count in content.counts.items():
+                report = FailureReport(content.bucket, content.trace, content.steps, count, content.shrunk)
+                self._learn(ShardName(name.number, token), report)
+        elif not isinstance(content, Covers):
+            self._learn(name, content, distilled=is_base)
 
     def _learn(self, name: ShardName, content: Content, *, distilled: bool = False) -> None:
         if isinstance(content, FailureReport):

@@ -10,7 +10,8 @@ import pytest
 
 from ordeal.store import Entry, FailureReport, Outgoing, Store, compaction
 from ordeal.store.backend import Backend, ShardName, ShardState, Span, Unreadable
-from ordeal.store.compaction import TRIES_MAX, BaseReader, Compacted, Compactor
+from ordeal.store.compaction import Compacted, Compactor
+from ordeal.store.reading import TRIES_MAX, BaseReader
 from ordeal.store.records import BaseContent, Covers, Incoming, encode
 from ordeal.store.shard import HEADER, ShardReader, framed
 
@@ -77,7 +78,7 @@ def test_who_reads_on_after_a_compaction_gets_nothing_twice(place: Place) -> Non
     a.sync(NOTHING)
     assert compact(place) is not None
     assert b.sync(NOTHING).entries == a.sync(NOTHING).entries == ()
-    assert not a._bases.read | b._bases.read  # they have all that is in it
+    assert not a._reader.bases.read | b._reader.bases.read  # they have all that is in it
     a.sync(found("y", edges=[2]))
     assert tapes(b.sync(NOTHING)) == {b"y"}
     c = place.member()

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ordeal.store.backend import ShardName
 from ordeal.store.records import encode
 from ordeal.store.shard import (
+    FRAME_SIZE,
     HEADER,
     LOOKS_MAX,
     SHARD_SIZE_MAX,
@@ -41,7 +42,7 @@ def read(data: bytes, step: int) -> tuple[list[bytes], list[str]]:
         size = reader.wanted(end)
         if size:
             found, refusal = reader.feed(data[reader.offset : reader.offset + size])
-            got += found
+            got += [frame[FRAME_SIZE:] for frame in found]
             said += [refusal] if refusal else []
     return got, said
 
@@ -59,7 +60,7 @@ def test_records_are_read_beyond_a_chunk(monkeypatch: pytest.MonkeyPatch) -> Non
     reader, got = ShardReader(), []
     while size := reader.wanted(len(data)):
         got += reader.feed(data[reader.offset : reader.offset + size])[0]
-    assert got == contents
+    assert got == list(map(framed, contents))
 
 
 def test_a_shard_without_records_is_not_read() -> None:

@@ -542,9 +542,9 @@ def test_what_is_known_by_then_never_comes() -> None:
 
 
 def test_the_oldest_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ordeal.store.store.ENTRIES_MAX", 2)
+    monkeypatch.setattr("ordeal.store.store.QUEUE_MAX", 2)
     assert names(queue_of(entry("a"), entry("b"), entry("c")).take(None, set(), {})) == ["c", "b"]
-    monkeypatch.setattr("ordeal.store.store.SIZE_MAX", 30)
+    monkeypatch.setattr("ordeal.store.store.QUEUE_SIZE_MAX", 30)
     assert names(queue_of(entry("a", 1, 2), entry("b", 3, 4)).take(None, set(), {})) == ["b"]
 
 

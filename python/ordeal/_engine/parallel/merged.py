@@ -12,7 +12,7 @@ import ordeal._native as _native
 from ordeal._base.property_tracker import Tallies, tallies_of
 from ordeal._engine.execution.settings import Tally
 from ordeal._engine.isolation.channel import ChannelError
-from ordeal._engine.parallel.messages import EarlierProcesses, Properties, WorkerReport, empty_report
+from ordeal._engine.parallel.messages import EarlierProcesses, Properties, WorkerReport
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.search.result_builder import Totals
@@ -39,7 +39,7 @@ class MergedProgress:
         self.names = names
         self._records = FindingRecords(names)
         self._earlier: dict[int, EarlierProcesses] = {}  # by worker: ended processes may be very many
-        self._resumed = empty_report()  # by workers of a resumed state of another number of workers
+        self._resumed = WorkerReport()  # by workers of a resumed state of another number of workers
         self._running: dict[int, WorkerReport] = {}
         self._productive: list[tuple[Provenance, _native.Tape]] = []
         self._coverage = _native.CoverageMap()
@@ -55,7 +55,7 @@ class MergedProgress:
 
         Its last report stays, and its successor starts from zero.
         """
-        report = self._running.pop(worker, None) or empty_report()
+        report = self._running.pop(worker, None) or WorkerReport()
         report.tally["runs"] = max(runs, report.tally.get("runs", 0))
         report.tally["steps"] = max(steps, report.tally.get("steps", 0))
         if bucket:
@@ -195,7 +195,7 @@ class MergedProgress:
 
     def _done_by(self, worker: int) -> WorkerProgress:
         earlier = self.earlier(worker)
-        tallies = earlier.report.tally, self._running.get(worker, empty_report()).tally
+        tallies = earlier.report.tally, self._running.get(worker, WorkerReport()).tally
         runs, steps = (sum(tally.get(what, 0) for tally in tallies) for what in ("runs", "steps"))
         return WorkerProgress(max(0, runs), max(0, steps), earlier.processes)
 
@@ -305,17 +305,16 @@ def _kind_of(reports: Sequence[WorkerReport]) -> SnapshotKind:
 
 
 def _report_of(header: Header) -> WorkerReport:
-    lines = {} if header.monitor is None else {file.path: file.lines for file in header.monitor.files}
-    report = empty_report()
-    report.tally = dict(header.tally)
-    report.notes = list(header.notes)
-    report.snapshot_kind = header.snapshot_kind
-    report.counts = {finding.bucket: finding.count for finding in header.findings}
-    report.properties = header.properties
-    report.lines = lines
-    report.faults = dict(header.faults)
-    report.rules = dict(header.rules)
-    return report
+    return WorkerReport(
+        tally=dict(header.tally),
+        notes=list(header.notes),
+        snapshot_kind=header.snapshot_kind,
+        counts={finding.bucket: finding.count for finding in header.findings},
+        properties=header.properties,
+        lines={} if header.monitor is None else {file.path: file.lines for file in header.monitor.files},
+        faults=dict(header.faults),
+        rules=dict(header.rules),
+    )
 
 
 def add_report(total: WorkerReport, report: WorkerReport) -> None:

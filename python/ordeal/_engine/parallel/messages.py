@@ -26,36 +26,19 @@ Properties = dict[str, list[dict[str, str | int | float | bool | None]]]
 class WorkerReport(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A worker's progress since its start. ``counts`` says for each bucket how many runs failed in it."""
 
-    tally: dict[str, int]
-    notes: list[str]
-    snapshot_kind: SnapshotKind
-    checkpoints: int
-    checkpoints_saved: int
-    swarm: dict[str, int]
-    run_kinds: dict[str, dict[str, int]]
-    counts: dict[str, int]
-    properties: Properties
-    lines: dict[str, list[int]]
-    discovery: tuple[int, int, float, float, float] | None
+    tally: dict[str, int] = {}
+    notes: list[str] = []
+    snapshot_kind: SnapshotKind = "copy"
+    checkpoints: int = 0
+    checkpoints_saved: int = 0
+    swarm: dict[str, int] = {}
+    run_kinds: dict[str, dict[str, int]] = {}
+    counts: dict[str, int] = {}
+    properties: Properties = {}
+    lines: dict[str, list[int]] = {}
+    discovery: tuple[int, int, float, float, float] | None = None
     faults: dict[str, list[int]] = {}
     rules: dict[str, list[int]] = {}
-
-
-def empty_report() -> WorkerReport:
-    """Return the report of a process that has sent none."""
-    return WorkerReport(
-        tally={},
-        notes=[],
-        snapshot_kind="copy",
-        checkpoints=0,
-        checkpoints_saved=0,
-        swarm={},
-        run_kinds={},
-        counts={},
-        properties={},
-        lines={},
-        discovery=None,
-    )
 
 
 class EarlierProcesses(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -66,7 +49,7 @@ class EarlierProcesses(msgspec.Struct, kw_only=True, forbid_unknown_fields=True)
     """
 
     processes: Annotated[int, msgspec.Meta(ge=0)] = 0
-    report: WorkerReport = msgspec.field(default_factory=empty_report)
+    report: WorkerReport = msgspec.field(default_factory=WorkerReport)
     resumed: WorkerReport | None = msgspec.field(default=None, name="given")
     unreported: list[int] = msgspec.field(default_factory=list, name="untold")
 

@@ -7,11 +7,13 @@ import inspect
 import os
 import select
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import sleep
+
+import msgspec
 
 import ordeal._native as _native
 from ordeal._engine.coverage.digests import digest_targets
@@ -20,7 +22,7 @@ from ordeal._engine.execution.bucket import whole_bucket
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.isolation.child import Child, Job, Limits
 from ordeal._engine.parallel.merged import MergedProgress
-from ordeal._engine.parallel.messages import ERROR, WorkerError, pack_keys, unpack_keys
+from ordeal._engine.parallel.messages import ERROR, WorkerError
 from ordeal._engine.triage.messages import pack, unpack
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError, StoreError
@@ -161,6 +163,33 @@ GOLDEN = 0.6180339887498949
 _JOINED, _SYNC, _UPDATE, _LEASE, _ANSWER = "joined", "sync", "news", "lease", "answer"
 
 
+class _Request(msgspec.Struct):
+    """What is to be published, and how many entries of others are taken at most."""
+
+    outgoing: Outgoing
+    imported: int
+    is_last: bool
+
+
+class _Update(msgspec.Struct):
+    """What others have published, and whether the store is to be compacted."""
+
+    incoming: Incoming
+    is_due: bool
+
+
+_encode = msgspec.msgpack.encode
+
+
+def _decode[Kind](data: Value, kind: type[Kind]) -> Kind:
+    try:
+        if isinstance(data, bytes):
+            return msgspec.msgpack.decode(data, type=kind)
+    except ValueError as error:
+        raise ChannelError(f"what the process of the store sent is damaged: {error}") from error
+    raise ChannelError(f"the process of the store sent a {type(data).__name__}")
+
+
 class StoreClient:
     """One member of a store. Owned by the supervisor, which waits for it only to join and to leave.
 
@@ -179,15 +208,18 @@ class StoreClient:
         self._budget = ImportBudget(workers)
         self._wait_until = 0.0
         self._waits = False
-        self._entries: list[tuple[bytes, list[int]]] = []
+        self._entries: list[Entry] = []
         self._edges: set[int] = set()
         self._failures: dict[str, FailureReport] = {}
         self._leases: list[bool] = []
         self._traces: dict[str, bytes] = {}
         self._shrunk: dict[str, bool] = {}
         self._paused = ""
+        self.member = -1
         try:
-            self.member = self._joined()
+            self._wait(lambda: self.member >= 0, JOIN_SECONDS_MAX)
+            if self.member < 0:
+                raise StoreError("the store did not answer", hint="see that this machine can reach it")
         except BaseException:
             self.close()
             raise
@@ -195,22 +227,6 @@ class StoreClient:
     def fileno(self) -> int:
         """Return a descriptor that is readable when others have something new."""
         return self._child.channel.fileno()
-
-    def _joined(self) -> int:
-        deadline = monotonic() + JOIN_SECONDS_MAX
-        while monotonic() < deadline:
-            for kind, value, *rest in self._child.messages():
-                if kind == ERROR:
-                    broken = unpack(value, WorkerError)
-                    raise StoreError(broken.message, hint=broken.hint or None)
-                if kind == _JOINED and isinstance(value, int):
-                    if any(rest):
-                        self._merged.note(f"The store is read and not written: {', '.join(map(str, rest))}.")
-                    return value
-            if self._child.has_ended():
-                break
-            sleep(0.005)
-        raise StoreError("the store did not answer", hint="see that this machine can reach it")
 
     # -- what is found here -------------------------------------------------------------------------------------------
 
@@ -220,7 +236,8 @@ class StoreClient:
             return  # the store is read-only
         self._edges.update(edges)
         for entry in _native.decode_entries(entries, self._merged.names)[0]:
-            self._entries.append((_native.encode_entries(self._merged.names, [entry]), entry.edges))
+            tape = _native.encode_entries(self._merged.names, [entry])
+            self._entries.append(Entry(tape, tuple(entry.edges)))
 
     def add_failure(self, report: FailureReport) -> None:
         """Queue a failure for sending; call it again when more is known about it."""
@@ -230,19 +247,14 @@ class StoreClient:
 
     def exchange(self) -> list[tuple[list[int], bytes]]:
         """Send what is new when it is due; return the edges and entries of others that arrived meanwhile."""
-        updates = [update for message in self._child.messages() if (update := self._receive(message)) is not None]
+        updates = self._received()
         if not self._waits and monotonic() >= self._due and not self._child.has_ended():
             self._send_updates()
         return updates
 
     def listen(self) -> list[tuple[list[int], bytes]]:
         """Receive what others have found so far, before the search begins."""
-        deadline = monotonic() + LEAVE_SECONDS_MAX
-        updates = self.exchange()
-        while self._waits and monotonic() < deadline and not self._child.has_ended():
-            sleep(0.005)
-            updates += [update for message in self._child.messages() if (update := self._receive(message)) is not None]
-        return updates
+        return self.exchange() + self._wait(lambda: not self._waits, LEAVE_SECONDS_MAX)
 
     def lease(self, bucket: str) -> bool:
         """Return whether this member may shrink ``bucket``; also true when the store does not answer.
@@ -263,14 +275,8 @@ class StoreClient:
     def _asks(self, bucket: str) -> bool:
         if not self._send(_LEASE, bucket):
             return True
-        deadline = monotonic() + LEAVE_SECONDS_MAX
-        while monotonic() < deadline and not self._child.has_ended():
-            for message in self._child.messages():
-                self._receive(message)
-            if self._leases:
-                return self._leases.pop()
-            sleep(0.005)
-        return True
+        self._wait(lambda: bool(self._leases), LEAVE_SECONDS_MAX)
+        return self._leases.pop() if self._leases else True
 
     def traces(self, bucket: str) -> list[bytes]:
         """Return the shortest traces of ``bucket`` that others sent, as unchecked JSON: one of each failure in it."""
@@ -283,16 +289,10 @@ class StoreClient:
 
     def leave(self) -> None:
         """Send what is left, and end."""
-        deadline = monotonic() + LEAVE_SECONDS_MAX
-        self._due = 0.0
-        sent = False
-        while monotonic() < deadline and not self._child.has_ended() and not (sent and not self._waits):
-            for message in self._child.messages():
-                self._receive(message)
-            if not self._waits and not sent:
-                sent = True
-                self._send_updates(is_last=True)
-            sleep(0.005)
+        self._wait(lambda: not self._waits, LEAVE_SECONDS_MAX)
+        if not self._waits and not self._child.has_ended():
+            self._send_updates(is_last=True)
+            self._wait(lambda: not self._waits, LEAVE_SECONDS_MAX)
         self.close()
 
     def close(self) -> None:
@@ -301,16 +301,10 @@ class StoreClient:
         self._child.close()
 
     def _send_updates(self, *, is_last: bool = False) -> None:
-        entries, self._entries = self._entries, []
-        edges, self._edges = self._edges, set()
-        failures, self._failures = list(self._failures.values()), {}
+        outgoing = Outgoing(tuple(self._entries), frozenset(self._edges), tuple(self._failures.values()))
+        self._entries, self._edges, self._failures = [], set(), {}
         imported = FIRST_ENTRIES_MAX if not self._exchanges else self._budget.spend(self._merged.tally().runs)
-        parts: list[Value] = [is_last, imported, len(entries), len(failures), pack_keys(sorted(edges))]
-        for tape, keys in entries:
-            parts += (tape, pack_keys(keys))
-        for report in failures:
-            parts += (report.bucket, report.trace, report.steps, report.count, report.shrunk)
-        self._waits = self._send(_SYNC, *parts)
+        self._waits = self._send(_SYNC, _encode(_Request(outgoing, imported, is_last)))
         self._due = monotonic() + sync_seconds(self._members, self.member, self._exchanges)
         self._exchanges += 1
 
@@ -322,33 +316,50 @@ class StoreClient:
             return False
         return True
 
-    def _receive(self, message: Sequence[Value]) -> tuple[list[int], bytes] | None:
-        kind, *values = message
-        if kind == _ANSWER:
-            self._leases.append(bool(values[0]))
-            return None
-        if kind != _UPDATE:
-            return None
+    def _wait(self, is_over: Callable[[], bool], seconds: float) -> list[tuple[list[int], bytes]]:
+        """Receive until something holds, the process has ended, or the time is over; return what others have found."""
+        deadline, updates = monotonic() + seconds, []
+        while True:
+            has_ended = self._child.has_ended()
+            updates += self._received()
+            if is_over() or has_ended or monotonic() >= deadline:
+                return updates
+            sleep(0.005)
+
+    def _received(self) -> list[tuple[list[int], bytes]]:
+        """Take the messages that have arrived; return the edges and entries of others in them."""
+        updates = []
+        for kind, value, *rest in self._child.messages():
+            if kind == _UPDATE:
+                updates.append(self._take(_decode(value, _Update)))
+            elif kind == _ANSWER:
+                self._leases.append(bool(value))
+            elif kind == ERROR:
+                broken = unpack(value, WorkerError)
+                raise StoreError(broken.message, hint=broken.hint or None)
+            elif kind == _JOINED and isinstance(value, int):
+                self.member = value
+                if any(rest):
+                    self._merged.note(f"The store is read and not written: {', '.join(map(str, rest))}.")
+        return updates
+
+    def _take(self, update: _Update) -> tuple[list[int], bytes]:
         self._waits = False
-        edges, members, is_due, refused, refusal, paused, trace_count, *rest = values
-        self._members = members if isinstance(members, int) else 1
-        self._compaction.begin_if(bool(is_due))
-        if not isinstance(trace_count, int) or not 0 <= 3 * trace_count <= len(rest):
-            raise ChannelError(f"{trace_count!r} is not the number of traces")
-        traces, tapes = rest[: 3 * trace_count], rest[3 * trace_count :]
-        for bucket, trace, shrunk in zip(traces[::3], traces[1::3], traces[2::3], strict=True):
-            if isinstance(trace, bytes):
-                self._traces[str(bucket)], self._shrunk[str(bucket)] = trace, bool(shrunk)
-        if refused:
-            self._merged.note(f"{refused!r} records of the store were refused: {refusal!r}.")
-        self._note_pause(str(paused))
+        incoming = update.incoming
+        self._members = incoming.members
+        self._compaction.begin_if(update.is_due)
+        for report in incoming.failures:
+            self._traces[report.bucket], self._shrunk[report.bucket] = report.trace, report.shrunk
+        if incoming.refused:
+            self._merged.note(f"{incoming.refused} records of the store were refused: {incoming.refusal!r}.")
+        self._note_pause(incoming.paused)
         loaded: list[_native.SharedEntry] = []
-        for tape in tapes:
+        for entry in incoming.entries:
             try:
-                loaded += _native.decode_entries(tape if isinstance(tape, bytes) else b"", self._merged.names)[0]
+                loaded += _native.decode_entries(entry.tape, self._merged.names)[0]
             except _native.CoreError as error:
                 self._merged.note(f"An entry of the store was refused: {error}.")
-        return unpack_keys(edges), _native.encode_entries(self._merged.names, loaded) if loaded else b""
+        return sorted(incoming.edges), _native.encode_entries(self._merged.names, loaded) if loaded else b""
 
     def _note_pause(self, paused: str) -> None:
         if paused and not self._paused:
@@ -380,12 +391,13 @@ def _client_job(store_options: StoreOptions) -> Job:
                 if kind == _LEASE:
                     channel.send(_ANSWER, held.take(str(values[0])))
                 elif kind == _SYNC:
-                    is_last, imported, *rest = values
-                    assert isinstance(imported, int)
-                    incoming = store.sync(_outgoing(rest), max_entries=imported)
-                    if is_last:
+                    request = _decode(values[0], _Request)
+                    incoming = store.sync(request.outgoing, max_entries=request.imported)
+                    if request.is_last:
                         held.give_back()
-                    _answer(channel, incoming, is_due=store.is_compaction_due())
+                    failures = [each for each in incoming.failures if 0 < len(each.trace) <= TRACE_BYTES_MAX]
+                    incoming = replace(incoming, failures=tuple(failures[:TRACES_MAX]))
+                    channel.send(_UPDATE, _encode(_Update(incoming, store.is_compaction_due())))
 
     return job
 
@@ -450,24 +462,3 @@ class ImportBudget:
         taken = int(self._left)
         self._left -= taken
         return taken
-
-
-def _outgoing(values: Sequence[Value]) -> Outgoing:
-    entry_count, failure_count, edges, *parts = values
-    assert isinstance(entry_count, int)
-    assert isinstance(failure_count, int)
-    entries = [
-        Entry(parts[2 * number], tuple(unpack_keys(parts[2 * number + 1])))  # type: ignore[arg-type]
-        for number in range(entry_count)
-    ]
-    rest = parts[2 * entry_count :]
-    failures = [FailureReport(*rest[5 * number : 5 * number + 5]) for number in range(failure_count)]  # type: ignore[arg-type]
-    return Outgoing(tuple(entries), frozenset(unpack_keys(edges)), tuple(failures))
-
-
-def _answer(channel: Channel, incoming: Incoming, *, is_due: bool) -> None:
-    tapes = (entry.tape for entry in incoming.entries)
-    with_traces = [each for each in incoming.failures if 0 < len(each.trace) <= TRACE_BYTES_MAX][:TRACES_MAX]
-    traces = [value for each in with_traces for value in (each.bucket, each.trace, each.shrunk)]
-    facts = (incoming.members, is_due, incoming.refused, incoming.refusal, incoming.paused)
-    channel.send(_UPDATE, pack_keys(incoming.edges), *facts, len(with_traces), *traces, *tapes)

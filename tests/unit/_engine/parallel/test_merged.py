@@ -6,7 +6,7 @@ import itertools
 
 import ordeal._native as _native
 from ordeal._engine.parallel.merged import MergedProgress
-from ordeal._engine.parallel.messages import empty_report
+from ordeal._engine.parallel.messages import WorkerReport
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal.result import WorkerProgress
@@ -30,7 +30,7 @@ def test_of_one_bucket_the_shortest_run_is_reported_and_of_these_the_earliest() 
 def test_a_worker_is_all_its_processes() -> None:
     union = MergedProgress(NAMES)
     for runs in (4, 6):
-        report = empty_report()
+        report = WorkerReport()
         report.tally.update(runs=runs, steps=10 * runs)
         union.report(1, report)
         if runs == 4:

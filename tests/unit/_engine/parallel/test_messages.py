@@ -13,7 +13,6 @@ from ordeal._engine.parallel.messages import (
     WorkerEnd,
     WorkerError,
     WorkerReport,
-    empty_report,
     pack_keys,
     unpack_keys,
 )
@@ -56,10 +55,10 @@ def full_report() -> WorkerReport:
 @pytest.mark.parametrize(
     "record",
     [
-        empty_report(),
+        WorkerReport(),
         full_report(),
         EarlierProcesses(),
-        EarlierProcesses(processes=2, report=full_report(), resumed=empty_report(), unreported=[2**64 - 1]),
+        EarlierProcesses(processes=2, report=full_report(), resumed=WorkerReport(), unreported=[2**64 - 1]),
         WorkerEnd(reason="patience"),
         WorkerError(kind="MachineError", message="m", hint="h"),
     ],
@@ -93,13 +92,13 @@ def test_a_record_with_a_wrong_field_is_refused(kind: type[msgspec.Struct], chan
 
 @pytest.mark.parametrize(("tally", "runs"), [({}, 0), ({"runs": 5}, 5), ({"runs": -5}, 0)])
 def test_the_runs_of_the_past_are_never_fewer_than_none(tally: dict[str, int], runs: int) -> None:
-    report = empty_report()
+    report = WorkerReport()
     report.tally = tally
     assert EarlierProcesses(report=report).runs == runs
 
 
 def test_nothing_told_is_made_anew_each_time() -> None:
-    empty_report().tally["runs"] = 1
-    empty_report().notes.append("x")
-    assert empty_report() == EarlierProcesses().report
+    WorkerReport().tally["runs"] = 1
+    WorkerReport().notes.append("x")
+    assert WorkerReport() == EarlierProcesses().report
     assert EarlierProcesses().runs == 0
