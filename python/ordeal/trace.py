@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ordeal._base.trace_file import Trace, TraceFailure, TraceStep, decode_choice, encode_choice
 from ordeal._engine.execution.bucket import ends_process
 from ordeal._engine.execution.machine import MachineFactory
+from ordeal._engine.export.drawn_again import drawn
 from ordeal._engine.export.generated_tests import check_invariants, generate_tests, replay_packed
 from ordeal._engine.export.lowering import LoweringDriver
 from ordeal._engine.replay.loading import load_for_replay
@@ -26,6 +27,7 @@ __all__ = [
     "ablate_faults",
     "check_invariants",
     "decode_choice",
+    "drawn",
     "encode_choice",
     "generate_tests",
     "lower",

@@ -11,6 +11,8 @@ MESSAGE_CHARS_MAX = 200
 JSON_MESSAGE_CHARS_MAX = 500
 JSON_SCHEMA_VERSION = 1
 _PROGRAM_LINES_MAX = 60
+#: Above what a line of a recorded program has: cut Python is not Python.
+_PROGRAM_LINE_CHARS_MAX = 20_000
 
 
 def one_line(text: str, *, limit: int = MESSAGE_CHARS_MAX) -> str:
@@ -97,11 +99,22 @@ def capped(lines: Sequence[str], limit: int) -> list[str]:
 
 
 def program_lines(program: str) -> list[str]:
-    """Return at most 60 lines of a program, safe to print."""
+    """Return at most 60 lines of a program, safe to print. What is left of it is still Python."""
     # Not splitlines(): it would also break at separators that a Python string may contain.
-    lines = [one_line(line) for line in program.rstrip("\n").split("\n")]
+    lines = [one_line(line, limit=_PROGRAM_LINE_CHARS_MAX) for line in program.rstrip("\n").split("\n")]
     left_out = len(lines) - _PROGRAM_LINES_MAX
-    return lines if left_out <= 0 else [*lines[:_PROGRAM_LINES_MAX], f"... and {counted(left_out, 'more line')}"]
+    return lines if left_out <= 0 else [*lines[:_PROGRAM_LINES_MAX], f"# ... and {counted(left_out, 'more line')}"]
+
+
+def runnable_program(lines: Sequence[str], test_class: str) -> str:
+    """Return the recorded program of a machine with the import of its class, which traces name as ``module:Class``."""
+    module, _, name = test_class.partition(":")
+    made = f"state = {name.rpartition('.')[2]}()"
+    if made not in lines or module == "__main__" or not all(part.isidentifier() for part in name.split(".")):
+        return "\n".join(lines)
+    place = lines.index(made)
+    needed = f"from {module} import {name.partition('.')[0]}"
+    return "\n".join([needed, *lines[:place], f"state = {name}()", *lines[place + 1 :]])
 
 
 def error_text(message: str, hint: str | None = None) -> str:

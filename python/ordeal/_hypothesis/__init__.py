@@ -18,10 +18,11 @@ if TYPE_CHECKING:
         is_constructed,
         may_forget_constructor,
     )
-    from ordeal._hypothesis.draws import Draw, compile_draw, describe_strategy
+    from ordeal._hypothesis.draws import Draw, compile_draw, describe_strategy, draws_from_bundle
     from ordeal._hypothesis.example_keys import database_key, reproducing_test
     from ordeal._hypothesis.exceptions import REJECTED, failure_types, skip_types
     from ordeal._hypothesis.machines import (
+        BODY_ARGUMENT,
         Argument,
         Invariant,
         MachineDefinition,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from ordeal._hypothesis.verbosity import unprinted_notes
 
 __all__ = [
+    "BODY_ARGUMENT",
     "DECORATOR_MARKS",
     "ENGINE_ATTRIBUTES",
     "INITIALIZE_MARKER",
@@ -75,6 +77,7 @@ __all__ = [
     "database_key",
     "define_machine",
     "describe_strategy",
+    "draws_from_bundle",
     "failure_types",
     "forgotten_constructor",
     "give_own_generator",
@@ -103,6 +106,7 @@ __all__ = [
 
 _HOMES = {
     "Argument": "machines",
+    "BODY_ARGUMENT": "machines",
     "BundleState": "bundles",
     "ChoiceSource": "choice_source",
     "DECORATOR_MARKS": "markers",
@@ -125,6 +129,7 @@ _HOMES = {
     "database_key": "example_keys",
     "define_machine": "machines",
     "describe_strategy": "draws",
+    "draws_from_bundle": "draws",
     "failure_types": "exceptions",
     "forgotten_constructor": "definition_checks",
     "give_own_generator": "randoms",

@@ -19,6 +19,9 @@ from ordeal._hypothesis.tape_draws import is_int64
 if TYPE_CHECKING:
     pass
 
+#: Twelve strategies in each other, each in a container.
+_DEPTH_MAX = 24
+
 #: Draws a value in a run, given its ``RunContext``.
 Draw = Callable[[Any], Any]
 
@@ -111,6 +114,20 @@ def _draw_bundle(name: str, consume: bool) -> Draw:
 
 def _draw_generic(strategy: SearchStrategy[Any]) -> Draw:
     return lambda run: run.data.draw(strategy)
+
+
+def draws_from_bundle(strategy: object, depth: int = 0) -> bool:
+    """Return whether a strategy takes values of bundles, as far as its parts show."""
+    if isinstance(strategy, Bundle):
+        return True
+    if isinstance(strategy, SearchStrategy):
+        parts = list(vars(strategy).values())
+    elif isinstance(strategy, list | tuple | dict):
+        parts = list(strategy.values()) if isinstance(strategy, dict) else list(strategy)
+    else:
+        return False
+    # Deeper, a strategy holds itself, or more than a person has written.
+    return depth < _DEPTH_MAX and any(draws_from_bundle(part, depth + 1) for part in parts)
 
 
 #: The attributes that hold the parts of strategies.

@@ -20,6 +20,11 @@ from ordeal._hypothesis.markers import untimed
 
 #: The modules of the base classes that say what a machine is, whose names no rule may have.
 _BASES = ("hypothesis.stateful", "ordeal.chaos")
+
+
+#: Stands for draws in the body of a rule.
+BODY_ARGUMENT = "(body)"
+
 #: What Hypothesis calls to put the result of a rule into bundles. The versions have one of the last two.
 _ROUTES = ("bundle", "_new_name", "_add_results_to_targets", "_add_result_to_targets")
 
@@ -96,7 +101,7 @@ def define_machine(cls: type[RuleBasedStateMachine]) -> MachineDefinition:
     check_definition(cls, state)
     _check_names(cls, (*state.rules, *state.initializers, *state.invariants))
     ordered = sorted(state.rules, key=lambda r: (sorted(r.targets), len(r.arguments), r.function.__name__))
-    names: dict[str, int] = {"(body)": 0}
+    names: dict[str, int] = {BODY_ARGUMENT: 0}
     bundles: dict[str, int] = {}
     every = (*ordered, *state.initializers)
     # Where a class decides by itself, each of its rules may fill any bundle.

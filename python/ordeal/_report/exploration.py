@@ -21,6 +21,7 @@ from ordeal._base.formatting import (
     describe_error,
     indented,
     one_line,
+    runnable_program,
 )
 from ordeal._base.property_text import explored_properties, json_cells, json_properties
 from ordeal._base.untrusted import error_message, type_name
@@ -34,7 +35,7 @@ from ordeal.result.exploration import (
     remark_lines,
     run_figures,
 )
-from ordeal.result.failure import failure_details, failure_id, runnable_program, sequence_text, trace_steps
+from ordeal.result.failure import failure_details, failure_id, failure_program, sequence_text, trace_steps
 from ordeal.result.parts import known_lines, world_lines
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ def _json_kept(trace: Trace) -> dict[str, Any]:
         "run_id": trace.run_id,
         "edges_discovered": trace.edges_discovered,
         "rule_log": [step.name for step in trace.taken_steps()],
-        "program": "\n".join(trace.program),
+        "program": runnable_program(trace.program, trace.test_class),
     }
 
 
@@ -344,7 +345,7 @@ def _json_failure(failure: Failure) -> dict[str, Any]:
         "trace_steps": trace_steps(failure),
         "trace_path": None if failure.trace_path is None else _posix(failure.trace_path),
         "seed_path": None if failure.seed_path is None else _posix(failure.seed_path),
-        "program": runnable_program(failure),
+        "program": failure_program(failure),
     }
 
 

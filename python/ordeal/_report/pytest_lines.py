@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from ordeal._base.formatting import MESSAGE_CHARS_MAX, capped, counted, error_line, indented, one_line, program_lines
+from ordeal._base.formatting import (
+    MESSAGE_CHARS_MAX,
+    capped,
+    counted,
+    error_line,
+    indented,
+    one_line,
+    program_lines,
+    runnable_program,
+)
 from ordeal._base.property_text import property_lines, reliability_lines
 
 if TYPE_CHECKING:
@@ -159,7 +168,7 @@ def _advice(records: Sequence[SeedRecord]) -> list[str]:
 
 def seed_failure_sections(record: SeedRecord, trace: Trace) -> list[tuple[str, list[str]]]:
     """Return what to show below the traceback of a seed that fails, as titles and lines."""
-    sections = [("steps", program_lines("\n".join(trace.program)))]
+    sections = [("steps", program_lines(runnable_program(trace.program, trace.test_class)))]
     if record.status == "fails_differently":
         sections.append(("recorded failure, which was another one", [record.recorded]))
     return [*sections, ("replay", [replay_command(record)])]

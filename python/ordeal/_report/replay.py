@@ -20,6 +20,7 @@ from ordeal._base.formatting import (
     name_list,
     one_line,
     program_lines,
+    runnable_program,
 )
 from ordeal._base.trace_file import step_text
 from ordeal._base.untrusted import error_message, type_name
@@ -100,7 +101,7 @@ def shrink_line(phase: str, steps: int, candidates: int) -> str:
 def shrunk_text(before: Trace, after: Trace) -> str:
     """Return how much shorter a trace became, and the program that is left."""
     steps, was = counted(len(after.taken_steps()), "step"), len(before.taken_steps())
-    program = indented(program_lines("\n".join(after.program)), 2)
+    program = indented(program_lines(runnable_program(after.program, after.test_class)), 2)
     return "\n".join([f"Shrunk to {steps} (from {was})", *program])
 
 
@@ -151,7 +152,7 @@ def replay_json(
         "shrunk_path": None if shrunk_path is None else PurePath(shrunk_path).as_posix(),
         "plain": None if plain is None else plain.text or None,
         "plain_refused": None if plain is None else plain.reason or None,
-        "shrunk_program": None if shrunk is None else "\n".join(shrunk.program),
+        "shrunk_program": None if shrunk is None else runnable_program(shrunk.program, shrunk.test_class),
         "necessary_faults": None if necessary_faults is None else dict(necessary_faults),
     }
     return json.dumps(document, indent=2) + "\n"

@@ -16,6 +16,7 @@ from ordeal._base.formatting import (
     indented,
     one_line,
     program_lines,
+    runnable_program,
     safe_lines,
 )
 from ordeal._base.untrusted import error_message, type_name
@@ -67,7 +68,9 @@ def _no_longer_applies(reason: str, test_class: str) -> str:
 
 def seed_details(replay: SeedReplay, traceback: str) -> str:
     """Return the program of a seed and the traceback of its failure, to print below its line."""
-    lines = [] if replay.trace is None else program_lines("\n".join(replay.trace.program))
+    lines = (
+        [] if replay.trace is None else program_lines(runnable_program(replay.trace.program, replay.trace.test_class))
+    )
     if traceback:
         lines += ["", *safe_lines(traceback).split("\n")]
     return "\n".join([*indented(lines, 14), ""])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sysconfig
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from ordeal._base.formatting import (
 )
 from ordeal._base.notebook import notebook_html
 from ordeal._base.property_text import explored_properties
+from ordeal._base.python_source import in_double_quotes
 from ordeal.config import SnapshotKind
 from ordeal.result.failure import Failure, failure_details, needed_faults, trace_steps
 from ordeal.result.parts import FaultUse, Inconclusive, KnownFailure, RuleUse, SeedOutcome, known_lines
@@ -203,9 +203,8 @@ class ExplorationResult:
 
 def reachable_call(gap: Mapping[str, Any]) -> str:
     """Return the ``reachable("file:line: code")`` call for a coverage gap, valid as Python source."""
-    # A JSON string is also a Python string; quotes and backslashes of the code are escaped in it.
-    label = json.dumps(f"{gap['file']}:{gap['line']}: {gap['code']}", ensure_ascii=False)
-    return f"reachable({label})"
+    label = f"{gap['file']}:{gap['line']}: {gap['code']}"
+    return f"reachable({in_double_quotes(label)})"
 
 
 def is_installed(file: str) -> bool:

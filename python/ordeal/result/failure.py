@@ -18,6 +18,7 @@ from ordeal._base.formatting import (
     name_list,
     one_line,
     program_lines,
+    runnable_program,
     short_names,
 )
 from ordeal._base.notebook import notebook_html
@@ -99,7 +100,7 @@ class Failure:
             ("seen", f"in {self.count} runs" if self.count > 1 else ""),
             ("replay", replay_command(self.id) if self.trace_path or self.seed_path else ""),
         ]
-        return notebook_html(repr(self).strip("<>"), facts=facts, code=runnable_program(self) if self.program else "")
+        return notebook_html(repr(self).strip("<>"), facts=facts, code=failure_program(self) if self.program else "")
 
     def __str__(self) -> str:
         return failure_text(self)
@@ -201,17 +202,9 @@ def trace_steps(failure: Failure) -> int | None:
     return len(failure.trace.taken_steps())
 
 
-def runnable_program(failure: Failure) -> str:
-    """Return the program of a failure with what makes it run as pasted: the import, and the invariant that fails."""
-    lines = failure.program.split("\n")
-    module, _, name = ("" if failure.trace is None else failure.trace.test_class).partition(":")
-    if lines[0] == f"state = {name}()" and name.isidentifier() and module != "__main__":
-        lines.insert(0, f"from {module} import {name}")
-    place = failure.place
-    if place is not None and place.kind == "invariant" and place.name.isidentifier():
-        ends = lines[-1].startswith("state.teardown(")
-        lines.insert(len(lines) - ends, f"state.{place.name}()  # the invariant")
-    return "\n".join(lines)
+def failure_program(failure: Failure) -> str:
+    """Return the program of a failure as it runs when it is pasted."""
+    return runnable_program(failure.program.split("\n"), "" if failure.trace is None else failure.trace.test_class)
 
 
 def failure_details(failure: Failure, *, terminal: bool = False, by_path: bool = False) -> list[str]:
@@ -230,7 +223,7 @@ def failure_details(failure: Failure, *, terminal: bool = False, by_path: bool =
     if failure.bucket and not (terminal and by_id):
         lines.append(f"  Id: {failure.id}")
     if failure.program:
-        lines += ["  Program:", *indented(program_lines(runnable_program(failure)), 4)]
+        lines += ["  Program:", *indented(program_lines(failure_program(failure)), 4)]
     if path is not None:
         lines.append(f"  Replay: {replay_command(failure.id if by_id else path)}")
     return lines

@@ -84,6 +84,11 @@ class FailurePlace:
     asserted: tuple[str, ...] = ()
 
 
+def broken_invariant(place: FailurePlace | None) -> str:
+    """Return the name of the invariant that failed, if one did."""
+    return place.name if place is not None and place.kind == "invariant" else ""
+
+
 def place_lines(place: FailurePlace | None) -> list[str]:
     """Return the lines of a report that say where a failure happened; nothing if that is unknown."""
     if place is None:

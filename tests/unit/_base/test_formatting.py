@@ -93,7 +93,9 @@ def test_what_is_too_long_is_counted(limit: int, shown: list[str]) -> None:
     assert capped(["a", "b", "c"], limit) == shown
 
 
-@pytest.mark.parametrize(("lines", "last"), [(60, "x = 59"), (61, "... and 1 more line"), (62, "... and 2 more lines")])
+@pytest.mark.parametrize(
+    ("lines", "last"), [(60, "x = 59"), (61, "# ... and 1 more line"), (62, "# ... and 2 more lines")]
+)
 def test_a_program_has_sixty_lines_at_most(lines: int, last: str) -> None:
     shown = program_lines("\n".join(f"x = {number}" for number in range(lines)) + "\n")
     assert shown[-1] == last

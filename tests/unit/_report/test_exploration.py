@@ -255,7 +255,7 @@ class TestReport:
     def test_long_program_is_cut(self) -> None:
         program = "\n".join(f"machine.go(n={number})" for number in range(100))
         lines = report_lines(make_result(make_failure(ValueError("x"), "a", program=program)))
-        assert lines[-3:] == ["        machine.go(n=59)", "        ... and 40 more lines", ""]
+        assert lines[-3:] == ["        machine.go(n=59)", "        # ... and 40 more lines", ""]
 
 
 class TestProgressLine:
@@ -425,7 +425,7 @@ class TestLayout:
         trace = make_trace("go")
         trace.test_class = "tests.test_bank:Bank"
         own: dict[str, Any] = {"trace": trace, "bucket": "b", "trace_path": "t/fail-run-1.json", "place": self.PLACE}
-        own["program"] = "state = Bank()\nstate.go()\nstate.teardown()"
+        own["program"] = "state = Bank()\nstate.go()\nstate.adds_up()  # the invariant\nstate.teardown()"
         return dataclasses.replace(make_failure(ValueError("no"), "go"), **own, **changes)
 
     def test_a_failure_says_where_and_its_program_runs_as_pasted(self) -> None:

@@ -186,7 +186,7 @@ def test_nothing_in_a_seed_breaks_a_line() -> None:
 def test_below_a_failure_stand_its_steps_and_what_it_was_before() -> None:
     trace = Trace(1, 42, "shop:Till", steps=[TraceStep("rule", "pay")], program=["state = Till()", "state.pay()"])
     assert seed_failure_sections(record("reproduced"), trace) == [
-        ("steps", ["state = Till()", "state.pay()"]),
+        ("steps", ["from shop import Till", "state = Till()", "state.pay()"]),
         ("replay", ["ordeal replay seeds/seed-0a.json"]),
     ]
     assert seed_failure_sections(record("fails_differently"), trace)[1] == (

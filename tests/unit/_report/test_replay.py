@@ -121,7 +121,9 @@ def test_shrinking_is_told_over_a_longer_line() -> None:
 
 def test_what_is_left_after_shrinking() -> None:
     small = make_trace(steps=STEPS[:2], program=["state = Till()", "state.pay(sum=3)"])
-    assert shrunk_text(make_trace(), small) == "Shrunk to 1 step (from 2)\n  state = Till()\n  state.pay(sum=3)"
+    assert shrunk_text(make_trace(), small) == (
+        "Shrunk to 1 step (from 2)\n  from shop import Till\n  state = Till()\n  state.pay(sum=3)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -172,7 +174,7 @@ def test_json_of_a_replay() -> None:
         "shrunk_path": "traces/b.json",
         "plain": None,
         "plain_refused": None,
-        "shrunk_program": "state = Till()",
+        "shrunk_program": "from shop import Till\nstate = Till()",
         "necessary_faults": {"a": True},
     }
 

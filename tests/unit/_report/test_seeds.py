@@ -79,7 +79,8 @@ def test_each_seed_has_a_line(found: SeedReplay, line: str) -> None:
 def test_details_are_the_program_and_the_traceback() -> None:
     blanks = " " * 14
     assert seed_details(replay(SeedStatus.REPRODUCED), "Traceback:\n  x\x07\n") == (
-        f"{blanks}state = Till()\n{blanks}state.pay()\n\n{blanks}Traceback:\n{blanks}  x\\x07\n"
+        f"{blanks}from shop import Till\n{blanks}state = Till()\n{blanks}state.pay()\n\n"
+        f"{blanks}Traceback:\n{blanks}  x\\x07\n"
     )
     assert seed_details(replay(SeedStatus.UNREADABLE, trace=None), "") == ""
 

@@ -117,6 +117,7 @@ class TestSuggestions:
             "raise KeyError('''a''')",
             r'if text == "\\n":',
             'if name == "Zoë 日本":',
+            "if '\\x00\ud800\U0001f600\u2028' + \"\\'\" + '\\\\':",
             'if c == "\u2028":',
             "if a == '\t':",
             'f"{x!r}" if "\'" in y else {}',

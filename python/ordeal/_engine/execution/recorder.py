@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import keyword
+import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
 from typing import Any, override
 
 import msgspec
@@ -14,14 +17,19 @@ from hypothesis.strategies import DataObject, SearchStrategy
 
 import ordeal._native as _native
 from ordeal._base.formatting import one_line
+from ordeal._base.python_source import NoSourceError, SourceWriter, without_folders
 from ordeal._base.trace_file import TraceStep
 from ordeal._base.untrusted import bounded_call, type_name
-from ordeal._hypothesis import MachineDefinition, Rule
+from ordeal._hypothesis import BODY_ARGUMENT, MachineDefinition, Rule, draws_from_bundle
 from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
 from ordeal.chaos import ChaosTest
 from ordeal.faults import Fault
 
 TEXT_MAX = 2_000
+#: The name of the machine in a program.
+STATE = "state"
+#: Stands in a line for the choices of the arguments between two of them, until these are known.
+_CHOICES = "\0"
 LONG = 100_000
 HITS_MAX = 5
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=[ >])")
@@ -31,7 +39,9 @@ _QUICK_ITEMS, _QUICK_CHARS, _QUICK_INT = 32, 1000, 1 << 60
 
 
 _Row = tuple[str, str, list[str], dict[str, str], list[str], str, list[str]]
-_Written = tuple[list[_Row], list[str], list[str], bool, dict[str, int] | None]
+_Written = tuple[list[_Row], list[str], list[str], list[str], bool, dict[str, int] | None]
+#: Values that are what they are written as, whichever object holds them.
+_WITHOUT_IDENTITY = (*_PLAIN, tuple, frozenset, Enum, type)
 
 
 class Observer:
@@ -62,6 +72,8 @@ class RunRecorder(Observer):
     def __init__(self) -> None:
         self.steps: list[TraceStep] = []
         self.program: list[str] = []
+        self.needed: list[str] = []  # the lines before the machine is made
+        self._chance: object = None  # the state of the module `random` before the machine is made
         self._machine: RuleBasedStateMachine | None = None
         self._active: list[str] = []
         self._ends = False  # with a teardown, of a machine of another process
@@ -81,7 +93,8 @@ class RunRecorder(Observer):
 
     @override
     def making(self, cls: type[RuleBasedStateMachine]) -> None:
-        self.program.append(f"state = {type_name(cls)}()")
+        self._chance = random.getstate()
+        self.program.append(f"{STATE} = {type_name(cls)}()")
 
     @override
     def started(self, machine: RuleBasedStateMachine) -> None:
@@ -106,8 +119,67 @@ class RunRecorder(Observer):
         for value in resolved.values():
             if isinstance(value, DataObject):
                 self._watch(value)
-        arguments = ", ".join(f"{name}={value}" for name, value in text.items())
-        self.program.append(f"state.{rule.name}({arguments})")
+        self.program.append(self._call(rule, values))
+
+    def _call(self, rule: Rule, values: Mapping[str, Any]) -> str:
+        """Return the call of a rule. Arguments without source are drawn again, from choices that are known later."""
+        name = _attribute_of(rule, type(self._machine))
+        if not name:
+            return f"...  # {rule.name} is not a method of the machine, so no program can call it"
+        written, drawn, problems = [], [], []
+        known = {} if self._machine is None else dict(self._machine.names_to_values)
+        names = {id(value): slug(name) for name, value in known.items() if not isinstance(value, _WITHOUT_IDENTITY)}
+        names[id(self._machine)] = STATE
+        for argument in rule.arguments:
+            try:
+                source = self._source(values[argument.name], names)
+                written.append(f"{argument.name}={source}")
+            except NoSourceError as error:
+                if draws_from_bundle(argument.strategy):
+                    written.append(f"{argument.name}=...")
+                    problems.append(f"{argument.name} cannot be written: {one_line(str(error))}")
+                else:
+                    drawn.append(argument.name)
+        if drawn:
+            written.append(self.drawn_again(drawn))
+        call = f"{STATE}.{name}({', '.join(written)})"
+        if rule.is_coroutine and isinstance(self._machine, ChaosTest):
+            call = f"{STATE}.run_coroutine({call})"
+        elif rule.is_coroutine:
+            self._need("import asyncio", "run = asyncio.Runner().run")
+            call = f"run({call})"
+        return f"{call}{_comment(problems)}"
+
+    def drawn_again(self, names: Iterable[str]) -> str:
+        """Return what stands for arguments that are drawn again, until ``finished_program`` puts in their choices."""
+        self._need("from ordeal.trace import drawn")
+        return f"{_CHOICES}{','.join(names)}{_CHOICES}"
+
+    def _source(self, value: Any, names: Mapping[int, str]) -> str:
+        """Return the source of an argument; ``names`` are the variables of the program, by the identity of their value.
+
+        Raises:
+            NoSourceError: there is none.
+        """
+        if type(value) is VarReference:
+            return slug(value.name)
+        if type(value) is list and value and all(type(item) is VarReference for item in value):
+            return f"[{', '.join([slug(item.name) for item in value])}]"
+        if isinstance(value, DataObject):
+            raise NoSourceError("it draws inside the rule")
+        writer = SourceWriter(lambda each: names.get(id(each)), frozenset({STATE, "run", "drawn"}))
+        text = bounded_call(lambda: _source_or_problem(writer, value), lambda why: NoSourceError(_why(why)))
+        if not isinstance(text, str):
+            raise text
+        if len(text) > TEXT_MAX:
+            raise NoSourceError("too long")
+        if writer.folders:
+            raise NoSourceError("it names a temporary folder")
+        self._need(*(f"import {module}" for module in writer.modules))
+        return text
+
+    def _need(self, *lines: str) -> None:
+        self.needed += [line for line in sorted(lines) if line not in self.needed]
 
     @override
     def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
@@ -133,6 +205,8 @@ class RunRecorder(Observer):
     @override
     def ending(self) -> None:
         self._hits_in_teardown = []
+        if random.getstate() != self._chance:
+            self._need("import random", "random.seed(0)")
 
     def decided(self, text: str, actor: str, site: str, noun: str) -> None:
         """Write down what a simulation decided for the task or node ``actor``; count what strikes as ``noun``."""
@@ -157,20 +231,28 @@ class RunRecorder(Observer):
             step.choices = {names[number]: choices for number, choices in arguments if choices}
         return self.steps
 
-    def finished_program(self) -> list[str]:
-        """Return the lines of the program, with random events inside a rule as comments, and with its end."""
+    def finished_program(self, invariant: str = "") -> list[str]:
+        """Return the lines of the program, with random events inside a rule as comments, and with its end.
+
+        ``invariant`` is the one that fails at the end. The import of the machine is left to ``runnable_program``.
+        """
         if self._machine is None and not self._ends:
             # Its constructor raised, so there is nothing to tear down.
-            return list(self.program)
+            return [*self.needed, *self.program]
         made, *calls = self.program
         told = self._is_told_decisions
-        lines = [f"{call}{_remarks(step, has_told=told)}" for call, step in zip(calls, self.steps, strict=True)]
-        return [made, *lines, f"state.teardown(){_comment(self._hits_in_teardown or [])}"]
+        lines = [
+            f"{_with_choices(call, step)}{_remarks(step, has_told=told)}"
+            for call, step in zip(calls, self.steps, strict=True)
+        ]
+        checks = [f"{STATE}.{invariant}()  # the invariant"] if invariant.isidentifier() else []
+        return [*self.needed, made, *lines, *checks, f"{STATE}.teardown(){_comment(self._hits_in_teardown or [])}"]
 
     def written(self) -> bytes:
         """What was recorded, for a recorder of another process."""
         rows = [(s.kind, s.name, s.active_faults, s.text, s.draws, s.result, s.hits) for s in self.steps]
-        return msgspec.json.encode((rows, self.program, self._active, self._machine is not None, self.struck))
+        is_made = self._machine is not None
+        return msgspec.json.encode((rows, self.program, self.needed, self._active, is_made, self.struck))
 
     def read(self, written: bytes) -> None:
         """Load the recording of another process. Arguments are then known only as text.
@@ -178,7 +260,8 @@ class RunRecorder(Observer):
         Raises:
             ValueError: the bytes are no recording.
         """
-        rows, self.program, self._active, self._ends, struck = msgspec.json.decode(written, type=_Written)
+        recorded = msgspec.json.decode(written, type=_Written)
+        rows, self.program, self.needed, self._active, self._ends, struck = recorded
         self._is_told_decisions, self._struck = struck is not None, Counter(struck or {})
         self.steps = [
             TraceStep(kind, name, dict(text), faults, text=text, draws=draws, result=result, hits=hits)
@@ -199,6 +282,38 @@ class RunRecorder(Observer):
         data.draw = noted  # type: ignore[method-assign]
 
 
+def _source_or_problem(writer: SourceWriter, value: Any) -> str | NoSourceError:
+    try:
+        return writer.write(value)
+    except NoSourceError as error:
+        return error
+
+
+def _attribute_of(rule: Rule, cls: type) -> str:
+    """Return the name by which a machine has the method of a rule, which is mostly that of its function."""
+    function = inspect.unwrap(rule.function)
+    for name in (rule.name, *dir(cls)):
+        if name.isidentifier() and inspect.unwrap(inspect.getattr_static(cls, name, _attribute_of)) is function:
+            return name
+    return ""
+
+
+def _with_choices(call: str, step: TraceStep) -> str:
+    """Return a call in which the choices of the arguments that are drawn again stand in their place."""
+    if _CHOICES not in call:
+        return call
+    head, given, tail = call.split(_CHOICES)
+    names = [name for name in given.split(",") if name]
+    choices = {name: step.choices.get(name, []) for name in [*names, BODY_ARGUMENT] if name in {*names, *step.choices}}
+    try:
+        text = SourceWriter().write(choices)
+    except NoSourceError as error:
+        return f"{head}{', '.join(f'{name}=...' for name in names)}{tail}{_comment([f'cannot be written: {error}'])}"
+    seen = [f"{name} is {one_line(step.text[name])}" for name in names if name in step.text]
+    remarks = _comment([each for each in seen if not each.endswith(" data(...)")])
+    return f"{head}**drawn({STATE}, {step.name!r}, {text}){tail}{remarks}"
+
+
 def _fault_text(machine: RuleBasedStateMachine | None, name: str) -> str:
     """Return the expression for a fault of the machine ``state``, whose class may use the name ``fault`` itself."""
     if machine is None or getattr(type(machine), "fault", None) is ChaosTest.fault:
@@ -215,7 +330,7 @@ def _remarks(step: TraceStep, *, has_told: bool) -> str:
 
 
 def _comment(remarks: list[str]) -> str:
-    return f"  # {'; '.join(remarks)}" if remarks else ""
+    return f"  # {without_folders('; '.join(remarks))}" if remarks else ""
 
 
 def slug(name: str) -> str:

@@ -25,13 +25,13 @@ import ordeal._native as _native
 from ordeal._base.formatting import counted, one_line
 from ordeal._base.json_fields import SIZE_MAX
 from ordeal._base.memory_limit import MEBIBYTE
+from ordeal._base.python_source import NoSourceError, SourceWriter
 from ordeal._base.trace_file import Trace, TraceFailure
 from ordeal._base.untrusted import type_name
 from ordeal._engine.execution.bucket import ends_process, is_in_bucket
 from ordeal._engine.execution.class_path import load_class, split_class_path
 from ordeal._engine.execution.machine import MachineFactory
 from ordeal._engine.execution.recorder import Observer, slug
-from ordeal._engine.export.literals import LiteralWriter, NoSourceError
 from ordeal._engine.isolation.child import Limits, call_in_fork, can_supervise
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal._hypothesis import REJECTED, MachineDefinition, Rule, define_machine, failure_types, skip_types
@@ -351,7 +351,7 @@ class _CallWriter(Observer):
         self.writable = True
         self.checks = bool(definition.invariants)
         self._definition = definition
-        self._values = LiteralWriter()
+        self._values = SourceWriter()
         self._calls: list[_WrittenCall] = []
         self._places: dict[str, str] = {}
         self._used: set[str] = set()

@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any, override
+from typing import Any
 
-from ordeal._engine.export.literals import LiteralWriter, NoSourceError
+from ordeal._base.python_source import NoSourceError, SourceWriter, leads_to, public_module
 
 #: What no report should need.
 _FOREIGN = frozenset({"ordeal", "hypothesis", "pytest", "_pytest"})
@@ -39,17 +39,6 @@ class Definitions:
         self.modules: set[str] = set()
         self._trees: dict[str, dict[str, ast.stmt]] = {}
         self._known: dict[tuple[str, str], Definition | None] = {}
-
-    def public_module(self, value: Any, module: str) -> str:
-        """Return the module from which a test imports ``value``: a package may gather names of private modules."""
-        if not any(part.startswith("_") for part in module.split(".")):
-            return module
-        parts = module.split(".")
-        for length in range(1, len(parts)):
-            outer = ".".join(parts[:length])
-            if getattr(sys.modules.get(outer), getattr(value, "__name__", ""), None) is value:
-                return outer
-        return module
 
     def source_of(self, value: Any) -> Definition | None:
         """Return the source of a top-level class or function of the test; None if it needs anything of a run."""
@@ -101,7 +90,7 @@ class Definitions:
             alias = "" if original == name else f" as {name}"
             source.parts[name] = f"from {home} import {original}{alias}"
             return True
-        writer = LiteralWriter()
+        writer = SourceWriter()
         try:
             text = writer.write(value)
         except NoSourceError:
@@ -231,25 +220,6 @@ class _Known:
     expression: Expression
 
 
-class _ObjectWriter(LiteralWriter):
-    """Writes literals with the expressions of the objects in them, which ``objects`` joins."""
-
-    def __init__(self, expression_of: Callable[[Any], Expression | None]) -> None:
-        super().__init__()
-        self.objects = Expression("")
-        self._expression_of = expression_of
-
-    @override
-    def write(self, value: Any, depth: int = 0) -> str:
-        found = self._expression_of(value)
-        if found is None:
-            return super().write(value, depth)
-        if found.problem:
-            raise NoSourceError(found.problem)
-        self.objects = self.objects.join([found], "")
-        return found.text
-
-
 class Expressions:
     """Knows the objects that recorded operations have given, by identity."""
 
@@ -267,6 +237,7 @@ class Expressions:
         self._known: dict[int, _Known] = {}
         self._texts: dict[int, _Known] = {}
         self.sources: dict[str, Definition] = {}
+        self.folders: dict[str, str] = {}  # the variables of temporary folders, by path
 
     def learn(self, value: object, expression: Expression, depth: int = 0) -> None:
         """Remember that ``expression`` leads to ``value``, and items of it to its items."""
@@ -313,7 +284,20 @@ class Expressions:
 
     def write(self, value: Any) -> Expression:
         """Return an expression for ``value``, with a problem if there is none."""
-        writer = _ObjectWriter(self._object)
+        objects = Expression("")
+
+        def known(part: Any) -> str | None:
+            nonlocal objects
+            found = self._object(part)
+            if found is None:
+                return None
+            if found.problem:
+                raise NoSourceError(found.problem)
+            objects = objects.join([found], "")
+            return found.text
+
+        writer = SourceWriter(known)
+        writer.folders = self.folders
         try:
             text = writer.write(value)
         except NoSourceError as error:
@@ -322,7 +306,8 @@ class Expressions:
             return Expression("...", problem=f"a {type(value).__name__} that raises {type(error).__name__}")
         if writer.modules.intersection(self.definitions.modules):
             return Expression("...", problem=f"a {type(value).__name__} of the test")
-        return writer.objects.join([Expression("", imports=writer.modules)], text)
+        folders = {f"folder:{name}" for name in self.folders.values() if name in text}
+        return objects.join([Expression("", imports=writer.modules, definitions=folders)], text)
 
     def by_value(self, value: Any) -> Expression:
         """Return an expression for ``value`` in which only objects of the code under test stand by name."""
@@ -396,14 +381,11 @@ class Expressions:
             return Expression(name, definitions={name})
         if module is None or not isinstance(name, str):
             return Expression("...", problem=f"{type(value).__name__} without a name")
-        found: Any = sys.modules.get(str(module))
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if found is not value:
+        if not leads_to(module, name, value):
             return Expression("...", problem=f"{name or 'a value'} has no name that leads to it")
         if module == "builtins":
             return Expression(name)
-        public = self.definitions.public_module(value, str(module))
+        public = public_module(module, name, value)
         return Expression(f"{public}.{name}", imports={public})
 
 

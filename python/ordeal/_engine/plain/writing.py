@@ -118,6 +118,9 @@ def _definitions(recorder: Recorder, names: set[str]) -> tuple[list[str], set[st
                 raise CannotWriteError(f"the function {own} of the test returns what cannot be written")
             imports |= {module for each in answers for module in each.imports}
             callbacks += _answering(own, [each.text for each in answers])
+        elif name.startswith("folder:"):
+            imports.add("tempfile")
+            parts[name] = f"{name.partition(':')[2]} = tempfile.mkdtemp()"
         else:
             parts |= recorder.expressions.sources[name].parts
     return [*parts.values(), *callbacks], imports

@@ -304,7 +304,7 @@ class CrashReplayer(Replayer):
         for step in bare_steps(self._driver, replayed.tape)[len(recorder.steps) :]:
             # Its arguments could not be drawn, so drawing is what ends the process.
             recorder.steps.append(step)
-            recorder.program.append(f"state.{step.name}(...)")
+            recorder.program.append(f"state.{step.name}({recorder.drawn_again(step.choices)})")
         return replayed
 
     def _record(self, tape: _native.Tape, channel: Channel, journal: _native.Journal) -> None:

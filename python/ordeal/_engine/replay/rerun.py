@@ -21,7 +21,7 @@ from ordeal._engine.replay.loading import LoadedTrace, load_for_replay
 from ordeal._engine.replay.replayer import Replayed, ShrinkProgress
 from ordeal._hypothesis import skip_types
 from ordeal.errors import OutdatedTraceError, TraceError
-from ordeal.result.parts import FailurePlace
+from ordeal.result.parts import FailurePlace, broken_invariant
 
 
 class ReplayStatus(Enum):
@@ -128,11 +128,13 @@ def shrink(
     error = last.outcome.error
     if error is None or not falls_into(last.bucket, first.bucket):
         raise TraceError(f"the trace of run {trace.run_id} does not fail each time, so it cannot be shrunk")
+    with loaded.running():
+        place = loaded.replayer.place(last.tape, error, recorder.steps[-1].name if recorder.steps else "")
     return replace(
         trace,
         steps=recorder.finished_steps(last.tape, loaded.driver.definition),
         failure=TraceFailure.of(error, len(recorder.steps), _kept_bucket(trace, error, last.bucket)),
-        program=recorder.finished_program(),
+        program=recorder.finished_program(broken_invariant(place)),
         versions=versions_now(),
         has_choices=True,
     )

@@ -60,8 +60,8 @@ class TraceBuilder:
             self._digests = digest_targets(self._targets)
         return self._digests
 
-    def make(self, origin: Provenance, tape: _native.Tape, recorder: RunRecorder) -> Trace:
-        """Return the trace of ``tape``, which ran while ``recorder`` watched."""
+    def make(self, origin: Provenance, tape: _native.Tape, recorder: RunRecorder, invariant: str = "") -> Trace:
+        """Return the trace of ``tape``, which ran while ``recorder`` watched and broke ``invariant``, if any."""
         steps = recorder.finished_steps(tape, self._definition)
         if origin.swarm is not None:
             steps = [self._swarm_step(*origin.swarm, origin.weights, steps), *steps]
@@ -72,7 +72,7 @@ class TraceBuilder:
             from_checkpoint=origin.checkpoint or None,
             steps=steps,
             edges_discovered=origin.edges,
-            program=recorder.finished_program(),
+            program=recorder.finished_program(invariant),
             targets=dict(self.read_sources()),
             rule_timeout=self._rule_timeout,
             max_memory=self._max_memory,

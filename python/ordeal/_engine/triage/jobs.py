@@ -37,6 +37,7 @@ from ordeal._hypothesis import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 from ordeal.result import Failure
+from ordeal.result.parts import broken_invariant
 
 Send = Callable[[Message], object]
 Job = Callable[[JobContext, Send], None]
@@ -183,7 +184,8 @@ def _recorded_failure(
     error, text = replayer.written(now) if now is not None else (finding.error, finding.error_traceback)
     step = len(recorder.steps)
     last_step = recorder.steps[-1].name if recorder.steps else ""
-    trace = setup.trace_builder.make(finding.origin, replayed.tape, recorder)
+    place = replayer.place(finding.tape, error if now is None else now, last_step)
+    trace = setup.trace_builder.make(finding.origin, replayed.tape, recorder, broken_invariant(place))
     trace.failure = TraceFailure.of(error, step, finding.bucket)
     return Failure(
         error=error,
@@ -200,8 +202,8 @@ def _recorded_failure(
         flaky=finding.flaky or now is None,
         shrunk=shrunk,
         seed_path=None if finding.seed is None else str(finding.seed),
-        program="\n".join(recorder.finished_program()),
-        place=replayer.place(finding.tape, error if now is None else now, last_step),
+        program="\n".join(trace.program),
+        place=place,
         struck=recorder.struck,
     )
 

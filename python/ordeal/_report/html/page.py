@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ordeal._base.formatting import counted
+from ordeal._base.formatting import counted, runnable_program
 from ordeal._base.trace_file import Trace
 from ordeal._engine.runs.events import ClassStarted, Event, Found, NewEdges, Progress, SessionBegun
 from ordeal._engine.trace_view.view import TraceView
@@ -315,5 +315,5 @@ def _row(trace: Trace, view: TraceView, path: str) -> dict[str, Any]:
         "trace_steps": len(trace.taken_steps()),
         "trace_path": path,
         "seed_path": path,
-        "program": "\n".join(trace.program),
+        "program": runnable_program(trace.program, trace.test_class),
     }

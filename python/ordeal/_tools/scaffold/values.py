@@ -25,6 +25,7 @@ from enum import Enum
 from typing import Any, get_args, get_origin
 
 import ordeal._native as _native
+from ordeal._base.python_source import in_double_quotes
 
 
 class Draws:
@@ -341,7 +342,7 @@ def listed(candidate: Candidate) -> Candidate:
 
 
 def _literal(values: list[Any]) -> Candidate:
-    listed = ", ".join(repr(value).replace("'", '"') for value in values)
+    listed = ", ".join(in_double_quotes(value) if type(value) is str else repr(value) for value in values)
     return Candidate(f"st.sampled_from([{listed}])", "object", lambda rng: rng.choice(values) if values else None)
 
 

@@ -23,6 +23,7 @@ def recorded(machine: type[RuleBasedStateMachine], *steps: TraceStep) -> RunReco
     loaded = load_for_replay(Trace(1, 42, "x:Y", steps=list(steps)), machine)
     recorder = RunRecorder()
     loaded.replayer.run(loaded.tape, recorder)
+    recorder.finished_steps(loaded.tape, loaded.driver.definition)
     return recorder
 
 
@@ -36,11 +37,12 @@ def test_the_program_names_results_and_shows_draws() -> None:
         TraceStep("rule", "spend", choices={"x": [0], "y": [1]}),
     )
     assert recorder.finished_program() == [
+        "from ordeal.trace import drawn",
         "state = Everything()",
         "a_0 = state.first()",
         "a_1, a_2 = b_0, b_1 = state.make(count=2)",
         "state.make(count=0)",
-        "state.ask(data=data(...), words=frozenset())  # draws: 3, 'y'",
+        "state.ask(words=frozenset(), **drawn(state, 'ask', {'data': [], '(body)': [3, 1]}))  # draws: 3, 'y'",
         "state.spend(x=a_2, y=b_0)",
         "state.teardown()",
     ]

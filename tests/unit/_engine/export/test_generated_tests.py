@@ -43,7 +43,7 @@ PROJECT = {
 
         class Handle:
             def __init__(self, number):
-                self.number = number
+                self.number = abs(number)
 
         def look(number):
             if number > 3:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -44,7 +45,9 @@ LIBRARY = """
             return True
 """
 TEST = """
+    import contextlib
     import os
+    import tempfile
     import hypothesis.strategies as st
     from hypothesis.stateful import invariant, rule
     from ordeal import ChaosTest
@@ -99,6 +102,18 @@ TEST = """
         def none_is_owed(self):
             assert all(units >= 0 for units in self.tilllib.units.values())
 
+    class Keeps(ChaosTest):
+        def __init__(self):
+            super().__init__()
+            self.folder = tempfile.mkdtemp()
+            self.till = tilllib.Till(f"{self.folder}/bank")
+
+        @rule()
+        def sell(self):
+            with contextlib.suppress(AttributeError):
+                self.till.sell(3)
+            assert self.till.open == 0
+
     class Ends(ChaosTest):
         @rule()
         def go(self):
@@ -145,6 +160,13 @@ def test_what_a_dict_of_the_program_holds_is_compared_and_no_variable_is_called_
         '"""AssertionError"""\n\nfrom tilllib import Tilllib\n\n'
         "tilllib_1 = Tilllib()\ntilllib_1.take('tea', 2)\nassert tilllib_1.units['tea'] >= 0\n"
     )
+
+
+def test_no_temporary_folder_of_the_run_is_named() -> None:
+    text = plain(trace_of("Keeps"))
+    assert "\nfolder_1 = mkdtemp()\n" in text
+    assert "\ntill = Till((folder_1 + '/bank'))\n" in text
+    assert tempfile.gettempdir() not in text
 
 
 def test_an_object_that_raises_at_every_look_is_a_reason() -> None:

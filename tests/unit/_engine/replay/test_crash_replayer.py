@@ -110,7 +110,7 @@ def test_a_rule_that_exits_is_a_failure_with_the_trace_that_leads_there(exit_cra
     assert failure.rule_log == ["add", "add", "add", "check"]
     assert failure.trace is not None
     assert failure.trace.steps[-1].choices["(body)"] == [6]
-    assert "state.check(data=data(...))" in failure.program
+    assert "state.check(**drawn(state, 'check', {'data': [], '(body)': [6]}))" in failure.program
 
 
 def test_such_a_trace_replays_shrinks_and_is_never_a_test_or_a_run_of_hypothesis(exit_crash: Failure) -> None:

@@ -7,12 +7,17 @@ import datetime
 import decimal
 import enum
 import fractions
+import functools
 import importlib
+import ipaddress
 import math
 import pathlib
+import re
 import struct
+import tempfile
 import uuid
-from collections import OrderedDict
+import zoneinfo
+from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any, NamedTuple
 
 import numpy
@@ -20,7 +25,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ordeal._engine.export.literals import LiteralWriter, NoSourceError
+from ordeal._base.python_source import NoSourceError, SourceWriter
+
+pandas: Any = importlib.import_module("pandas")
 
 
 class Colour(enum.Enum):
@@ -65,8 +72,32 @@ class Loose:
     pass
 
 
+class Kept:
+    """What a constructor only keeps can be handed to it again."""
+
+    def __init__(self, x: Any, *, _y: Any = 2) -> None:
+        self.x = x
+        self._y = _y
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Kept) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Counted:
+    made = 0
+
+    def __init__(self) -> None:
+        Counted.made += 1
+        self.number = Counted.made
+
+
+Strange = enum.Enum("Strange", [("not a name", 1), ("b", 2)], module=__name__)
+
+
 def rebuilt(value: Any) -> Any:
-    writer = LiteralWriter()
+    writer = SourceWriter()
     source = writer.write(value)
     space: dict[str, Any] = {}
     for module in writer.modules:
@@ -114,6 +145,23 @@ def rebuilt(value: Any) -> Any:
         pathlib.PurePosixPath("/a b"),
         Colour.RED,
         Rights.READ,
+        Rights.READ | Rights.WRITE,
+        Rights(0),
+        Strange["not a name"],
+        OrderedDict(a=1),
+        Counter("aab"),
+        defaultdict(list, a=[1]),
+        deque([1, 2], 5),
+        ipaddress.ip_network("10.0.0.0/8"),
+        re.compile("a+", re.IGNORECASE),
+        datetime.datetime(2020, 7, 1, tzinfo=zoneinfo.ZoneInfo("Europe/Paris"), fold=1),
+        slice(1, None, 2),
+        list[int],
+        int | None,
+        "a".join,
+        math,
+        NotImplemented,
+        Kept([1]),
         Point(1.5, [1]),
         Frozen("x"),
         Pair(1, "b"),
@@ -156,6 +204,33 @@ def test_arrays_and_numbers_of_numpy_come_back_with_their_bytes(value: Any) -> N
     assert (again.dtype, again.shape, again.tobytes()) == (value.dtype, value.shape, value.tobytes())
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        pandas.Series([1.5, math.nan], index=["a", "b"], name="n"),
+        pandas.Series([], dtype="int8"),
+        pandas.DataFrame({"a": [1, 2], "b": ["x", None]}),
+        pandas.DataFrame({"a": [True]}, index=pandas.Index([5], name="i")),
+        pandas.RangeIndex(1, 9, 2),
+        pandas.Timestamp("2020-01-01 12:00"),
+        functools.partial(int, "11", base=2),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_equals_nothing_comes_back_with_its_text(value: Any) -> None:
+    again = rebuilt(value)
+    assert type(again) is type(value)
+    assert repr(again) == repr(value)
+
+
+def test_a_temporary_folder_of_this_process_is_a_variable() -> None:
+    folder, writer = tempfile.mkdtemp(), SourceWriter()
+    assert writer.write([folder, pathlib.PurePosixPath(folder, "a"), f"file://{folder}/b"]) == (
+        "[folder_1, pathlib.PurePosixPath((folder_1 + '/a')), ('file://' + folder_1 + '/b')]"
+    )
+    assert writer.folders == {folder: "folder_1"}
+
+
 @pytest.mark.parametrize("bits", ["7ff8000000000000", "fff8000000000000", "7ff0000000000001", "fff8dead0000beef"])
 def test_every_nan_keeps_its_bits(bits: str) -> None:
     (nan,) = struct.unpack(">d", bytes.fromhex(bits))
@@ -173,9 +248,10 @@ def nested(depth: int) -> Any:
         Loose(),
         Checked(1),
         Partial(),
-        Rights.READ | Rights.WRITE,
         lambda: 1,
-        OrderedDict(a=1),
+        (number for number in range(3)),
+        Counted(),
+        pandas.Series([object()]),
         [Loose()],
         {"a": object()},
         nested(100),
@@ -197,21 +273,21 @@ def nested(depth: int) -> Any:
 )
 def test_what_has_no_sure_source_is_refused(value: Any) -> None:
     with pytest.raises(NoSourceError):
-        LiteralWriter().write(value)
+        SourceWriter().write(value)
 
 
 def test_a_dataclass_with_more_than_its_fields_is_refused() -> None:
     point = Point(1.0, [])
     point.extra = 1  # type: ignore[attr-defined]
     with pytest.raises(NoSourceError):
-        LiteralWriter().write(point)
+        SourceWriter().write(point)
 
 
 def test_a_list_within_itself_is_refused() -> None:
     loop: list[Any] = [1]
     loop.append(loop)
     with pytest.raises(NoSourceError):
-        LiteralWriter().write(loop)
+        SourceWriter().write(loop)
 
 
 _LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()

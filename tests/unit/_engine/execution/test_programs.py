@@ -1,0 +1,93 @@
+"""The programs of failures, pasted into a fresh interpreter, fail the same way: type, message and place."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ordeal.explore import Explorer
+from ordeal.result.failure import failure_program
+
+from ...samples import written_values
+
+#: Runs each program that it reads, and prints how it ended.
+RUNNER = """
+import json, sys
+for name, program in json.load(sys.stdin).items():
+    try:
+        exec(compile(program, "<program>", "exec"), {"__name__": "__main__"})
+        ended = None
+    except BaseException as error:
+        tb = error.__traceback__
+        while tb.tb_next is not None:
+            tb = tb.tb_next
+        ended = [type(error).__name__, str(error), tb.tb_lineno]
+    print(json.dumps([name, ended]))
+"""
+#: No program can do what these do.
+MARKED = {"Shared"}
+
+
+def failed(name: str, seed: int) -> tuple[str, list[Any]]:
+    """The program of a failure of a sample, and its type, message and line."""
+    *outer, last = name.split(".")
+    home: Any = written_values
+    for part in outer:
+        home = getattr(home, part)
+    explorer = Explorer(getattr(home, last), seed=seed, workers=1)
+    (failure, *_) = explorer.run(max_runs=60, shrink=False, max_time=20).failures
+    error = failure.error
+    tb = error.__traceback__
+    assert tb is not None
+    while tb.tb_next is not None:
+        tb = tb.tb_next
+    return failure_program(failure), [type(error).__name__, str(error), tb.tb_lineno]
+
+
+def differences(names: Iterable[str], seed: int = 1) -> list[str]:
+    """What is wrong with the programs of these samples."""
+    expected = {name: failed(name, seed) for name in names}
+    programs = {name: program for name, (program, _) in expected.items()}
+    ended = run_apart(programs)
+    return [
+        f"{name}: {ended.get(name)}, not {wanted}:\n{program}"
+        for name, (program, wanted) in expected.items()
+        if ended.get(name) != wanted or written_values.FOLDER in program
+    ]
+
+
+def run_apart(programs: Mapping[str, str]) -> dict[str, Any]:
+    """How each program ends in a fresh interpreter."""
+    tests = Path(__file__).parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNER],
+        input=json.dumps(programs),
+        cwd=tests,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not done.returncode, done.stderr
+    return dict(json.loads(line) for line in done.stdout.splitlines())
+
+
+def test_programs_fail_as_their_machines() -> None:
+    assert differences(written_values.MACHINES) == []
+
+
+def test_programs_have_the_values_that_failed() -> None:
+    assert differences([f"Of_{name}" for name in list(written_values.STRATEGIES)[::5]]) == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", [2, 3])
+def test_all_programs_fail_as_they_should(seed: int) -> None:
+    assert len(written_values.STRATEGIES) >= 200
+    assert differences([f"Of_{name}" for name in written_values.STRATEGIES], seed) == []
+    assert differences(written_values.MACHINES, seed) == []
