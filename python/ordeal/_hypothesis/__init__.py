@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         rewrap_rules,
     )
     from ordeal._hypothesis.provider import RunProvider, TapeProvider, given_up
-    from ordeal._hypothesis.randoms import GlobalRandoms, give_own_generator
+    from ordeal._hypothesis.randoms import GlobalRandoms, give_own_generator, random_state
     from ordeal._hypothesis.run_context import LENGTH_MAX, RunContext
     from ordeal._hypothesis.step_loop import make_loop
     from ordeal._hypothesis.verbosity import unprinted_notes
@@ -95,6 +95,7 @@ __all__ = [
     "may_initialize",
     "may_run",
     "position_among_initializers",
+    "random_state",
     "reproducing_test",
     "resolve",
     "rewrap_rules",
@@ -147,6 +148,7 @@ _HOMES = {
     "may_initialize": "machines",
     "may_run": "machines",
     "position_among_initializers": "machines",
+    "random_state": "randoms",
     "reproducing_test": "example_keys",
     "resolve": "bundles",
     "routes_results": "machines",

@@ -75,6 +75,11 @@ class GlobalRandoms:
         return known
 
 
+def random_state() -> object:
+    """Return the state of the module ``random``, which a program may use. Each run begins with that of seed 0."""
+    return random.getstate()
+
+
 def give_own_generator() -> None:
     """Give Hypothesis the generator that it makes for itself where it has none.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import keyword
-import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -20,7 +19,7 @@ from ordeal._base.formatting import one_line
 from ordeal._base.python_source import NoSourceError, SourceWriter, without_folders
 from ordeal._base.trace_file import TraceStep
 from ordeal._base.untrusted import bounded_call, type_name
-from ordeal._hypothesis import BODY_ARGUMENT, MachineDefinition, Rule, draws_from_bundle
+from ordeal._hypothesis import BODY_ARGUMENT, MachineDefinition, Rule, draws_from_bundle, random_state
 from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
 from ordeal.chaos import ChaosTest
 from ordeal.faults import Fault
@@ -93,7 +92,7 @@ class RunRecorder(Observer):
 
     @override
     def making(self, cls: type[RuleBasedStateMachine]) -> None:
-        self._chance = random.getstate()
+        self._chance = random_state()
         self.program.append(f"{STATE} = {type_name(cls)}()")
 
     @override
@@ -205,7 +204,7 @@ class RunRecorder(Observer):
     @override
     def ending(self) -> None:
         self._hits_in_teardown = []
-        if random.getstate() != self._chance:
+        if random_state() != self._chance:
             self._need("import random", "random.seed(0)")
 
     def decided(self, text: str, actor: str, site: str, noun: str) -> None:
