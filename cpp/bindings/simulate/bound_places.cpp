@@ -26,9 +26,9 @@ Place place_at(const py::list& places, Py_ssize_t number) {
           PyTuple_GET_ITEM(place, 3)};
 }
 
-// The attributes of a plain module are the items of its dictionary.
+// The attributes of a module are the items of its dictionary; a subclass may refuse to set them.
 void store(const Place& place, PyObject* value) {
-  if (PyModule_CheckExact(place.owner) && PyDict_CheckExact(place.names)) {
+  if (PyModule_Check(place.owner) && PyDict_CheckExact(place.names)) {
     check(PyDict_SetItem(place.names, place.name, value));
   } else {
     check(PyObject_SetAttr(place.owner, place.name, value));

@@ -71,19 +71,29 @@ def modules_mark() -> tuple[int, str | None]:
     return len(sys.modules), next(reversed(sys.modules), None)
 
 
+_stored_in = ModuleType.__dict__["__dict__"].__get__
+
+
 def namespace_of(owner: Owner) -> Mapping[str, Any]:
     """Return what a module or a class itself holds, as it is stored."""
-    # Not vars() for a module: it would load a lazily loaded one.
-    return vars(owner) if isinstance(owner, type) else object.__getattribute__(owner, "__dict__")
+    # A module is not asked: that would load a lazy one, and a subclass may answer anything.
+    return vars(owner) if issubclass(type(owner), type) else _stored_in(owner)
+
+
+def loaded_module(name: str) -> ModuleType | None:
+    """Return the module that is loaded under a name; None if there is none, or something else stands there."""
+    module: Any = sys.modules.get(name)
+    return module if issubclass(type(module), ModuleType) else None
 
 
 def program_modules() -> Iterator[tuple[str, ModuleType]]:
     """Yield every imported module outside the standard library once, with its name."""
     # The table may hold anything, despite its type, and a module twice: multiprocessing gives __main__ another name.
-    modules: list[tuple[str, Any]] = list(sys.modules.items())
+    modules: list[tuple[Any, Any]] = list(sys.modules.items())
     seen: set[int] = set()
     for name, module in modules:
-        if not isinstance(module, ModuleType) or id(module) in seen:
+        # What an object says of its class may be its own code; cffi's say that they are modules.
+        if type(name) is not str or not issubclass(type(module), ModuleType) or id(module) in seen:
             continue
         if name == "__main__" or package_of(name) not in sys.stdlib_module_names:
             seen.add(id(module))
@@ -126,7 +136,7 @@ class Replacement[Simulation]:
         (places, originals), self._replaced = self._replaced or ([], []), None
         self._on_change(-1)
         left = _native.restore_at(places, originals)
-        foreign = [f"{places[number][0].__name__}.{places[number][1]}" for number in left]
+        foreign = [f"{places[number][2].get('__name__', places[number][0])}.{places[number][1]}" for number in left]
         if modules_mark() != self._entered_at:
             _restore_in_late_modules(places, originals)
         if foreign and error is None:
@@ -146,6 +156,7 @@ def _restore_in_late_modules(places: list[Place], replaced: list[Any]) -> None:
     # A module that ran `from time import sleep` inside the block got the replacement.
     originals = {id(place[3]): original for place, original in zip(places, replaced, strict=True)}
     for _, module in program_modules():
-        for bound, value in list(namespace_of(module).items()):
+        namespace: Any = namespace_of(module)
+        for bound, value in list(namespace.items()):
             if id(value) in originals:
-                setattr(module, bound, originals[id(value)])
+                namespace[bound] = originals[id(value)]

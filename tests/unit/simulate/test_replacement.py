@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import colorsys
 import copy
 import sys
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 import ordeal._native as _native
+from ordeal import simulate
 from ordeal.simulate.errors import SimulationError
-from ordeal.simulate.replacement import BoundPlaces, Replacement, modules_mark, package_of, program_modules
+from ordeal.simulate.replacement import BoundPlaces, Replacement, modules_mark, namespace_of, package_of, program_modules
 
 from ..samples.monitored import MakeModule
 
@@ -30,6 +32,11 @@ class Holder:
     """Captured the function when it was defined."""
 
     bound = staticmethod(colorsys.rgb_to_hsv)
+
+
+def repr_of_type(value: Any) -> str:
+    """Return a name for a case, without asking the value."""
+    return type(value).__name__
 
 
 @pytest.fixture
@@ -136,13 +143,75 @@ def test_a_patch_is_not_copied_with_its_machine(patch: Replacement[str]) -> None
     assert "enter its patch() in each rule" in str(caught.value.hint)
 
 
-def test_what_is_no_module_in_the_table_of_modules_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    odd: Any = object()
+class SaysItIsAModule:
+    """As an object that cffi builds."""
+
+    __class__ = ModuleType  # type: ignore[assignment]
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "__class__":
+            return ModuleType
+        raise AttributeError(name)
+
+
+class Lazy(ModuleType):
+    """Loads itself when it is asked for anything, which is not to happen."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError(f"it was asked for {name}")
+
+
+class WithoutNames(ModuleType):
+    """Says that it holds nothing, and takes nothing."""
+
+    @property
+    def __dict__(self) -> Any:
+        raise RuntimeError("no names")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise RuntimeError("read only")
+
+
+@pytest.mark.parametrize("odd", [object(), None, 0, "text", SaysItIsAModule(), ModuleType], ids=repr_of_type)
+def test_what_is_no_module_in_the_table_of_modules_is_passed_over(
+    patch: Replacement[str], monkeypatch: pytest.MonkeyPatch, odd: Any
+) -> None:
     before = modules_mark()
     monkeypatch.setitem(sys.modules, "odd_entry", odd)
     assert modules_mark() != before
     assert "odd_entry" not in dict(program_modules())
     assert "__main__" in dict(program_modules())
+    with patch:
+        pass
+    for name in ("anyio", "numpy.random"):
+        monkeypatch.setitem(sys.modules, name, odd)
+    assert simulate.run(_nothing) == 1
+
+
+async def _nothing() -> int:
+    await asyncio.sleep(1)
+    return 1
+
+
+@pytest.mark.parametrize("kind", [Lazy, WithoutNames])
+def test_a_module_that_does_not_answer_is_reached_all_the_same(
+    patch: Replacement[str], monkeypatch: pytest.MonkeyPatch, kind: type[ModuleType]
+) -> None:
+    odd = kind("odd_module")
+    names = cast("dict[str, Any]", namespace_of(odd))
+    names["mine"] = real = colorsys.rgb_to_hsv
+    monkeypatch.setitem(sys.modules, "odd_module", odd)
+    with patch:
+        assert is_simulated(names["mine"]) == [True]
+        names["late"] = Simulation.answer
+        monkeypatch.setitem(sys.modules, "and_another", ModuleType("and_another"))
+    assert names["mine"] is names["late"] is real
+    with pytest.raises(SimulationError, match=r"replaced odd_module\.mine"), patch:
+        names["mine"] = len
+    assert simulate.run(_nothing) == 1
+
+
+def test_names_of_packages() -> None:
     assert package_of("a.b.c") == package_of("a") == "a"
 
 

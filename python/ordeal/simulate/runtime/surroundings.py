@@ -23,7 +23,7 @@ from ordeal.simulate.errors import SimulationError, StalledStep
 from ordeal.simulate.nodes.life import LIFE
 from ordeal.simulate.nodes.node import is_real
 from ordeal.simulate.outside.declared import event_hint
-from ordeal.simulate.replacement import BoundPlaces, Replacement
+from ordeal.simulate.replacement import BoundPlaces, Replacement, loaded_module, namespace_of
 from ordeal.simulate.runtime.loop import SimulationLoop
 from ordeal.simulate.runtime.sites import calling_site
 from ordeal.simulate.runtime.system_functions import epoch_s, system_functions
@@ -34,11 +34,10 @@ _METHOD = "run_sync_in_worker_thread"
 @contextmanager
 def worker_threads(running: Callable[[], Any]) -> Iterator[None]:
     """Let anyio run functions on the loop that ``running()`` returns, for the block, if it is imported already."""
-    if "anyio" not in sys.modules:
-        yield
-        return
+    anyio = loaded_module("anyio")
+    is_real = anyio is not None and "__path__" in namespace_of(anyio)
     # anyio imports its backend when a coroutine first asks for it, which may be inside of the run.
-    backend: Any = importlib.import_module("anyio._backends._asyncio").AsyncIOBackend
+    backend: Any = importlib.import_module("anyio._backends._asyncio").AsyncIOBackend if is_real else object
     original = vars(backend).get(_METHOD)
     if original is None:
         yield
@@ -251,9 +250,10 @@ class Surroundings:
             random.seed(chance)
             self._watch.mark()
             self._has_seeded = True
-        numpy: Any = sys.modules.get("numpy.random")
-        if numpy is not None:
-            numpy.seed(chance % 2**32)
+        numpy = loaded_module("numpy.random")
+        seed = None if numpy is None else namespace_of(numpy).get("seed")
+        if seed is not None:
+            seed(chance % 2**32)
 
     def running(self) -> SimulationLoop | None:
         """Return the loop that runs now."""
