@@ -666,7 +666,8 @@ class TaskState:
     struck_at: Any
     aim: int
     may_be_cancelled: bool
-    is_client: bool
+    is_private: bool
+    strikes: int
     struck_in_window: bool
 
 class LifeState:
@@ -713,6 +714,7 @@ class ReadyQueue:
     _records_max: int
     _running: bool
     _has_cancels: bool
+    _has_cancelled: bool
     _has_main: bool
     _moved_at_step: int
     _still_passes: int

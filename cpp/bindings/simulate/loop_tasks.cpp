@@ -166,21 +166,45 @@ void aim_at(PyObject* self, PyObject* coroutine, const py::object& record, bool 
   const std::array<PyObject*, 4> arguments{self, coroutine, state.name, is_client ? Py_True : Py_False};
   const auto judged =
       owned(PyObject_VectorcallMethod(task_names().may_be_struck, arguments.data(), arguments.size(), nullptr));
-  const auto [client, may_be_cancelled] = judged.cast<std::pair<bool, bool>>();
-  state.is_client = client ? 1 : 0;
+  const auto [is_private, may_be_cancelled] = judged.cast<std::pair<bool, bool>>();
+  state.is_private = is_private ? 1 : 0;
   state.may_be_cancelled = may_be_cancelled ? 1 : 0;
 }
 
+py::object in_life(const py::object& name, const py::object& life) {
+  return life.is_none()
+             ? name
+             : owned(PyUnicode_FromFormat("%S/%U", attribute(life.ptr(), task_names().name).ptr(), name.ptr()));
+}
+
+bool has_digit(PyObject* text) {
+  for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(text); ++i) {
+    if (Py_UNICODE_ISDIGIT(PyUnicode_READ_CHAR(text, i)) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// What people read of a task whose own name says nothing in another run.
+py::object shown_name(const ReadyQueue& queue, PyObject* coroutine, PyObject* given, const py::object& life) {
+  py::object name = in_life(base_name(coroutine, given), life);
+  const auto counted = owned(PyUnicode_FromFormat("=%U", name.ptr()));
+  const long long number = count_name(queue, counted.ptr());
+  return number == 0 ? name : owned(PyUnicode_FromFormat("%U#%lld", name.ptr(), number));
+}
+
+// Decisions know a task by its name, or that of its function, and by how many of that there were before in this run. A
+// given name with digits may have a counter of the program in it, which goes on from run to run.
 py::object noted(PyObject* self, const py::object& task, PyObject* coroutine, PyObject* given, const py::object& life) {
   ReadyQueue& queue = queue_of(self);
-  py::object base = base_name(coroutine, given);
-  if (!life.is_none()) {
-    base = owned(PyUnicode_FromFormat("%S/%U", attribute(life.ptr(), task_names().name).ptr(), base.ptr()));
-  }
-  const bool is_own = PyUnicode_Check(given) != 0 && PyUnicode_GET_LENGTH(given) > 0;
+  const bool is_given = PyUnicode_Check(given) != 0 && PyUnicode_GET_LENGTH(given) > 0;
+  const bool is_own = is_given && !has_digit(given);
+  const py::object base = in_life(base_name(coroutine, is_own ? given : Py_None), life);
   Label label = label_of(base.ptr(), count_name(queue, base.ptr()), is_own);
   const bool is_main = !is_set(queue.main) && queue.has_main != 0;
-  py::object record = made_record(task, std::move(label.text), label.key, life);
+  py::object name = is_given && !is_own ? shown_name(queue, coroutine, given, life) : std::move(label.text);
+  py::object record = made_record(task, std::move(name), label.key, life);
   if (queue.orders != nullptr) {
     state_of(record.ptr()).role = label_of(base.ptr(), 0, /*is_own=*/true).key;
   }

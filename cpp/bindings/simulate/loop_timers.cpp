@@ -27,6 +27,8 @@ struct ClockNames {
   PyObject* pass_time = interned("_pass_time");
   PyObject* look = interned("look");
   PyObject* event = interned("event");
+  PyObject* log_timer = interned("_log_timer");
+  PyObject* log_order = interned("_log_order");
 };
 
 const ClockNames& clock_names() {
@@ -134,7 +136,8 @@ void make_ready(ReadyQueue& queue, const py::object& timer) {
 }
 
 // Makes timers of one deadline ready in any order, which is decided.
-void take_tied(ReadyQueue& queue, std::vector<py::object> tied) {
+void take_tied(PyObject* self, std::vector<py::object> tied) {
+  ReadyQueue& queue = queue_of(self);
   std::erase_if(tied, [](const py::object& timer) { return is_cancelled(handle_in(timer.ptr())); });
   if (is_set(queue.long_waits)) {
     py::list handles;
@@ -149,6 +152,9 @@ void take_tied(ReadyQueue& queue, std::vector<py::object> tied) {
     const auto left = static_cast<std::uint32_t>(tied.end() - first);
     const std::uint32_t chosen =
         left == 1 ? 0 : decision(queue, known.order, actor_in(first->ptr()), known.timer_site, left);
+    if (chosen != 0 && is_set(queue.log)) {
+      called(self, clock_names().log_order, handle_in((first + chosen)->ptr()), handle_in(first->ptr()));
+    }
     std::rotate(first, first + chosen, first + chosen + 1);
     make_ready(queue, *first);
   }
@@ -171,7 +177,7 @@ void take_due_timers(PyObject* self) {
     while (is_due(queue, tied_at)) {
       tied.push_back(popped(queue));
     }
-    take_tied(queue, std::move(tied));
+    take_tied(self, std::move(tied));
   }
 }
 
@@ -188,6 +194,9 @@ py::object set_timer(PyObject* self, PyObject* moment, PyObject* when, PyObject*
   const py::object timer = py::make_tuple(borrowed(moment), ++queue.timers_set, handle, actor_of(self));
   const std::array<PyObject*, 2> given{queue.timers, timer.ptr()};
   owned(PyObject_Vectorcall(loop_facts().heap_push.ptr(), given.data(), given.size(), nullptr));
+  if (is_set(queue.log)) {
+    called(self, clock_names().log_timer, handle.ptr());
+  }
   return handle;
 }
 

@@ -31,11 +31,13 @@ struct LoopNames {
   PyObject* aim_at_start = interned("aim_at_start");
   PyObject* before_turn = interned("before_turn");
   PyObject* aim = interned("aim");
+  PyObject* meet = interned("meet");
   PyObject* interleaving = interned("interleaving");
   PyObject* decide = interned("decide");
   PyObject* decide_evenly = interned("decide_evenly");
   PyObject* stall = interned("_stall");
   PyObject* log_step = interned("_log_step");
+  PyObject* log_callback = interned("_log_callback");
   PyObject* callback_failed = interned("_callback_failed");
   PyObject* livelock = interned("_livelock");
 };
@@ -101,6 +103,9 @@ void run_step(PyObject* self, PyObject* handle, const LoopCallback& callback, Py
   if (state.aim != 0) {
     called(queue.interruptions, loop_names().before_turn, record.ptr());
   }
+  if (queue.has_cancelled != 0) {
+    called(queue.interruptions, loop_names().meet, record.ptr());
+  }
   note_step(queue, state);
   if (is_set(queue.log)) {
     called(self, loop_names().log_step, record.ptr());
@@ -136,6 +141,9 @@ void run_handle(PyObject* self, PyObject* handle) {
   if (const py::object task = task_of(callback.function.ptr())) {
     run_step(self, handle, callback, task.ptr());
   } else {
+    if (is_set(queue.log)) {
+      called(self, loop_names().log_callback, handle);
+    }
     run_callback(self, handle, callback);
   }
   if (world) {
@@ -501,7 +509,7 @@ py::object ready_queue_type() {
          {"_is_ready", ordeal_is_ready, nullptr, nullptr, nullptr},
          {nullptr, nullptr, nullptr, nullptr, nullptr}}};
     // offsetof of a type with a vector: what every compiler of CPython's extensions supports.
-    static std::array<PyMemberDef, 30> members{
+    static std::array<PyMemberDef, 31> members{
         {{"world", _Py_T_OBJECT, offsetof(ReadyQueue, world), 0, nullptr},
          {"log", _Py_T_OBJECT, offsetof(ReadyQueue, log), 0, nullptr},
          {"_timers", _Py_T_OBJECT, offsetof(ReadyQueue, timers), 0, nullptr},
@@ -530,6 +538,7 @@ py::object ready_queue_type() {
          {"_debug", Py_T_BOOL, offsetof(ReadyQueue, is_debugged), 0, nullptr},
          {"_running", Py_T_BOOL, offsetof(ReadyQueue, is_running), 0, nullptr},
          {"_has_cancels", Py_T_BOOL, offsetof(ReadyQueue, has_cancels), 0, nullptr},
+         {"_has_cancelled", Py_T_BOOL, offsetof(ReadyQueue, has_cancelled), 0, nullptr},
          {"_has_main", Py_T_BOOL, offsetof(ReadyQueue, has_main), 0, nullptr},
          {nullptr, 0, 0, 0, nullptr}}};
     std::array<PyType_Slot, 8> slots{{slot(Py_tp_new, ordeal_queue_new),

@@ -45,8 +45,9 @@ struct ReadyQueue {
   char is_quiet;
   char is_stopping;
   char is_debugged;
-  char has_cancels;  // whether a fault may cancel tasks
-  char has_main;     // whether the next task without a main one becomes it
+  char has_cancels;    // whether a fault may cancel tasks
+  char has_cancelled;  // whether any task was cancelled
+  char has_main;       // whether the next task without a main one becomes it
 };
 
 // What Python code keeps there.

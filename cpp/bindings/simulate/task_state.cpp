@@ -24,7 +24,8 @@ TaskTypes& types() {
   return *kTypes;
 }
 
-constexpr std::array kStateObjects{&TaskState::task, &TaskState::name, &TaskState::life, &TaskState::struck_at};
+constexpr std::array kStateObjects{&TaskState::task,      &TaskState::name,  &TaskState::life,
+                                   &TaskState::struck_at, &TaskState::owned, &TaskState::met};
 using HeldByTask = HeldObjects<TaskState, kStateObjects>;
 
 PyTypeObject* as_type(const py::object& type) noexcept { return reinterpret_cast<PyTypeObject*>(type.ptr()); }
@@ -104,16 +105,19 @@ void part(PyObject* record) {
 
 py::object task_state_type() {
   static PyObject* const kType = [] {
-    static std::array<PyMemberDef, 11> members{
+    static std::array<PyMemberDef, 14> members{
         {{"key", Py_T_ULONGLONG, offsetof(TaskState, key), 0, nullptr},
          {"waits", Py_T_LONGLONG, offsetof(TaskState, waits), 0, nullptr},
          {"task", _Py_T_OBJECT, offsetof(TaskState, task), 0, nullptr},
          {"name", _Py_T_OBJECT, offsetof(TaskState, name), 0, nullptr},
          {"life", _Py_T_OBJECT, offsetof(TaskState, life), 0, nullptr},
          {"struck_at", _Py_T_OBJECT, offsetof(TaskState, struck_at), 0, nullptr},
+         {"owned", _Py_T_OBJECT, offsetof(TaskState, owned), 0, nullptr},
+         {"met", _Py_T_OBJECT, offsetof(TaskState, met), 0, nullptr},
          {"aim", Py_T_INT, offsetof(TaskState, aim), 0, nullptr},
          {"may_be_cancelled", Py_T_BOOL, offsetof(TaskState, may_be_cancelled), 0, nullptr},
-         {"is_client", Py_T_BOOL, offsetof(TaskState, is_client), 0, nullptr},
+         {"is_private", Py_T_BOOL, offsetof(TaskState, is_private), 0, nullptr},
+         {"strikes", Py_T_BYTE, offsetof(TaskState, strikes), 0, nullptr},
          {"struck_in_window", Py_T_BOOL, offsetof(TaskState, struck_in_window), 0, nullptr},
          {nullptr, 0, 0, 0, nullptr}}};
     std::array<PyType_Slot, 5> slots{{slot(Py_tp_dealloc, HeldByTask::dealloc),

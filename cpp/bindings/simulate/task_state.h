@@ -13,9 +13,12 @@ struct TaskState {
   PyObject* name;
   PyObject* life;       // the life of a node that it belongs to
   PyObject* struck_at;  // where a fault cancelled it
+  PyObject* owned;      // a list of the futures that were cancelled with it
+  PyObject* met;        // the cancelled future for which it waited before its present step
   int aim;              // where it is to be cancelled during the present wait; 0 for nowhere
   char may_be_cancelled;
-  char is_client;
+  char is_private;  // whether what the test called has made it for itself
+  char strikes;     // how often a fault has cancelled it
   char struck_in_window;
 };
 

@@ -19,6 +19,7 @@ from ordeal.simulate.errors import (
     SimulationFailure,
     SimulationWarning,
     StalledStep,
+    StrayCancellation,
     UnhandledTaskError,
 )
 from ordeal.simulate.file_system import FileFault, FileSystem
@@ -74,6 +75,7 @@ __all__ = [
     "SimulationFailure",
     "SimulationWarning",
     "StalledStep",
+    "StrayCancellation",
     "TickWorld",
     "UnhandledTaskError",
     "World",

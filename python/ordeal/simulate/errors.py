@@ -65,6 +65,10 @@ class UnhandledTaskError(SimulationFailure):
     """A task ended with an error that nobody asked for."""
 
 
+class StrayCancellation(SimulationFailure):
+    """A ``CancelledError`` ended a task that nothing had cancelled: what it awaited was cancelled with another task."""
+
+
 class BrokenProperty(SimulationFailure):
     """What must always be true of a world was not."""
 

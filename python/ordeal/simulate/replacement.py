@@ -71,7 +71,8 @@ def modules_mark() -> tuple[int, str | None]:
     return len(sys.modules), next(reversed(sys.modules), None)
 
 
-_stored_in = ModuleType.__dict__["__dict__"].__get__
+_DESCRIBED: Any = ModuleType.__dict__
+_stored_in = _DESCRIBED["__dict__"].__get__
 
 
 def namespace_of(owner: Owner) -> Mapping[str, Any]:

@@ -15,7 +15,14 @@ import pytest
 import ordeal._native as _native
 from ordeal import simulate
 from ordeal.simulate.errors import SimulationError
-from ordeal.simulate.replacement import BoundPlaces, Replacement, modules_mark, namespace_of, package_of, program_modules
+from ordeal.simulate.replacement import (
+    BoundPlaces,
+    Replacement,
+    modules_mark,
+    namespace_of,
+    package_of,
+    program_modules,
+)
 
 from ..samples.monitored import MakeModule
 
@@ -165,7 +172,7 @@ class WithoutNames(ModuleType):
     """Says that it holds nothing, and takes nothing."""
 
     @property
-    def __dict__(self) -> Any:
+    def __dict__(self) -> Any:  # type: ignore[override]
         raise RuntimeError("no names")
 
     def __setattr__(self, name: str, value: Any) -> None:

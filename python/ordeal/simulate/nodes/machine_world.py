@@ -20,7 +20,7 @@ from ordeal.simulate.errors import (
 )
 from ordeal.simulate.nodes.node import node_files
 from ordeal.simulate.nodes.world import World
-from ordeal.simulate.runtime.decisions import ORDER, name_key
+from ordeal.simulate.runtime.decisions import HEAD_STARTS, ORDER, OVERLAP, name_key
 from ordeal.simulate.runtime.faults import NodeFault, checked_faults
 from ordeal.simulate.runtime.long_waits import LongWaits
 from ordeal.simulate.runtime.loop import SimulationLoop
@@ -31,9 +31,7 @@ from ordeal.simulate.runtime.tasks import TaskRecord
 from ordeal.simulate.ticks.machine import Ticking, ticking
 
 CLIENTS_MAX = 1_000
-#: How many callbacks run before the next rule does: None for until the operation has ended, which is the usual.
-_HEAD_STARTS = (None, 1, 3, 10, 30, 100)
-_RULE_SITE, _CLIENT = name_key("rule"), name_key("clients")
+_RULE_SITE, _CLIENT = name_key(OVERLAP), name_key("clients")
 
 
 @dataclass(frozen=True)
@@ -162,7 +160,7 @@ class WorldLoop(MachineLoop):
         task = self._client(coroutine)
         self._operations.append(task)
         loop.operations = self._operations
-        steps = _HEAD_STARTS[loop.decide(ORDER, _CLIENT, _RULE_SITE, len(_HEAD_STARTS))]
+        steps = HEAD_STARTS[loop.decide(ORDER, _CLIENT, _RULE_SITE, len(HEAD_STARTS))]
         if steps is None:
             loop.run_while(self._checking(lambda: not task.done()), is_idle_allowed=True)
         else:

@@ -18,6 +18,11 @@ KINDS: Final = (
 )
 ORDER, STALL, ARRIVAL, CANCEL, PACKET, CUT, DATAGRAM, DISK, SILENCE = range(9)
 
+#: The site of the decision after how many callbacks of an operation the next rule of a machine begins, by its value:
+#: None for when the operation has ended, which is the usual.
+OVERLAP = "rule"
+HEAD_STARTS: Final = (None, 1, 3, 10, 30, 100)
+
 #: How a search plans its runs, as bits of the core: drawn, a few decisions, following or changing an earlier run.
 POLICIES: Final = {"auto": 0b1111, "random": 0b0001, "sparse": 0b0010}
 

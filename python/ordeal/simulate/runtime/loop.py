@@ -33,10 +33,12 @@ from ordeal.simulate.nodes.life import LIFE, NOWHERE, Life, bury, bury_all, life
 from ordeal.simulate.runtime.decisions import ORDER, STALL, DecisionSource, name_key
 from ordeal.simulate.runtime.faults import SimulatedFault, packet_latencies, stall_lengths
 from ordeal.simulate.runtime.long_waits import LongWaits
-from ordeal.simulate.runtime.sites import calling_site, is_made_by_library, stack_of, traceback_to
+from ordeal.simulate.runtime.sites import calling_site, is_made_by_library, is_made_by_target, stack_of, traceback_to
 from ordeal.simulate.runtime.system_loop import SignalLoop
 from ordeal.simulate.runtime.tasks import STEP_TYPE, Interruptions, SimulationTask, TaskRecord, base_name, stepped_task
 from ordeal.simulate.runtime.waits import orphaned, wait_lines, waits_for_tasks
+
+_WAKE = asyncio.futures._set_result_unless_cancelled  # type: ignore[attr-defined]
 
 
 async def all_ended(tasks: list[asyncio.Task[Any]]) -> None:
@@ -79,7 +81,9 @@ _CLOSING_STEPS_MAX = 10_000
 _CLEAN_UP_S = 10.0
 _NANOSECONDS = 1e9
 
-_TIMER_SITE = name_key("timers with one deadline")
+#: The site of the decision which of several timers fires first.
+TIMERS = "timers with one deadline"
+_TIMER_SITE = name_key(TIMERS)
 _STEP_SITE = name_key("step")
 _LOOP_ACTOR = "the loop"
 
@@ -135,8 +139,8 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         faults = tuple(faults)
         self.schedule = schedule
         self._foreign = list[TaskRecord]()
-        self._records_max = _RECORDS_MIN
-        self.interruptions = Interruptions(schedule, faults, self.call_soon)
+        self._records_max = _RECORDS_MIN if log is None else sys.maxsize
+        self.interruptions = Interruptions(schedule, faults, self)
         self._has_cancels = self.interruptions.has_any
         self._stalls, self.packet_latencies = stall_lengths(faults), packet_latencies(faults)
         self._stall_bound = len(self._stalls) + 2
@@ -144,6 +148,9 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         self._time_limit = self._ends_at = time_limit
         self._asks_orphans_at = min(_ORPHANS_AFTER_S, time_limit)
         self.log = log
+        self._origins: dict[int, tuple[asyncio.Handle, str]] = {}
+        self.causes: dict[str, list[str]] = {"order": [], "stall": []}
+        """What the decisions of these kinds did that were not 0, one after another, where somebody keeps a log."""
         self._timers: list[Timer] = []
         self._generators: dict[int, weakref.ref[AsyncGenerator[Any, Any]]] = {}
 
@@ -231,10 +238,13 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         return record
 
     def _may_be_struck(self, coroutine: Any, name: str, is_client: bool) -> tuple[bool, bool]:
-        """Return whether a new task is a client, and whether a fault may cancel it."""
-        if is_client and self.interruptions.wants_clients() and is_made_by_library(coroutine):
-            is_client = False
-        return is_client, self.interruptions.strikes(name, is_client)
+        """Return whether a new task is private to what has made it, and whether a fault may cancel it."""
+        if is_client and not self.interruptions.strikes_private():
+            is_client = not is_made_by_library(coroutine)
+            is_private = is_client and is_made_by_target(coroutine)
+        else:
+            is_private = False
+        return is_private, self.interruptions.strikes(name, is_client)
 
     def _forget_ended(self) -> None:
         """Drop what is known of tasks that ended without anything to tell: a run may make any number of them."""
@@ -248,13 +258,18 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
     def renamed(self, task: SimulationTask, given: str) -> None:
         """Take over the name that asyncio gives to a task right after it was made, in Python 3.12."""
         record = task.record
-        if record is not None and record.waits == 0 and task is not self._main:
+        if record is None or record.waits or task is self._main:
+            return
+        given = given if record.life is None else f"{record.life.name}/{given}"
+        if any(char.isdigit() for char in given):  # it may have a counter of the program in it
+            record.name = given
+        else:
             self._names[record.name.rpartition("#")[0]] -= 1
-            given = given if record.life is None else f"{record.life.name}/{given}"
             number = self._names.get(given, 0)
             self._names[given] = number + 1
             record.rename(f"{given}#{number}" if number else given)
-            record.may_be_cancelled = self.interruptions.strikes(record.name, record.is_client)
+        is_client = record.life is None and asyncio.current_task(self) is self._main
+        record.may_be_cancelled = self.interruptions.strikes(record.name, is_client)
 
     # Decisions
 
@@ -337,6 +352,27 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         assert self.log is not None
         self.log(self._now, record.name, stack_of(record.task.get_coro()))
 
+    def _log_timer(self, handle: asyncio.TimerHandle) -> None:
+        """Note who sets a timer, and where."""
+        task = asyncio.current_task(self)
+        who = "the loop" if task is None else self.record_of(task).name
+        self._origins[id(handle)] = handle, f"the timer of {who} at {calling_site().where}"
+
+    def origin_of(self, handle: Any) -> str:
+        """Return which timer it is, for people."""
+        known = self._origins.get(id(handle))
+        return "a timer" if known is None else known[1]
+
+    def _log_callback(self, handle: asyncio.Handle) -> None:
+        """Note that a timer fires that does more than to wake a task."""
+        if id(handle) in self._origins and handle._callback is not _WAKE:  # type: ignore[attr-defined]
+            assert self.log is not None
+            self.log(self._now, self.origin_of(handle), "fires")
+
+    def _log_order(self, first: asyncio.Handle, other: asyncio.Handle) -> None:
+        """Note which of two timers with one deadline fires first, though it was set later."""
+        self.causes["order"].append(f"{self.origin_of(first)} fires before {self.origin_of(other)}: both are due now")
+
     def _callback_failed(self, handle: events.Handle, error: BaseException) -> None:
         """Report what a callback raised, as asyncio's handles do."""
         called: Any = handle
@@ -348,6 +384,8 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
 
     def _stall(self, length: int, life: Life | None) -> None:
         """Let a step take time: until the next timer is due with 1, else one of the lengths. In a node, only there."""
+        if self.log is not None:
+            self.causes["stall"].append(self.origin_of(self._timers[0][2]))
         if length > 1:
             until = self._now + self._stalls[length - 2]
         elif self._now < self._timers[0][0] <= self._now + self._stalls[-1]:
@@ -555,4 +593,5 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         self.records.clear()
         self._foreign.clear()
         self.interruptions.forget()
+        self._origins.clear()
         self._main = None

@@ -7,10 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ordeal._base.formatting import PLURALS, counted, one_line
+from ordeal._base.untrusted import error_message, type_name
+from ordeal.simulate.errors import SimulationFailure
 from ordeal.simulate.network.datagrams import DOUBLED, LOST
 from ordeal.simulate.network.links import ON_LINKS, SENT_AGAIN
-from ordeal.simulate.runtime.decisions import VALUE_MAX, Decided, labelled
+from ordeal.simulate.runtime.decisions import HEAD_STARTS, OVERLAP, VALUE_MAX, Decided, labelled
+from ordeal.simulate.runtime.examination import Examined
 from ordeal.simulate.runtime.faults import (
+    CLIENTS,
     LENGTH,
     MANNER,
     NODE_FAULTS,
@@ -53,7 +57,7 @@ _WHEN = ("", "between its wake-up and its turn", "while it waits", "before time 
 _ARRIVES = ("at once", "1 ms", "10 ms", "100 ms", "1 s")
 _CUT_WHERE = ("nowhere", "in the middle", "after the first byte", "before the last byte")
 _SITES_MAX = 20
-_SHARED_MAX = 3
+_UNEXAMINED = Examined()
 
 
 def needed_text(decided: Sequence[Decided]) -> str:
@@ -65,6 +69,8 @@ def needed_text(decided: Sequence[Decided]) -> str:
 
 def noun_of(decision: Decided) -> str:
     """Return as what a decision counts; empty for a detail of another."""
+    if decision.site == OVERLAP:
+        return "overlap"
     return "" if decision.site in (LENGTH, MANNER, TORN) else NOUNS[decision.kind]
 
 
@@ -72,16 +78,24 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {PLURALS[noun]}" if number != 1 and noun in PLURALS else counted(number, noun)
 
 
-def decision_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str:
+def decision_text(decision: Decided, faults: Sequence[SimulatedFault], examined: Examined = _UNEXAMINED) -> str:
     """Return what a decision does, in a line."""
     who, value = decision.actor, decision.value
+    who = f"{examined.names[who]} ({who})" if who in examined.names else who
+    cause = examined.causes.get(decision.label)
     nth = f" (time {decision.occurrence + 1} there)" if decision.occurrence else ""
     if decision.kind == "cancel":
         return one_line(f"cancel {who}, {_WHEN[min(value, 3)]}, at `{decision.site}`{nth}")
     if decision.kind == "stall":
         lengths = stall_lengths(faults)
-        took = "until the next timer is due" if value == 1 else f"{lengths[min(value - 2, len(lengths) - 1)]:g} s"
+        timer = cause or "the next timer"
+        took = f"until {timer} is due" if value == 1 else f"{lengths[min(value - 2, len(lengths) - 1)]:g} s"
         return one_line(f"stall step {decision.occurrence + 1} of {who}: it takes {took}", limit=300)
+    if decision.kind == "order" and decision.site == OVERLAP:
+        steps = HEAD_STARTS[min(value, len(HEAD_STARTS) - 1)] or 0
+        return f"after {counted(steps, 'step')} of it the next rule begins: they overlap"
+    if decision.kind == "order" and cause:
+        return one_line(f"{cause}{nth}", limit=300)
     if decision.kind == "order":
         return one_line(f"of timers with one deadline, number {value + 1} fires before that of {who}{nth}")
     if decision.kind == "arrival":
@@ -150,9 +164,9 @@ def failure_text(failure: ScheduleFailure, replay: str | None = None) -> str:
     lines = [
         f"Found by run {failure.run:,} ({how}).",
         f"Needed: {needed_text(failure.decided)}, of {counted(failure.made, 'decision')}.",
-        *(f"  {decision_text(decision, failure.faults)}" for decision in failure.decided),
+        *(f"  {decision_text(decision, failure.faults, failure.examined)}" for decision in failure.decided),
+        *failure.examined.lines(has_events=not isinstance(failure.error, SimulationFailure)),
     ]
-    lines += map(_shared_text, list(failure.shared.items())[:_SHARED_MAX])
     if failure.shrink_limit:
         lines.append(f"Shrinking ended at its limit, {failure.shrink_limit}: fewer decisions may suffice.")
     if failure.is_flaky:
@@ -160,13 +174,6 @@ def failure_text(failure: ScheduleFailure, replay: str | None = None) -> str:
         lines.append("control, such as a thread, a file, the order of a set, or what an earlier run left behind.")
     lines.append(replay or f"Replay: {replay_call(failure, 'main')}")
     return "\n".join(lines)
-
-
-def _shared_text(shared: tuple[str, tuple[str, ...]]) -> str:
-    """Return who has written a global that all nodes share."""
-    name, nodes = shared
-    own = f'own=["{name.rpartition(".")[0]}"]'
-    return one_line(f"Shared: {', '.join(nodes)} wrote {name}; real machines each have their own: {own}", limit=300)
 
 
 def replay_call(failure: ScheduleFailure, name: str) -> str:
@@ -185,7 +192,8 @@ def _arguments(failure: ScheduleFailure) -> str:
 def fault_call(fault: SimulatedFault) -> str:
     """Return a fault as Python."""
     if isinstance(fault, Cancel):
-        return "simulate.cancel()" if fault.tasks == "clients" else f"simulate.cancel({fault.tasks!r})"
+        given = [*([] if fault.tasks == CLIENTS else [repr(fault.tasks)]), *(["private=True"] if fault.private else [])]
+        return f"simulate.cancel({', '.join(given)})"
     if isinstance(fault, NodeFault):
         longest = "" if fault.kind == "reset" else f", longest={fault.longest!r}"
         return f"simulate.{fault.kind}({fault.nodes!r}{longest})"
@@ -201,7 +209,11 @@ def _table(decisions: Mapping[str, int]) -> str:
 def report_text(report: Report) -> str:
     """Return how far a search reached, and what it found."""
     reach = reach_text(report)
-    return reach if report.failure is None else f"{reach}\n\n{failure_text(report.failure)}"
+    if report.failure is None:
+        return reach
+    error = report.failure.error
+    told = (one_line(line, limit=500) for line in f"{type_name(type(error))}: {error_message(error)}".splitlines())
+    return "\n".join([reach, "", *told, failure_text(report.failure)])
 
 
 def reach_text(report: Report) -> str:
@@ -285,10 +297,15 @@ class ScheduleFailure:
     """Whether it did not happen again with the same decisions."""
     is_steered: bool = False
     """Whether what earlier runs did decided what the run that found it was to do, so that no seed alone repeats it."""
-    shared: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Which nodes wrote the globals that several have written: real machines would each have their own."""
+    examined: Examined = _UNEXAMINED
+    """What else was seen in it: its last events, logged errors, and tasks that ended with an error."""
     shrink_limit: str = ""
     """The limit at which shrinking ended, as text; empty if each decision that is left is known to be needed."""
+
+    @property
+    def shared(self) -> dict[str, tuple[str, ...]]:
+        """Which nodes wrote the globals that several have written: real machines would each have their own."""
+        return self.examined.shared
 
     @property
     def decisions(self) -> dict[str, int]:

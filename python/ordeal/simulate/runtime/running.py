@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from types import TracebackType
 from typing import Any
 
 import ordeal._native as _native
@@ -26,9 +25,11 @@ from ordeal.simulate.nodes.node import node_files
 from ordeal.simulate.nodes.node_globals import SharedGlobals
 from ordeal.simulate.nodes.world import World
 from ordeal.simulate.runtime.decisions import Decided, decided
+from ordeal.simulate.runtime.examination import Examination, Examined
 from ordeal.simulate.runtime.faults import NodeFault, SimulatedFault, checked_faults
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S, SimulationLoop
-from ordeal.simulate.runtime.sites import CodeSite, is_program, site_in
+from ordeal.simulate.runtime.sites import innermost_site
+from ordeal.simulate.runtime.strays import failure_of_main, stray_cancellation
 from ordeal.simulate.runtime.surroundings import Surroundings
 from ordeal.simulate.runtime.waits import watched_locks
 
@@ -39,7 +40,10 @@ type Log = Callable[[float, str, str], object]
 #: Fences that a test may open.
 ALLOWED = ("socket", "subprocess", "os", "pty", "_thread", "time.sleep", "open", "sqlite3", "signal")
 #: Whose error asyncio reports with a text, where it is no task's.
-_WHO = {"Unhandled exception in client_connected_cb": "what start_server calls for a connection"}
+_WHO = {
+    "Unhandled exception in client_connected_cb": "what start_server calls for a connection",
+    "Future exception was never retrieved": "a future",
+}
 #: What ends a test without being a failure of the program; by name, as pytest may not be there.
 _NOT_FAILURES = ("Skipped", "Exit", "XFailed", "UnsatisfiedAssumption", "StopTest")
 
@@ -70,8 +74,8 @@ class SimulatedRun:
     waited: dict[str, int] = field(default_factory=dict)
     struck: dict[str, int] = field(default_factory=dict)
     strikes: dict[tuple[str, str], int] = field(default_factory=dict)
-    shared: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Which nodes wrote the globals that several have written, in a run that was examined."""
+    examined: Examined | None = None
+    """What else its report says, where it was examined."""
     nodes: tuple[str, ...] = ()
     is_calm_at_once: bool = False
     """Whether all faults were ended before any time had passed."""
@@ -164,45 +168,31 @@ def run_once(
     ``chance`` seeds the generators of the program; with ``may_miss_chance`` the surroundings say afterwards whether
     that would have mattered. ``is_examined`` notes who uses which lock, for the report of a failure.
     """
-    if isinstance(main, FreshMain):
-        with main.made() as made:
-            return run_once(
-                in_world(made),
-                schedule,
-                settings,
-                surroundings,
-                chance=chance,
-                may_miss_chance=may_miss_chance,
-                is_examined=is_examined,
-                log=log,
-            )
-    loop = SimulationLoop(  # type: ignore[abstract]
-        schedule,
-        faults=settings.faults,
-        allowed=settings.allowed,
-        time_limit=settings.time_limit,
-        log=log,
-    )
-    outcome = SimulatedRun(schedule=schedule)
-    surroundings.begin(loop, chance, may_miss_chance=may_miss_chance)
-    if is_examined or isinstance(main, WorldMain):
-        with ExitStack() as stack:
-            if is_examined:
-                stack.enter_context(watched_locks(lambda: _running_name(loop)))
-            if isinstance(main, WorldMain):
-                stack.enter_context(node_files())
-                shared = SharedGlobals(without=main.module) if is_examined else None
-                main = replace(main, shared=shared)
-            _run(main, loop, settings, surroundings, outcome)
-    else:
-        _run(main, loop, settings, surroundings, outcome)
+    with ExitStack() as stack:
+        if isinstance(main, FreshMain):
+            main = in_world(stack.enter_context(main.made()))
+        examination = Examination() if is_examined else None
+        loop = SimulationLoop(  # type: ignore[abstract]
+            schedule,
+            faults=settings.faults,
+            allowed=settings.allowed,
+            time_limit=settings.time_limit,
+            log=log if examination is None else examination.log,
+        )
+        outcome = SimulatedRun(schedule=schedule)
+        surroundings.begin(loop, chance, may_miss_chance=may_miss_chance)
+        if examination is not None:
+            stack.enter_context(watched_locks(lambda: _running_name(loop)))
+            stack.enter_context(examination.watching())
+        if isinstance(main, WorldMain):
+            stack.enter_context(node_files())
+            main = replace(main, shared=SharedGlobals(without=main.module) if is_examined else None)
+        _run(main, loop, settings, surroundings, outcome, examination)
     if outcome.error is not None:
         outcome.bucket = bucket_of(outcome.error)
     outcome.made, outcome.event_hash = schedule.made, schedule.event_hash
     outcome.steps, outcome.simulated_s = loop.steps, loop.time()
     outcome.strikes = loop.strikes
-    if isinstance(main, WorldMain) and main.shared is not None:
-        outcome.shared = main.shared.found()
     if loop.world is not None:
         outcome.nodes = tuple(node.name for node in loop.world.nodes)
         outcome.is_calm_at_once = loop.world.calm_s == 0.0
@@ -211,7 +201,12 @@ def run_once(
 
 
 def _run(
-    main: Main, loop: SimulationLoop, settings: RunSettings, surroundings: Surroundings, outcome: SimulatedRun
+    main: Main,
+    loop: SimulationLoop,
+    settings: RunSettings,
+    surroundings: Surroundings,
+    outcome: SimulatedRun,
+    examination: Examination | None,
 ) -> None:
     """Run ``main()`` to its end, and that of all that it leaves behind."""
     try:
@@ -221,18 +216,36 @@ def _run(
             loop.shut_down()
             outcome.error = failure or failure_of(loop)
         except BaseException as error:
-            was_struck = any(record.struck_at is not None for record in loop.records)
+            outcome.error = error
+            if isinstance(error, asyncio.CancelledError):
+                outcome.error = failure_of_main(error, loop.records, loop._main)
+                outcome.is_cut_short = outcome.error is None
+            if examination is not None:
+                outcome.examined = _examined(main, loop, outcome, examination)
             loop.abandon()
             if not _is_failure(error):
                 raise
-            if isinstance(error, asyncio.CancelledError) and was_struck:
-                outcome.is_cut_short = True
-            else:
-                outcome.error = error
         finally:
+            if examination is not None and outcome.examined is None:
+                outcome.examined = _examined(main, loop, outcome, examination)
             loop.close()
     finally:
-        surroundings.end()
+        forgotten = surroundings.end()
+    has_nodes = loop.world is not None and bool(loop.world.nodes)  # they lose power at the end, and report nothing
+    if outcome.error is None and not outcome.is_cut_short and not has_nodes:
+        outcome.error = _forgotten_error(loop, forgotten)
+
+
+def _examined(main: Main, loop: SimulationLoop, outcome: SimulatedRun, examination: Examination) -> Examined:
+    shared = main.shared.found() if isinstance(main, WorldMain) and main.shared is not None else {}
+    return examination.found(loop, outcome.decisions, shared)
+
+
+def _forgotten_error(loop: SimulationLoop, held: Sequence[asyncio.Future[Any]]) -> BaseException | None:
+    """Return the error of a future that nothing asked for, where the run has freed it or still ``held`` it."""
+    freed = [context["exception"] for context in loop.unhandled if context.get("exception") is not None]
+    errors = freed or [future.exception() for future in held]
+    return _unhandled("", errors[0], None, loop, who="a future") if errors else None
 
 
 def _started(main: Main, loop: SimulationLoop, settings: RunSettings) -> Coroutine[Any, Any, Any]:
@@ -271,15 +284,19 @@ def failure_of(loop: SimulationLoop) -> BaseException | None:
         context = loop.unhandled[0]
         return _unhandled(str(context.get("message", "")), context.get("exception"), context.get("task"), loop)
     task = loop._unhandled_task()
-    return None if task is None else _unhandled("", task.exception(), task, loop)
+    if task is not None:
+        return _unhandled("", task.exception(), task, loop)
+    return stray_cancellation(loop.records, loop._main) if loop._has_cancelled else None
 
 
-def _unhandled(message: str, error: Any, task: Any, loop: SimulationLoop) -> UnhandledTaskError:
-    who = f"the task {loop.record_of(task).name}" if isinstance(task, asyncio.Task) else _WHO.get(message, "a callback")
+def _unhandled(message: str, error: Any, task: Any, loop: SimulationLoop, *, who: str = "") -> UnhandledTaskError:
+    if isinstance(task, asyncio.Task):
+        who = f"the task {loop.record_of(task).name}"
+    who = who or _WHO.get(message, "a callback")
     if error is None:
         return UnhandledTaskError(f"asyncio reports: {message}", site=message)
     kind, text = untrusted.type_name(type(error)), untrusted.error_message(error)
-    found = _innermost(error.__traceback__)
+    found = innermost_site(error.__traceback__)
     failure = UnhandledTaskError(
         f"{who} ended with {kind}: {text}{'' if found is None else f', at {found.where}: {found.name}'}\n"
         "nobody awaited it, so asyncio would only have logged it",
@@ -296,16 +313,5 @@ def bucket_of(error: BaseException) -> str:
     name = untrusted.full_name(type(error))
     if isinstance(error, SimulationFailure):
         return f"{name} in {error.site}" if error.site else name
-    place = _innermost(error.__traceback__)
+    place = innermost_site(error.__traceback__)
     return name if place is None else f"{name} in {place.name}"
-
-
-def _innermost(traceback: TracebackType | None) -> CodeSite | None:
-    """Return the innermost place in the program."""
-    place = None
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        if is_program(code):
-            place = site_in(code, traceback.tb_lasti)
-        traceback = traceback.tb_next
-    return place

@@ -98,21 +98,48 @@ def is_installed(code: CodeType) -> bool:
 
 
 def is_made_by_library(coroutine: Any) -> bool:
-    """Return whether the task that is being made for a coroutine is a library's own: both are a library's.
+    """Return whether the task that is being made for a coroutine is a library's own: both are a library's."""
+    code, makers = getattr(coroutine, "cr_code", None), _makers()
+    return code is not None and bool(makers) and is_installed(code) and is_installed(makers[0])
 
-    Not if the program makes it, with ``asyncio`` or a task group of anyio: then it is the program that has it.
+
+def is_made_by_target(coroutine: Any) -> bool:
+    """Return whether a task is one that the target of a test makes for itself when the test calls it.
+
+    Both are of one module that is not the test's, or of one class that is not the test's.
     """
-    code = getattr(coroutine, "cr_code", None)
-    if code is None or not is_installed(code):
+    code, makers = getattr(coroutine, "cr_code", None), _makers()
+    if code is None or not makers or code.co_filename != makers[0].co_filename:
         return False
+    maker, test = makers[0], makers[-1]
+    if maker.co_filename != test.co_filename:
+        return True
+    owner = maker.co_qualname.rpartition(".")[0]
+    is_method = bool(owner) and not owner.endswith("<locals>") and code.co_qualname.startswith(f"{owner}.")
+    return is_method and not test.co_qualname.startswith(f"{owner}.")
+
+
+def _makers() -> list[CodeType]:
+    """Return the code of the program that makes a task, from the innermost call to that of the running task itself.
+
+    What makes tasks for its caller, as ``asyncio`` and a task group of anyio do, counts as the caller.
+    """
+    makers: list[CodeType] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code, frame = frame.f_code, frame.f_back
-        if is_own(code) and not code.co_filename.startswith(_RUNTIME):
-            return False
+        if is_own(code) and (makers or not code.co_filename.startswith(_RUNTIME)):
+            break
         if is_program(code) and not code.co_filename.endswith(_SPAWNER):
-            return is_installed(code)
-    return False
+            makers.append(code)
+    return makers
+
+
+def refers_to(value: object, target: object) -> bool:
+    """Return whether a variable with this value leads to an object: it is that, or a collection that holds it."""
+    if type(value) is dict:
+        return any(each is target for each in value.values())
+    return value is target or (type(value) in (list, tuple, set) and any(each is target for each in value))  # type: ignore[attr-defined]
 
 
 def is_asyncio(code: CodeType) -> bool:
@@ -222,6 +249,17 @@ def calling_site() -> CodeSite:
             return site_in(frame.f_code, frame.f_lasti)
         frame = frame.f_back
     return _UNKNOWN
+
+
+def innermost_site(traceback: TracebackType | None) -> CodeSite | None:
+    """Return the innermost place in the program where an error was raised."""
+    place = None
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if is_program(code):
+            place = site_in(code, traceback.tb_lasti)
+        traceback = traceback.tb_next
+    return place
 
 
 _UNKNOWN = CodeSite("unknown", "unknown")

@@ -9,8 +9,8 @@ import importlib
 import os
 import random
 import signal
-import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
@@ -194,6 +194,7 @@ class Surroundings:
         self._is_chance_used = self._has_seeded = self._misses_chance = False
         self._chance = 0
         self._runs = 0
+        self._collections = 0
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -245,6 +246,7 @@ class Surroundings:
         self._clock.loop = loop
         self._chance = loop.machine_seed = chance
         self._random = None
+        self._collections = _collections()
         self._misses_chance = may_miss_chance and self._has_seeded and not self._is_chance_used
         if not self._misses_chance:
             random.seed(chance)
@@ -259,12 +261,21 @@ class Surroundings:
         """Return the loop that runs now."""
         return self._clock.loop
 
-    def end(self) -> None:
-        """End a run: objects that it left are freed here, and not at some time in the next."""
+    def end(self) -> list[asyncio.Future[Any]]:
+        """End a run: objects that it left are freed here, and not at some time in the next.
+
+        Returns the futures of the run that are left, with an error that nothing has asked for.
+        """
         self._clock.loop = None
         self._runs += 1
         self._is_chance_used = self._is_chance_used or self._watch.has_changed()
-        gc.collect(1 if self._runs % _RUNS_PER_COLLECTION == 0 else 0)
+        # A collection by the program makes what is left old.
+        is_young = self._collections == _collections()
+        made = gc.get_objects(generation=0) if is_young else gc.get_objects()
+        futures = [weakref.ref(each) for each in made if issubclass(type(each), asyncio.Future) and _is_forgotten(each)]
+        del made
+        gc.collect(2 if not is_young else 1 if self._runs % _RUNS_PER_COLLECTION == 0 else 0)
+        return [each for future in futures if (each := future()) is not None and _is_forgotten(each)]
 
     def has_missed_chance(self) -> bool:
         """Return whether the run that has ended used ``random``, which was not seeded for it: it has to be repeated."""
@@ -303,6 +314,20 @@ class Surroundings:
                 f"the program waits for another thread ({what})",
                 "use the locks, queues and events of asyncio: no other thread runs",
             )
+
+
+def _collections() -> int:
+    return sum(each["collections"] for each in gc.get_stats())
+
+
+def _is_forgotten(future: Any) -> bool:
+    """Return whether a future has an error that nothing has asked for, and that it does not keep for nobody.
+
+    Streams have one that they silence as they are freed.
+    """
+    return bool(future._log_traceback) and not any(
+        issubclass(type(each), asyncio.StreamReaderProtocol) for each in gc.get_referrers(future)
+    )
 
 
 def _leaves_node(event: str, arguments: tuple[Any, ...]) -> bool:

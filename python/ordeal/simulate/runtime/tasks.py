@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from types import BuiltinMethodType, CodeType, MethodType
 from typing import Any
 
@@ -12,7 +12,7 @@ import ordeal._native as _native
 from ordeal.simulate.nodes.life import Life
 from ordeal.simulate.runtime.decisions import CANCEL, DecisionSource, name_key
 from ordeal.simulate.runtime.faults import CLIENTS, Cancel, SimulatedFault
-from ordeal.simulate.runtime.sites import CodeSite, site_of
+from ordeal.simulate.runtime.sites import CodeSite, frames_of, is_program, locals_of, refers_to, site_of
 
 _NAME_CHARS_MAX = 100
 #: The callback by which ``asyncio.shield`` watches a task.
@@ -27,6 +27,10 @@ class TaskRecord(_native.TaskState):
     __slots__ = ()
     life: Life | None
     struck_at: CodeSite | None
+    owned: list[asyncio.Future[Any]] | None
+    """The futures that were cancelled with the task."""
+    met: asyncio.Future[Any] | None
+    """The cancelled future for which it waited before its present step."""
 
     @property
     def is_living(self) -> bool:
@@ -41,9 +45,9 @@ class TaskRecord(_native.TaskState):
     @property
     def is_worth_telling(self) -> bool:
         """Whether a report may need it: it goes on, was struck, or ended with an error that nobody asked for."""
-        if not self.task.done() or self.struck_at is not None:
+        if not self.task.done() or self.struck_at is not None or self.owned:
             return True
-        return not self.task.cancelled() and bool(self.task._log_traceback)
+        return not self.task.cancelling() if self.task.cancelled() else bool(self.task._log_traceback)
 
     def part(self) -> None:
         """Let the task and its record be freed at once.
@@ -80,6 +84,18 @@ class SimulationTask(_native.Numbered, asyncio.Task[Any]):
         task.number, task.record = number, None  # asyncio asks for the hash at once
         _begin_task(task, coroutine, **options)
         return task
+
+    def cancel(self, msg: Any = None) -> bool:
+        """Cancel the task, and note which futures are cancelled with it."""
+        loop: Any = self.get_loop()
+        return loop.interruptions.cancelling(self, super().cancel, msg)  # type: ignore[no-any-return]
+
+    def __await__(self) -> Generator[None, None, Any]:
+        """Wait for the task; note who meets one that is cancelled."""
+        if self.cancelled():
+            loop: Any = self.get_loop()
+            loop.interruptions.note_met(self)
+        return super().__await__()
 
     def set_name(self, value: object) -> None:
         """Set the name of the task, and tell the loop."""
@@ -148,6 +164,13 @@ def stepped_task(callback: Any) -> asyncio.Task[Any] | None:
     return None
 
 
+def is_cancellation(future: Any) -> bool:
+    """Return whether a future that is done raises CancelledError: it was cancelled, or gathers what was."""
+    return future.cancelled() or isinstance(getattr(future, "_exception", None), asyncio.CancelledError)
+
+
+#: How often a task is struck: again while it cleans up.
+STRIKES_MAX = 2
 #: Where a task is cancelled, as values of a decision. The first takes half of the draws.
 IN_WINDOW, WHILE_WAITING, WHEN_IDLE = 1, 2, 3
 _AIMS = 4
@@ -161,11 +184,11 @@ class Interruptions:
         self,
         schedule: DecisionSource,
         faults: Sequence[SimulatedFault],
-        call_soon: Callable[[Callable[[TaskRecord, int], object], TaskRecord, int], object],
+        loop: Any,
     ) -> None:
-        """Calls ``call_soon(function, record, waits)`` to have something done after what is ready now."""
         self._schedule = schedule
-        self._call_soon = call_soon
+        self._loop = loop
+        self._canceller: TaskRecord | None = None
         self._cancels = [fault for fault in faults if isinstance(fault, Cancel)]
         self._idle: list[tuple[TaskRecord, int]] = []
         self._sites: dict[TaskRecord, CodeSite] = {}
@@ -183,22 +206,33 @@ class Interruptions:
         """Return whether a task with this name may be cancelled."""
         return bool(self._cancels) and any(fault.strikes(name, is_client=is_client) for fault in self._cancels)
 
-    def wants_clients(self) -> bool:
-        """Return whether it matters which tasks are clients."""
-        return any(fault.tasks == CLIENTS for fault in self._cancels)
+    def strikes_private(self) -> bool:
+        """Return whether it does not matter for a task of the test whether it is private."""
+        return all(fault.tasks != CLIENTS or fault.private for fault in self._cancels)
 
     def aim_at_start(self, record: TaskRecord) -> None:
         """Decide whether a new task is cancelled before its first step."""
-        self._decide(record, _START, IN_WINDOW + 1)
+        if self._is_spared(record):
+            record.may_be_cancelled = False
+        else:
+            self._decide(record, _START, IN_WINDOW + 1)
+
+    def _is_known(self, task: asyncio.Task[Any]) -> bool:
+        """Return whether the test itself refers to a task, which it could then cancel."""
+        main: asyncio.Task[Any] | None = self._loop._main
+        own = [] if main is None else [frame for frame in frames_of(main.get_coro()) if is_program(frame.f_code)][:1]
+        return any(refers_to(value, task) for frame in own for value in locals_of(frame).values())
 
     def aim(self, record: TaskRecord) -> None:
         """Decide whether a task that was just suspended is cancelled during this wait, and when."""
-        if record.struck_at is not None or record.task.cancelling() or self._is_spared(record):
+        if record.strikes == STRIKES_MAX or self._is_spared(record):
             record.may_be_cancelled = False
             return
+        if record.task.cancelling() > record.strikes:
+            return  # the program cancels it
         aim = self._decide(record, record.site(), _AIMS)
         if aim == WHILE_WAITING:
-            self._call_soon(self._strike_waiting, record, record.waits)
+            self._loop.call_soon(self._strike_waiting, record, record.waits)
         elif aim == WHEN_IDLE:
             self._idle.append((record, record.waits))
 
@@ -227,15 +261,52 @@ class Interruptions:
     def _strike(self, record: TaskRecord) -> bool:
         record.aim = 0
         task = record.task
-        if not record.is_living or task.done() or task.cancelling() or self._is_spared(record) or not task.cancel():
+        if not record.is_living or task.done() or task.cancelling() > record.strikes or self._is_spared(record):
             return False
-        site = record.struck_at = self._sites[record]
+        site, before = self._sites[record], record.struck_at
+        record.struck_at = site  # it is the first that what is cancelled with it is told of
+        record.strikes += 1
+        if not task.cancel():
+            record.struck_at, record.strikes = before, record.strikes - 1
+            return False
         self.struck[site.name] = self.struck.get(site.name, 0) + 1
+        if self._loop.log is not None:
+            again = " again" if before is not None else ""
+            self._loop.log(self._loop.now, record.name, f"is cancelled{again} by the fault cancel at `{site.name}`")
         return True
 
+    def cancelling(self, task: SimulationTask, cancel: Callable[[Any], bool], message: Any) -> bool:
+        """Cancel a task by ``cancel(message)``; what is cancelled in that call is cancelled with it."""
+        outer = self._canceller
+        owner = outer or task.record
+        if owner is not None:
+            waited: asyncio.Future[Any] | None = getattr(task, "_fut_waiter", None)
+            with_it = [*([task] if outer is not None else []), *([] if waited is None else [waited])]
+            owner.owned = [*(owner.owned or []), *with_it]
+        self._loop._has_cancelled = True
+        self._canceller = owner
+        try:
+            return cancel(message)
+        finally:
+            self._canceller = outer
+
+    def meet(self, record: TaskRecord) -> None:
+        """Note for which cancelled future a task waited that goes on now."""
+        future: Any = getattr(record.task, "_fut_waiter", None)
+        record.met = future if future is not None and future.done() and is_cancellation(future) else None
+
+    def note_met(self, task: SimulationTask) -> None:
+        """Note that the present task waits for a task that is cancelled already."""
+        present = asyncio.current_task(self._loop)
+        if present is not None:
+            self._loop.record_of(present).met = task
+
     def _is_spared(self, record: TaskRecord) -> bool:
-        """Return whether a task is shielded, and nobody asked for it by name: who waits for it cannot cancel it."""
-        return is_shielded(record.task) and not self.strikes(record.name, is_client=False)
+        """Return whether a task is shielded or private, and no fault names it: what waits for it cannot cancel it."""
+        record.is_private = record.is_private and not self._is_known(record.task)
+        if not (record.is_private or is_shielded(record.task)):
+            return False
+        return not self.strikes(record.name, is_client=False)
 
     def forget(self) -> None:
         """Drop what is known of the tasks of a run that has ended."""

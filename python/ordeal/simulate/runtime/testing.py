@@ -14,6 +14,7 @@ from ordeal.errors import TraceError
 from ordeal.simulate.errors import SimulationError, checked_number
 from ordeal.simulate.fresh_arguments import FreshArgument, FreshMain
 from ordeal.simulate.runtime.decisions import SEED_MAX, Decided
+from ordeal.simulate.runtime.examination import Examined
 from ordeal.simulate.runtime.exploring import RUNS_MAX, ScheduleSearch, check_cancel, check_policy, noted
 from ordeal.simulate.runtime.faults import SimulatedFault, fault_of_text, fault_text
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S
@@ -183,6 +184,7 @@ class SimulatedTest:
             if outcome.error is not None:
                 return ScheduleFailure(
                     error=outcome.error,
+                    examined=outcome.examined or Examined(),
                     bucket=outcome.bucket,
                     decided=tuple(recorded.decided),
                     run=trace.run_id,

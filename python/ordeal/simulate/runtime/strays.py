@@ -1,0 +1,103 @@
+"""Cancellations that end a task which nothing has cancelled: a future that it shares with others was cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator, Sequence
+from traceback import walk_tb
+from typing import Any
+
+from ordeal.simulate.errors import StrayCancellation
+from ordeal.simulate.runtime.sites import innermost_site
+from ordeal.simulate.runtime.tasks import SimulationTask, TaskRecord, is_cancellation
+
+#: What refers to a future that only the record of its owner knows: a list, a variable, and the call that counts.
+_REFERENCES_ALONE = 3
+
+
+def stray_cancellation(records: Sequence[TaskRecord], main: asyncio.Task[Any] | None) -> StrayCancellation | None:
+    """Return what to say if a task other than the main one ended by what the cancellation of another cancelled."""
+    for record in records:
+        task: Any = record.task
+        is_asked = record.strikes or task is main or not record.is_living
+        if not is_asked and task.done() and task.cancelled() and not task.cancelling():
+            error = task._make_cancelled_error()
+            owner = _owner(record, records, error)
+            if owner is not None and not _is_awaited(record, owner, error):
+                return _stray(record, owner, error)
+    return None
+
+
+def failure_of_main(
+    error: asyncio.CancelledError, records: Sequence[TaskRecord], main: asyncio.Task[Any] | None
+) -> BaseException | None:
+    """Return the failure behind a CancelledError of the test; None if it awaited a task that a fault has struck."""
+    stray = stray_cancellation(records, main)
+    record = next((each for each in records if each.task is main), None)
+    if stray is not None or record is None or record.task.cancelling():
+        return stray or error
+    owner = _owner(record, records, error)
+    if owner is None:
+        return error
+    return None if _is_awaited(record, owner, error) else _stray(record, owner, error)
+
+
+def _owner(record: TaskRecord, records: Sequence[TaskRecord], error: BaseException | None) -> TaskRecord | None:
+    """Return the task whose cancellation reached this one, as far as it is known."""
+    others = [each for each in records if each is not record]
+    if record.met is None:  # what it awaited was cancelled before
+        struck = next((each for each in others if each.strikes and _is_passed_on(error, each)), None)
+        return struck or next((each for each in others if _has_shared(each)), None)
+    futures = _cancelled_in(record.met)
+    known = list(_records_of(futures))
+    struck = next((each for each in known if each.strikes), None)
+    if struck is not None:
+        return struck
+    for other in others:
+        if any(one is future for one in other.owned or () for future in futures):
+            return other
+    return next((owner for each in known if (owner := _owner(each, records, None)) is not None), None)
+
+
+def _is_passed_on(error: BaseException | None, struck: TaskRecord) -> bool:
+    """Return whether an error is that of a struck task, which ``asyncio.gather`` passes on as it is."""
+    code = getattr(struck.task.get_coro(), "cr_code", None)
+    return error is not None and any(frame.f_code is code for frame, _ in walk_tb(error.__traceback__))
+
+
+def _has_shared(owner: TaskRecord) -> bool:
+    """Return whether something still refers to a plain future that was cancelled with a task."""
+    return any(
+        not isinstance(each, asyncio.Task) and sys.getrefcount(each) > _REFERENCES_ALONE for each in owner.owned or ()
+    )
+
+
+def _is_awaited(record: TaskRecord, owner: TaskRecord, error: BaseException | None) -> bool:
+    """Return whether a task awaited a struck task itself, or one that did: who does so asks for its cancellation."""
+    if not owner.strikes:
+        return False
+    if record.met is None:
+        return _is_passed_on(error, owner)
+    return any(each is owner or _is_awaited(each, owner, None) for each in _records_of(_cancelled_in(record.met)))
+
+
+def _cancelled_in(met: Any) -> list[Any]:
+    """Return the cancelled futures behind one that was met: itself, and what it gathers."""
+    return [each for each in (met, *getattr(met, "_children", ())) if each.done() and is_cancellation(each)]
+
+
+def _records_of(futures: Sequence[Any]) -> Iterator[TaskRecord]:
+    yield from (each.record for each in futures if isinstance(each, SimulationTask) and each.record is not None)
+
+
+def _stray(record: TaskRecord, owner: TaskRecord, error: asyncio.CancelledError) -> StrayCancellation:
+    place = innermost_site(error.__traceback__)
+    where = "" if place is None else f" at {place.where}: {place.name}"
+    how = "was cancelled" if owner.struck_at is None else f"was struck by the fault cancel at {owner.struck_at.where}"
+    failure = StrayCancellation(
+        f"{record.name} ended with CancelledError{where}, and nothing has cancelled it\n"
+        f"the future that it awaited was cancelled with {owner.name}, which awaited it too and {how}",
+        site=record.name.rpartition("#")[0] if place is None else place.name,
+    )
+    return failure.with_traceback(error.__traceback__)
