@@ -2,9 +2,10 @@
 
 1. A step hangs that takes the whole limit of its rule, ``rule_timeout``. The watchdog asks here for the present limit
    and ends the step; a process that cannot be interrupted is ended from outside a little later.
-2. A search that is short beside this limit cannot wait for it. It suspects a step that has taken a twentieth of its
-   time, and looks once more, for a tenth. With each rule that hangs, both are halved. After the search, every suspect
-   takes its whole limit once, in its own process, and counts only then.
+2. A search that is short compared with this limit cannot wait for it. It suspects a step that has taken a tenth of its
+   time, and looks once more, for as long. Each rule that hangs halves that. After the search, every suspect takes its
+   whole limit once, in its own process, and counts only then. What comes before and after the steps of a run is never
+   suspected: no search can leave it out.
 3. A rule that is known to hang costs little from then on: it may take many times what its steps that passed took. So
    may all rules while a hang is replayed or shrunk; only the result takes the whole limit. If that passes, all limits
    grow. The core gives all known hangs and crashes a quarter of the time of a search: see ``core/search/rule_stats.h``.
@@ -16,7 +17,7 @@ whole limit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
 from ordeal._native import monotonic
@@ -27,12 +28,12 @@ TIMES = 50.0
 SECONDS_MIN = 0.05
 #: By how much the limits grow when one turned out to be too low.
 GROWTH = 10.0
-#: The share of a search after which a step is suspected; for twice as long it is looked at again.
-SUSPECTED = 0.05
-#: The least of both, in seconds, and how many times the slowest run that ended well.
-PATIENCE_MIN, PATIENCE_TIMES = 1.0, 10.0
-#: The part of its limit that a step takes again where it took all of it before.
-GLANCE = 0.1
+#: The part of a search after which a step is suspected, and of its limit that a step takes again that took all of it.
+SHARE = 0.1
+#: The least of both, in seconds.
+PATIENCE_MIN = 1.0
+#: What runs outside the steps of a run.
+OUTSIDE_STEPS = ("__init__", "teardown")
 #: An alarm rings this often within a limit, and at least once a second.
 TICKS_PER_LIMIT, TICK_SECONDS_MAX = 4, 1.0
 #: How far a watched clock goes on between two readings at most: more than those who wait let pass between two looks.
@@ -60,7 +61,7 @@ class HangPolicy:
         self._slowest: dict[str, float] = {}  # steps that passed, by rule
         self._slowest_run = 0.0  # that ended well
         self._hanging: set[str] = set()
-        self._suspected = math.inf  # the share of the search after which a step is suspected, in seconds
+        self._share = math.inf  # the seconds of a short search after which a step is suspected
         self._limit: Callable[[str], float] = self._usual
         self.ended_in = ""
 
@@ -83,7 +84,7 @@ class HangPolicy:
     def expect_hang(self, rule: str) -> None:
         """Note that a rule is known to hang; a search waits less for the next one."""
         if rule not in self._hanging:
-            self._suspected /= 2
+            self._share /= 2
         self._hanging.add(rule)
 
     def grow(self) -> None:
@@ -100,17 +101,20 @@ class HangPolicy:
     @property
     def glance(self) -> float:
         """For how many seconds a step is watched that has taken its full limit before."""
-        return max(PATIENCE_MIN, GLANCE * self._full)
+        return max(PATIENCE_MIN, SHARE * self._full)
 
     def _usual(self, rule: str) -> float:
         return self._adapted(rule) if rule in self._hanging else math.inf
 
-    def _adapted(self, rule: str) -> float:
+    def _many_times(self, rule: str) -> float:
         """Return many times what steps of the rule took. One that never passed is taken to be as slow as any other."""
-        slowest = self._slowest.get(rule) or max(self._slowest.values(), default=self._slowest_run)
-        if not slowest:
+        return TIMES * self._grown * (self._slowest.get(rule) or max(self._slowest.values(), default=self._slowest_run))
+
+    def _adapted(self, rule: str) -> float:
+        limit = self._many_times(rule)
+        if not limit:
             return self.glance if rule == self.ended_in != "" else math.inf
-        return max(SECONDS_MIN, TIMES * self._grown * slowest)
+        return max(SECONDS_MIN, limit)
 
     @contextmanager
     def _with(self, limit: Callable[[str], float]) -> Iterator[None]:
@@ -132,36 +136,38 @@ class HangPolicy:
 
     def begin_search(self, max_time: float, max_runs: int | None) -> None:
         """Take in how long a search may take, in seconds or runs."""
-        is_short = max_runs is None and max(PATIENCE_MIN, 2 * SUSPECTED * max_time) < self._full < math.inf
-        self._suspected = SUSPECTED * max_time if is_short else math.inf
+        is_short = max_runs is None and max(PATIENCE_MIN, SHARE * max_time) < self._full < math.inf
+        self._share = SHARE * max_time if is_short else math.inf
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the search cannot wait for the full limit of its rules."""
+        return self._share < math.inf
 
     @property
     def looks_for(self) -> float:
-        """For how many seconds a search looks again at a step that it suspects; 0 if it waits for the full limit."""
-        return max(PATIENCE_MIN, 2 * self._suspected) if self._suspected < math.inf else 0.0
+        """For how many seconds a search looks again at a step that it suspects."""
+        return max(PATIENCE_MIN, self._share)
 
     @property
     def expects_hangs(self) -> bool:
         """Whether a rule may have less than its full limit outside blocks that adapt the limits."""
         return bool(self._hanging) or self._limit != self._usual
 
-    def hurried(self, rules: Collection[str]) -> AbstractContextManager[None]:
-        """Suspect steps of ``rules`` during the block, which is a search, unless runs that ended well took as long."""
+    def patience(self, name: str) -> float:
+        """Return for how many seconds a short search waits for a step: hardly for one of a rule that is known to hang.
 
-        def limit(rule: str) -> float:
-            patience = max(self._grown * max(PATIENCE_MIN, self._suspected), PATIENCE_TIMES * self._slowest_run)
-            return min(self._usual(rule), patience if rule in rules else math.inf)
-
-        return self._with(limit if self.looks_for else self._limit)
-
-    def waits_for(self, rule: str, slowest_run: float) -> float:
-        """Return for how many seconds a search waits for a step in another process, which cannot be interrupted.
-
-        In that process, the slowest run that ended well took ``slowest_run`` seconds. 0 if it waits for the full limit.
+        It waits longer where a step was suspected wrongly, or where runs that ended well took as long.
         """
-        if rule not in self._hanging:
-            return self.looks_for
-        return min(self.looks_for, max(SECONDS_MIN, PATIENCE_TIMES * slowest_run))
+        if name in OUTSIDE_STEPS:
+            return math.inf
+        if name in self._hanging:
+            return min(self.looks_for, max(SECONDS_MIN, self._many_times(name)))
+        return max(self._grown * self.looks_for, self._slowest_run)
+
+    def hurried(self) -> AbstractContextManager[None]:
+        """Suspect steps during the block, which is a search."""
+        return self._with(self.patience if self.is_short else self._limit)
 
 
 class WatchedClock:

@@ -390,12 +390,11 @@ class WorkerPool:
         if stall.hangs():
             return self._crashes.is_running(child.journal)
         still = stall.seconds_still() - SLACK_SECONDS
-        is_short = self._policy.looks_for > 0
-        if not is_short or still < ends_within(SECONDS_MIN) or not self._crashes.is_in_step(child.journal):
+        if not self._policy.is_short or still < ends_within(SECONDS_MIN) or not self._crashes.is_in_step(child.journal):
             return False
         place = self._crashes.place(child.journal)
-        slowest = self._counters[worker.number].slowest_run / MICROSECONDS
-        if still < ends_within(self._policy.waits_for(place, slowest)):
+        self._policy.learn_run(self._counters[worker.number].slowest_run / MICROSECONDS)
+        if still < ends_within(self._policy.patience(place)):
             return False
         self._policy.expect_hang(place)
         return True

@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hypothesis.errors import InvalidDefinition
 
@@ -26,8 +26,6 @@ from ordeal.errors import OrdealError
 from ordeal.result.parts import FailurePlace
 
 CONFIRMATIONS = 2
-#: How often shrinking a hang begins, with longer limits each time.
-HANG_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +159,12 @@ class Replayer:
     ) -> ShrinkResult | None:
         """Like ``shrink``, for a rule that takes its whole limit: here it has less, and only the result takes it all.
 
-        If the result takes less, and ``tape`` does not, the limits grow and another attempt begins with ``tape``, which
-        it stays if all fail. Returns None if ``tape`` takes less, too.
+        If the result takes less, and ``tape`` does not, the limits grow and another attempt begins with ``tape``, until
+        the time is over. Returns None if ``tape`` takes less, too.
         """
         deadline = monotonic() + seconds
         has_hung = False
-        for _ in range(HANG_ATTEMPTS):
+        while True:
             with self.adapted():
                 shrunk = self.shrink(tape, bucket, deadline - monotonic(), tick)
             if shrunk.interrupted or shrunk.failed_check is not None:
@@ -177,7 +175,6 @@ class Replayer:
                 return None
             has_hung = True
             self._driver.limits.grow()
-        return replace(shrunk, tape=tape, finished=False)
 
     def shrink(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -197,7 +196,7 @@ class FailureIntake:
 
     def _confirmed(self, finding: Finding, end: RunEnd) -> Confirmation:
         with self._monitoring.hidden():
-            if finding.is_timeout and self._driver.limits.expects_hangs and self._driver.limits.looks_for:
+            if finding.is_timeout and self._driver.limits.is_short:
                 return self._findings.suspect(finding, self._met)
             return self._findings.add(
                 finding,
@@ -257,7 +256,7 @@ class FailureIntake:
         What it waited for less than the limit is looked at again when the search is over.
         """
         with self._monitoring.hidden():
-            ran = self._replayer.hangs(finding.tape, at_most=self._driver.limits.looks_for or math.inf)
+            ran = self._replayer.hangs(finding.tape, at_most=self._driver.limits.looks_for)
         if ran is None:
             self._driver.limits.grow()
         else:

@@ -38,8 +38,6 @@ from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 from ordeal.result import Discovery, StoppedReason
 
-TRACES_MAX = 10_000
-
 
 class Search:
     """Drives one session. Used once; not thread-safe.
@@ -178,11 +176,10 @@ class Search:
 
     @contextmanager
     def _hurried(self) -> Iterator[None]:
-        """Let no step of a rule take all the time of the search, during the block."""
-        driver = self.driver
-        if driver.limits.looks_for:
-            driver.adapt_limits(PATIENCE_MIN)
-        with driver.limits.hurried([rule.name for rule in (*driver.definition.rules, *driver.definition.initializers)]):
+        """Let no step take all the time of the search, during the block."""
+        if self.driver.limits.is_short:
+            self.driver.adapt_limits(PATIENCE_MIN)
+        with self.driver.limits.hurried():
             yield
 
     @contextmanager

@@ -319,7 +319,7 @@ class Triage:
 
     def _is_suspected(self, finding: Finding) -> bool:
         """Return whether the search did not wait for its whole limit."""
-        return finding.is_timeout and finding.seed is None and self._setup.driver.limits.looks_for > 0
+        return finding.is_timeout and finding.seed is None and self._setup.driver.limits.is_short
 
     def _was_lost(self, each: _FindingInTriage) -> bool:
         """Return whether it is no failure: a process was only killed, from outside or for memory, or a step is slow."""

@@ -10,7 +10,6 @@ from ordeal._engine.isolation import hangs
 from ordeal._engine.isolation.hangs import (
     GAP_SECONDS_MAX,
     GROWTH,
-    PATIENCE_TIMES,
     SECONDS_MIN,
     TIMES,
     HangPolicy,
@@ -67,7 +66,7 @@ def test_a_wrong_suspicion_does_not_lengthen_the_second_look() -> None:
     limits = HangPolicy(30.0)
     limits.begin_search(20.0, None)
     before = limits.looks_for
-    with limits.hurried(["act"]):
+    with limits.hurried():
         patience = limits.limit_of("act")
         limits.grow()
         assert limits.limit_of("act") == GROWTH * patience
@@ -83,40 +82,40 @@ def test_limits_grow_also_from_the_least() -> None:
 
 
 @pytest.mark.parametrize(
-    ("full", "max_time", "max_runs", "suspected", "looked_at"),
+    ("full", "max_time", "max_runs", "waits"),
     [
-        (30.0, 20.0, None, 1.0, 2.0),
-        (30.0, 1.0, None, 1.0, 1.0),
-        (30.0, 100.0, None, 5.0, 10.0),
-        (30.0, 400.0, None, 30.0, 0.0),
-        (30.0, 20.0, 1_000, 30.0, 0.0),
-        (0.5, 20.0, None, 0.5, 0.0),
-        (0.0, 20.0, None, math.inf, 0.0),
+        (30.0, 20.0, None, 2.0),
+        (30.0, 1.0, None, 1.0),
+        (30.0, 100.0, None, 10.0),
+        (30.0, 400.0, None, 30.0),
+        (30.0, 20.0, 1_000, 30.0),
+        (0.5, 20.0, None, 0.5),
+        (0.0, 20.0, None, math.inf),
     ],
     ids=["short", "at least", "longer", "long enough", "by runs", "low limit", "no limit"],
 )
-def test_a_short_search_does_not_wait_for_the_full_limit_of_its_rules(
-    full: float, max_time: float, max_runs: int | None, suspected: float, looked_at: float
+def test_a_short_search_does_not_wait_for_the_full_limit_of_its_steps(
+    full: float, max_time: float, max_runs: int | None, waits: float
 ) -> None:
     limits = HangPolicy(full)
     limits.begin_search(max_time, max_runs)
-    assert limits.looks_for == looked_at
-    with limits.hurried(["act"]):
-        assert limits.limit_of("act") == suspected
-        assert limits.limit_of("__init__") == (full or math.inf), "only rules are hurried"
-        with limits.full(limits.looks_for or math.inf):
-            assert limits.limit_of("act") == (looked_at or full or math.inf)
+    assert limits.is_short == (waits < (full or math.inf))
+    with limits.hurried():
+        assert limits.limit_of("act") == waits
+        assert limits.limit_of("__init__") == limits.limit_of("teardown") == (full or math.inf)
+        with limits.full(limits.looks_for):
+            assert limits.limit_of("act") == waits
     assert limits.limit_of("act") == (full or math.inf)
 
 
 def test_a_search_waits_longer_where_runs_that_ended_well_took_long_or_a_step_was_suspected_wrongly() -> None:
     limits = HangPolicy(30.0)
     limits.begin_search(20.0, None)
-    with limits.hurried(["act"]):
-        limits.learn_run(0.4)
-        assert limits.limit_of("act") == PATIENCE_TIMES * 0.4
+    with limits.hurried():
+        limits.learn_run(4.0)
+        assert limits.limit_of("act") == 4.0
         limits.grow()
-        assert limits.limit_of("act") == GROWTH * 1.0
+        assert limits.limit_of("act") == GROWTH * 2.0
 
 
 def test_a_rule_that_took_its_full_limit_is_only_glanced_at_again_where_nothing_has_passed() -> None:
@@ -133,7 +132,7 @@ def test_many_rules_that_hang_leave_a_search_most_of_its_time() -> None:
     limits.begin_search(100.0, None)
     waited = 0.0
     rules = [f"act_{number}" for number in range(9)]
-    with limits.hurried(rules):
+    with limits.hurried():
         for rule in rules:
             waited += limits.limit_of(rule) + limits.looks_for
             limits.expect_hang(rule)
@@ -166,12 +165,12 @@ def test_a_watched_clock_goes_on_a_little_for_a_long_time_without_a_look(now: li
     assert clock.seconds() == GAP_SECONDS_MAX + 0.125
 
 
-def test_a_search_hardly_waits_for_another_process_that_hangs_again() -> None:
+def test_a_search_hardly_waits_for_a_step_that_hangs_again_and_half_as_long_for_others() -> None:
     limits = HangPolicy(30.0)
-    assert limits.waits_for("act", 0.0) == 0.0, "it waits for the full limit"
     limits.begin_search(100.0, None)
-    assert limits.waits_for("act", 0.0) == 10.0
+    assert limits.patience("act") == 10.0
     limits.expect_hang("act")
-    assert limits.waits_for("act", 0.0) == SECONDS_MIN
-    assert limits.waits_for("act", 0.1) == PATIENCE_TIMES * 0.1
-    assert limits.waits_for("other", 0.0) == 5.0
+    assert limits.patience("act") == SECONDS_MIN
+    assert limits.patience("other") == 5.0
+    limits.learn_run(0.02)
+    assert limits.patience("act") == TIMES * 0.02

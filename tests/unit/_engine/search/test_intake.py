@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from ordeal import ChaosTest
 from ordeal.explore import Explorer
@@ -149,3 +149,31 @@ def test_known_failures_that_are_dear_take_a_share_of_the_time_and_no_more(
     result = Explorer(machine, workers=1, seed=3, isolate=machine is not Waits).run(max_time=max_time, shrink=False)
     (failure,) = result.failures
     assert failure.count < result.total_runs / 4
+
+
+class HangsInItsInvariant(ChaosTest):
+    """Its invariant waits for good after one of twenty rules: no rule itself hangs."""
+
+    rule_timeout = 3.0
+    is_bad = False
+
+    @rule()
+    def spoil(self) -> None:
+        self.is_bad = True
+
+    @invariant()
+    def answers(self) -> None:
+        if self.is_bad:
+            threading.Event().wait(20)
+
+    for number in range(19):
+        locals()[f"act_{number}"] = rule()(lambda _self: None)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers are forked on Linux only")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_invariant_that_hangs_leaves_a_short_search_its_time(workers: int) -> None:
+    result = Explorer(HangsInItsInvariant, workers=workers, seed=0).run(max_time=4)
+    (failure,) = result.failures
+    assert "timed out" in str(failure.error)
+    assert result.total_steps > 200
