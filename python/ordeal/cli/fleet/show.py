@@ -104,10 +104,8 @@ def document(name: str, records: Records) -> dict[str, Any]:
 
 def has_ended(records: Records, now: float) -> bool:
     """Return True if nothing more is to be expected of a fleet."""
-    if not records:
-        return False
-    if state_of(records, now) == "ended":
-        return True
+    if not records or state_of(records, now) == "ended":
+        return bool(records)
     return now - max(number_of(record, "at") for record in records.values()) > SILENT_SECONDS
 
 

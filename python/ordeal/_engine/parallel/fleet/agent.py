@@ -177,18 +177,13 @@ class Agent:
         return self._task.seconds - (time.time() - self._since)
 
     def _unfit(self) -> tuple[str, str] | None:
+        """Return what keeps this member from the others, and what to do about it."""
         python = ".".join(platform.python_version_tuple()[:2])
-        if python != self._task.python:
-            return (
-                f"the member on {socket.gethostname()} has Python {python}, and the launcher {self._task.python}",
-                f"install Python {self._task.python} there, or start the fleet from Python {python}",
-            )
-        here = _native.__version__
-        if here != self._task.ordeal:
-            return (
-                f"the member on {socket.gethostname()} has ordeal {here}, and the launcher {self._task.ordeal}",
-                "install the same version on both",
-            )
+        versions = ("Python", python, self._task.python), ("ordeal", _native.__version__, self._task.ordeal)
+        for name, here, there in versions:
+            if here != there:
+                message = f"the member on {socket.gethostname()} has {name} {here}, and the launcher {there}"
+                return message, f"install {name} {there} there, or start the fleet from {name} {here}"
         return None
 
     def _supervise(self, log: BinaryIO) -> int:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import socket
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import get_args
 
@@ -126,7 +125,7 @@ class RunningFleet:
         self._began = time.time()
         self._started = self._beat_due = 0.0
         self._away_at, self._is_away = -1.0, False
-        self._launcher_record: Record = {}
+        self._is_claimed = False
 
     def run(self) -> FleetOutcome:
         """Start all members, and return when the last has ended, or with Ctrl-C.
@@ -138,12 +137,9 @@ class RunningFleet:
         plan = self._plan
         self._board = Board(plan.store, plan.task.fleet)
         self._started = time.monotonic()
-        try:
-            former = self._claim()
-            self._put_launcher("running")
-        except BoardError as error:
-            message = f"the store cannot be written: {one_line(error.message)}"
-            raise FleetError(message, hint="free some space, or name a store that this user may write") from error
+        former = self._claim()
+        self._say("running")
+        self._is_claimed = True
         try:
             self._launcher.open()
             # A new member would go on where one of a former fleet of this name ended.
@@ -205,11 +201,12 @@ class RunningFleet:
                 )
         return list(records)
 
-    def _put_launcher(self, state: str) -> None:
+    def _say(self, state: str) -> None:
+        """Write the record of the launcher."""
         plan = self._plan
         elapsed = time.monotonic() - self._started
         self._beat_due = time.monotonic() + BEAT_SECONDS
-        self._launcher_record = {
+        record = {
             "state": state,
             "host": socket.gethostname(),
             "pid": os.getpid(),
@@ -223,27 +220,24 @@ class RunningFleet:
         }
         if not plan.on_batch:
             # By the launcher's clock, for members that start much later; in a queue, the time of a member begins late.
-            self._launcher_record["left"] = max(0.0, plan.task.seconds - elapsed)
-        self._board.put(LAUNCHER, self._launcher_record)
-
-    def _say(self, state: str) -> None:
-        try:
-            self._put_launcher(state)
-        except BoardError as error:
-            self._note_away(error)
+            record["left"] = max(0.0, plan.task.seconds - elapsed)
+        self._put(LAUNCHER, record)
 
     def _start(self, member: _Member) -> None:
         member.attempt += 1
         member.started, member.due = time.monotonic(), None
         # What former attempts have done stays in the record, and the member takes it up.
         member.record = {**member.record, "state": "waiting", "attempt": member.attempt}
-        self._put(member)
+        self._put(member_key(member.number), member.record)
         self._launcher.start(member.number, member.attempt)
 
-    def _put(self, member: _Member) -> None:
+    def _put(self, key: str, record: Record) -> None:
         try:
-            self._board.put(member_key(member.number), member.record)
+            self._board.put(key, record)
         except BoardError as error:
+            if not self._is_claimed:
+                message = f"the store cannot be written: {one_line(error.message)}"
+                raise FleetError(message, hint="free some space, or name a store that this user may write") from error
             self._note_away(error)
 
     def _wait(self) -> None:
@@ -310,7 +304,7 @@ class RunningFleet:
     def _give_up(self, member: _Member) -> None:
         member.is_given_up = True
         member.record = {**member.record, "state": "lost"}
-        self._put(member)
+        self._put(member_key(member.number), member.record)
         self._note(f"{self._shown(member)} was lost.")
 
     @staticmethod
@@ -374,7 +368,7 @@ class RunningFleet:
             self._note(f"Not sent to the members: {', '.join(shown)}{', ...' * (len(left_out) > _NAMES_MAX)}.")
         if absences := self._launcher.absences:
             self._note(f"The cluster was away {_times(absences)}.")
-        others = [self._shown(each) for each in self._members if runs_other_code(each.record, self._launcher_record)]
+        others = [self._shown(each) for each in self._members if runs_other_code(each.record, {"code": self._code})]
         if others:
             shown_others = ", ".join(others[:_NAMES_MAX]) + ", ..." * (len(others) > _NAMES_MAX)
             self._note(f"Explored other code than is here, and shared nothing: {shown_others}. Update it there.")
@@ -436,30 +430,25 @@ def fleet_result(
         summary += " They go on: `ordeal fleet status` shows how."
     refused = [f"Not brought home: {each}." for each in wrong]
     remarks = {use.remark() for use in result.faults}
-    failures = result.failures if kept else [dataclasses.replace(each, seed_path=None) for each in result.failures]
-    return dataclasses.replace(
-        result,
-        failures=failures,
+    # All else that the result says is of the one run here.
+    return ExplorationResult(
+        test_class=result.test_class,
+        rng_seed=result.rng_seed,
         total_runs=outcome.runs,
         total_steps=outcome.steps,
         unique_edges=edges,
+        checkpoints_saved=0,
         duration_seconds=outcome.seconds,
-        stopped_reason="interrupted" if outcome.interrupted else outcome.stopped,
-        # What follows is of the one run here, which says nothing of the members'.
-        discovery=None,
-        coverage_gaps=[],
-        lines_covered=0,
-        lines_total=0,
-        missed_lines={},
-        covered_lines={},
-        run_kinds={},
-        faults=[],
-        rules=[],
-        checkpoints=None,
-        inconclusive=None,
+        failures=result.failures if kept else [replace(each, seed_path=None) for each in result.failures],
+        traces=result.traces,
         seed_replays=[each for each in result.seed_replays if each.path in seeds],
+        properties=result.properties,
+        stopped_reason="interrupted" if outcome.interrupted else outcome.stopped,
         notes=(
             *(each for each in result.notes if each not in remarks),
             *map(Note, [summary, *outcome.notes, *refused]),
         ),
+        target_modules=result.target_modules,
+        imported_modules=result.imported_modules,
+        known=result.known,
     )
