@@ -137,8 +137,12 @@ class RunningFleet:
         plan = self._plan
         self._board = Board(plan.store, plan.task.fleet)
         self._started = time.monotonic()
-        former = self._claim()
-        self._say("running")
+        try:
+            former = self._claim()
+            self._say("running")
+        except BoardError as error:
+            message = f"the store cannot be written: {one_line(error.message)}"
+            raise FleetError(message, hint="free some space, or name a store that this user may write") from error
         self._is_claimed = True
         try:
             self._launcher.open()
@@ -236,8 +240,7 @@ class RunningFleet:
             self._board.put(key, record)
         except BoardError as error:
             if not self._is_claimed:
-                message = f"the store cannot be written: {one_line(error.message)}"
-                raise FleetError(message, hint="free some space, or name a store that this user may write") from error
+                raise
             self._note_away(error)
 
     def _wait(self) -> None:
