@@ -11,9 +11,9 @@ import pytest
 from ordeal.store import Entry, FailureReport, Outgoing, Store, compaction
 from ordeal.store.backend import Backend, ShardName, ShardState, Span, Unreadable
 from ordeal.store.compaction import Compacted, Compactor
-from ordeal.store.reading import TRIES_MAX, BaseReader
+from ordeal.store.reading import TRIES_MAX
 from ordeal.store.records import BaseContent, Covers, Incoming, encode
-from ordeal.store.shard import HEADER, ShardReader, framed
+from ordeal.store.shard import HEADER, framed
 
 from ..samples.stores import NAMESPACE, PATIENCE_SECONDS, Place, medium_of, python_process, write_shard
 
@@ -176,14 +176,37 @@ def test_one_at_a_time_compacts(place: Place) -> None:
     assert compact(place) is None
 
 
-def test_a_damaged_base_is_refused_and_the_one_before_it_is_read(place: Place) -> None:
+def base_of(*contents: BaseContent) -> bytes:
+    return HEADER + b"".join(framed(encode(content)) for content in contents)
+
+
+COVERS, ENTRY = Covers({"000000-fedcba9876543210": 500}), Entry(b"never", (9,))
+
+
+@pytest.mark.parametrize(
+    ("data", "refusal"),
+    [
+        (base_of(ENTRY), "begin"),
+        (base_of(COVERS, ENTRY)[:-3], ""),
+        (base_of(COVERS, ENTRY)[:-3] + b"xyz", "checksum"),
+        (b"no base at all, and nothing else either", "no shard"),
+        (HEADER + framed(b"rubbish"), "malformed"),
+    ],
+)
+def test_a_damaged_base_is_refused_and_the_one_before_it_is_read(place: Place, data: bytes, refusal: str) -> None:
     a = place.member()
     a.sync(found("x", edges=[1]))
     compact(place)
-    medium_of(place.open()).write_base(ShardName(7, "0123456789abcdef"), [b"no base at all, and nothing else either"])
-    incoming = place.member().sync(NOTHING)
+    medium_of(place.open()).write_base(ShardName(7, "0123456789abcdef"), [data])
+    reader = place.member()
+    incoming = reader.sync(NOTHING)
     assert tapes(incoming) == {b"x"}
-    assert "base" in incoming.refusal
+    assert refusal in incoming.refusal
+    assert bool(incoming.refusal) == bool(refusal)
+    for _ in range(TRIES_MAX):
+        reader.sync(NOTHING)
+    # It is given up.
+    assert reader.sync(NOTHING).refused == 0
 
 
 def test_damaged_shards_are_compacted_up_to_the_damage(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -347,68 +370,3 @@ def test_nothing_acknowledged_is_lost_when_it_is_killed(place: Place) -> None:
 @pytest.mark.nightly
 def test_nothing_acknowledged_is_lost_when_it_is_killed_again_and_again(place: Place) -> None:
     check_kills(place, 60)
-
-
-BASE = ShardName(3, "0123456789abcdef")
-OLDER = ShardName(2, "0123456789abcdef")
-SHARD = ShardName(0, "fedcba9876543210")
-ENTRY = Entry(b"x", (1,))
-
-
-def base_of(*contents: BaseContent) -> bytes:
-    return HEADER + b"".join(framed(encode(content)) for content in contents)
-
-
-def read(reader: BaseReader, data: bytes, name: ShardName = BASE) -> list[BaseContent]:
-    """What is learnt of a base in one exchange."""
-    learnt: list[BaseContent] = []
-    goes_on = True
-    while goes_on and (span := reader.span(name, len(data))) is not None:
-        contents, goes_on = reader.feed(name, len(data), data[span.offset : span.offset + span.size])
-        learnt += [content for _, content in contents]
-    return learnt
-
-
-def test_who_has_read_a_base_continues_where_it_ends() -> None:
-    shards: dict[ShardName, ShardReader] = {}
-    reader = BaseReader(shards)
-    assert read(reader, base_of(Covers({str(SHARD): 500}, (str(OLDER),)), ENTRY)) == [ENTRY]
-    assert shards[SHARD].offset == 500
-    assert list(reader.unread({BASE: 9, OLDER: 9})) == []
-
-
-def test_what_was_read_further_stays_so() -> None:
-    shards = {SHARD: ShardReader(offset=700)}
-    reader = BaseReader(shards)
-    assert read(reader, base_of(Covers({str(SHARD): 500}), ENTRY)) == []
-    assert shards[SHARD].offset == 700
-    assert not reader.read
-
-
-@pytest.mark.parametrize(
-    ("data", "refusal"),
-    [
-        (base_of(ENTRY), "begin"),
-        (base_of(Covers({}), ENTRY)[:-3], ""),
-        (base_of(Covers({str(SHARD): 5}), ENTRY)[:-3] + b"xyz", "checksum"),
-        (b"something else " * 5, "no shard"),
-        (HEADER + framed(b"rubbish"), "malformed"),
-    ],
-)
-def test_what_is_no_base_is_refused_and_moves_nothing(data: bytes, refusal: str) -> None:
-    shards: dict[ShardName, ShardReader] = {}
-    reader = BaseReader(shards)
-    for _ in range(TRIES_MAX):
-        read(reader, data)
-    assert shards == {}
-    assert all(refusal in each for each in reader.refusals)
-    assert bool(reader.refusals) == bool(refusal)
-
-
-def test_a_base_that_is_gone_is_tried_a_few_times() -> None:
-    reader = BaseReader({})
-    for _ in range(TRIES_MAX):
-        assert list(reader.unread({BASE: 100})) == [BASE]
-        assert reader.span(BASE, 100) is not None
-        assert reader.feed(BASE, 100, Unreadable("gone")) == ([], False)
-    assert list(reader.unread({BASE: 100})) == []

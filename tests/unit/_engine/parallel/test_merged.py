@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 
 import ordeal._native as _native
+from ordeal._base.property_tracker import PropertyResult
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import WorkerReport
+from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal.result import WorkerProgress
@@ -36,3 +38,57 @@ def test_a_worker_is_all_its_processes() -> None:
         if runs == 4:
             union.end_report(1, 5, 50, "")
     assert union.by_worker(2) == (WorkerProgress(0, 0, 0), WorkerProgress(11, 110, 1))
+
+
+def tally(name: str, hits: int, passes: int) -> dict[str, str | int | float | bool | None]:
+    return {"name": name, "type": "sometimes", "hits": hits, "passes": passes, "failures": hits - passes}
+
+
+def report(
+    runs: int, *, line: int, kind: str = "copy", bucket: str = "A", note: str = "", passes: int = 0
+) -> WorkerReport:
+    return WorkerReport(
+        tally={"runs": runs, "steps": 10 * runs},
+        notes=[note] if note else [],
+        snapshot_kind=kind,  # type: ignore[arg-type]
+        checkpoints=3,
+        checkpoints_saved=2,
+        swarm={"a": runs},
+        run_kinds={"starts": {"fresh": runs}},
+        counts={bucket: 1},
+        properties={"properties": [tally("it happens", runs, passes)], "cells": []},
+        lines={"shop.py": [line]},
+        discovery=None,
+    )
+
+
+def test_processes_that_ended_are_counted_together() -> None:
+    known = MergedProgress(NAMES)
+    for number in range(1, 101):
+        known.report(0, report(number, line=number % 3, bucket="AB"[number % 2], note=f"note {number % 2}"))
+        known.end_report(0, number, 10 * number, "")
+    known.report(0, report(5, line=7, kind="fork", passes=1))
+    totals = known.totals()
+    assert totals.tally.runs == 5050 + 5
+    assert totals.tally.steps == 10 * totals.tally.runs
+    assert set(totals.tally.notes) == {"note 0", "note 1"}
+    assert totals.lines == {"shop.py": [0, 1, 2, 7]}
+    assert totals.swarm == {"a": 5055}
+    assert totals.run_kinds == {"starts": {"fresh": 5055}}
+    assert totals.checkpoints_saved == 202
+    assert known.counts() == {"A": 51, "B": 50}
+
+
+def test_properties_of_processes_that_ended_are_summed() -> None:
+    known = MergedProgress(NAMES)
+    for number in range(1, 11):
+        known.report(0, report(number, line=1, passes=number % 2))
+        known.end_report(0, number, 0, "")
+    assert [(each.hits, each.passes) for each in properties_of(known)] == [(55, 5)]
+
+
+def properties_of(known: MergedProgress) -> list[PropertyResult]:
+    watch = PropertyWatch()
+    with watch.recording():
+        known.absorb_properties(watch, lambda _, run: run)
+    return [each for each in watch.results if each.name == "it happens"]

@@ -95,10 +95,3 @@ def test_the_runs_of_the_past_are_never_fewer_than_none(tally: dict[str, int], r
     report = WorkerReport()
     report.tally = tally
     assert EarlierProcesses(report=report).runs == runs
-
-
-def test_nothing_told_is_made_anew_each_time() -> None:
-    WorkerReport().tally["runs"] = 1
-    WorkerReport().notes.append("x")
-    assert WorkerReport() == EarlierProcesses().report
-    assert EarlierProcesses().runs == 0

@@ -23,7 +23,6 @@ from ordeal._engine.parallel.store_client import (
     namespace_of,
     sync_seconds,
 )
-from ordeal._engine.parallel.worker import ProcessIdentity
 from ordeal.errors import StoreError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
@@ -134,14 +133,6 @@ def test_a_store_that_cannot_be_joined_is_an_error(tmp_path: Path) -> None:
     for url in (f"dir://{tmp_path / 'file'}", "redis://127.0.0.1:1/0", "ftp://host/0"):
         with pytest.raises(StoreError):
             explore(url, Quick)
-
-
-def test_each_process_anywhere_has_a_seed_of_its_own() -> None:
-    places = [
-        ProcessIdentity(member, number, again) for member in range(3) for number in range(3) for again in range(3)
-    ]
-    assert len({place.seed_of(42) for place in places}) == len(places)
-    assert ProcessIdentity(0, 0, 0).seed_of(42) == 42
 
 
 def test_all_members_together_ask_the_store_so_often_in_a_second_and_no_two_in_step() -> None:

@@ -22,7 +22,6 @@ from tests.warm_python import WarmPopen
 
 from ordeal._base.trace_file import Trace
 from ordeal._engine.parallel import supervisor
-from ordeal._engine.parallel.worker import ByRuns, share_of_runs
 from ordeal._engine.triage.executors import Task
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.head_start import HeadStart
@@ -222,22 +221,6 @@ def test_failures_of_all_workers_are_one_list_with_counts() -> None:
     assert sorted(type(failure.error).__name__ for failure in result.failures) == ["AssertionError", "OverflowError"]
     assert all(failure.shrunk and not failure.flaky and failure.trace for failure in result.failures)
     assert sum(failure.count for failure in result.failures) <= result.total_runs
-
-
-def test_runs_are_split_without_a_rest() -> None:
-    for runs in (0, 1, 7, 100):
-        for workers in (1, 3, 8):
-            assert sum(share_of_runs(runs, 0, workers, number) or 0 for number in range(workers)) == runs
-    assert share_of_runs(None, 0, 4, 0) is None
-
-
-def test_rounds_go_on_where_an_earlier_process_of_the_worker_was() -> None:
-    whole = ByRuns()
-    dues = [runs for runs in range(2_000) if whole.is_due(runs, lambda: True)]
-    rest = ByRuns(500)
-    assert [500 + runs for runs in range(1_500) if rest.is_due(runs, lambda: True)] == [
-        due for due in dues if due > 500
-    ]
 
 
 # -- ends --

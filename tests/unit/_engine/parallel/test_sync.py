@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 
 import pytest
 
 import ordeal._native as _native
 from ordeal._engine.parallel import sync
-from ordeal._engine.parallel.sync import ImmediateExchange, KnownCoverage, RoundExchange, Update
+from ordeal._engine.parallel.sync import Exchange, ImmediateExchange, KnownCoverage, RoundExchange, Update
 
 
 def update(*edges: int) -> Update:
@@ -52,6 +53,24 @@ class TestAsItComes:
         exchange.report(0, update(2), last=False)
         exchange.report(1, update(3), last=True)
         assert edges_of(exchange.answers()) == {0: [3]}
+
+    def test_one_that_only_tells_is_heard_by_all_again_and_again(self) -> None:
+        exchange = ImmediateExchange(1)
+        for number in range(2):
+            exchange.report(1, Update((number,), b""), last=True)
+        exchange.report(0, Update((9,), b""), last=False)
+        assert exchange.answers() == [(0, [Update((0,), b""), Update((1,), b"")])]
+
+    def test_finds_are_urgent_and_edges_are_not(self) -> None:
+        exchange = ImmediateExchange(2)
+        exchange.report(0, Update((1,), b""), last=False)
+        assert not exchange.has_entries_for(1)
+        exchange.report(0, Update((), b"find"), last=False)
+        assert exchange.has_entries_for(1)
+        assert not exchange.has_entries_for(0)
+        exchange.report(1, Update((), b""), last=False)
+        exchange.answers()
+        assert not exchange.has_entries_for(1)
 
 
 class TestInRounds:
@@ -101,6 +120,15 @@ class TestInRounds:
             if len(histories) > 1:
                 break
         assert len(histories) == 1
+
+
+@pytest.mark.parametrize("exchange", [ImmediateExchange(2), RoundExchange(2)], ids=lambda each: type(each).__name__)
+def test_what_all_have_heard_is_not_kept(exchange: Exchange) -> None:
+    for number in range(100):
+        for worker in (0, 1):
+            exchange.report(worker, Update([number], b"x" * 1000), last=False)
+            exchange.answers()
+    assert pickle.dumps(vars(exchange)).count(b"x" * 1000) <= 2
 
 
 NAMES: _native.MachineNames = (["climb"], [], [], [])
