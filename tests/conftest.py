@@ -29,7 +29,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def _one_core() -> Iterator[None]:
     """Have an Explorer to which nobody says how many workers it has explore here, wherever the tests run."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ordeal.explore.usable_cores", lambda: 1)
+        patch.setattr("ordeal.explore.usable_cpus", lambda: 1)
         yield
 
 

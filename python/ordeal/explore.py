@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 from hypothesis.errors import InvalidDefinition
 
+from ordeal._base.interpreter import usable_cpus
 from ordeal._base.live_threads import program_threads, threads_text
 from ordeal._base.memory_limit import MEBIBYTE, limited_memory
 from ordeal._engine.coverage.targets import resolve_targets
@@ -24,7 +25,7 @@ from ordeal._engine.parallel.fleet.fleet import FleetOutcome, RunningFleet, flee
 from ordeal._engine.parallel.fleet.home import BACK_SECONDS, SHORT_BACK_SECONDS, brought_home
 from ordeal._engine.parallel.fleet.plan import FleetPlan, make_plan
 from ordeal._engine.parallel.store_client import StoreOptions, digest_of, namespace_of, spool_folder
-from ordeal._engine.parallel.supervisor import explore_in_processes, usable_cores
+from ordeal._engine.parallel.supervisor import explore_in_processes
 from ordeal._engine.parallel.sync import Sharing
 from ordeal._engine.parallel.worker_pool import WorkerOptions
 from ordeal._engine.search.bounded import BoundedSearch, Scope
@@ -250,7 +251,7 @@ class Explorer:
     def _explored(self, settings: Settings) -> ExplorationResult:
         options = self.options
         self._driver.limits.begin_search(settings.max_time, settings.max_runs)
-        workers = options.workers or usable_cores()
+        workers = options.workers or usable_cpus()
         if options.store is not None and not can_supervise():
             raise ConfigError("store is given, and this system does not have what workers need")
         if (workers == 1 and not options.isolate and options.store is None) or not can_supervise():

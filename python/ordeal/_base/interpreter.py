@@ -32,6 +32,11 @@ KILL_SECONDS_MAX = 2.0
 _PART_BYTES = 1 << 16
 
 
+def usable_cpus() -> int:
+    """Return how many CPUs this process may run on; a container or ``taskset`` may leave it less than all."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def start(
     command: Sequence[str],
     *,

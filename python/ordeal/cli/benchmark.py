@@ -13,6 +13,7 @@ from typing import Any
 
 import ordeal._native as _native
 from ordeal._base.formatting import one_line
+from ordeal._base.interpreter import usable_cpus
 from ordeal._base.live_threads import program_threads, threads_text
 from ordeal._report.exploration import session_header
 from ordeal._report.scaling import benchmark_header, scaling_csv, scaling_json, scaling_report, trial_line
@@ -24,7 +25,7 @@ from ordeal.errors import WRONG_USE, ConfigError, MachineError
 from ordeal.result import ExplorationResult
 from ordeal.scaling.extrapolation import Extrapolation, extrapolate
 from ordeal.scaling.law import Analysis, analyse
-from ordeal.scaling.trials import ScalingResult, TrialPlan, WorkerTrial, available_cpus, measurements_of
+from ordeal.scaling.trials import ScalingResult, TrialPlan, WorkerTrial, measurements_of
 
 # Settings that the trials replace: each explores for its time, with its number of workers.
 _REPLACED = ("seed", "max_time", "max_runs", "patience", "workers")
@@ -36,7 +37,7 @@ def run(given: Mapping[str, Any]) -> int:
     config = load_config(options.config)
     config = dataclasses.replace(config, explorer=override(config.explorer, given))
     _check(options, config)
-    cpus = available_cpus()
+    cpus = usable_cpus()
     plan = TrialPlan(
         max_workers=cpus if options.max_workers is None else options.max_workers,
         seconds=options.time,

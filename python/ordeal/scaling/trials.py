@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,13 +10,6 @@ from ordeal.scaling.extrapolation import Extrapolation
 from ordeal.scaling.law import Analysis, Measurement
 
 _WARM_UP_S_MAX = 1.0
-
-
-def available_cpus() -> int:
-    """Return how many CPUs this process may run on; a container or ``taskset`` may leave it less than all."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ordeal._base.interpreter import answer_of, finish, start, start_code
+from ordeal._base.interpreter import answer_of, finish, start, start_code, usable_cpus
 
 
 def finished(program: str, given: bytes = b"", seconds: float = 60.0, bytes_max: int = 1_000, keeps: int = 1) -> bytes:
@@ -92,3 +92,11 @@ def test_the_answer_holds_what_was_written_for_it_alone(program: str) -> None:
 
 def test_arguments_stay_where_the_request_has_none(program: str) -> None:
     assert answer(program, {"say": "hello", "path": ["/a", "/b"]}).startswith("['hello', ['/a', '/b'], ['")
+
+
+def test_only_cpus_that_the_process_may_use_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0: {0, 3}}[process], raising=False)
+    assert usable_cpus() == 2
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert usable_cpus() == 1

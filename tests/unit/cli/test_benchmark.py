@@ -32,7 +32,7 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("machines.py").write_text(dedent(MACHINES))
     Path("ordeal.toml").write_text(ACCOUNT)
-    monkeypatch.setattr("ordeal.cli.benchmark.available_cpus", lambda: 8)
+    monkeypatch.setattr("ordeal.cli.benchmark.usable_cpus", lambda: 8)
 
 
 def explored(workers: int, throughput: float, **changes: Any) -> ExplorationResult:
@@ -175,7 +175,7 @@ class TestInconclusive:
     def test_a_small_machine_is_told_what_it_lacks(
         self, run: Run, explorer: ScalingExplorer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("ordeal.cli.benchmark.available_cpus", lambda: 1)
+        monkeypatch.setattr("ordeal.cli.benchmark.usable_cpus", lambda: 1)
         _, out, _ = run("benchmark")
         assert "there is N = 1: `--max-workers 4`, on a machine that has 4 CPUs.\n" in out
 

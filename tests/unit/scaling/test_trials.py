@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from ordeal.config import Metric
 from ordeal.scaling.law import Measurement
-from ordeal.scaling.trials import TrialPlan, WorkerTrial, available_cpus, measurements_of
+from ordeal.scaling.trials import TrialPlan, WorkerTrial, measurements_of
 
 
 def plan(max_workers: int, *, repeat: int = 1, seconds: float = 10.0) -> TrialPlan:
@@ -48,11 +46,3 @@ def test_a_trial_that_took_no_time_has_no_throughput() -> None:
 def test_trials_are_grouped_by_workers_in_rising_order() -> None:
     trials = [trial(1, 100), trial(4, 300), trial(4, 320), trial(1, 90)]
     assert measurements_of(trials, "runs") == [Measurement(1, (10.0, 9.0)), Measurement(4, (30.0, 32.0))]
-
-
-def test_only_cpus_that_the_process_may_use_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0: {0, 3}}[process], raising=False)
-    assert available_cpus() == 2
-    monkeypatch.delattr(os, "sched_getaffinity")
-    monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert available_cpus() == 1

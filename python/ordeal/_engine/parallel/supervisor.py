@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -55,11 +54,6 @@ COUNT_SECONDS = 0.5
 COUNT_SHARE = 200
 #: The part of the time that one worker has at least when it explores in place of several.
 LEFT_SHARE = 0.5
-
-
-def usable_cores() -> int:
-    """Return how many processes can run at the same time."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def explore_in_processes(

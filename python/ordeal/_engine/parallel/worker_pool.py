@@ -363,24 +363,22 @@ class WorkerPool:
             if worker.over is None:
                 self._lost(worker, deadline, hung=False)
             child.close()
-        elif not worker.waits and self._hangs(worker, worker.stall, child):
+        elif not worker.waits:
             waited = worker.stall.seconds_still()
-            child.kill()
-            self._receive(worker)
-            self._lost(worker, deadline, hung=True, waited=waited)
-            child.close()
-        elif (
-            not worker.waits
-            and self._counters[worker.number].runs
-            and worker.stall.seconds_still() > IDLE_SECONDS_MAX
-            # How long a step may take, its limit says.
-            and (self._counters[worker.number].is_copying or not self._crashes.is_running(child.journal))
-        ):
-            child.kill()
-            self._receive(worker)
-            worker.failed = worker.failed or f"made no progress for {IDLE_SECONDS_MAX:g} s"
-            self._lost(worker, deadline, hung=True)
-            child.close()
+            hangs = self._hangs(worker, worker.stall, child)
+            if hangs or self._idles(worker, waited, child):
+                child.kill()
+                self._receive(worker)
+                if not hangs:
+                    worker.failed = worker.failed or f"made no progress for {IDLE_SECONDS_MAX:g} s"
+                self._lost(worker, deadline, hung=True, waited=waited if hangs else 0.0)
+                child.close()
+
+    def _idles(self, worker: _PoolWorker, still: float, child: Child) -> bool:
+        """Return whether a process makes no progress outside of a step: how long one may take, its limit says."""
+        counters = self._counters[worker.number]
+        is_outside = bool(counters.is_copying) or not self._crashes.is_running(child.journal)
+        return bool(counters.runs) and still > IDLE_SECONDS_MAX and is_outside
 
     def _hangs(self, worker: _PoolWorker, stall: ProcessStall, child: Child) -> bool:
         """Return whether a process hangs in code of the user's, where it cannot interrupt that itself.

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import ordeal._native as _native
+from ordeal._base.interpreter import usable_cpus
 from ordeal.config.options import ExplorationOptions, ExplorerConfig, Fleet, checked, options_of
 from ordeal.errors import ConfigError
 
@@ -166,8 +167,7 @@ def _store(options: ExplorationOptions, kind: str, environment: Mapping[str, str
 def _init(options: ExplorationOptions, kind: str, members: int) -> dict[str, Any]:
     workers = options.workers
     if kind == "local" and not workers:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        workers = max(1, cores // members)
+        workers = max(1, usable_cpus() // members)
     names = sorted(options_of(ExplorerConfig).keys() - _OWN)
     return {name: getattr(options, name) for name in names} | {"workers": workers or int(kind != "slurm")}
 
