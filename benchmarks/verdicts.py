@@ -9,6 +9,7 @@ come to is known: which failures there must be, whether the machine is skipped, 
 
 import argparse
 import asyncio
+import builtins
 import contextlib
 import os
 import random
@@ -20,6 +21,7 @@ import unittest
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from harness.report import command, host
@@ -108,11 +110,60 @@ class NoTextError(Exception):
         raise LookupError("no text")
 
 
+class OtherError(Exception):
+    """An error that says that it is something else."""
+
+    @property
+    def __class__(self) -> Any:
+        raise LookupError("no class")
+
+
+class TornError(Exception):
+    """An error without a traceback."""
+
+    __traceback__: Any = 5
+
+
+class SilentError(Exception):
+    """An error that answers nothing."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise LookupError(name)
+
+
+def _moved(**changes: Any) -> Callable[[], object]:
+    """Return a function whose code has no lines, or lies in no file."""
+
+    def lost() -> None:
+        raise BlockingIOError("planted")
+
+    return FunctionType(lost.__code__.replace(**changes), {**globals(), "__builtins__": builtins})
+
+
+def _nested() -> None:
+    error: Exception = KeyError("in it")
+    for _ in range(2_000):
+        error = ExceptionGroup("planted", [error])
+    raise error
+
+
+def _circular() -> None:
+    one, other = InterruptedError("planted"), KeyError("its cause")
+    one.__cause__, other.__cause__ = other, one
+    raise one
+
+
 BEHAVIOURS: dict[str, Behaviour] = {
     "pass": Behaviour(lambda: None),
     "raise": Behaviour(lambda: _raise(KeyError("planted")), "KeyError"),
     "raise without text": Behaviour(lambda: _raise(NoTextError()), "NoTextError"),
-    "raise a group": Behaviour(lambda: _raise(ExceptionGroup("planted", [KeyError("in it")])), "ExceptionGroup"),
+    "raise without a class": Behaviour(lambda: _raise(OtherError()), "OtherError"),
+    "raise without a traceback": Behaviour(lambda: _raise(TornError()), "TornError"),
+    "raise what answers nothing": Behaviour(lambda: _raise(SilentError()), "SilentError"),
+    "raise where no line is": Behaviour(_moved(co_linetable=b""), "BlockingIOError"),
+    "raise where no file is": Behaviour(_moved(co_filename="a\0b\ud800.py"), "BlockingIOError"),
+    "raise a nested group": Behaviour(_nested, "ExceptionGroup"),
+    "raise a circle of causes": Behaviour(_circular, "InterruptedError"),
     "swallow": Behaviour(_swallowed(lambda: _raise(KeyError("planted")))),
     "violate": Behaviour(_violate, "AssertionError"),
     "swallow a violation": Behaviour(_swallowed(_violate), "AssertionError"),
@@ -120,6 +171,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "mute a violation": Behaviour(lambda: always(False, "muted", mute=True)),
     "reject": Behaviour(lambda: assume(False)),
     "thread": Behaviour(_in_thread(lambda: _raise(OSError("planted"))), "OSError"),
+    "thread that answers nothing": Behaviour(_in_thread(lambda: _raise(SilentError())), "SilentError"),
     "thread that exits": Behaviour(_in_thread(sys.exit)),
     "thread that violates": Behaviour(_in_thread(_violate), "AssertionError"),
     "thread that swallows a violation": Behaviour(_in_thread(_swallowed(_violate)), "AssertionError"),

@@ -401,5 +401,8 @@ def _text_of(details: dict[str, object]) -> str:
         return ""
     try:
         return str(details)
-    except Exception as error:  # noqa: BLE001 - the repr is the user's code, which may raise anything
+    except BaseException as error:
+        # The repr is code of the user's, which may raise anything.
+        if isinstance(error, KeyboardInterrupt):
+            raise
         return f"<details whose repr raises {type(error).__name__}>"

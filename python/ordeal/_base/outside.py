@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from time import monotonic
 from typing import Any, Literal
 
-from ordeal._base.untrusted import bounded_call, error_message, type_name
+from ordeal._base.untrusted import bounded_call, error_message, readable, type_name
 
 OutsideMode = Literal["fail", "warn", "ignore"]
 
@@ -66,7 +66,7 @@ class OutsideWatch:
 
     def _fail(self, error: BaseException, how: str) -> None:
         if not self.failed:
-            self.failed.append(error)
+            self.failed.append(readable(error))
             self._how = how
 
     def _warn(self, text: str) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import linecache
 import traceback
 from collections.abc import Callable, Iterator
-from types import TracebackType
+from functools import lru_cache
+from types import NoneType, TracebackType
 from typing import TYPE_CHECKING
 
 from ordeal._base import interrupts
@@ -46,6 +47,8 @@ _suppresses_context: Callable[[BaseException], bool] = BaseException.__dict__["_
 _set_cause: Callable[[BaseException, BaseException | None], None] = BaseException.__dict__["__cause__"].__set__
 _set_context: Callable[[BaseException, BaseException | None], None] = BaseException.__dict__["__context__"].__set__
 _set_suppresses: Callable[[BaseException, bool], None] = BaseException.__dict__["__suppress_context__"].__set__
+_mro_of = type.__dict__["__mro__"].__get__
+_dict_of = type.__dict__["__dict__"].__get__
 _traceback_of: Callable[[BaseException], TracebackType | None] = BaseException.__dict__["__traceback__"].__get__
 
 
@@ -214,6 +217,52 @@ def remote_error(name: str, message: str) -> BaseException:
 def stand_in(error: BaseException) -> BaseException:
     """Return an exception with the type name and message of ``error`` that refers to no object of the user's."""
     return remote_error(type_name(type(error)), error_message(error))
+
+
+#: What is read of an exception besides its text, and of which type each must be.
+_READ: dict[str, type | tuple[type, ...]] = {
+    "__class__": type,
+    "__traceback__": (TracebackType, NoneType),
+    "__cause__": (BaseException, NoneType),
+    "__context__": (BaseException, NoneType),
+    "__suppress_context__": bool,
+}
+
+
+def readable(error: BaseException) -> BaseException:
+    """Return ``error``, or an exception that stands for it where its class lies about what it is, or does not say it.
+
+    Whatever reads an error reads the result. Only a class that defines one of these names itself is asked.
+    """
+    kind = type(error)
+    if not _defines_what_is_read(kind):
+        return error
+    problem = bounded_call(lambda: _unreadable(error), lambda raised: f"reading it {_why(raised)}")
+    if not problem:
+        return error
+    name = type_name(kind)
+    made = remote_error(name, f"raised {name}; its details could not be read ({problem})")
+    return made.with_traceback(_traceback_of(error))
+
+
+@lru_cache(maxsize=1024)
+def _defines_what_is_read(kind: type) -> bool:
+    bases: tuple[type, ...] = _mro_of(kind)
+    own = [_dict_of(base) for base in bases[: bases.index(BaseException)]]
+    return any(name in names for names in own for name in (*_READ, "__getattribute__"))
+
+
+def _unreadable(error: BaseException) -> str:
+    """Return what is wrong with the first detail that cannot be used; nothing if all can. Raises what they raise."""
+    for name, kinds in _READ.items():
+        try:
+            value = getattr(error, name)
+        except Exception as raised:  # noqa: BLE001 - it is code of the program
+            return f"`{name}` raises {type_name(type(raised))}"
+        fits = value is type(error) if name == "__class__" else issubclass(type(value), kinds)
+        if not fits:
+            return f"`{name}` is of type {type_name(type(value))}" if name != "__class__" else "`__class__` is another"
+    return ""
 
 
 def source_line(path: str, number: int) -> str:

@@ -97,7 +97,7 @@ class Bucketer:
                 in_test = tb
             tb = tb.tb_next
         innermost = in_target or in_test
-        return None if innermost is None else (innermost.tb_frame.f_code, innermost.tb_lineno)
+        return None if innermost is None else (innermost.tb_frame.f_code, innermost.tb_lineno or 0)
 
     def _turning_place(self, error: BaseException) -> tuple[CodeType, int] | None:
         lines = turning_lines(error)
@@ -137,7 +137,7 @@ def user_frames(error: BaseException) -> list[tuple[CodeType, int]]:
     while tb is not None:
         code = tb.tb_frame.f_code
         if not _is_machinery(code.co_filename):
-            frames.append((code, tb.tb_lineno))
+            frames.append((code, tb.tb_lineno or 0))  # code may have no lines
         tb = tb.tb_next
     return frames
 
@@ -207,7 +207,7 @@ def is_in_bucket(error: BaseException, bucket: str, seen: str = "") -> bool:
     named = (whole_bucket(bucket), place_of(bucket))
     tb = error.__traceback__
     while tb is not None:
-        if _bucket_at(error, (tb.tb_frame.f_code, tb.tb_lineno)) in named:
+        if _bucket_at(error, (tb.tb_frame.f_code, tb.tb_lineno or 0)) in named:
             return True
         tb = tb.tb_next
     return (_bucket_of_hang(error) or _bucket_at(error, None)) in named

@@ -17,6 +17,7 @@ from ordeal._base import interrupts
 from ordeal._base.formatting import describe_error
 from ordeal._base.outside import OutsideMode, outside
 from ordeal._base.rule_timeout import RuleLoop, RuleTimeoutError, timeout_error
+from ordeal._base.untrusted import readable
 from ordeal._engine.execution import bucket, builtins_kept
 from ordeal._engine.execution.bucket import user_frames
 from ordeal._engine.execution.recorder import Observer
@@ -57,8 +58,9 @@ if TYPE_CHECKING:
 RULE, INITIALIZE, FAULT_ON, FAULT_OFF, END, STUCK = range(6)
 BODY = 0
 HASH_MASK = 2**64 - 1
-#: How many calls of Python a run may nest, however deep its caller is: as many as Hypothesis gives a test.
-FRAMES = 2000
+#: How many calls of Python a run may nest, however deep its caller is. With these, a rule may nest 1998 more, as many
+#: as where Hypothesis runs the machine.
+FRAMES = 2002
 _NOTHING_NEARER: dict[str, None] = {}
 
 
@@ -222,22 +224,23 @@ class Driver:
             if not bucket.is_raised_by_program(error):
                 raise
             outcome.status = Status.FAILED
-            outcome.error = error
+            outcome.error = readable(error)
         except skip_types():
             raise
         except REJECTED:
             if outside.failed:
                 # The step was given up after something had failed in it.
-                outcome.status, outcome.error = Status.FAILED, outside.failed[0]
+                outcome.status, outcome.error = Status.FAILED, readable(outside.failed[0])
             elif outcome.status is Status.DONE:
                 outcome.status = Status.REJECTED
                 outcome.overrun = run.has_overrun
         except failure_types() as error:
             outcome.status = Status.FAILED
-            outcome.error = self._cause_in_time(error)
+            outcome.error = self._cause_in_time(readable(error))
         except OutOfTime:
             raise
-        except BaseException as error:
+        except BaseException as raised:
+            error = readable(raised)
             if not self.isolated and interrupts.is_from_user(error, signals_before):
                 raise
             outcome.status = Status.FAILED

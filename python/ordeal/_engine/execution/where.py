@@ -179,7 +179,7 @@ def read_assertion(error: BaseException) -> tuple[str, ...]:
     """Return the failed assertion with values, and where each comes from; empty when it cannot be evaluated again."""
     tb, frame, line = error.__traceback__, None, 0
     while tb is not None:
-        frame, line, tb = tb.tb_frame, tb.tb_lineno, tb.tb_next
+        frame, line, tb = tb.tb_frame, tb.tb_lineno or 0, tb.tb_next
     if frame is None:
         return ()
     test = _assertion_at(frame.f_code.co_filename, line)

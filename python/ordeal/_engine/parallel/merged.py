@@ -36,6 +36,7 @@ class MergedProgress:
         self.findings: dict[str, Finding] = {}
         self.notes = Notes()
         self.idle_workers = 0  # that had time for a run, but finished none
+        self.unjudged = ""  # why a worker could not judge one of its runs
         self.names = names
         self._records = FindingRecords(names)
         self._earlier: dict[int, EarlierProcesses] = {}  # by worker: ended processes may be very many
@@ -231,6 +232,7 @@ class MergedProgress:
             discovery=self._discovery(),
             lines={path: sorted(ran) for path, ran in lines.items()},
             idle_workers=self.idle_workers,
+            unjudged=self.unjudged,
             faults=faults,
             rules=rules,
         )

@@ -502,6 +502,7 @@ class WorkerPool:
         elif in_copy:
             self._stop_copying(f"to copy one {'takes too long' if hung else 'ends the process'}")
         else:
+            self._merged.unjudged = self._merged.unjudged or failed
             self._losses.add(failed or f"ended ({_how(child)})", self._crashes.rules(child.journal))
         self._end_report(worker, crash.bucket if crash is not None else "")
         self._release_edges()

@@ -37,7 +37,8 @@ REJECTED_SHARE_MAX = 0.5
 class Totals(msgspec.Struct, kw_only=True):
     """All counts. ``lines`` are the lines that ran, by the path of the file.
 
-    ``idle_workers`` is how many workers had time for a run, but finished none.
+    ``idle_workers`` is how many workers had time for a run, but finished none. ``unjudged`` is why a worker could not
+    judge one of its runs, empty if all could.
     """
 
     tally: Tally
@@ -50,6 +51,7 @@ class Totals(msgspec.Struct, kw_only=True):
     discovery: Discovery | None = None
     lines: dict[str, list[int]] = msgspec.field(default_factory=dict)
     idle_workers: int = 0
+    unjudged: str = ""
     faults: Counts = msgspec.field(default_factory=dict)
     rules: Counts = msgspec.field(default_factory=dict)
 
@@ -113,6 +115,7 @@ def make_result(
             totals.tally,
             max_time=settings.max_time,
             idle_workers=totals.idle_workers,
+            unjudged=totals.unjudged,
             unreached=gaps.unreached,
             has_used_rules=any(use.ran for use in rules),
         ),
@@ -120,7 +123,13 @@ def make_result(
 
 
 def why_inconclusive(
-    tally: Tally, *, max_time: float, idle_workers: int, unreached: Sequence[str], has_used_rules: bool
+    tally: Tally,
+    *,
+    max_time: float,
+    idle_workers: int,
+    unjudged: str,
+    unreached: Sequence[str],
+    has_used_rules: bool,
 ) -> Inconclusive | None:
     """Return what was left undone, or None.
 
@@ -132,6 +141,8 @@ def why_inconclusive(
             f"{workers} never came to the end of a run in {max_time:g} s",
             "give it more time or fewer steps in a run, or look for what a rule waits for, such as a lock",
         )
+    if unjudged:
+        return Inconclusive(f"a worker {unjudged} and left a run unjudged", "a note says which rules it had run")
     if not tally.runs:
         return Inconclusive(
             f"no run came to its end in {max_time:g} s", "give it more time, or look for what it waits for"

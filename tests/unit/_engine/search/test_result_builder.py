@@ -86,10 +86,19 @@ def test_the_swarm_is_told_of_where_the_user_asked_for_one(swarm: bool | None, t
 
 
 def reason(
-    tally: Tally, idle_workers: int = 0, unreached: tuple[str, ...] = (), has_used_rules: bool = True
+    tally: Tally,
+    idle_workers: int = 0,
+    unjudged: str = "",
+    unreached: tuple[str, ...] = (),
+    has_used_rules: bool = True,
 ) -> str | None:
     why = why_inconclusive(
-        tally, max_time=3, idle_workers=idle_workers, unreached=unreached, has_used_rules=has_used_rules
+        tally,
+        max_time=3,
+        idle_workers=idle_workers,
+        unjudged=unjudged,
+        unreached=unreached,
+        has_used_rules=has_used_rules,
     )
     return None if why is None else why.reason
 
@@ -111,5 +120,6 @@ def test_of_runs_and_steps(tally: Tally, expected: str | None) -> None:
 def test_of_workers_and_targets() -> None:
     good = Tally(runs=5, steps=9)
     assert reason(good, idle_workers=1) == "1 worker never came to the end of a run in 3 s"
+    assert reason(good, unjudged="failed (why)") == "a worker failed (why) and left a run unjudged"
     assert reason(good, has_used_rules=False) == "no rule ran in 5 runs"
     assert reason(good, unreached=("shop", "till")) == "no code of shop, till ran"
