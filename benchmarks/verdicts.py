@@ -113,7 +113,7 @@ class NoTextError(Exception):
 class OtherError(Exception):
     """An error that says that it is something else."""
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:
         raise LookupError("no class")
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import linecache
 import traceback
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from types import NoneType, TracebackType
 from typing import TYPE_CHECKING
 
@@ -245,7 +244,6 @@ def readable(error: BaseException) -> BaseException:
     return made.with_traceback(_traceback_of(error))
 
 
-@lru_cache(maxsize=1024)
 def _defines_what_is_read(kind: type) -> bool:
     bases: tuple[type, ...] = _mro_of(kind)
     own = [_dict_of(base) for base in bases[: bases.index(BaseException)]]

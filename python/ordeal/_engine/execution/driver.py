@@ -240,11 +240,11 @@ class Driver:
         except OutOfTime:
             raise
         except BaseException as raised:
-            error = readable(raised)
-            if not self.isolated and interrupts.is_from_user(error, signals_before):
+            known = readable(raised)
+            if not self.isolated and interrupts.is_from_user(known, signals_before):
                 raise
             outcome.status = Status.FAILED
-            outcome.error = self._cause_in_time(error)
+            outcome.error = self._cause_in_time(known)
         finally:
             if self.watchdog.ended is not None:
                 self.watchdog.forget()

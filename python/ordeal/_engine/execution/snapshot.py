@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ from ordeal._native import deep_copy, judge_finalizers, store_attributes
 from ordeal.chaos import ChaosTest, overrides
 from ordeal.faults import Fault
 from ordeal.faults.fault import begin_run
+
+_SIGNALS = sorted(signal.valid_signals() - {getattr(signal, "SIGALRM", signal.SIGINT), *interrupts.SIGNALS})
 
 judge_finalizers(touches_only_itself)
 
@@ -56,6 +59,7 @@ class Snapshots:
         self._factory = factory
         self._faults = faults
         self._randoms = randoms
+        self._handlers = _signal_handlers()
         self._slots: dict[type, str | None] = {}  # by type of machine
         is_chaos = issubclass(cls, ChaosTest)
         self._clones_itself = is_chaos and all(
@@ -76,6 +80,9 @@ class Snapshots:
         if kind not in self._slots:
             self._slots[kind] = _slot_owner(kind)
         slots = self._slots[kind]
+        if _signal_handlers() != self._handlers:
+            # A copy is made without the constructor: a signal could end this process.
+            raise SnapshotError("it has set a handler of a signal")
         if slots is not None:
             raise SnapshotError(f"{slots} has __slots__")
         state: dict[str, Any] = {"shared": {key: value for key, (value, _) in run.shared.items()}}
@@ -138,6 +145,11 @@ class Snapshots:
         if self._filters:
             state = {name: value for name, value in state.items() if _kept(machine, name, value)}
         return state
+
+
+def _signal_handlers() -> list[Any]:
+    """Return the handlers of all signals but those that a search itself handles."""
+    return [signal.getsignal(number) for number in _SIGNALS]
 
 
 class _Machine:

@@ -133,6 +133,7 @@ class ProcessCounters(ctypes.Structure):
         steps: the steps of all of these but the last.
         entries_wait: True while shared entries of others wait for it.
         is_copying: True while it copies a state.
+        from_copy: True while it makes a run that began with a copy.
         slowest_run: microseconds of the slowest run that ended well, as far as that is measured.
         set_up: microseconds from its start to its first run.
     """
@@ -141,10 +142,12 @@ class ProcessCounters(ctypes.Structure):
     steps: int
     entries_wait: int
     is_copying: int
+    from_copy: int
     slowest_run: int
     set_up: int
     _fields_ = [
-        (name, ctypes.c_uint64) for name in ("runs", "steps", "entries_wait", "is_copying", "slowest_run", "set_up")
+        (name, ctypes.c_uint64)
+        for name in ("runs", "steps", "entries_wait", "is_copying", "from_copy", "slowest_run", "set_up")
     ]
 
 
@@ -188,6 +191,7 @@ class WorkerJob(msgspec.Struct, frozen=True):
         exchanges_early: exchange as soon as there are shared entries.
         is_alone: it is the only worker of this machine, so it need not report what it uses outside.
         edges, entries, findings: what was known before it began.
+        suspect: what ended the process before it in a run from a copy, and is to be confirmed from a fresh machine.
         failure_seconds: how long failures of earlier processes took, by the bucket that ended them.
         state: the part of a state to continue from, if any.
         sends_state: send its part of a state from time to time.
@@ -209,6 +213,7 @@ class WorkerJob(msgspec.Struct, frozen=True):
     edges: Sequence[int] = ()
     entries: Sequence[_native.SharedEntry] = ()
     findings: Sequence[Finding] = ()
+    suspect: Finding | None = None
     failure_seconds: Mapping[str, float] = msgspec.field(default_factory=dict)
     state: bytes = b""
     sends_state: bool = False
@@ -253,6 +258,10 @@ class _Worker(SearchListener):
         self._unconfirmed: Finding | None = None
         self._uses = OutsideUse()
         self._search.checkpoints.mark_copying = self._mark_copying
+        self._search.checkpoints.mark_restored = self._mark_restored
+
+    def _mark_restored(self) -> None:
+        self._counters.from_copy = True
 
     def _mark_copying(self, copying: bool) -> None:
         self._counters.is_copying = copying
@@ -280,13 +289,15 @@ class _Worker(SearchListener):
             search.session_state.load_part(RESUMED, split_part(job.state), search.progress, search.monitoring.monitor)
         self._take(job.edges, job.entries)
         search.coverage.share(job.shared_edges, listens=job.takes_shared_edges)
+        if job.suspect is not None:
+            search.intake.judge(job.suspect)
         if not job.is_alone:
             self._uses.start()
 
     def between_runs(self) -> StoppedReason | None:
         """See ``SearchListener``."""
         tally, own = self._search.tally, self._counters
-        own.runs, own.steps = tally.runs + 1, tally.steps
+        own.runs, own.steps, own.from_copy = tally.runs + 1, tally.steps, False
         own.slowest_run = int(self._search.driver.limits.slowest_run * MICROSECONDS)
         if not own.set_up:
             own.set_up = int((monotonic() - self._job.process_began) * MICROSECONDS)

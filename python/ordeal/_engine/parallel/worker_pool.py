@@ -153,6 +153,8 @@ class _PoolWorker(msgspec.Struct):
     false_starts: int = 0
     started: float = 0.0  # when its present process started, by monotonic()
     over: StoppedReason | None = None
+    suspect: Finding | None = None  # what ended its process in a run from a copy
+    suspected: set[str] = msgspec.field(default_factory=set)  # the buckets of all that were suspects
     failed: str = ""  # why its process failed, if it could still say so
     # What its processes have sent, received and found so far.
     known: KnownCoverage = msgspec.field(default_factory=KnownCoverage)
@@ -333,12 +335,14 @@ class WorkerPool:
             edges=sorted(initial.edges | known.edges),
             entries=initial.entries + known.entries(self._merged.names),
             findings=[msgspec.structs.replace(each, count=0) for each in (initial.findings | worker.findings).values()],
+            suspect=worker.suspect,
             failure_seconds=dict(worker.failures_took),
             state=state.parts[number],
             is_alone=len(self._workers) == 1,
             sends_state=state.is_wanted,
             sends_state_first=takes_over,
         )
+        worker.suspect = None
         self._counters.begin_process(number)
         self._folder.restore()
         worker.child = Child(lambda channel, journal: work(job, channel, journal), self._setup.limits)
@@ -496,7 +500,14 @@ class WorkerPool:
             if finding.bucket in worker.findings:
                 took = waited + self._counters[worker.number].set_up / MICROSECONDS
                 worker.failures_took[finding.bucket] = worker.failures_took.get(finding.bucket, 0.0) + took
-            self._found(worker, finding)
+            if (
+                self._counters[worker.number].from_copy
+                and not finding.is_timeout
+                and finding.bucket not in worker.findings
+            ):
+                self._suspect(worker, finding)
+            else:
+                self._found(worker, finding)
         elif child.exit_status.is_unknown:
             self._merged.note("A worker was replaced: the process that guards it was killed.")
         elif in_copy:
@@ -512,6 +523,8 @@ class WorkerPool:
         out_of_runs = worker.runs is not None and worker.runs_before >= worker.runs
         if monotonic() >= deadline or out_of_runs or worker.false_starts >= FALSE_STARTS_MAX or self._counters.stop:
             self._merged.idle_workers += worker.false_starts >= FALSE_STARTS_MAX and not worker.runs_before
+            if worker.suspect is not None:
+                self._found(worker, worker.suspect)
             worker.over = "max_runs" if out_of_runs else "stuck" if worker.false_starts else "time"
             self._exchange.report(worker.number, Update((), b""), last=True)
         else:
@@ -521,6 +534,14 @@ class WorkerPool:
         """Return whether no run of this worker finished although there was time."""
         runs = worker.runs_before + self._counters[worker.number].runs
         return runs <= 1 and monotonic() - worker.started >= IDLE_SECONDS
+
+    def _suspect(self, worker: _PoolWorker, finding: Finding) -> None:
+        """Have the next process of ``worker`` confirm what a copy did, once; what only copies do ends copying."""
+        if finding.bucket in worker.suspected:
+            self._stop_copying("runs from copies end the process, and those from a fresh machine do not")
+        else:
+            worker.suspect = finding
+            worker.suspected.add(finding.bucket)
 
     def _stop_copying(self, why: str) -> None:
         """Stop copying in all workers: what a copy does wrong is no failure."""

@@ -60,6 +60,7 @@ class Checkpoints:
     Whether it is expensive is decided ``by_steps`` or by the clock.
 
     Attributes:
+        mark_restored: called when a run begins with a copy.
         mark_copying: called before and after each copy: what objects do then is no step, and may end the process.
     """
 
@@ -95,6 +96,7 @@ class Checkpoints:
         self._bytes_max = COPIES_BYTES_MAX if left is None else min(COPIES_BYTES_MAX, int(left * COPIES_SHARE_MAX))
         self._until_look = self._look_period = 1
         self.mark_copying: Callable[[bool], object] = lambda _copying: None
+        self.mark_restored: Callable[[], object] = lambda: None
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -145,6 +147,7 @@ class Checkpoints:
             machine = self._snapshots.restore(snapshot, run)
         finally:
             self.mark_copying(False)
+        self.mark_restored()
         for fault, on in zip(self._environment.driver.faults, faults_on, strict=True):
             if on:
                 fault.activate()

@@ -115,6 +115,18 @@ class FailureIntake:
             if finding.needs_own_process:
                 self._session.ended_process(finding.tape, took.get(finding.bucket, 0.0))
 
+    def judge(self, finding: Finding) -> None:
+        """Confirm from a fresh machine what ended an earlier process of this worker in a run from a copy."""
+        self.listener.failing(finding)
+        with self._monitoring.hidden():
+            confirmation = self._findings.add(finding, from_copy=True, replayer=self._crash_replayer())
+        self.listener.checked(finding, confirmation)
+        if confirmation is Confirmation.UNFAITHFUL:
+            self._distrust(finding.bucket)
+
+    def _distrust(self, seen_in: str) -> None:
+        self._checkpoints.distrust("a failure", f"({seen_in}) did not happen from a fresh machine")
+
     def begin_run(self) -> None:
         """Begin a run, in which nothing has failed yet."""
         if self._lost_time:
@@ -219,7 +231,7 @@ class FailureIntake:
             run = f"A run of {self._driver.definition.cls.__name__} from a held state"
             self._tally.note(f"{run} {end.crash.how}, and none of the same steps from a fresh machine did.")
         else:
-            self._checkpoints.distrust("a failure", f"({seen_in}) did not happen from a fresh machine")
+            self._distrust(seen_in)
 
     def _failed_again(self, known: Finding, end: RunEnd) -> None:
         """Count a failure in a known bucket, unless the run has met it."""
@@ -267,6 +279,9 @@ class FailureIntake:
         """Return the replayer that confirms ``finding``: a failure that ends its process needs processes of its own."""
         if end.crash is None or not finding.needs_own_process:
             return self._replayer
+        return self._crash_replayer()
+
+    def _crash_replayer(self) -> CrashReplayer:
         # The limits of this process come from the one that forked it, and its forks inherit them.
         return CrashReplayer(self._driver, self._bucketer, self._randoms, Limits(0))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -16,6 +18,7 @@ from ordeal import ChaosTest, _native
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.execution.snapshot import SnapshotError, Snapshots
 from ordeal._hypothesis import GlobalRandoms, RunContext
+from ordeal.explore import Explorer
 from ordeal.faults import LambdaFault
 
 
@@ -244,3 +247,58 @@ def test_a_machine_may_copy_itself(randoms: GlobalRandoms) -> None:
     twin = copied(machine, randoms)
     assert twin.rows == (1, 2)
     assert twin.numbers is not machine.numbers
+
+
+class Handling(RuleBasedStateMachine):
+    """Its constructor sets the handler of a signal, which its rule sends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.received = 0
+        self._found = signal.signal(signal.SIGUSR1, self._receive)
+
+    def _receive(self, *_ignored: object) -> None:
+        self.received += 1
+
+    @rule()
+    def send(self) -> None:
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    def teardown(self) -> None:
+        signal.signal(signal.SIGUSR1, self._found)
+
+
+MADE: set[int] = set()
+
+
+class Copied(RuleBasedStateMachine):
+    """Ends its process if its constructor did not run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        MADE.add(id(self))
+        self.values: list[int] = []
+
+    @rule(value=st.integers(0, 100))
+    def act(self, value: int) -> None:
+        self.values.append(value)
+        if id(self) not in MADE:
+            os._exit(5)
+
+    def teardown(self) -> None:
+        MADE.discard(id(self))
+
+
+@pytest.mark.parametrize(
+    ("cls", "isolate", "why"),
+    [
+        (Handling, False, "its state cannot be copied (it has set a handler of a signal)"),
+        (Copied, True, "a failure from a copy (ProcessExitError(5) at act) did not happen from a fresh machine"),
+    ],
+)
+def test_what_only_a_copy_does_is_no_failure_and_ends_copying(
+    cls: type[RuleBasedStateMachine], isolate: bool, why: str
+) -> None:
+    result = Explorer(cls, workers=1, isolate=isolate, seed=1).run(max_runs=200)
+    assert (result.failures, result.inconclusive) == ([], None)
+    assert result.notes == (f"Checkpoints of {cls.__name__} are reached by running their steps again: {why}.",)
