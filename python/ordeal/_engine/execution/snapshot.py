@@ -59,7 +59,7 @@ class Snapshots:
         self._factory = factory
         self._faults = faults
         self._randoms = randoms
-        self._handlers = _signal_handlers()
+        self._found_receivers = _received_by()
         self._slots: dict[type, str | None] = {}  # by type of machine
         is_chaos = issubclass(cls, ChaosTest)
         self._clones_itself = is_chaos and all(
@@ -80,7 +80,7 @@ class Snapshots:
         if kind not in self._slots:
             self._slots[kind] = _slot_owner(kind)
         slots = self._slots[kind]
-        if _signal_handlers() != self._handlers:
+        if _received_by() != self._found_receivers:
             # A copy is made without the constructor: a signal could end this process.
             raise SnapshotError("it has set a handler of a signal")
         if slots is not None:
@@ -147,8 +147,8 @@ class Snapshots:
         return state
 
 
-def _signal_handlers() -> list[Any]:
-    """Return the handlers of all signals but those that a search itself handles."""
+def _received_by() -> list[Any]:
+    """Return what handles each signal, but those that a search itself handles."""
     return [signal.getsignal(number) for number in _SIGNALS]
 
 
