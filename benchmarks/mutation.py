@@ -41,7 +41,8 @@ from harness.suites import SUITES, Suite, suite_named
 from ordeal._native import monotonic
 from ordeal._tools.mutation.mutants import Mutant, mutants_of
 from ordeal._tools.mutation.operators import PRESETS
-from ordeal._tools.mutation.running import Judgement, NoVerdictError, judge_with_pytest
+from ordeal._tools.mutation.running import Judgement, judge_with_pytest
+from ordeal._tools.mutation.sandbox import NoVerdictError
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.targets import files_of
 from ordeal._tools.mutation.verdicts import DETECTED, WORDS, Score, Verdict

@@ -26,7 +26,7 @@ from harness.report import command, host, table
 from harness.suites import SUITES, Suite, suite_named
 from mutation import Run
 
-from ordeal._tools.mutation.running import NoVerdictError
+from ordeal._tools.mutation.sandbox import NoVerdictError
 
 _MEMORY_BYTES = 3 << 30
 _KINDS = ("killed", "survived", "no_tests", "timeout", "suspicious", "segfault", "skipped")

@@ -5,8 +5,17 @@
 #include <utility>
 
 #ifdef __linux__
+#include <sched.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #endif
+
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <system_error>
+#include <vector>
 
 #include "bindings/bindings.h"
 
@@ -48,6 +57,45 @@ bool keep_orphans() {
   return false;
 #endif
 }
+
+#ifdef __linux__
+constexpr std::size_t kStackBytes = 16384;  // the first process of a namespace makes two system calls
+
+// The stacks of processes that share the memory of this one, by their numbers.
+std::map<pid_t, std::unique_ptr<std::vector<char>>>& stacks() {
+  static std::map<pid_t, std::unique_ptr<std::vector<char>>> found;
+  return found;
+}
+
+// Sleeps until it is killed, or its parent ends. It shares memory with its parent, so it makes system calls alone.
+int sleep_until_killed(void* /*nothing*/) {
+  syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  while (true) {
+    syscall(SYS_ppoll, nullptr, 0, nullptr, nullptr, 0);
+  }
+}
+
+// Starts the first process of a new namespace of processes and returns its number. All others of the namespace end
+// with it. No memory is copied, as a fork would do. All signals must be blocked.
+pid_t start_first_process() {
+  auto stack = std::make_unique<std::vector<char>>(kStackBytes);
+  char* top = stack->data() + kStackBytes;
+  const pid_t pid = clone(sleep_until_killed, top, CLONE_VM | CLONE_NEWPID | SIGCHLD, nullptr);
+  if (pid < 0) {
+    throw std::system_error(errno, std::generic_category(), "no namespace of processes");
+  }
+  stacks().emplace(pid, std::move(stack));
+  return pid;
+}
+
+// Ends a namespace by its first process, and waits until all of its processes are gone.
+void end_first_process(pid_t pid) {
+  kill(pid, SIGKILL);
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  stacks().erase(pid);
+}
+#endif
 
 // The time of Python's time.monotonic(), which programs may replace to test with their own clocks.
 double monotonic() {
@@ -91,6 +139,8 @@ void bind_process(py::module_& m) {
       py::arg("frames"));
   m.def("return_frames", [](std::pair<int, int> lent) { return_frames(lent.first, lent.second); }, py::arg("lent"));
 #ifdef __linux__
+  m.def("start_first_process", &start_first_process);
+  m.def("end_first_process", &end_first_process, py::arg("pid"), py::call_guard<py::gil_scoped_release>());
   m.attr("ORPHANED_SIGNAL") = signal_of_group();  // sent with `group`
 #else
   m.attr("ORPHANED_SIGNAL") = 0;

@@ -134,6 +134,8 @@ def score_text(score: Score, drawn_from: int = 0) -> str:
     if score.percent is None:
         return "no score: nothing was judged\n"
     text = f"score {score.detected}/{score.judged} ({score.percent} %)"
+    if score.not_run and score.range is not None:
+        text += f", {score.range[0]} to {score.range[1]} % with the {score.not_run} not run"
     if score.uncovered and score.covered_percent is not None:
         text += f"  covered {score.detected}/{score.judged - score.uncovered} ({score.covered_percent} %)"
     if (interval := score.interval(drawn_from)) is not None:
@@ -211,6 +213,7 @@ def score_json(score: Score, drawn_from: int = 0) -> dict[str, Any]:
         "not_run": score.not_run,
         "asserted": score.asserted,
         "percent": score.percent,
+        "range": score.range,
         "covered_percent": score.covered_percent,
         "drawn_from": drawn_from or None,
         "interval": score.interval(drawn_from),

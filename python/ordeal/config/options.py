@@ -458,6 +458,14 @@ class MutationsConfig:
         flag="--tests ARGUMENTS",
         help="What pytest is given, for example tests/unit; repeatable",
     )
+    passed: tuple[str, ...] = option(
+        (),
+        texts("a list of paths", "HOME/.aws"),
+        "none",
+        key="pass",
+        flag="--pass PATH",
+        help="What judges may see of the home folder, such as HOME/.aws, or need no copy of; repeatable",
+    )
     preset: str = option(
         "standard",
         one_of("extreme", "essential", "standard", "thorough", "chimp", example="essential"),
@@ -742,7 +750,7 @@ _FLAGS = {
     "mutate": {
         "Mutants": "config exclude preset operators since diff sample seed shard mutant rerun",
         "Judges": "tests test_filter judges runs traces deselect_failing",
-        "How they judge": "workers budget isolation route memory mutant_timeout resume no_cache",
+        "How they judge": "workers passed budget isolation route memory mutant_timeout resume no_cache",
         "Exit code": "threshold assertion_threshold new_only",
         "Kill and accept": "pin kill_budget output reason",
         "Output": "every lists rates report_json generate_stubs json",

@@ -1,4 +1,4 @@
-"""Break each node of a program, in memory or in a copy, run any command of tests on it, and say why none fails."""
+"""Break each node of a program, in memory or in a sandbox, run any command of tests on it; say why none fails."""
 
 from __future__ import annotations
 
@@ -6,24 +6,22 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, Protocol
+from typing import Literal
 
-from ordeal._base.formatting import counted, one_line
-from ordeal._base.interpreter import end, start
+from ordeal._base.formatting import counted
 from ordeal._tools.mutation.dead import statement_of, stored_only, unreferenced, words_in
 from ordeal._tools.mutation.interpreters import sitecustomize
 from ordeal._tools.mutation.interpreters.handing_down import begins_with_ours
 from ordeal._tools.mutation.interpreters.observations import SEPARATOR
-from ordeal._tools.mutation.interpreters.sitecustomize import MUTANT, real_path
 from ordeal._tools.mutation.judging import only_these
 from ordeal._tools.mutation.mutants import CHIMP, Mutant, equals_original, mutants_of
-from ordeal._tools.mutation.running import NoVerdictError, judge_with_pytest
+from ordeal._tools.mutation.running import judge_with_pytest
+from ordeal._tools.mutation.sandbox import NoVerdictError, Sandbox, end_all, sandbox
 from ordeal._tools.mutation.saved import project_files
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import DETECTED, Verdict
@@ -155,6 +153,7 @@ Outcome = Literal["passed", "failed", "late"]
 #: What is observed is cut by no limit that holds for a verdict: a busy machine may take so many times as long.
 PATIENCE = 4
 _NO_MORE: Mapping[str, str] = MappingProxyType({})
+_NO_FILES: Mapping[str, bytes] = MappingProxyType({})
 
 
 def verdicts_in_memory(
@@ -203,67 +202,81 @@ def _arguments(command: Sequence[str]) -> list[str] | None:
     return rest[2:] if Path(name).name.startswith("python") and rest[:2] == ["-m", "pytest"] else None
 
 
-class InPlace:
-    """The tests of pytest where they are: what begins with our ``sitecustomize`` imports a mutant from memory."""
+class Command:
+    """Any command of tests, in a sandbox in which a mutant is written to its file.
+
+    ``verdicts`` are those of pytest in memory, if it could judge there: they say which tests are about a mutant.
+    """
 
     def __init__(
         self,
+        here: Sandbox,
         verdicts: Mapping[str, Verdict],
         sources: Sequence[Source],
         command: Sequence[str],
         seconds: float,
-        folder: Path,
-        place: Path,
     ) -> None:
-        self.folder = folder
-        self._verdicts, self._command, self._seconds, self._place = verdicts, command, seconds, place
+        self._here, self._verdicts, self._command, self._seconds = here, verdicts, command, seconds
         self._sources = {source.shown: source for source in sources}
+        if shutil.which(command[0]) is None:
+            raise ConfigError(f"`{command[0]}` cannot be run: there is no such command", hint="check `--tests`")
+
+    def refuse_useless(self) -> None:
+        """Refuse a command that fails on the unchanged program, or uses another copy of it.
+
+        Raises:
+            NoVerdictError: it does.
+        """
+        said = [self._run(), self._run()]
+        if said[0] == "failed":
+            raise NoVerdictError("the tests fail on the unchanged program", hint="mend them first")
+        if said != ["passed", "passed"]:
+            raise NoVerdictError("the tests do not pass within `--timeout` each time", hint="give them longer")
+        if self._run(dict.fromkeys(self._sources, b"raise SystemError\n")) == "passed":
+            raise NoVerdictError(
+                "the tests pass although no file of the program can be imported", hint="check `--code`"
+            )
 
     def say_of(self, mutant: Mutant) -> Outcome:
-        """Return what they said."""
-        verdict = self._verdicts[mutant.id]
-        if verdict.word == "not run":
+        """Return what the tests say of a mutant."""
+        verdict = self._verdicts.get(mutant.id)
+        if verdict is None or verdict.word == "not run":
             return self.run(mutant, True, _NO_MORE)
         if verdict.word == "timeout":
             return "late"
         return "failed" if verdict.word in DETECTED else "passed"
 
     def run(self, mutant: Mutant | None, is_broken: bool, more: Mapping[str, str]) -> Outcome:
-        """Run the tests that execute a mutant, or all."""
-        found, command = {**begins_with_ours(), **more}, [*self._command, "-o", f"cache_dir={self._place / 'cache'}"]
-        covering = self._verdicts[mutant.id].covering if mutant is not None else ()
+        """Run the tests that execute a mutant, or all, with the mutant or on the original."""
+        found, options = dict(more), list[str]()
+        covering = self._verdicts[mutant.id].covering if mutant is not None and mutant.id in self._verdicts else ()
         if covering:
-            names = self._place / "names"
+            names = self._here.place / "names"
             names.write_text("\n".join(covering), "utf-8")
             found[only_these.NAMES] = str(names)
-            command += ["-p", only_these.__name__]
+            options = ["-p", only_these.__name__]
+        written = {}
         if mutant is not None and is_broken:
-            source, text = self._sources[mutant.shown], self._place / "mutant"
-            text.write_bytes(os.fsencode(real_path(str(source.path))) + b"\n" + mutant.applied(source.text))
-            found[MUTANT] = str(text)
-        return run_tests(command, self.folder, self._seconds * (PATIENCE if more else 1), found)
+            written = {mutant.shown: mutant.applied(self._sources[mutant.shown].text)}
+        return self._run(written, found, options)
+
+    def _run(
+        self, written: Mapping[str, bytes] = _NO_FILES, more: Mapping[str, str] = _NO_MORE, options: Sequence[str] = ()
+    ) -> Outcome:
+        """Run the command with other texts of some files, and end all that it started."""
+        files = {self._here.seen(self._sources[shown].path): text for shown, text in written.items()}
+        process = self._here.start([*self._command, *options], more, files)
+        try:
+            return "failed" if process.wait(self._seconds * (PATIENCE if more else 1)) else "passed"
+        except subprocess.TimeoutExpired:
+            return "late"
+        finally:
+            end_all(process)
+            if not self._here.is_isolated:
+                for shown in written:
+                    Path(self._here.seen(self._sources[shown].path)).write_bytes(self._sources[shown].text)
 
 
-def run_tests(command: Sequence[str], folder: Path, seconds: float, more: Mapping[str, str] = _NO_MORE) -> Outcome:
-    """Run a command of tests in a folder, and end all that it started. ``late`` is one that takes longer.
-
-    Raises:
-        ConfigError: it cannot be run.
-    """
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", **more}
-    try:
-        process = start(command, folder=folder, environment=environment)
-    except OSError as error:
-        raise ConfigError(f"`{command[0]}` cannot be run: {error.strerror}", hint="check `--tests`") from None
-    try:
-        return "failed" if process.wait(seconds) else "passed"
-    except subprocess.TimeoutExpired:
-        return "late"
-    finally:
-        end(process)
-
-
-_NOT_COPIED = shutil.ignore_patterns(".git", "__pycache__", "*.pyc", ".ordeal", ".pytest_cache", ".hypothesis")
 Label = Literal["killed", "timeout", "DEAD", "DEAD?", "UNCOVERED"]
 LABELS: tuple[Label, ...] = ("killed", "timeout", "DEAD", "DEAD?", "UNCOVERED")
 
@@ -307,25 +320,23 @@ def broken_nodes(
     folder: Path,
     progress: Callable[[str], None] = _say_nothing,
 ) -> Iterator[Broken]:
-    """Break each node, and run the command on it. The program is not written: that happens in memory, or in a copy.
+    """Break each node, and run the command on it. The program is not written: that happens in memory, or in a sandbox.
 
     ``progress`` is told, often, how far this is.
 
     Raises:
         NoVerdictError: the command fails on the unchanged program, or does not use it.
     """
-    with tempfile.TemporaryDirectory(prefix="ordeal-chimp-") as place:
+    with sandbox(folder) as here:
         mutants = {source.shown: mutants_of(source, [CHIMP]) for source in sources}
         dead = {each.id for source in sources for each in mutants[source.shown] if equals_original(source, each)}
         judged = verdicts_in_memory(sources, mutants, dead, command, folder, progress)
+        tests = Command(here, judged or {}, sources, command, seconds)
         if judged is None:
             progress("the command runs on the unchanged program")
-            tests: Tests = _Copy(sources, command, seconds, folder, Path(place))
-            texts = sorted(tests.folder.rglob("*"))
-        else:
-            tests = InPlace(judged, sources, command, seconds, folder, Path(place))
-            texts = list(project_files([folder]))
-        paths = {source.shown: tests.folder / source.path.relative_to(folder) for source in sources}
+            tests.refuse_useless()
+        texts = list(project_files([folder]))
+        paths = {source.shown: Path(here.seen(source.path)) for source in sources}
         reasons: Reasons | None = None
         done, total = 0, sum(map(len, mutants.values()))
         for source in sources:
@@ -337,94 +348,7 @@ def broken_nodes(
                     continue
                 said = tests.say_of(mutant)
                 if said == "passed":
-                    reasons = reasons or Reasons(sources, paths, texts, Path(place), tests.run)
+                    reasons = reasons or Reasons(sources, paths, texts, here.place, tests.run)
                     yield Broken(source, mutant, *reasons.of(source, mutant))
                 else:
                     yield Broken(source, mutant, "killed" if said == "failed" else "timeout")
-
-
-def _not_copied(folder: str, names: list[str]) -> set[str]:
-    """Return what is left out of a copy: caches, and what is neither a file nor a folder, such as a socket."""
-    paths = {name: Path(folder, name) for name in names}
-    special = {name for name, path in paths.items() if not (path.is_symlink() or path.is_file() or path.is_dir())}
-    return _NOT_COPIED(folder, names) | special
-
-
-class Tests(Protocol):
-    """The tests, and the folder that holds the program that they run."""
-
-    folder: Path
-
-    def say_of(self, mutant: Mutant) -> Outcome:
-        """Return what they say of a mutant."""
-
-    def run(self, mutant: Mutant | None, is_broken: bool, more: Mapping[str, str]) -> object:
-        """Run those that are about a mutant, or all, with the mutant or on the original."""
-
-
-class _Copy:
-    """Any command, in a copy of the folder of the program: each mutant is written there."""
-
-    def __init__(
-        self, sources: Sequence[Source], command: Sequence[str], seconds: float, folder: Path, place: Path
-    ) -> None:
-        self.folder = place / "copy"
-        self._command, self._seconds = command, seconds
-        try:
-            shutil.copytree(folder, self.folder, ignore=_not_copied, symlinks=True)
-        except OSError as error:  # one error of `copytree` stands for several
-            first = error.args[0][0] if isinstance(error, shutil.Error) and error.args[0] else None
-            what = f"{first[0]}: {first[2]}" if first else error.strerror or str(error)
-            raise NoVerdictError(
-                f"the current folder cannot be copied: {one_line(what)}", hint="run it from the folder of the program"
-            ) from None
-        _refuse_links_out(sources, folder, self.folder)
-        if run_tests(command, self.folder, seconds) == "failed":
-            raise NoVerdictError("the tests fail on the unchanged program", hint="mend them first")
-        _refuse_unused(sources, command, seconds, folder, self.folder)
-        self._files = {source.shown: (source, self.folder / source.path.relative_to(folder)) for source in sources}
-        self._written: Mutant | None = None
-
-    def say_of(self, mutant: Mutant) -> Outcome:
-        """Write it, and run the command."""
-        return self.run(mutant, True, {})
-
-    def run(self, mutant: Mutant | None, is_broken: bool, more: Mapping[str, str]) -> Outcome:
-        """Run the command."""
-        self._put(mutant if is_broken else None)
-        return run_tests(self._command, self.folder, self._seconds * (PATIENCE if more else 1), more)
-
-    def _put(self, mutant: Mutant | None) -> None:
-        before = self._written
-        if before is not None and before != mutant:
-            source, path = self._files[before.shown]
-            path.write_bytes(source.path.read_bytes())
-        if mutant is not None and before != mutant:
-            source, path = self._files[mutant.shown]
-            path.write_bytes(mutant.applied(source.text))
-        self._written = mutant
-
-
-def _refuse_links_out(sources: Sequence[Source], folder: Path, copy: Path) -> None:
-    """Refuse files of which the copy is a link to what is outside: writing there would write the user's own."""
-    inside = copy.resolve()
-    for source in sources:
-        if not (copy / source.path.relative_to(folder)).resolve().is_relative_to(inside):
-            raise ConfigError(
-                f"`{source.shown}` is, or lies behind, a link that leads out of the folder",
-                hint="name the folder that it leads to with `--code`, or leave it out with `--exclude`",
-            )
-
-
-def _refuse_unused(sources: Sequence[Source], command: Sequence[str], seconds: float, folder: Path, copy: Path) -> None:
-    """Refuse where the tests pass although no file can be imported: they use another copy of the program."""
-    if run_tests(command, copy, seconds) != "passed":
-        raise NoVerdictError("the tests do not pass within `--timeout` each time", hint="give them longer")
-    targets = [copy / source.path.relative_to(folder) for source in sources]
-    for target in targets:
-        target.write_text("raise SystemError\n", "utf-8")
-    said = run_tests(command, copy, seconds)
-    for target, source in zip(targets, sources, strict=True):
-        target.write_bytes(source.path.read_bytes())
-    if said == "passed":
-        raise NoVerdictError("the tests pass although no file of the program can be imported", hint="check `--code`")

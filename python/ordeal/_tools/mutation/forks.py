@@ -9,7 +9,6 @@ import re
 import resource
 import select
 import signal
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,8 +17,8 @@ from typing import Any, NoReturn
 
 from ordeal._base import memory_limit
 from ordeal._engine.isolation.child import stat_fields
-from ordeal._engine.isolation.hangs import WatchedClock
 from ordeal._native import die_with, monotonic
+from ordeal._tools.mutation.sandbox import Apart, cover, descendants, fork
 
 Message = dict[str, Any]
 Say = Callable[[Message], None]
@@ -89,23 +88,41 @@ class Ended:
         """The error that ended it, if one did."""
         return next((str(each["raised"]) for each in self.said if "raised" in each), "")
 
+    @property
+    def lost(self) -> str:
+        """Why the job did not begin, if it did not: that says nothing of what it runs."""
+        return next((str(each["lost"]) for each in self.said if "lost" in each), "")
+
 
 @dataclass(slots=True)
 class _Fork:
     job: Job
-    pid: int
+    apart: Apart
+    handle: int
     pipe: int
     deadline: float
     said: bytearray = field(default_factory=bytearray)
+    is_silent: bool = False
     looked: float = 0.0
     seen: _Threads | None = None
     is_asleep: bool = False
     woken: float = 0.0
 
+    def read(self) -> None:
+        """Read what there is."""
+        with suppress(BlockingIOError):
+            while part := os.read(self.pipe, 1 << 16):
+                self.said += part
+                self.deadline = monotonic() + self.job.wall
+                if len(self.said) > _SAID_BYTES_MAX:
+                    self.deadline = 0.0
+                    return
+            self.is_silent = True
+
     def look(self, now: float) -> None:
         """See whether it sleeps, from time to time: whether none of its threads has run since the last time."""
         if now - self.looked >= _ASLEEP_SECONDS:
-            found = None if _runs(self.pid) else _sleeping(self.pid)
+            found = _sleeping(self.apart.pid)
             self.is_asleep = found is not None and found == self.seen
             if not self.is_asleep:
                 self.woken = now
@@ -139,35 +156,27 @@ def run_jobs(jobs: Iterable[Job], at_once: int) -> Iterator[Ended]:
     while True:
         while _is_free(running, at_once) and (job := next(waiting, None)) is not None:
             fork = _begun(job)
-            running[fork.pipe] = fork
+            running[fork.handle] = fork
         if not running:
             return
         left = min(fork.deadline for fork in running.values()) - monotonic()
-        ready = select.select(list(running), [], [], max(0.0, min(left, _ASLEEP_SECONDS)))[0]
+        pipes = {fork.pipe: fork for fork in running.values() if not fork.is_silent}
+        ready = {*select.select([*running, *pipes], [], [], max(0.0, min(left, _ASLEEP_SECONDS)))[0]}
         for fork in running.values():
             fork.look(monotonic())
-        late = [pipe for pipe, fork in running.items() if fork.is_late(monotonic()) and pipe not in ready]
-        for pipe in ready:
-            fork = running[pipe]
-            part = os.read(pipe, 1 << 16)
-            fork.said += part
-            fork.deadline = monotonic() + fork.job.wall
-            if not part or len(fork.said) > _SAID_BYTES_MAX:
-                yield _ended(running.pop(pipe), is_late=False)
-        for pipe in late:
-            yield _ended(running.pop(pipe), is_late=True)
+        for pipe in ready & pipes.keys():
+            pipes[pipe].read()
+        for handle, fork in [*running.items()]:
+            is_over = handle in ready
+            if is_over:
+                fork.read()
+            if is_over or fork.is_late(monotonic()):
+                yield _ended(running.pop(handle), is_late=not is_over)
 
 
 def _is_free(running: dict[int, _Fork], at_once: int) -> bool:
     awake = sum(not fork.is_asleep for fork in running.values())
     return awake < at_once and len(running) < at_once * _ASLEEP_FACTOR
-
-
-def fork() -> int:
-    """Fork this process, as ``os.fork`` does, without its warning: the threads that the fork loses are not needed."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return os.fork()
 
 
 def wait_in_parent() -> bool:
@@ -183,34 +192,40 @@ def wait_in_parent() -> bool:
 
 def _begun(job: Job) -> _Fork:
     here, there = os.pipe()
-    parent = os.getpid()
-    pid = fork()
-    if pid == 0:
+    os.set_blocking(here, False)
+    # No signal may reach a fork before it has set its handlers.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    apart = Apart()
+    if apart.pid == 0:
         os.close(here)
-        _be(job, there, parent)
-    os.close(there)
+        _be(job, there, before)
     with suppress(OSError):
-        os.setpgid(pid, pid)
+        os.setpgid(apart.pid, apart.pid)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    os.close(there)
     now = monotonic()
-    return _Fork(job, pid, here, now + job.wall, looked=now)
+    return _Fork(job, apart, os.pidfd_open(apart.pid), here, now + job.wall, looked=now)
 
 
-def _be(job: Job, pipe: int, parent: int) -> NoReturn:
+def _be(job: Job, pipe: int, before: set[int | signal.Signals]) -> NoReturn:
+    def say(message: Message) -> None:
+        data = json.dumps(message).encode() + b"\n"
+        while data:
+            data = data[os.write(pipe, data) :]
+
+    begins = "lost"
     try:
         with suppress(OSError):
             os.setpgid(0, 0)
-        die_with(parent, group=True)
+        die_with(os.getppid(), group=True)
+        cover(is_original=job.is_original)
         _limit(job)
-
-        def say(message: Message) -> None:
-            data = json.dumps(message).encode() + b"\n"
-            while data:
-                data = data[os.write(pipe, data) :]
-
+        begins = "raised"
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         job.run(say)
     except BaseException as error:  # noqa: BLE001 - whatever the program raises, it must not go on as its parent
         with suppress(BaseException):
-            say({"raised": f"{type(error).__name__}: {error}"[:300]})
+            say({begins: f"{type(error).__name__}: {error}"[:300]})
     finally:
         os._exit(0)
 
@@ -228,29 +243,22 @@ def _limit_memory() -> None:
     memory_limit.limit_memory(max(memory_limit.data_bytes(), _ForkLimits.original) + (_ForkLimits.memory_mib << 20))
 
 
-def _is_blocked(group: int) -> bool:
-    """Return whether all threads of a group of processes sleep: no busy machine keeps them from going on."""
-    before = _sleeping(group)
+def _is_blocked(pid: int) -> bool:
+    """Return whether all threads of a fork sleep: no busy machine keeps them from going on."""
+    before = _sleeping(pid)
     select.select([], [], [], _LOOK_SECONDS)
-    return before is not None and before == _sleeping(group)
+    return before is not None and before == _sleeping(pid)
 
 
-def _runs(process: int) -> bool:
-    """Return whether the first thread of a process runs: it saves a look at all processes there are."""
-    with suppress(OSError, ValueError, IndexError):
-        return stat_fields(Path(f"/proc/{process}"))[0] not in (b"S", b"Z")
-    return False
-
-
-def _sleeping(group: int) -> _Threads | None:
+def _sleeping(pid: int) -> _Threads | None:
     """Return how long each thread of a fork has run, with all processes that it started.
 
     None if one of them does not sleep, or none is known.
     """
     found: _Threads = {}
-    for process in _with_descendants(group):
+    for process in (pid, *descendants(pid)):
         try:
-            for thread in (process / "task").iterdir():
+            for thread in Path(f"/proc/{process}/task").iterdir():
                 fields = stat_fields(thread)
                 if fields[0] not in (b"S", b"Z"):
                     return None
@@ -260,44 +268,11 @@ def _sleeping(group: int) -> _Threads | None:
     return found or None
 
 
-def _with_descendants(group: int) -> list[Path]:
-    """Return the processes of a group, and what its leader and they have started, also into groups of their own."""
-    children: dict[int, list[Path]] = {}
-    found: dict[Path, None] = {}
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError, ValueError, IndexError):
-            _, parent, its_group, *_ = stat_fields(process)
-            children.setdefault(int(parent), []).append(process)
-            if int(its_group) == group:
-                found[process] = None
-    waiting = [*found]
-    while waiting:
-        more = [each for each in children.get(int(waiting.pop().name), ()) if each not in found]
-        found |= dict.fromkeys(more)
-        waiting += more
-    return [*found]
-
-
 def _ended(fork: _Fork, *, is_late: bool) -> Ended:
-    # It has closed its pipe, as the last thing it does; a process that it left behind must not keep us waiting.
-    code = 0
-    is_blocked = is_late and _is_blocked(fork.pid)
-    if not is_late:
-        clock = WatchedClock()
-        while clock.seconds() < 1.0:
-            pid, status = os.waitpid(fork.pid, os.WNOHANG)
-            if pid:
-                code = os.waitstatus_to_exitcode(status)
-                break
-            select.select([], [], [], 0.0005)
-        else:
-            is_late = True
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(fork.pid, signal.SIGKILL)
-    if is_late:
-        with suppress(ChildProcessError):
-            os.waitpid(fork.pid, 0)
+    is_blocked = is_late and _is_blocked(fork.apart.pid)
+    code = os.waitstatus_to_exitcode(fork.apart.end())
     os.close(fork.pipe)
+    os.close(fork.handle)
     said = []
     for line in bytes(fork.said).split(b"\n"):
         with suppress(ValueError):

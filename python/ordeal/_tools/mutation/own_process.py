@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import signal
 import subprocess
 import sys
 import threading
@@ -15,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.interpreter import start
-from ordeal._native import die_with, monotonic
+from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import Message, Say
+from ordeal._tools.mutation.sandbox import Sandbox, end_all, enter
 
 #: The name of the file with what a judge is to do, in a temporary folder of its own until the last verdict.
 ORDER = "order.json"
@@ -28,17 +28,16 @@ class Refused(Exception):  # noqa: N818 - it is an answer: no verdict is possibl
 
 
 @contextmanager
-def judging(module: str, order: Path, folder: Path, until: float | None = None) -> Iterator[Iterator[Message]]:
-    """Run a module as a judge in ``folder``, and yield its answers. It ends with the block, or with this process.
+def judging(module: str, order: Path, here: Sandbox, until: float | None = None) -> Iterator[Iterator[Message]]:
+    """Run a module as a judge in a sandbox, and yield its answers. It ends with the block, or with this process.
 
     Whoever leaves the block without having heard them all, as when a person interrupts, waits for nothing.
 
     At the time ``until`` of the monotonic clock its answers end.
     """
-    here, there = os.pipe()
-    command = [sys.executable, "-m", module, str(order), str(there), str(os.getpid())]
-    environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
-    process = start(command, stderr=None, folder=folder, environment=environment, pass_fds=(there,))
+    answered, there = os.pipe()
+    command = [sys.executable, "-m", module, str(order), str(there), str(os.getpid()), str(here)]
+    process = start(command, stderr=None, folder=Path(here.folder), environment=here.environment(), pass_fds=(there,))
     os.close(there)
 
     def wait() -> None:
@@ -47,21 +46,22 @@ def judging(module: str, order: Path, folder: Path, until: float | None = None) 
                 process.wait(5)
 
     def answers() -> Iterator[Message]:
-        yield from _messages(here, until)
+        yield from _messages(answered, process.pid, until)
         # Whoever has heard all of them may ask what the process took.
         wait()
 
     try:
         yield answers()
     finally:
-        _end_with_descendants(process)
-        os.close(here)
+        end_all(process)
+        os.close(answered)
 
 
 def begun() -> tuple[bytes, Say]:
     """Begin as a judge: end with who asked, print nothing. Return the order, and what sends an answer."""
     order, answers = Path(sys.argv[1]).read_bytes(), int(sys.argv[2])
-    die_with(int(sys.argv[3]))
+    os.set_inheritable(answers, False)
+    enter(sys.argv[4], int(sys.argv[3]))
     sys.dont_write_bytecode = True
     send_output_to(os.devnull)
 
@@ -82,33 +82,19 @@ def send_output_to(path: str) -> None:
         os.close(opened)
 
 
-def _end_with_descendants(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all forks below it, each of which has a process group of its own."""
-    for pid in [*_descendants(process.pid), process.pid]:
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
-    process.wait()
-
-
-def _descendants(pid: int) -> list[int]:
-    found = []
+def _messages(pipe: int, pid: int, until: float | None) -> Iterator[Message]:
+    """Yield what a process says until it ends: what it has left behind may keep the pipe open."""
+    rest, handle = b"", os.pidfd_open(pid)
     try:
-        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
-    except OSError:
-        return []
-    for child in map(int, listed):
-        found += [*_descendants(child), child]
-    return found
-
-
-def _messages(pipe: int, until: float | None) -> Iterator[Message]:
-    rest = b""
-    while True:
-        left = None if until is None else max(0.0, min(until - monotonic(), threading.TIMEOUT_MAX))
-        if not select.select([pipe], [], [], left)[0] or not (part := os.read(pipe, _PART_BYTES)):
-            return
-        *lines, rest = (rest + part).split(b"\n")
-        for line in lines:
-            message = json.loads(line)
-            if isinstance(message, dict):
-                yield message
+        while True:
+            left = None if until is None else max(0.0, min(until - monotonic(), threading.TIMEOUT_MAX))
+            ready = select.select([pipe, handle], [], [], left)[0]
+            if pipe not in ready or not (part := os.read(pipe, _PART_BYTES)):
+                return
+            *lines, rest = (rest + part).split(b"\n")
+            for line in lines:
+                message = json.loads(line)
+                if isinstance(message, dict):
+                    yield message
+    finally:
+        os.close(handle)

@@ -78,10 +78,9 @@ class JudgePlugin:
         if others and not in_place:
             raise Refused(f"a thread runs once the tests are collected: {others[0]}", _BY_IMPORTING)
         quieten(session.items)
-        place = Path(self._order["left"]).parent
         off = switched_off([*session.config.getini("addopts"), *self._order["tests"]])
         suite, is_in_place = begun_suite(
-            *(Items(session, self.watch), self._sources, imported, self._order["workers"], place),
+            *(Items(session, self.watch), self._sources, imported, self._order["workers"]),
             lambda message: self._say({**message, "switched off": off}),
             seconds=self._order["seconds"],
             leave_out_failing=self._order["leave_out_failing"],
@@ -160,7 +159,7 @@ def _judge(order: dict[str, Any], say: Say, sources: list[Source]) -> None:
     coverage.start()
     plugin = JudgePlugin(order, say, sources, coverage)
     place = Path(order["left"]).parent
-    plugins = [_AtCollection(order, sources, say, coverage), plugin, plugin.watch, OwnOptions(place), _Refusing(say)]
+    plugins = [_AtCollection(order, sources, say, coverage), plugin, plugin.watch, OwnOptions(), _Refusing(say)]
     try:
         _silent_pytest(pytest_arguments(order["tests"], place), plugins, order["tests"])
     except Refused as refused:

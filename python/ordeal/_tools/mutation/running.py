@@ -6,10 +6,9 @@ import dataclasses
 import json
 import os
 import shlex
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -19,18 +18,14 @@ from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import MEMORY_MIB
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import ORDER, judging
+from ordeal._tools.mutation.sandbox import NoVerdictError, sandbox
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import WORDS, Verdict, Word
-from ordeal.errors import OrdealError
 
 _DELETES = "delete_statement"
+#: How many judges may be lost: each new one runs all tests without a mutant first.
+_LOST_MAX = 5
 _JUDGE = "ordeal._tools.mutation.pytest_judge"
-
-
-class NoVerdictError(OrdealError):
-    """No verdict is possible: the tests fail without a mutant, or there are none."""
-
-    exit_code = 3
 
 
 @dataclass
@@ -118,27 +113,28 @@ def begun_judge(
     memory: int = MEMORY_MIB,
     seconds: float | None = None,
     leave_out_failing: bool = False,
+    passed: Sequence[str] = (),
 ) -> Iterator[BegunJudge]:
     """Begin to judge by a pytest suite, with the options of ``judge_with_pytest``. It ends with the block."""
     since, cpu = monotonic(), _children_cpu()
-    with tempfile.TemporaryDirectory(prefix="ordeal-mutate-") as place:
-        waited_for = Path(place, "mutants.json")
+    with sandbox(folder, passed, limit=memory) as here:
+        waited_for = here.place / "mutants.json"
         order = {
-            "sources": [[str(source.path), source.shown] for source in sources],
+            "sources": [[here.seen(source.path), source.shown] for source in sources],
             "mutants": str(waited_for),
-            "tests": list(tests),
+            "tests": [here.seen(each) if Path(each).is_absolute() else each for each in tests],
             "workers": workers,
             "isolation": isolation,
             "route": "import" if isolation == "spawn" else route,
-            "left": str(Path(place, "left.json")),
+            "left": str(here.place / "left.json"),
             "memory": memory,
             "seconds": seconds,
             "leave_out_failing": leave_out_failing,
         }
-        path = Path(place, ORDER)
+        path = here.place / ORDER
         path.write_text(json.dumps(order), "utf-8")
         until = None if budget is None else since + budget
-        with judging(_JUDGE, path, folder, until) as messages:
+        with judging(_JUDGE, path, here, until) as messages:
             yield BegunJudge(messages, waited_for, tests, since, cpu, until)
 
 
@@ -172,35 +168,76 @@ def judge_with_pytest(
     Raises:
         NoVerdictError: the tests fail without a mutant, or cannot say anything.
     """
-    if early is None:
-        with begun_judge(sources, **options) as judge:
-            return _judged(judge, mutants, begun, progress, beginning)
-    return _judged(early, mutants, begun, progress, beginning)
+    with ExitStack() as stack:
+        judge = early or stack.enter_context(begun_judge(sources, **options))
+        run = _Run(mutants, begun, progress, beginning)
+        try:
+            is_lost = run.judge(judge, mutants)
+            while is_lost and run.may_ask_again():
+                # One mutant after another, in a fork for each: so it is known which one the judge did not outlive.
+                alone = {**options, "isolation": "fork", "workers": 1}
+                with begun_judge(sources, **alone) as again:
+                    is_lost = run.judge(again, run.left())
+        except KeyboardInterrupt:
+            run.judgement.was_interrupted = True
+        return run.ended(judge)
 
 
-def _judged(
-    judge: BegunJudge,
-    mutants: Sequence[Mutant],
-    begun: Callable[[Judgement], None],
-    progress: Callable[[Verdict], None],
-    beginning: Callable[[str], None],
-) -> Judgement:
-    """Give a judge its mutants, and take what it says of them."""
-    judgement, by_id, found = Judgement(), {mutant.id: mutant for mutant in mutants}, dict[str, Verdict]()
-    try:
+class _Run:
+    """What one judge says, or several where one was lost."""
+
+    def __init__(
+        self,
+        mutants: Sequence[Mutant],
+        begun: Callable[[Judgement], None],
+        progress: Callable[[Verdict], None],
+        beginning: Callable[[str], None],
+    ) -> None:
+        self.judgement = Judgement()
+        self._mutants, self._begun, self._progress, self._beginning = mutants, begun, progress, beginning
+        self._found: dict[str, Verdict] = {}
+        self._lost = 0
+
+    def left(self) -> list[Mutant]:
+        """Return those that have no verdict."""
+        return [mutant for mutant in self._mutants if mutant.id not in self._found]
+
+    def may_ask_again(self) -> bool:
+        """Return whether a lost judge is replaced: if the tests pass, and it has not happened too often."""
+        return bool(self.judgement.tests and self.left()) and self._lost < _LOST_MAX
+
+    def judge(self, judge: BegunJudge, mutants: Sequence[Mutant]) -> bool:
+        """Give a judge mutants, and take what it says of them. Return whether it was lost."""
+        by_id, asked, is_lost = {mutant.id: mutant for mutant in mutants}, "", True
         judge.give(mutants)
         for message in judge.messages:
-            verdict = _take(message, judgement, by_id)
+            verdict = _take(message, self.judgement, by_id)
+            asked = str(message.get("asked", asked))
             if "beginning" in message:
-                beginning(str(message["beginning"]))
-            if "baseline" in message:
-                judgement.baseline_seconds = monotonic() - judge.since
-                begun(judgement)
+                self._beginning(str(message["beginning"]))
+            if "baseline" in message and not self._lost:
+                self.judgement.baseline_seconds = monotonic() - judge.since
+                self._begun(self.judgement)
             if verdict is not None:
-                found[verdict.mutant.id] = verdict
-                progress(verdict)
-    except KeyboardInterrupt:
-        judgement.was_interrupted = True
+                self._found[verdict.mutant.id] = verdict
+                self._progress(verdict)
+            is_lost = is_lost and "done" not in message
+        if not is_lost or (judge.until is not None and monotonic() >= judge.until):
+            return False
+        self._lost += 1
+        if self._lost > 1 and asked in by_id and asked not in self._found:
+            self._found[asked] = Verdict(by_id[asked], "not run", note="the process that judges it is lost each time")
+            self._progress(self._found[asked])
+        return True
+
+    def ended(self, judge: BegunJudge) -> Judgement:
+        """Return what was said, with the mutants that have no verdict."""
+        return _completed(self.judgement, self._mutants, self._found, judge)
+
+
+def _completed(
+    judgement: Judgement, mutants: Sequence[Mutant], found: dict[str, Verdict], judge: BegunJudge
+) -> Judgement:
     judgement.is_over_budget = len(found) < len(mutants) and judge.until is not None and monotonic() >= judge.until
     note = "over budget" if judgement.is_over_budget and not judgement.was_interrupted else ""
     judgement.verdicts = [found.get(mutant.id, Verdict(mutant, "not run", note=note)) for mutant in mutants]

@@ -84,6 +84,20 @@ class Score:
         """The share of the judged ones that an assertion noticed."""
         return self._share(self.asserted, self.judged)
 
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """Where the score lies whatever the mutants are that were not judged; None without mutants."""
+        every = self.judged + self.not_run
+        return (
+            (self.detected * 1000 // every / 10, (self.detected + self.not_run) * 1000 // every / 10) if every else None
+        )
+
+    @property
+    def least_asserted(self) -> float | None:
+        """The share that an assertion noticed if none of those that were not judged is; None without mutants."""
+        every = self.judged + self.not_run
+        return self.asserted * 1000 // every / 10 if every else None
+
     def interval(self, drawn_from: int) -> tuple[float, float] | None:
         """Return where the score of all ``drawn_from`` mutants lies with 95 percent, these being a sample of them."""
         count = self.judged

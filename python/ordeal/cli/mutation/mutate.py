@@ -34,7 +34,8 @@ from ordeal._tools.mutation.machines.running import (
 )
 from ordeal._tools.mutation.mutants import CHIMP, Made, Mutant, made_of
 from ordeal._tools.mutation.operators import OPERATORS, PRESETS
-from ordeal._tools.mutation.running import BegunJudge, Judgement, NoVerdictError, begun_judge, judge_with_pytest
+from ordeal._tools.mutation.running import BegunJudge, Judgement, begun_judge, judge_with_pytest
+from ordeal._tools.mutation.sandbox import NoVerdictError
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.targets import Target, changed_lines, files_of, lines_of_diff, shown_path, targets_of
 from ordeal._tools.mutation.verdicts import WORDS, Score, Verdict
@@ -301,8 +302,9 @@ def _exit_code(judgement: Judgement, given: Mapping[str, Any]) -> int:
     if given["new_only"]:
         return int(any(each.word in ("survived", "uncovered") for each in judgement.verdicts))
     score = Score.of(judgement.verdicts)
-    gates = (given["threshold"], score.percent), (given["assertion_threshold"], score.asserted_percent)
-    return int(any(least is not None and (percent is None or percent < least) for least, percent in gates))
+    least = score.range[0] if score.judged and score.range else None
+    gates = (given["threshold"], least), (given["assertion_threshold"], score.least_asserted if score.judged else None)
+    return int(any(gate is not None and (percent is None or percent < gate) for gate, percent in gates))
 
 
 _INTERVAL_SECONDS = 0.1
@@ -494,5 +496,6 @@ def machine_options(given: Mapping[str, Any], workers: int) -> MachineOptions:
         seed=given["seed"],
         workers=workers,
         memory=given["memory"],
+        passed=tuple(given["passed"]),
         saved=(config.report.corpus_dir, config.report.traces_dir, GUARDS, *given["traces"]),
     )

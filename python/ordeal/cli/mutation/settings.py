@@ -52,6 +52,7 @@ def judging_options(given: Mapping[str, Any]) -> dict[str, Any]:
         "memory": given["memory"],
         "seconds": given["mutant_timeout"],
         "leave_out_failing": given["deselect_failing"],
+        "passed": given["passed"],
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,10 +11,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
+from time import sleep
 
 import pytest
 
+from ordeal._native import monotonic
 from ordeal._tools.mutation.own_process import judging
+from ordeal._tools.mutation.sandbox import COPIES, sandbox
 
 JUDGE = """
     import os, time
@@ -22,70 +25,83 @@ JUDGE = """
     from ordeal._tools.mutation.own_process import begun
 
     def hang(say):
-        answer({"fork": os.getpid()})
+        answer({"fork": True})
         time.sleep(60)
 
     order, answer = begun()
     print("not an answer")
-    answer({"order": order.decode(), "judge": os.getpid()})
+    answer({"order": order.decode()})
     list(run_jobs([Job(hang, 0, 60.0)], 1))
 """
 ASKER = """
     import sys
     from pathlib import Path
     from ordeal._tools.mutation.own_process import judging
+    from ordeal._tools.mutation.sandbox import sandbox
 
-    with judging("slow_judge", Path("order"), Path.cwd()) as answers:
-        for answer in answers:
-            print(answer.get("judge") or answer["fork"], flush=True)
+    with sandbox(Path.cwd()) as here:
+        (here.place / "order").write_text("all")
+        print(here.scratch, flush=True)
+        with judging("slow_judge", here.place / "order", here) as answers:
+            for answer in answers:
+                print(answer, flush=True)
 """
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "slow_judge.py").write_text(dedent(JUDGE))
-    (tmp_path / "order").write_text("all")
     return tmp_path
 
 
-def ends(pid: int) -> bool:
-    """Return whether a process that is no child of ours ends within ten seconds."""
-    try:
-        watched = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    try:
-        return bool(select.select([watched], [], [], 10)[0])
-    finally:
-        os.close(watched)
+def ends(place: str) -> bool:
+    """Return whether all processes that have a folder among their arguments end within ten seconds."""
+    until = monotonic() + 10
+    while monotonic() < until:
+        lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+        if not any(place.encode() in line for line in lines):
+            return True
+        sleep(0.01)
+    return False
 
 
+@pytest.fixture(params=["isolated", "copied"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "copied":
+        monkeypatch.setenv(COPIES, "1")
+
+
+@pytest.mark.usefixtures("way")
 def test_an_interrupt_of_who_asks_ends_the_judge_and_its_forks(folder: Path) -> None:
-    found = {}
-    with suppress(KeyboardInterrupt), judging("slow_judge", folder / "order", folder) as answers:
-        found = next(answers) | next(answers)
-        raise KeyboardInterrupt
-    assert found["order"] == "all"
-    assert ends(found["judge"])
-    assert ends(found["fork"])
+    with sandbox(folder) as here:
+        (here.place / "order").write_text("all")
+        with suppress(KeyboardInterrupt), judging("slow_judge", here.place / "order", here) as answers:
+            assert next(answers) == {"order": "all"}
+            assert next(answers) == {"fork": True}
+            raise KeyboardInterrupt
+        assert ends(here.scratch)
 
 
+@pytest.mark.usefixtures("way")
 def test_the_judge_and_its_forks_end_when_who_asked_is_killed(folder: Path) -> None:
     asker = subprocess.Popen([sys.executable, "-c", dedent(ASKER)], cwd=folder, stdout=subprocess.PIPE)
     assert asker.stdout is not None
-    pids = [int(asker.stdout.readline()) for _ in range(2)]
+    place = asker.stdout.readline().decode().strip()
+    assert [asker.stdout.readline() for _ in range(2)] == [b"{'order': 'all'}\n", b"{'fork': True}\n"]
     os.kill(asker.pid, signal.SIGKILL)
     asker.wait()
     asker.stdout.close()
-    assert all(map(ends, pids))
+    assert ends(place)
+    shutil.rmtree(place)
 
 
 def test_whoever_leaves_early_waits_for_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(folder))
     monkeypatch.setattr(subprocess.Popen, "wait", _refusing_to_wait(subprocess.Popen.wait))
-    with judging("slow_judge", folder / "order", folder) as answers:
-        judge = next(answers)["judge"]
-    assert ends(judge)
+    with sandbox(folder) as here:
+        (here.place / "order").write_text("all")
+        with judging("slow_judge", here.place / "order", here) as answers:
+            next(answers)
+        assert ends(here.scratch)
 
 
 def _refusing_to_wait(wait: Callable[..., int]) -> Callable[..., int]:

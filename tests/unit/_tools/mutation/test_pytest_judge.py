@@ -9,7 +9,8 @@ import pytest
 
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.operators import PRESETS
-from ordeal._tools.mutation.running import NoVerdictError, judge_with_pytest
+from ordeal._tools.mutation.running import judge_with_pytest
+from ordeal._tools.mutation.sandbox import COPIES, NoVerdictError
 from ordeal._tools.mutation.source import Source
 
 
@@ -104,6 +105,7 @@ def test_price():
 
 
 def test_a_test_that_removes_the_mutants_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(COPIES, "1")
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from ordeal._tools.mutation.mutants import mutants_of
-from ordeal._tools.mutation.running import Judgement, NoVerdictError, begun_judge, by_line, judge_with_pytest
+from ordeal._tools.mutation.running import Judgement, begun_judge, by_line, judge_with_pytest
+from ordeal._tools.mutation.sandbox import NoVerdictError
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import Word
 from ordeal.explore import Explorer

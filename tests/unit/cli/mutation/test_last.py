@@ -15,6 +15,7 @@ import pytest
 
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.running import Judgement
+from ordeal._tools.mutation.sandbox import COPIES
 from ordeal._tools.mutation.saved import save
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import Verdict
@@ -166,6 +167,7 @@ def test_skipped(): pass
 
 def test_what_cannot_judge_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(COPIES, "1")  # with namespaces nothing that a test writes reaches another run
     Path("shop").mkdir()
     for name, text in (("__init__", ""), ("cart", "def total(a):\n    return a + 1\n"), ("gone", "x = 1\n")):
         Path("shop", f"{name}.py").write_text(text)

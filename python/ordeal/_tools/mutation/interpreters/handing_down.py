@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._tools.mutation.interpreters import sitecustomize
-from ordeal._tools.mutation.interpreters.sitecustomize import LINES, MUTANT, WATCHED
+from ordeal._tools.mutation.interpreters.sitecustomize import LINES, MUTANT, TREE, WATCHED
 
 _PATH = "PYTHONPATH"
 
@@ -55,7 +55,7 @@ def _handing_down[**P, T](original: Callable[P, T], at: int) -> Callable[P, T]:
 def environment_of(given: Mapping[Any, Any] | None) -> Mapping[Any, Any] | None:
     """Return an environment with what our ``sitecustomize`` needs; the given one if it has that, or needs none."""
     found = os.environ if given is None else given
-    told = {name: os.environ[name] for name in (LINES, WATCHED, MUTANT) if name in os.environ}
+    told = {name: os.environ[name] for name in (LINES, WATCHED, MUTANT, TREE) if name in os.environ}
     if not told or not all(isinstance(each, str) for pair in found.items() for each in pair):
         return given
     ours = str(Path(sitecustomize.__file__).parent)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Names of the environment: a file to append lines to, the files to watch in it, and the file that holds a mutant.
 LINES, WATCHED, MUTANT = "ORDEAL_MUTATE_LINES", "ORDEAL_MUTATE_WATCHED", "ORDEAL_MUTATE_MUTANT"
+#: Where judges work in a copy of a project: the project and its copy, one a line.
+TREE = "ORDEAL_MUTATE_TREE"
 #: The same for a file to note in what a function does, and where that function is: see ``observations``.
 OBSERVED, OBSERVED_AT = "ORDEAL_CHIMP_OBSERVED", "ORDEAL_CHIMP_OBSERVED_AT"
 #: The order of ``_base.monitoring_tools``, which an interpreter without ordeal cannot import.
@@ -32,6 +34,21 @@ def real_path(path: str) -> str:
     if found is None:
         found = _real[path] = os.path.realpath(path)
     return found
+
+
+def moved(path: str, root: str, tree: str) -> str:
+    """Return where a path of a project is in a copy of it; any other as it is."""
+    return tree + path[len(root) :] if (path + os.sep).startswith(root + os.sep) else path
+
+
+def move_imports(root: str, tree: str) -> None:
+    """Have imports find in a copy what they would find in a project: by the path, or as installed for editing."""
+    sys.path[:] = [moved(path, root, tree) for path in sys.path]
+    for finder in sys.meta_path:
+        places = getattr(sys.modules.get(getattr(finder, "__module__", "")), "MAPPING", None)
+        if isinstance(places, dict):
+            places.update({name: moved(path, root, tree) for name, path in places.items()})
+    sys.path_importer_cache.clear()
 
 
 def serve(path: str, text: bytes) -> None:
@@ -121,6 +138,8 @@ def appending(path: str) -> Callable[[str, int], None]:
 
 def _begin() -> None:
     try:
+        if places := os.environ.get(TREE):
+            move_imports(*places.split("\n"))
         if path := os.environ.get(MUTANT):
             with open(path, "rb") as file:  # noqa: PTH123 - pathlib takes as long to import as all else here
                 name, _, text = file.read().partition(b"\n")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
 import shlex
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
@@ -107,13 +109,12 @@ class Original:
     items: Items
     turns: Turns
     paths: Set[str]
-    place: Path
     say: Say
 
     def run(self, numbers: Iterable[int], say: Say, *, plainly: bool = False) -> None:
         """Run tests, and say what each runs and takes."""
         known = {*sys.modules}
-        coverage = LineCoverage({*self.paths}, self.place / "lines")
+        coverage = LineCoverage({*self.paths}, Path(tempfile.gettempdir(), f"lines-{os.getpid()}"))
         coverage.start()
         self.turns.start(0, say)
         before = 0

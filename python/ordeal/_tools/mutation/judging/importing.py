@@ -32,6 +32,7 @@ from ordeal._tools.mutation.judging.trials import offer
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import ORDER, Refused
 from ordeal._tools.mutation.pytest_items import ASSERTED, FailureWatch, Items, same_chance
+from ordeal._tools.mutation.sandbox import BYTECODE
 from ordeal._tools.mutation.source import Source
 
 _PLUGIN_SECONDS = 60.0
@@ -166,7 +167,7 @@ class ImportRoute:
             self._say({"refused": [_REFUSED]})
             return
         jobs = deque(self._job(each, self._from_the_start) for each in self._left.values())
-        for ended in run_jobs(Refilled(lambda: jobs.popleft() if jobs else None), self._order["workers"]):
+        for ended in run_jobs(Refilled(lambda: self._next(jobs)), self._order["workers"]):
             self._take(ended)
 
     def judge_in(self, session: Any) -> dict[str, Any]:
@@ -186,7 +187,7 @@ class ImportRoute:
         if waiting and self._is_green(collect):
             green = self._green_parts(collect, waiting)
             jobs = deque(self._job(each, collect, green.get(each.id)) for each in waiting)
-            for ended in run_jobs(Refilled(lambda: jobs.popleft() if jobs else None), self._order["workers"]):
+            for ended in run_jobs(Refilled(lambda: self._next(jobs)), self._order["workers"]):
                 mutant, part = ended.job.tag
                 if part is not None and ended.said and "survived" in ended.said[-1]:
                     # None in this file notices it. All others are asked as well, in the order of the whole suite.
@@ -195,6 +196,11 @@ class ImportRoute:
                     self._take(ended)
                     del self._left[mutant.id]
         return {**self._answer, "left": list(self._left)}
+
+    def _next(self, jobs: deque[Job]) -> Job | None:
+        if jobs:
+            self._say({"asked": jobs[0].tag[0].id})
+        return jobs.popleft() if jobs else None
 
     def _green_parts(self, collect: Any, mutants: Sequence[Mutant]) -> dict[str, Part]:
         """Return what is asked first of each mutant, where all of it passes on the original by itself as well."""
@@ -209,7 +215,7 @@ class ImportRoute:
 
     def _compile_apart(self) -> None:
         # What pytest makes of the tests is compiled once, to a folder of our own, and read from there by all others.
-        sys.pycache_prefix = str(self._place / "bytecode")
+        sys.pycache_prefix = str(self._place.with_name(BYTECODE))
 
     def _import_plugins(self) -> None:
         """Import the plugins of pytest here, once for all forks, if that imports nothing of the program."""
@@ -243,7 +249,7 @@ class ImportRoute:
     def _from_the_start(self, say: Say) -> None:
         same_chance()
         plugin = ImportPlugin(*self._excepted, say)
-        plugins = [plugin, plugin.watch, OwnOptions(self._place)]
+        plugins = [plugin, plugin.watch, OwnOptions()]
         pytest.main(pytest_arguments(self._order["tests"], self._place), plugins=plugins)
         # Had the tests been collected, the plugin had ended the process.
         say({"failed": "", "kind": "collection"})
@@ -279,15 +285,15 @@ class ImportRoute:
         if reason := never_imported_anew(path, text):
             say({"not run": reason})
             return
-        offer(self._place / f"mutant-{mutant.id}", source, mutant)
+        offer(source, mutant)
         _serve(path, text)
         collect(say)
 
     def _take(self, ended: Ended) -> None:
         said = ended.said[-1] if ended.said else {}
         more: dict[str, Any] = {"id": ended.job.tag[0].id, "route": "import"}
-        if "not run" in said:
-            more |= {"verdict": "not run", "note": said["not run"]}
+        if ended.lost or "not run" in said:
+            more |= {"verdict": "not run", "note": ended.lost or said["not run"]}
         elif "survived" in said:
             more |= {"verdict": "survived", "tests": said["survived"]}
         elif "failed" in said:

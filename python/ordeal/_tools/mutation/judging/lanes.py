@@ -72,6 +72,7 @@ class Lanes:
             if lane.left:
                 mutants = self._next_of(lane)
                 trials = [self._suite.trial(each, lane.killers.get(each.place)) for each in mutants]
+                self._say({"asked": mutants[0].id})
                 return self._job(_Tag(lane, trials))
         return None
 
@@ -113,7 +114,7 @@ class Lanes:
                 self._survived(mutant, trial)
             return
         tag: _Tag = ended.job.tag
-        said = [message for message in ended.said if "raised" not in message]
+        said = [message for message in ended.said if "raised" not in message and "lost" not in message]
         done = 0
         for trial, message in zip(tag.trials, said, strict=False):
             done += 1
@@ -188,6 +189,14 @@ class Lanes:
         """A process has ended in the midst of a mutant: that is what it says of it."""
         mutant, tests = trial.mutant, len(trial.numbers)
         raised = ended.raised
+        if ended.lost or (ended.signal == signal.SIGKILL and not ended.is_late):
+            # Something else than the mutant may have ended it.
+            if tag.lane is not None:
+                self._again(mutant, self._killer(tag, trial))
+                return
+            if ended.lost:
+                self._verdict(mutant, "not run", note=ended.lost)
+                return
         took_long = ended.is_late or ended.signal == signal.SIGPROF
         if ended.is_blocked and tag.factor == 1.0 and not tag.was_blocked:
             # Its tests wait for what never comes, and no busy machine makes them: more time would be lost.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -54,8 +55,7 @@ class OwnOptions:
     A test may keep something there, and what it kept with one mutant is not for the next one.
     """
 
-    def __init__(self, place: Path) -> None:
-        self._place = place
+    def __init__(self) -> None:
         self._cache: Any = None
         os.register_at_fork(after_in_child=self._move)
 
@@ -74,7 +74,7 @@ class OwnOptions:
 
     def _move(self) -> None:
         if self._cache is not None:
-            self._cache._cachedir = self._place / f"cache-{os.getpid()}"
+            self._cache._cachedir = Path(tempfile.gettempdir(), f"cache-{os.getpid()}")
 
 
 _SETTINGS = "_hypothesis_internal_use_settings"

@@ -7,7 +7,6 @@ import dataclasses
 import gc
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 from ordeal._tools.mutation.forks import Ended, Job, Message, Say, original_takes, run_jobs
@@ -48,7 +47,6 @@ def begun_suite(
     sources: Sequence[Source],
     imported: Lines,
     workers: int,
-    place: Path,
     say: Say,
     *,
     seconds: float | None = None,
@@ -70,7 +68,7 @@ def begun_suite(
     # A collection in a fork would write to all pages of what is there now, and so copy them.
     gc.collect()
     gc.freeze()
-    original = Original(items, Turns(live), {*paths.values()}, place, say)
+    original = Original(items, Turns(live), {*paths.values()}, say)
     ran = original.run_all(workers, in_place=in_place, may_import=may_import and not leave_out_failing)
     if not ran.in_place:
         # Otherwise each fork would import again what the tests import when they run.
@@ -121,7 +119,7 @@ class Suite:
         seconds: float | None,
     ) -> None:
         self.baseline, self.workers, self.names = baseline, workers, baseline.names
-        self.items, self._original, self._place, self._fixed = original.items, original, original.place, seconds
+        self.items, self._original, self._fixed = original.items, original, seconds
         self._sources = {source.shown: source for source in sources}
         self._paths = {source.shown: real_path(str(source.path)) for source in sources}
         self._imported = imported
@@ -286,7 +284,7 @@ class Suite:
     def trial(self, mutant: Mutant, killer: int | None, factor: float = 1.0, *, plainly: bool = True) -> Trial:
         """Return what judges a mutant: the tests that run it, the one that noticed the last of its function first."""
         numbers = killer_first(killer, self._cheap_first(self.covering(mutant)))
-        served = self._place / f"mutant-{mutant.id}" if not self.baseline.forking.isdisjoint(numbers) else None
+        served = not self.baseline.forking.isdisjoint(numbers)
         cpu = self._mutant_limits(numbers, factor)[0]
         return Trial(mutant, numbers, cpu, served, plainly)
 
@@ -300,7 +298,7 @@ class Suite:
     def trial_by_all(self, mutant: Mutant) -> Trial:
         """Return what judges a mutant as plain pytest would: all tests, in their order."""
         numbers = sorted(self._passing)
-        served = self._place / f"mutant-{mutant.id}" if self.baseline.forking else None
+        served = bool(self.baseline.forking)
         return Trial(mutant, numbers, self._mutant_limits(numbers)[0], served, plainly=False)
 
     def _turns_of(self, number: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
@@ -21,6 +22,8 @@ from ordeal._tools.mutation.pytest_items import Items
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.swap import LiveFunctions, NotSwappable, Swap, codes_in
 
+#: Tests may change their own.
+_TEMPORARY = tempfile.gettempdir()
 #: A test may turn so many times more than on the original, and so much more.
 TURNS_FREE, TURNS_FACTOR = 100_000, 100
 #: And this is how many before a mutant is judged alone, by all hooks: one that survives would turn as often once more.
@@ -31,14 +34,14 @@ SHORT_FREE, SHORT_FACTOR = 30_000, 2
 class Trial:
     """One mutant, the numbers of the tests to run, and their limit in seconds of CPU.
 
-    Where a test starts interpreters, ``served`` is the file that they find the mutant in. ``plainly`` lets tests that
-    need no hooks of pytest run without them; a mutant that survives so is judged once more.
+    Where a test starts interpreters, the mutant is ``served`` to them. ``plainly`` lets tests that need no hooks of
+    pytest run without them; a mutant that survives so is judged once more.
     """
 
     mutant: Mutant
     numbers: list[int]
     cpu: float
-    served: Path | None = None
+    served: bool = False
     plainly: bool = True
 
 
@@ -86,8 +89,9 @@ def killer_first(killer: int | None, numbers: Sequence[int]) -> list[int]:
     return sorted(numbers, key=lambda number: number != killer)
 
 
-def offer(path: Path, source: Source, mutant: Mutant) -> None:
+def offer(source: Source, mutant: Mutant) -> None:
     """Let the interpreters that this process starts from now on meet a mutant."""
+    path = Path(_TEMPORARY, f"mutant-{mutant.id}")
     path.write_bytes(os.fsencode(real_path(str(source.path))) + b"\n" + mutant.applied(source.text))
     os.environ[MUTANT] = str(path)
 
@@ -147,8 +151,8 @@ def run_trials(trials: Sequence[Trial], runner: TestRunner, say: Say) -> None:
         except Exception as error:  # noqa: BLE001 - a mistake of ours must not pass for a test that fails
             say({"not run": f"{type(error).__name__}: {error}"[:300]})
             continue
-        if trial.served is not None:
-            offer(trial.served, source, mutant)
+        if trial.served:
+            offer(source, mutant)
         runner.turns.watch(swap.codes())
         if not trial.plainly:
             _run_by_all_hooks(trial, runner.items, before, say)

@@ -283,7 +283,7 @@ class Judge:
             if others := [each for each in rest if each.id not in spoilt]:
                 yield others
             return
-        raised, at = ended.raised, mutants[max(last.number, len(done))]
+        raised, at = ended.raised or ended.lost, mutants[max(last.number, len(done))]
         rest.remove(at)
         if len(mutants) > 1:
             # It may only have met what another mutant left behind: it is judged again, alone.

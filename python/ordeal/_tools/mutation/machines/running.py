@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from ordeal._tools.mutation.forks import MEMORY_MIB
 from ordeal._tools.mutation.machines.evidence import Closed, JudgingMachine, KillTable, MachineFinding, table_of
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import ORDER, judging
-from ordeal._tools.mutation.running import NoVerdictError
+from ordeal._tools.mutation.sandbox import NoVerdictError, sandbox
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import Verdict
 
@@ -41,6 +41,7 @@ class MachineOptions:
     workers: int = 1
     saved: tuple[str, ...] = ()
     memory: int = MEMORY_MIB
+    passed: tuple[str, ...] = ()
 
 
 @dataclass
@@ -83,7 +84,7 @@ def judge_with_machines(
     by_id = {mutant.id: mutant for mutant in mutants}
     judging_since = began
     try:
-        with _asked(_JUDGE, _fields(sources, mutants, options), folder) as messages:
+        with _asked(_JUDGE, partial(_fields, sources, mutants, options), options, folder) as messages:
             for message in messages:
                 if "machine" in message:
                     judging_since = monotonic()
@@ -124,8 +125,11 @@ def close_with_machines(
         NoVerdictError: no machine can be explored, or none runs the program.
     """
     by_id = {mutant.id: mutant for mutant in mutants}
-    order = {"judging": _fields(sources, mutants, options), "budget": budget, "pin": pin}
-    with _asked(_KILLER, order, folder) as messages:
+
+    def order(seen: Callable[[Path], str]) -> dict[str, Any]:
+        return {"judging": _fields(sources, mutants, options, seen), "budget": budget, "pin": pin}
+
+    with _asked(_KILLER, order, options, folder) as messages:
         for message in messages:
             if "closed" in message and message.get("id") in by_id:
                 yield by_id.pop(message["id"]), msgspec.convert(message["closed"], Closed)
@@ -148,12 +152,14 @@ def verdict_of(mutant: Mutant, finding: MachineFinding) -> Verdict:
 
 
 @contextmanager
-def _asked(module: str, order: dict[str, Any], folder: Path) -> Iterator[Iterator[dict[str, Any]]]:
+def _asked(
+    module: str, make: Callable[[Callable[[Path], str]], dict[str, Any]], options: MachineOptions, folder: Path
+) -> Iterator[Iterator[dict[str, Any]]]:
     """Give an order to a process of its own, and yield what it says, until it refuses."""
-    with tempfile.TemporaryDirectory(prefix="ordeal-mutate-") as place:
-        path = Path(place, ORDER)
-        path.write_bytes(msgspec.json.encode(order))
-        with judging(module, path, folder) as messages:
+    with sandbox(folder, options.passed, limit=options.memory) as here:
+        path = here.place / ORDER
+        path.write_bytes(msgspec.json.encode(make(here.seen)))
+        with judging(module, path, here) as messages:
             yield map(_not_refused, messages)
 
 
@@ -161,9 +167,14 @@ def _unanswered() -> NoVerdictError:
     return NoVerdictError("the process that judges ended without an answer", hint="`ordeal explore` shows why")
 
 
-def _fields(sources: Sequence[Source], mutants: Sequence[Mutant], options: MachineOptions) -> dict[str, Any]:
+def _fields(
+    sources: Sequence[Source],
+    mutants: Sequence[Mutant],
+    options: MachineOptions,
+    seen: Callable[[Path], str] = str,
+) -> dict[str, Any]:
     return {
-        "sources": [(str(source.path), source.shown) for source in sources],
+        "sources": [(seen(source.path), source.shown) for source in sources],
         "mutants": mutants,
         "machines": options.machines,
         "targets": options.targets,

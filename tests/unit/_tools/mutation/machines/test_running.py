@@ -20,7 +20,7 @@ from ordeal._tools.mutation.machines.running import (
 )
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.operators import PRESETS
-from ordeal._tools.mutation.running import NoVerdictError
+from ordeal._tools.mutation.sandbox import NoVerdictError
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import Verdict
 

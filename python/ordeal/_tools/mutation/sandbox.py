@@ -1,0 +1,508 @@
+"""A sandbox for judges: whatever a mutant writes, deletes or starts is gone with it, and nothing outside changes.
+
+Where the system allows it, a judge and each fork of it get user, mount and process namespaces. All files are
+read-only there; above the project and the folders of temporary files lies an overlay in memory, whose size is limited.
+Elsewhere judges work in a copy of the project. In both cases the folders of the user and of temporary files are in a
+scratch folder, and a reaper ends all that a fork leaves behind.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import fcntl
+import json
+import os
+import resource
+import shutil
+import signal
+import site
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ordeal._base.formatting import one_line
+from ordeal._base.interpreter import start
+from ordeal._native import die_with, end_first_process, keep_orphans, start_first_process
+from ordeal._tools.mutation.interpreters.sitecustomize import TREE, move_imports, moved
+from ordeal.errors import OrdealError
+
+#: What a copy of a project may take, in bytes: a few seconds of a disk that writes 500 MB a second.
+COPY_BYTES_MAX = 2 << 30
+_NOT_COPIED = {"__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis"}
+_PLACE = "place"
+#: The folder next to ``place`` for what Python compiles; only forks that run the original write there.
+BYTECODE = "bytecode"
+_IN_HOME = "HOME/"
+#: Folders of temporary files that programs use by name, and that of memory that processes share.
+_TEMPORARY, _SHARED = ("/tmp", "/var/tmp"), "/dev/shm"
+#: A variable that has judges work in a copy even where namespaces are allowed.
+COPIES = "ORDEAL_MUTATE_COPY"
+_CLONE = 0x40049409  # FICLONE: share the blocks of a file until one of both is written
+
+# From `sys/mount.h` and `linux/mount.h`.
+_BIND, _RECURSIVE, _PRIVATE = 1 << 12, 1 << 14, 1 << 18
+_SETATTR, _SETATTR_RECURSIVE, _READ_ONLY, _AT_CWD = 442, 0x8000, 1, -100
+_CAPSET_VERSION = 0x20080522
+
+
+class NoVerdictError(OrdealError):
+    """No verdict is possible: the tests fail without a mutant, or there are none, or they cannot be run."""
+
+    exit_code = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """Where judges work.
+
+    Attributes:
+        root: the project, of which all may be written as if it were a copy.
+        scratch: a folder that is removed with the sandbox.
+        folder: where commands begin, as they see it.
+        limit: the most MiB that a fork may write.
+        is_isolated: namespaces are there; otherwise ``scratch`` has a copy of the project.
+    """
+
+    root: str
+    scratch: str
+    folder: str
+    limit: int
+    is_isolated: bool
+
+    @property
+    def place(self) -> Path:
+        """The folder for what judges and the one who asks them share; mutants cannot write there."""
+        return Path(self.scratch, _PLACE)
+
+    def seen(self, path: str | Path) -> str:
+        """Return where judges see a file or folder of the project."""
+        return str(path) if self.is_isolated else moved(str(path), self.root, self._tree)
+
+    @property
+    def _tree(self) -> str:
+        return f"{self.scratch}/tree"
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables of a process that judges."""
+        home, temporary = f"{self.scratch}/home", f"{self.scratch}/tmp"
+        found = {**os.environ, "HOME": home, "TMPDIR": temporary, "XDG_RUNTIME_DIR": temporary}
+        found |= {f"XDG_{name.upper()}_HOME": f"{home}/.{name}" for name in ("cache", "config", "data", "state")}
+        found |= {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+        if site.ENABLE_USER_SITE:
+            found["PYTHONUSERBASE"] = site.getuserbase()
+        if not self.is_isolated:
+            path = found.get("PYTHONPATH", "").split(os.pathsep)
+            found["PYTHONPATH"] = os.pathsep.join(self.seen(each) if each else each for each in path)
+            found[TREE] = f"{self.root}\n{self._tree}"
+        return found
+
+    def start(
+        self, command: Sequence[str], more: Mapping[str, str], files: Mapping[str, bytes]
+    ) -> subprocess.Popen[bytes]:
+        """Start a command with more variables, and with other texts of files, as it sees them. ``end_all`` ends it."""
+        put = self.place / "put"
+        put.write_text(json.dumps({path: text.decode("latin-1") for path, text in files.items()}), "ascii")
+        words = [sys.executable, "-m", __name__, str(self), str(os.getpid()), str(put), *command]
+        return start(words, folder=Path(self.folder), environment={**self.environment(), **more})
+
+    def __str__(self) -> str:
+        """Return what ``enter`` takes."""
+        return json.dumps(dataclasses.asdict(self))
+
+
+@contextmanager
+def sandbox(folder: Path, passed: Sequence[str] = (), *, limit: int = 1024) -> Iterator[Sandbox]:
+    """Make a sandbox of the project that holds a folder, and remove it after the block.
+
+    ``passed`` are paths that are not replaced: those in the home folder begin with ``HOME/``, others are of the project
+    and not copied. A fork may write ``limit`` MiB.
+
+    Raises:
+        NoVerdictError: a copy is needed that is too large, or cannot be made.
+    """
+    scratch = Path(tempfile.mkdtemp(prefix="ordeal-mutate-")).resolve()
+    try:
+        for name in (_PLACE, BYTECODE, "home", "tmp"):
+            (scratch / name).mkdir(0o700)
+        for inner in (each.removeprefix(_IN_HOME) for each in passed if each.startswith(_IN_HOME)):
+            link = scratch / "home" / inner
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(Path.home() / inner)
+        root = _project_of(folder.absolute())
+        here = Sandbox(str(root), str(scratch), str(folder.absolute()), limit, is_isolated=True)
+        if not can_isolate(here):
+            _Copy(root, scratch, {root / each for each in passed}).make(scratch / "tree")
+            here = dataclasses.replace(here, is_isolated=False)
+            here = dataclasses.replace(here, folder=here.seen(folder.absolute()))
+        yield here
+    finally:
+        _remove(scratch)
+
+
+def end_all(process: subprocess.Popen[bytes]) -> None:
+    """End a process and all that it has started, which may be in groups of their own."""
+    for pid in [*descendants(process.pid), process.pid]:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    process.wait()
+
+
+def _project_of(folder: Path) -> Path:
+    """Return the top of the repository that holds a folder; the folder itself if there is none."""
+    above = (each for each in (folder, *folder.parents) if (each / ".git").exists())
+    return next((each for each in above if each != each.parent), folder)
+
+
+def _remove(scratch: Path) -> None:
+    """Remove a folder, also what a mutant has made unreadable."""
+    for place, folders, _ in scratch.walk():
+        for each in folders:
+            with suppress(OSError):
+                if not (place / each).is_symlink():
+                    (place / each).chmod(0o700)
+    shutil.rmtree(scratch, ignore_errors=True)
+
+
+# A copy
+
+
+class _Copy:
+    """Copies a project, without caches, and with links to the folders of interpreters and to what is passed."""
+
+    def __init__(self, root: Path, scratch: Path, passed: Set[Path]) -> None:
+        self._root, self._scratch, self._passed, self._bytes = root, scratch, passed, 0
+
+    def make(self, tree: Path) -> None:
+        """Make the copy.
+
+        Raises:
+            NoVerdictError: it is too large, or cannot be made.
+        """
+        try:
+            self._copy_folder(self._root, tree, ())
+        except OSError as error:
+            what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            hint = "judge in a folder that can be read as a whole, or name what to leave out in `[mutations] pass`"
+            raise NoVerdictError(f"the project cannot be copied: {one_line(what)}", hint=hint) from None
+
+    def _copy_folder(self, source: Path, target: Path, within: tuple[Path, ...]) -> None:
+        real = source.resolve()
+        if real in within:  # a link to a folder that holds it
+            return
+        target.mkdir(0o700)
+        for each in source.iterdir():
+            if each.name not in _NOT_COPIED and each != self._scratch:
+                self._copy(each, target / each.name, (*within, real))
+
+    def _copy(self, source: Path, target: Path, within: tuple[Path, ...]) -> None:
+        if source in self._passed or (source / "pyvenv.cfg").exists():
+            target.symlink_to(source.resolve())
+        elif source.is_symlink() and self._stays(source):
+            target.symlink_to(source.readlink())
+        elif source.is_dir():
+            self._copy_folder(source, target, within)
+        elif source.is_file():
+            self._copy_file(source, target)
+
+    def _stays(self, link: Path) -> bool:
+        """Return whether a link leads by a relative path to a place in the project, or nowhere."""
+        is_inside = link.resolve().is_relative_to(self._root.resolve())
+        return (is_inside and not link.readlink().is_absolute()) or not link.exists()
+
+    def _copy_file(self, source: Path, target: Path) -> None:
+        with source.open("rb") as here, target.open("wb") as there:
+            try:
+                fcntl.ioctl(there.fileno(), _CLONE, here.fileno())
+            except OSError:
+                self._bytes += os.fstat(here.fileno()).st_size
+                if self._bytes > COPY_BYTES_MAX:
+                    raise NoVerdictError(
+                        f"the project has more than {COPY_BYTES_MAX >> 30} GiB, too much for a copy to judge in; "
+                        f"the last file was {one_line(str(source))}",
+                        hint='name large folders that tests only read: `pass = ["data"]` in `[mutations]`',
+                    ) from None
+                shutil.copyfileobj(here, there, 1 << 20)
+        shutil.copystat(source, target)
+
+
+# Namespaces
+
+
+class _Attributes(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "user")]
+
+
+def _called(result: int) -> None:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def _mount(source: str, target: str, kind: str = "", flags: int = 0, options: str = "") -> None:
+    words = (os.fsencode(source), os.fsencode(target), kind.encode() or None)
+    _called(_libc().mount(*words, ctypes.c_ulong(flags), options.encode() or None))
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _read_only(path: str, *, is_read_only: bool = True, recursive: bool = False) -> None:
+    changes = _Attributes(*((_READ_ONLY, 0) if is_read_only else (0, _READ_ONLY)), 0, 0)
+    flags = _SETATTR_RECURSIVE if recursive else 0
+    words = (ctypes.c_int(_AT_CWD), os.fsencode(path), ctypes.c_uint(flags), ctypes.byref(changes))
+    _called(_libc().syscall(_SETATTR, *words, ctypes.c_size_t(ctypes.sizeof(changes))))
+
+
+def _covered(here: Sandbox) -> list[Path]:
+    """Return the folders that may be written: the project and those of temporary files, none within another."""
+    found: list[Path] = []
+    for each in sorted({Path(name).resolve() for name in (here.root, here.place.parents[1], *_TEMPORARY)}):
+        if each.is_dir() and not any(each.is_relative_to(above) for above in found):
+            found.append(each)
+    return found
+
+
+def _cover(here: Sandbox, *, kept: Sequence[str]) -> None:
+    """Lay an overlay in memory over what may be written.
+
+    The folders for judges are those below it, and read-only unless they are ``kept``.
+    """
+    covered, folder = _covered(here), Path.cwd()
+    size = f"size={here.limit}m"
+    with ExitStack() as stack:
+        below = {name: os.open(here.place.with_name(name), os.O_PATH) for name in (_PLACE, BYTECODE)}
+        for handle in below.values():
+            stack.callback(os.close, handle)
+        _mount("tmpfs", here.scratch, "tmpfs", 0, f"{size},mode=700")
+        memory = os.open(here.scratch, os.O_PATH)
+        stack.callback(os.close, memory)
+        for number, each in enumerate(covered):
+            upper, work = (Path(f"/proc/self/fd/{memory}/{name}{number}") for name in ("upper", "work"))
+            upper.mkdir()
+            work.mkdir()
+            shutil.copystat(each, upper)
+            options = f"lowerdir={_escaped(str(each))},upperdir={upper},workdir={work},userxattr"
+            _mount("overlay", str(each), "overlay", 0, options)
+        for name, handle in below.items():
+            path = str(here.place.with_name(name))
+            _mount(f"/proc/self/fd/{handle}", path, "", _BIND)
+            _read_only(path, is_read_only=name not in kept)
+        if Path(_SHARED).is_dir():
+            _mount("tmpfs", _SHARED, "tmpfs", 0, f"{size},mode=1777")
+        # What was the current folder lies below the overlay.
+        os.chdir(folder)
+
+
+def _escaped(path: str) -> str:
+    """Return a path as the options of an overlay have it."""
+    return path.replace("\\", "\\\\").replace(",", "\\,").replace(":", "\\:")
+
+
+def _new_namespaces() -> None:
+    """Get mount and process namespaces; of processes, that is for the next fork."""
+    user, group, flags = os.getuid(), os.getgid(), os.CLONE_NEWNS | os.CLONE_NEWPID
+    try:
+        os.unshare(flags)
+    except PermissionError:
+        os.unshare(flags | os.CLONE_NEWUSER)
+        for name, text in ("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1"):
+            Path("/proc/self", name).write_text(text, "ascii")
+
+
+def can_isolate(here: Sandbox) -> bool:
+    """Return whether namespaces, overlays and all that belongs to them are allowed: a fork tries them."""
+    if not hasattr(os, "unshare") or COPIES in os.environ:
+        return False
+    pid = fork()
+    if pid == 0:
+        code = 1
+        try:
+            _isolate(here)
+            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+            apart = Apart()
+            if apart.pid == 0:
+                cover(is_original=False)
+                os._exit(0)
+            os.waitid(os.P_PID, apart.pid, os.WEXITED | os.WNOWAIT)
+            code = apart.end()
+        finally:
+            os._exit(int(code != 0))
+    return os.waitpid(pid, 0)[1] == 0
+
+
+# In a judge
+
+
+class _Current:
+    """The sandbox that this process has entered; the children that it knows of, if it is the ``owner``."""
+
+    sandbox: Sandbox | None = None
+    owner = 0
+    known: set[int] = set()  # noqa: RUF012 - there is one of this process
+
+
+def enter(text: str, parent: int) -> None:
+    """Let this process go on in a sandbox, given as text, and end with its parent.
+
+    With namespaces it goes on as a fork. What was started waits for it, and ends as it does.
+    """
+    here = Sandbox(**json.loads(text))
+    die_with(parent)
+    os.chdir(here.folder)
+    if here.is_isolated:
+        _isolate(here)
+    else:
+        move_imports(*os.environ[TREE].split("\n"))
+        _Current.sandbox = here
+
+
+def _isolate(here: Sandbox) -> None:
+    """Go on in new namespaces, where nothing can be written except what is covered."""
+    parent = os.getppid()
+    _new_namespaces()
+    die_with(parent)
+    _go_on_in_fork()
+    _mount("none", "/", "", _RECURSIVE | _PRIVATE)
+    _read_only("/", recursive=True)
+    _mount("proc", "/proc", "proc")
+    _cover(here, kept=(_PLACE, BYTECODE))
+    _Current.sandbox = here
+    # The first process of a namespace ignores most signals, and all others end with it.
+    _go_on_in_fork()
+
+
+def _go_on_in_fork() -> None:
+    """Return in a fork, which ends with this process; wait here for its end, and end in the same way."""
+    pid = fork()
+    if pid == 0:
+        die_with(os.getppid())
+        return
+    while True:
+        ended, status = os.waitpid(-1, 0)
+        if ended == pid:
+            code = os.waitstatus_to_exitcode(status)
+            os._exit(code if code >= 0 else 128 - code)
+
+
+def fork() -> int:
+    """Fork this process, as ``os.fork`` does, without its warning: the threads that the fork loses are not needed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
+class Apart:
+    """A fork of this process, and all that it starts, which ends with it.
+
+    All signals must be blocked. In a sandbox with namespaces it has its own, whose first process does nothing.
+
+    Attributes:
+        pid: the number of the fork, as ``os.fork`` returns it; 0 in the fork.
+    """
+
+    def __init__(self) -> None:
+        self._first = start_first_process() if is_isolated() else 0
+        if self._first:
+            _enter_processes_of(self._first)
+        if _Current.sandbox is not None and _Current.owner != os.getpid():
+            keep_orphans()  # a fork does not inherit this
+            _Current.owner, _Current.known = os.getpid(), {*_children(os.getpid())}
+        self.pid = fork()
+        _Current.known.add(self.pid)
+        if self.pid and self._first:
+            _enter_processes_of(os.getpid())
+
+    def end(self) -> int:
+        """End it. Return the status of the fork, as ``os.waitpid`` gives it."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        status = os.waitpid(self.pid, 0)[1]
+        _Current.known.discard(self.pid)
+        if self._first:
+            end_first_process(self._first)
+        elif _Current.sandbox is not None:
+            _end_orphans()
+        return status
+
+
+def is_isolated() -> bool:
+    """Return whether this process has namespaces."""
+    return _Current.sandbox is not None and _Current.sandbox.is_isolated
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the processes that a process has started, and those that they have, the last ones first."""
+    return [each for child in _children(pid) for each in (*descendants(child), child)]
+
+
+def _end_orphans() -> None:
+    """End what forks that have ended have left behind: all children of this process that it has not started."""
+    while strangers := {*_children(os.getpid())} - _Current.known:
+        for each in strangers:
+            for pid in (*descendants(each), each):
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            with suppress(ChildProcessError):
+                os.waitpid(each, 0)
+
+
+def _children(pid: int) -> list[int]:
+    with suppress(OSError):
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()]
+    return []
+
+
+def _enter_processes_of(pid: int) -> None:
+    """Have the next forks be in the namespace of processes that another process is in."""
+    handle = os.pidfd_open(pid)
+    try:
+        os.setns(handle, os.CLONE_NEWPID)
+    finally:
+        os.close(handle)
+
+
+def cover(*, is_original: bool) -> None:
+    """In a fork: lay one more overlay over what may be written, so that it is gone with the fork.
+
+    What a mutant writes is limited, and so are the rights of the fork.
+    """
+    here = _Current.sandbox
+    if here is None:
+        return
+    if here.is_isolated:
+        os.unshare(os.CLONE_NEWNS)
+        _mount("proc", "/proc", "proc")
+        _cover(here, kept=(BYTECODE,) if is_original else ())
+        if os.getuid():
+            # The rights that a user has in its own namespace and nowhere else: tests would see them.
+            head, none = (ctypes.c_uint32 * 2)(_CAPSET_VERSION, 0), (ctypes.c_uint32 * 6)()
+            _called(_libc().capset(head, none))
+    else:
+        keep_orphans()
+    if not is_original:
+        size = here.limit << 20
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def main() -> None:
+    """Run a command in a sandbox: ``SANDBOX PARENT PUT COMMAND...``. ``PUT`` is a file with the texts of others."""
+    text, parent, put, *command = sys.argv[1:]
+    enter(text, int(parent))
+    for name, data in json.loads(Path(put).read_text("ascii")).items():
+        path = Path(name)
+        path.unlink()  # it may be a link
+        path.write_text(data, "latin-1", newline="")
+    os.execvp(command[0], command)
+
+
+if __name__ == "__main__":
+    main()
