@@ -316,7 +316,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
         status = path.stat()
         if not (path.is_file() or path.is_dir()):
             # To read a pipe would wait for a writer.
-            raise OSError(errno.EINVAL, "it is no regular file")
+            raise OSError(errno.EINVAL, "it is not a regular file")
         if status.st_size > _CONFIG_BYTES_MAX:
             raise OSError(errno.EFBIG, f"it is larger than {_CONFIG_BYTES_MAX} bytes")
         text = path.read_bytes().decode("utf-8-sig")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -15,6 +16,22 @@ _PROGRAM_LINES_MAX = 60
 _PROGRAM_LINE_CHARS_MAX = 20_000
 
 
+#: What a terminal, a page, XML or a log may take for more than a character. A space may be any of several.
+_SPECIAL = re.compile(r"[^\x20-\x7e]")
+#: The beginnings of lines that a service of CI takes for commands.
+_COMMAND = re.compile(r"^(\s*)(:|#)(?=:|#\[)", re.MULTILINE)
+
+
+def printable(text: str, *, keep: str = "\n\t") -> str:
+    """Return ``text`` with each character escaped that is not printable and that ``keep`` does not hold."""
+    # A subclass may have its own methods.
+    return _SPECIAL.sub(lambda found: _shown(found[0], keep), str.__str__(text))
+
+
+def _shown(char: str, keep: str) -> str:
+    return char if char.isprintable() or char in keep else char.encode("unicode_escape").decode("ascii")
+
+
 def one_line(text: str, *, limit: int = MESSAGE_CHARS_MAX) -> str:
     """Return ``text`` safe to print on one line: control characters escaped, at most ``limit`` characters.
 
@@ -22,15 +39,17 @@ def one_line(text: str, *, limit: int = MESSAGE_CHARS_MAX) -> str:
     rewrite what is already on the screen.
     """
     # Cut first: a message of many megabytes must not be escaped in full to show its beginning.
-    safe = text[: limit + 1]
-    if type(safe) is not str or not safe.isprintable():
-        safe = "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in safe)
+    safe = printable(text[: limit + 1], keep="")
     return safe if len(safe) <= limit else safe[: limit - 3] + "..."
 
 
 def safe_lines(text: str) -> str:
-    """Return ``text`` safe to print on several lines: control characters other than newlines escaped."""
-    return "\n".join(one_line(line) for line in text.rstrip().split("\n"))
+    """Return ``text`` safe to print on several lines: control characters other than newlines escaped.
+
+    No line begins as a command to a service of CI does.
+    """
+    lines = "\n".join(one_line(line) for line in text.rstrip().split("\n"))
+    return _COMMAND.sub(lambda found: f"{found[1]}\\x{ord(found[2]):x}", lines)
 
 
 def describe_error(error: BaseException) -> str:

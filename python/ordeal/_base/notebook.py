@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from ordeal._base.formatting import capped, one_line, safe_lines
+from ordeal._base.formatting import one_line, program_lines
 
 ROWS_MAX = 50
 
@@ -47,6 +47,6 @@ def notebook_html(
         columns=columns,
         rows=shown,
         more=f"and {len(rows) - ROWS_MAX} more" if len(rows) > ROWS_MAX else "",
-        code="\n".join(capped(safe_lines(code).split("\n"), ROWS_MAX)) if code else "",
+        code="\n".join(program_lines(code)) if code else "",
     )
     return html

@@ -18,6 +18,7 @@ import click
 import ordeal._native as _native
 from ordeal._base.formatting import counted, one_line
 from ordeal._base.memory_limit import MEBIBYTE
+from ordeal._base.regular_file import opened_at_once
 from ordeal._base.rule_timeout import RuleTimeoutError
 from ordeal._base.trace_file import Trace, write_atomically
 from ordeal._base.untrusted import error_message
@@ -489,7 +490,7 @@ class _CliSession:
         path = os.environ.get("GITHUB_STEP_SUMMARY")
         try:
             if path and text:
-                with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
+                with open(path, "a", encoding="utf-8", errors="backslashreplace", opener=opened_at_once) as file:
                     file.write(text)
         except OSError as error:
             terminal.say(f"note: the summary of the job was not written: {error.strerror or error}")

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from ordeal._base.formatting import counted, one_line
+from ordeal._base.regular_file import read_whole
 from ordeal._engine.coverage.targets import is_compiled
 from ordeal._report.formats.document import figures, headline, id_of, ranges
 from ordeal._tools.scaffold.packages import (
@@ -169,7 +170,7 @@ def _told(change: FileChange, answer: ClassTry) -> str:
 
 
 def _diff(change: FileChange) -> str:
-    before = [] if change.is_new else change.path.read_text("utf-8", errors="surrogateescape").splitlines(True)
+    before = [] if change.is_new else read_whole(change.path).decode("utf-8", "surrogateescape").splitlines(True)
     name = "/dev/null" if change.is_new else str(change.path)
     return "".join(difflib.unified_diff(before, change.text.splitlines(True), name, str(change.path)))
 

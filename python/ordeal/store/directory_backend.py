@@ -314,7 +314,7 @@ def _read_regular(path: Path, offset: int, size: int) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(f"{path.name} is no regular file")
+            raise OSError(f"{path.name} is not a regular file")
         return os.pread(descriptor, size, offset)
     finally:
         os.close(descriptor)

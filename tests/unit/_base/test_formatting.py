@@ -63,6 +63,14 @@ class TestOneLine:
         assert one_line("x" * 9 + "\x1b", limit=10) == "x" * 7 + "..."
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("::error::x", "\\x3a:error::x"), ("a\n  ::x", "a\n  \\x3a:x"), ("##[group]", "\\x23#[group]"), ("a::b", "a::b")],
+)
+def test_no_line_is_a_command_to_a_service(text: str, shown: str) -> None:
+    assert safe_lines(text) == shown
+
+
 def test_safe_lines_keep_their_breaks_and_nothing_else() -> None:
     assert safe_lines("one\n  two\x1b[2J\n\n") == "one\n  two\\x1b[2J"
 

@@ -110,7 +110,7 @@ def test_a_file_is_read_to_one_byte_more_than_is_wanted(tmp_path: Path) -> None:
 def test_what_may_have_no_end_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero"), Path(os.devnull)):
-        with pytest.raises(OSError, match="no regular file"):
+        with pytest.raises(OSError, match="not a regular file"):
             read_regular(path, 9)
 
 

@@ -355,7 +355,7 @@ def test_ten_million_steps_are_refused_at_once_and_take_no_memory(tmp_path: Path
 
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "trace.json")
-    with pytest.raises(TraceError, match=r"cannot read trace .*trace.json: it is no regular file"):
+    with pytest.raises(TraceError, match=r"cannot read trace .*trace.json: it is not a regular file"):
         Trace.load(tmp_path / "trace.json")
 
 

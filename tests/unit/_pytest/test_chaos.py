@@ -332,7 +332,9 @@ def test_configuration_that_cannot_be_used(project: Project, text: str, message:
 
 def test_configuration_that_has_no_end_is_not_waited_for(project: Project) -> None:
     os.mkfifo(project.root / "ordeal.toml")
-    assert "ordeal: ordeal.toml cannot be read: it is no regular file; nothing in it is used" in project.run().outlines
+    assert (
+        "ordeal: ordeal.toml cannot be read: it is not a regular file; nothing in it is used" in project.run().outlines
+    )
     (project.root / "ordeal.toml").unlink()
     with (project.root / "ordeal.toml").open("wb") as file:
         file.truncate(1 << 36)

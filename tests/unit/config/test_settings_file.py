@@ -304,7 +304,7 @@ class TestFile:
         for name in ("pipe", "/dev/zero"):
             with pytest.raises(ConfigError) as caught:
                 load_config(name)
-            assert caught.value.message == f"config file cannot be read: {name}: it is no regular file"
+            assert caught.value.message == f"config file cannot be read: {name}: it is not a regular file"
 
     def test_one_that_is_larger_than_any_settings(self) -> None:
         Path("ordeal.toml").write_bytes(b"#" * (2**20 + 1))

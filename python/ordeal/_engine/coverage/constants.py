@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import hashlib
 import operator
-import tokenize
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+from ordeal._base.regular_file import source_text
 from ordeal._engine.coverage.targets import Target
 
 #: Longer texts and bytes are messages and tables, which are seldom compared with values.
@@ -51,8 +51,7 @@ def constants_in_batches(targets: Sequence[Target]) -> Iterator[list[Constant]]:
 
 def _text_of(path: str) -> str:
     try:
-        with tokenize.open(path) as file:
-            return file.read()
+        return source_text(path)
     except (OSError, SyntaxError, UnicodeDecodeError, ValueError):
         return ""
 

@@ -6,8 +6,8 @@ import hashlib
 import importlib.util
 from collections.abc import Iterable, Mapping
 from importlib.machinery import PathFinder
-from pathlib import Path
 
+from ordeal._base.regular_file import read_whole
 from ordeal._engine.coverage.targets import Target
 
 
@@ -29,7 +29,7 @@ def changed_modules(digests: Mapping[str, str]) -> list[str]:
 
 def _digest(path: str | None) -> str | None:
     try:
-        return None if path is None else hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        return None if path is None else hashlib.sha256(read_whole(path)).hexdigest()
     except OSError:
         return None
 

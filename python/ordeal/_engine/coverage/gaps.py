@@ -6,7 +6,6 @@ import ast
 import math
 import os
 import sys
-import tokenize
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from ordeal._base.regular_file import source_text
 from ordeal._engine.coverage.real_path import real_path
 from ordeal._engine.coverage.statements import Block, statements_in
 from ordeal._engine.coverage.targets import Source, Target
@@ -204,8 +204,7 @@ def _parsed(path: str) -> _Parsed | None:
 def _parse(path: str, _modified_ns: int) -> _Parsed | None:
     """Return the statements of a file; ``None`` when it is not valid Python. Cached until the file is modified."""
     try:
-        with tokenize.open(path) as file:
-            text = file.read()
+        text = source_text(path)
         tree = ast.parse(text, path)
         executable = frozenset(_executable_lines(compile(tree, path, "exec", dont_inherit=True)))
     except (SyntaxError, UnicodeDecodeError, ValueError):

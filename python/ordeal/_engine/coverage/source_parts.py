@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-import tokenize
 import warnings
 from functools import cached_property
 from typing import NamedTuple
+
+from ordeal._base.regular_file import source_text
 
 #: A file with fewer characters is one part.
 WHOLE_CHARS_MAX = 1 << 11
@@ -108,7 +109,6 @@ class _Block(NamedTuple):
 def read_parts(path: str) -> SourceParts | None:
     """Read the file ``path``; None when it is not text."""
     try:
-        with tokenize.open(path) as file:
-            return SourceParts(file.read())
+        return SourceParts(source_text(path))
     except (OSError, SyntaxError, UnicodeDecodeError, ValueError, RecursionError, MemoryError):
         return None

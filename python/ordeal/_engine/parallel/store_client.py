@@ -16,6 +16,7 @@ from time import sleep
 import msgspec
 
 import ordeal._native as _native
+from ordeal._base.regular_file import read_whole
 from ordeal._engine.coverage.digests import digest_targets
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.bucket import whole_bucket
@@ -129,7 +130,7 @@ def _digest_of_file(cls: type) -> str:
     """Empty for a class without a file, such as an interactively defined one."""
     try:
         path = inspect.getsourcefile(cls)
-        return "" if path is None else hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        return "" if path is None else hashlib.sha256(read_whole(path)).hexdigest()
     except (OSError, TypeError):
         return ""
 

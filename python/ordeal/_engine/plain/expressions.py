@@ -16,10 +16,10 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
 from ordeal._base.python_source import NoSourceError, SourceWriter, leads_to, public_module
+from ordeal._base.regular_file import read_whole
 
 #: What no report should need.
 _FOREIGN = frozenset({"ordeal", "hypothesis", "pytest", "_pytest"})
@@ -136,7 +136,7 @@ def _parsed(module: str) -> ast.Module | None:
     if not isinstance(path, str):
         return None
     try:
-        return ast.parse(Path(path).read_text("utf-8"))
+        return ast.parse(read_whole(path))
     except (OSError, ValueError, SyntaxError):
         return None
 

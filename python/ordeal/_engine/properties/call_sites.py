@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import stat
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from ordeal._base.property_tracker import PROPERTY_TYPES, PropertyType
+from ordeal._base.regular_file import read_whole
 from ordeal.errors import ConfigError
 
 SIZE_MAX = 16 * 2**20
@@ -115,13 +115,7 @@ def _is_looked_through(folder: Path) -> bool:
 
 
 def _sites_in(file: Path) -> list[Site]:
-    status = file.stat()
-    # Opening a pipe would wait for a writer.
-    if not stat.S_ISREG(status.st_mode):
-        raise ValueError("it is no regular file")
-    if status.st_size > SIZE_MAX:
-        raise ValueError(f"it is larger than {SIZE_MAX} bytes")
-    source = file.read_bytes()
+    source = read_whole(file, SIZE_MAX)
     if _ORDEAL.encode() not in source:
         return []
     with warnings.catch_warnings():

@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ordeal._base.formatting import one_line, safe_lines
 from ordeal._base.interpreter import send_and_exit, take_request
 from ordeal._base.memory_limit import limited_memory
+from ordeal._base.regular_file import read_whole
 from ordeal._base.trace_file import Trace
 from ordeal._base.untrusted import bounded_call
 from ordeal._engine.coverage.real_path import real_path
@@ -166,7 +167,7 @@ def _source(name: str, function: Callable[..., Any]) -> list[SourceView]:
 
 
 def _around(name: str, file: str, line: int) -> list[SourceView]:
-    lines = Path(file).read_text("utf-8", "replace").split("\n")
+    lines = read_whole(file).decode("utf-8", "replace").split("\n")
     first = max(1, line - CONTEXT_LINES)
     text = "\n".join(lines[first - 1 : line + CONTEXT_LINES])
     return [SourceView(name=name, file=shown_path(file), line=first, text=safe_lines(text), failed=line)]

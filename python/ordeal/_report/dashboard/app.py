@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from ordeal._base.formatting import printable
 from ordeal._base.regular_file import read_regular
 from ordeal._engine.parallel.fleet.board import Record
 from ordeal._engine.runs.folder import EVENTS_BYTES_MAX, read_events, read_result, read_status, run_folders
@@ -188,7 +189,7 @@ class Dashboard:
         return values
 
     def _html(self, template: str, values: Mapping[str, Any]) -> Any:
-        return self._responses.HTMLResponse(self._environment.get_template(template).render(values))
+        return self._responses.HTMLResponse(printable(self._environment.get_template(template).render(values)))
 
     def _json(self, value: Any) -> Any:
         if value is None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ordeal._base.formatting import counted
+from ordeal._base.formatting import counted, printable
 from ordeal._base.trace_file import write_atomically
 
 Finding = Mapping[str, Any]
@@ -24,11 +24,7 @@ NAME_CHARS_MAX = 200
 
 def contained(text: object, limit: int = TEXT_CHARS_MAX) -> str:
     """Return a text of several lines with everything escaped that is no printable character, newline or tab."""
-    words = str(text)
-    safe = "".join(
-        char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode("ascii")
-        for char in words[: limit + 1]
-    )
+    safe = printable(str(text)[: limit + 1])
     return safe if len(safe) <= limit else f"{safe[: limit - 3]}..."
 
 

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 import ordeal._native as _native
+from ordeal._base.regular_file import read_whole
 from ordeal._report.formats.document import (
     Finding,
     Result,
@@ -202,10 +203,7 @@ class _RuleLines:
 
 def _methods(file: str, class_name: str) -> dict[str, int]:
     try:
-        path = Path(file)
-        if not path.is_file() or path.stat().st_size > _SOURCE_BYTES_MAX:
-            return {}
-        tree = ast.parse(path.read_bytes())
+        tree = ast.parse(read_whole(file, _SOURCE_BYTES_MAX))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
     body: list[ast.stmt] = tree.body

@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ordeal._base.formatting import counted, runnable_program
+from ordeal._base.formatting import counted, printable, runnable_program
 from ordeal._base.trace_file import Trace
 from ordeal._engine.runs.events import ClassStarted, Event, Found, NewEdges, Progress, SessionBegun
 from ordeal._engine.trace_view.view import TraceView
@@ -52,7 +52,7 @@ def render(template: str, values: Mapping[str, Any]) -> str:
     )
     style = importlib.import_module("markupsafe").Markup((TEMPLATES / "style.css").read_text("utf-8"))
     page: str = environment.get_template(template).render(values, style=style)
-    return page.strip() + "\n"
+    return printable(page.strip()) + "\n"
 
 
 def page_values(document: Mapping[str, Any], views: Mapping[str, TraceView], events: Sequence[Event]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ordeal._base.formatting import one_line
-from ordeal._base.regular_file import read_regular
+from ordeal._base.regular_file import read_regular, read_whole
 from ordeal._base.trace_file import write_atomically
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.operators import OPERATORS
@@ -58,7 +58,7 @@ def accept(mutant: Mutant, reason: str, path: Path) -> None:
     where = f"{mutant.shown}:{mutant.line} {mutant.name} {mutant.operator}"
     entry = f"[[accepted]]\nid = {json.dumps(mutant.id)}\nreason = {_quoted(reason)}\nwhere = {_quoted(where)}\n"
     try:
-        before = path.read_text("utf-8") + "\n" if path.exists() else ""
+        before = read_whole(path, _BYTES_MAX).decode("utf-8") + "\n" if path.exists() else ""
         # What others have accepted is not lost where the disk is full; a link stays one.
         write_atomically(path.resolve(), (before + entry).encode())
     except OSError as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Literal
 
+from ordeal._base.regular_file import read_whole
 from ordeal._tools.mutation.mutants import Mutant, compiled_unit, equals_original
 from ordeal._tools.mutation.saved import project_files
 from ordeal._tools.mutation.source import Function, Source
@@ -72,7 +73,7 @@ def words_in(paths: Iterable[Path]) -> Counter[str]:
     found: Counter[str] = Counter()
     for path in paths:
         if path.suffix in _TEXTS and path.is_file() and path.stat().st_size < _TEXT_BYTES_MAX:
-            found.update(_WORD.findall(path.read_text("utf-8", "replace")))
+            found.update(_WORD.findall(read_whole(path).decode("utf-8", "replace")))
     return found
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
+from ordeal._base.regular_file import read_whole
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.source import Function, Source
 from ordeal.errors import ConfigError
@@ -134,7 +135,7 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def _checked_lines(word: str, path: Path, first: int, last: int) -> tuple[int, int]:
-    lines = path.read_bytes().count(b"\n") + 1
+    lines = read_whole(path).count(b"\n") + 1
     if not 1 <= first <= last:
         raise ConfigError(f"`{word}` names no lines", hint="write the first and the last line, such as `shop.py:12-40`")
     if first > lines:
@@ -209,7 +210,7 @@ def changed_lines(reference: str, folder: Path) -> dict[Path, set[int]]:
     for name in _git(["ls-files", "-z", "--others", "--exclude-standard", "--", "*.py"], folder).split("\0"):
         path = (folder / name).resolve()
         if path.is_file():
-            found[path] = set(range(1, path.read_bytes().count(b"\n") + 2))
+            found[path] = set(range(1, read_whole(path).count(b"\n") + 2))
     return found
 
 
@@ -222,7 +223,7 @@ def lines_of_diff(path: Path, folder: Path) -> dict[Path, set[int]]:
         ConfigError: it cannot be read, is no diff, or names only files that are not here.
     """
     try:
-        text = os.fsdecode(path.read_bytes())
+        text = os.fsdecode(read_whole(path))
     except OSError as error:
         raise ConfigError(f"`{path}` cannot be read: {error.strerror}", hint="name a file of `git diff`") from None
     homes = _homes(folder)

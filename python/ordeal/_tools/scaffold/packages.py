@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ordeal._base.regular_file import read_whole
 from ordeal.errors import ConfigError
 
 _SOURCE_BYTES_MAX = 1 << 21
@@ -128,7 +129,7 @@ def _own_packages(folder: Path) -> list[Path]:
 
 def _project_name(folder: Path) -> str:
     try:
-        document = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))
+        document = tomllib.loads(read_whole(folder / "pyproject.toml").decode("utf-8"))
         return str(document["project"]["name"]).replace("-", "_").lower()
     except (OSError, ValueError, KeyError, TypeError):
         return ""
@@ -215,9 +216,7 @@ def find_class_by_name(package: FoundPackage, name: str) -> FoundClass:
 def parse(file: Path) -> ast.Module | None:
     """Return the tree of a source file; None for one that is too large, gone, or no Python."""
     try:
-        if file.stat().st_size > _SOURCE_BYTES_MAX:
-            return None
-        return ast.parse(file.read_bytes())
+        return ast.parse(read_whole(file, _SOURCE_BYTES_MAX))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

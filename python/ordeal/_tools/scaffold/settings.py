@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ordeal._base.regular_file import read_whole
+
 #: What GitHub runs on each push, and at night with another seed.
 WORKFLOW = Path(".github/workflows/ordeal.yml")
 _WORKFLOW_TEXT = """\
@@ -73,7 +75,7 @@ def settings_change(path: Path, class_path: str, module: str) -> FileChange | No
             f"{entry}"
         )
         return FileChange(path, text, text, is_new=True)
-    before = path.read_text("utf-8")
+    before = read_whole(path).decode("utf-8")
     text = f"{before.rstrip()}\n\n{entry}"
     if _classes(before) is None or class_path in (_classes(before) or ()) or _classes(text) is None:
         return None
@@ -95,9 +97,9 @@ def _classes(text: str) -> Sequence[str] | None:
 
 def ignore_change(path: Path) -> FileChange | None:
     """Return the list of ignored files with what ordeal writes; None without a list, or when it is in it."""
-    if not path.exists():
+    if not path.is_file():
         return None
-    before = path.read_text("utf-8", errors="surrogateescape")
+    before = read_whole(path).decode("utf-8", "surrogateescape")
     if any(line.strip().startswith(".ordeal") for line in before.splitlines()):
         return None
     added = "".join(f"{line}\n" for line in IGNORED)

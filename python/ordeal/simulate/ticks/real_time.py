@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 import ordeal._native as _native
 from ordeal._base import untrusted
 from ordeal._base.formatting import counted, one_line
+from ordeal._base.regular_file import read_whole
 from ordeal._hypothesis import invariants_of
 from ordeal.errors import MachineError
 from ordeal.simulate.errors import SimulationError, checked_number, checked_seconds
@@ -100,7 +101,7 @@ def read_log(path: Path, kinds: Sequence[CommandType]) -> Iterator[Sent]:
 
 def _lines(path: Path) -> list[str]:
     try:
-        return path.read_text("utf-8").splitlines()
+        return read_whole(path).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise SimulationError(f"the log {path} cannot be read: {error}", hint="give the path of a log") from error
 

@@ -114,7 +114,7 @@ def test_a_file_that_is_too_large_is_not_read(path: Path, monkeypatch: pytest.Mo
 def test_a_pipe_is_refused_and_replaced(path: Path) -> None:
     path.parent.mkdir()
     os.mkfifo(path)
-    with pytest.raises(PropertyError, match="is no regular file"):
+    with pytest.raises(PropertyError, match="is not a regular file"):
         load_reached(path)
     add_reached(path, [result("a")])
     assert hits(path) == {"a": ("sometimes", 1, 0)}

@@ -298,7 +298,7 @@ class TestBadFiles:
             (lambda path: os.truncate(path, 2**34), "larger than"),
             (lambda path: path.unlink(), "No such file"),
             (lambda path: (path.unlink(), path.mkdir()), "Is a directory"),
-            (make_pipe, "no regular file"),
+            (make_pipe, "not a regular file"),
             (lambda path: (path.unlink(), path.symlink_to(path.name)), "Too many levels"),
         ],
     )

@@ -342,9 +342,9 @@ class TestRefusing:
 
     def test_no_regular_file(self, tmp_path: Path) -> None:
         assert refusal(tmp_path) == f"cannot read the state {tmp_path}: Is a directory"
-        assert refusal(Path("/dev/zero")) == "cannot read the state /dev/zero: it is no regular file"
+        assert refusal(Path("/dev/zero")) == "cannot read the state /dev/zero: it is not a regular file"
         os.mkfifo(tmp_path / "pipe")
-        assert refusal(tmp_path / "pipe").endswith("it is no regular file")
+        assert refusal(tmp_path / "pipe").endswith("it is not a regular file")
 
     @pytest.mark.parametrize(
         "part", [struct.pack("<Q", 0), struct.pack("<QQ", 8, 0), struct.pack("<QQ2s", 10, 2, b"{}")]

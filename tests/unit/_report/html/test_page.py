@@ -223,7 +223,9 @@ def test_two_hundred_hostile_texts_stay_texts(harmless: Tags) -> None:
     assert not together.active
     assert set(together.tags) <= set(harmless.tags)
     for text in HOSTILE[::40]:
-        alone = Tags(page_of(text))
+        page = page_of(f"{text}\r\x85\u2028\ud800\ufffe")
+        assert page.translate({10: None, 9: None}).isprintable()
+        alone = Tags(page)
         assert not alone.active
         assert alone.tags["script"] == 0
         differing = {tag for tag in alone.tags if alone.tags[tag] != harmless.tags[tag]}

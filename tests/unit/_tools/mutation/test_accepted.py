@@ -99,7 +99,7 @@ def test_a_pattern_is_for_the_lines_that_match_it(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_regular_one_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ACCEPTED_FILE)
-    with pytest.raises(ConfigError, match="cannot be read: it is no regular file"):
+    with pytest.raises(ConfigError, match="cannot be read: it is not a regular file"):
         found("def f(x):\n    return x\n", tmp_path)
 
 

@@ -15,6 +15,7 @@ from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote_plus, unquote_to_bytes, urlsplit
 
+from ordeal._base.regular_file import read_regular
 from ordeal._engine.parallel.fleet.plan import LEFT_OUT
 from ordeal.errors import ConfigError
 
@@ -71,7 +72,7 @@ def pack(project: Path, store: str) -> Sent:
                 left_out[name] = "by its name, it may hold secrets"
                 continue
             try:
-                content = path.read_bytes()
+                content = read_regular(path, SIZE_MAX)
                 entry = tarfile.TarInfo(name)
                 entry.mode, entry.mtime, entry.size = path.stat().st_mode, int(path.stat().st_mtime), len(content)
             except OSError:
