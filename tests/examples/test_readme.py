@@ -19,5 +19,6 @@ def test_the_machine_of_the_first_page_prints_what_the_page_shows(tmp_path: Path
         [sys.executable, "-m", "ordeal", *search], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1, done.stderr
-    printed = iter(done.stdout.splitlines())
+    # Which of the shortest runs is shown depends on the clock of the workers.
+    printed = iter(re.sub(r"Run \d+", "Run 1", done.stdout).splitlines())
     assert [line for line in shown if line not in printed] == []

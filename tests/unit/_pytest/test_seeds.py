@@ -542,6 +542,6 @@ def test_failures_of_a_store_are_replayed_and_kept_while_it_is_away(
     result = project.run("-q")
     result.assert_outcomes(passed=1, failed=1)
     said = section(result, SECTION)[0]
-    assert said.startswith("  there is no store")
+    assert said.startswith("  the store cannot be read: shared: ")
     assert said.endswith("replayed instead: 1 seed of an earlier run")
     assert project.run("-q", "--no-ordeal-seeds").ret == pytest.ExitCode.OK

@@ -216,7 +216,7 @@ ORACLES = [
     ),
     Wrong(
         EditedBadly,
-        ["write", "write", "write", "undo_last", "undo_last", "undo_last"],
+        ["write", "clear", "write", "undo_last", "undo_last", "undo_last"],
         "after undo of write, not as before write: the system shows ['a'], but the view of then shows []",
     ),
     Wrong(
@@ -227,7 +227,7 @@ ORACLES = [
     Wrong(
         ListsBadly,
         ["append", "append", "append", "remove"],
-        "after remove the views differ: impl shows [1, 0], but other shows [0, 1]",
+        "after remove the views differ: impl shows [0, 1], but other shows [1, 0]",
     ),
     Wrong(Bag, ["add"], "after add was done again: the system shows [0, 0], but it after the first shows [0]"),
 ]
