@@ -8,6 +8,7 @@ import re
 import subprocess
 import tarfile
 import tempfile
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -31,7 +32,7 @@ SECRETS = (
 )
 #: What no file of a project is without being a key: PEM, and the JSON of a service account. Tests of programs that
 #: handle keys have such texts in them, and members need these files.
-_KEY_TEXT = re.compile(rb"PRIVATE KEY-----|\"private_key\"")
+_KEY_TEXT = re.compile(rb"PRIVATE KEY( BLOCK)?-----|\"private_key\"")
 _NOT_KEYS = (".py", ".md", ".rst")
 #: A shorter password is part of many words, so only an address with it counts.
 _PASSWORD_CHARS = 6
@@ -60,7 +61,7 @@ def pack(project: Path, store: str) -> Sent:
         ConfigError: it is too large, or there is no git to list what belongs to it.
         OSError: it cannot be packed.
     """
-    password = unquote_to_bytes(urlsplit(store).password or "") if store.startswith("redis:") else b""
+    spellings = _spellings(store)
     files: list[str] = []
     left_out: dict[str, str] = {}
     sizes: dict[str, int] = {}
@@ -77,7 +78,7 @@ def pack(project: Path, store: str) -> Sent:
                 entry.mode, entry.mtime, entry.size = path.stat().st_mode, int(path.stat().st_mtime), len(content)
             except OSError:
                 continue  # nobody here can read it, so no test needs it elsewhere
-            if secret := _secret_in(name, content, password):
+            if secret := _secret_in(name, content, spellings):
                 left_out[name] = secret
                 continue
             top = name.partition("/")[0]
@@ -111,16 +112,26 @@ def _has_secret_name(name: str, path: Path, project: Path) -> bool:
     return any(fnmatchcase(part.lower(), pattern) for part in parts for pattern in SECRETS)
 
 
-def _secret_in(name: str, content: bytes, password: bytes) -> str:
-    if password:
-        # As it is, in a form, and as a text of JSON; in an address, each character may be quoted.
-        spellings = {password, quote_plus(password).encode()}
-        spellings.add(password.replace(b"\\", b"\\\\").replace(b'"', b'\\"'))
-        if len(password) < _PASSWORD_CHARS:
-            spellings = {b":" + each + b"@" for each in spellings}
-        texts = (content, unquote_to_bytes(content)) if b"%" in content else (content,)
-        if any(each in text for each in spellings for text in texts):
-            return "the password of the store stands in it"
+def _spellings(store: str) -> set[bytes]:
+    """Return how the password of a store may be written in a file; nothing if it has none."""
+    password = unquote_to_bytes(urlsplit(store).password or "") if store.startswith("redis:") else b""
+    if not password:
+        return set()
+    # As it is, in a form, and as a text of JSON.
+    found = {password, quote_plus(password).encode(), password.replace(b"\\", b"\\\\").replace(b'"', b'\\"')}
+    if len(password) < _PASSWORD_CHARS:
+        return {b":" + each + b"@" for each in found}
+    # In the manifest of a secret, and in files of Windows.
+    address = store.encode()
+    found |= {b64encode(address)[: len(address) // 3 * 4], b64encode(password).rstrip(b"=")}
+    return found | {password.decode(errors="replace").encode("utf-16-le")}
+
+
+def _secret_in(name: str, content: bytes, spellings: set[bytes]) -> str:
+    # In an address, each character may be quoted.
+    texts = (content, unquote_to_bytes(content)) if spellings and b"%" in content else (content,)
+    if any(each in text for each in spellings for text in texts):
+        return "the password of the store stands in it"
     if not name.endswith(_NOT_KEYS) and _KEY_TEXT.search(content):
         return "a private key stands in it"
     return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.unit.samples.stores import Place, RedisServer
 
 from ordeal._engine.parallel.fleet.board import (
     POINTS_MAX,
@@ -20,15 +21,34 @@ from ordeal._engine.parallel.fleet.board import (
 from ordeal.errors import StoreError
 
 
-def test_what_one_writes_another_reads(tmp_path: Path) -> None:
-    first, second = (Board(f"dir://{tmp_path}", "nightly") for _ in range(2))
+def test_what_one_writes_another_reads(place: Place) -> None:
+    first, second = (Board(place.url, "nightly") for _ in range(2))
     first.begin()
     assert second.get("launcher") == {}
     first.put("launcher", {"state": "running"})
     first.put("member-000003", {"runs": 7})
     assert list(second.all()) == ["launcher", "member-000003"]
     assert number_of(second.all()["member-000003"], "runs") == 7
-    assert list(launchers(f"dir://{tmp_path}")) == ["nightly"]
+    assert list(launchers(place.url)) == ["nightly"]
+    second.remove("member-000003")
+    assert list(first.all()) == ["launcher"]
+
+
+def test_the_fleet_that_began_last_comes_last(place: Place) -> None:
+    for name, began in (("b", 2.0), ("c", 3.0), ("a", 1.0)):
+        board = Board(place.url, name)
+        board.begin()
+        board.put("launcher", {"began": began})
+    assert list(launchers(place.url)) == ["a", "b", "c"]
+
+
+def test_a_server_that_lost_its_memory_lists_a_fleet_that_goes_on(redis_server: RedisServer) -> None:
+    board = Board(redis_server.url, "night")
+    board.begin()
+    redis_server.client().flushall()
+    board.put("launcher", {"state": "running"})
+    assert list(launchers(redis_server.url)) == ["night"]
+    redis_server.client().flushall()
 
 
 def test_records_of_others_are_checked() -> None:

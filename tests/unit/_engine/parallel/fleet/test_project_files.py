@@ -115,6 +115,8 @@ SPELLED = {
     "lower.cfg": "redis://:s3cret%2f%22P%20w@host/0",
     "form.txt": "password=s3cret%2F%22P+w",
     "settings.json": '{"password": "s3cret/\\"P w"}',
+    "manifest.yaml": "data:\n  url: cmVkaXM6Ly86czNjcmV0JTJGJTIyUCUyMHdAaG9zdDo2Mzc5LzA=",
+    "windows.txt": "\0".join(PASSWORD) + "\0",
     "large.log": "x" * 2**21 + PASSWORD,
 }
 
@@ -135,6 +137,7 @@ def test_a_short_password_counts_in_an_address_alone(project: Path) -> None:
 
 def test_private_keys_are_known_by_their_content(project: Path) -> None:
     write(project, "gcp.json", text='{"type": "service_account", "private_key": "x"}')
+    write(project, "mail.asc", text="-----BEGIN PGP PRIVATE KEY BLOCK-----")
     write(project, "deploy/host", text="-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA")
     write(project, "tests/test_tls.py", text='KEY = "-----BEGIN PRIVATE KEY-----"')
     assert set(pack(project, STORE).left_out.values()) == {"a private key stands in it"}
