@@ -81,7 +81,7 @@ class DirectoryBackend(CountingBackend, Records):
             ) from error
 
     def identity(self) -> str:
-        """Return a text that tells this namespace of this store from all others."""
+        """Return a text that identifies this namespace of this store."""
         path, token = self._folder / "identity", b""
         with contextlib.suppress(OSError):
             _made(path, new_name().encode())
@@ -89,7 +89,7 @@ class DirectoryBackend(CountingBackend, Records):
         return f"{self._folder.parent.resolve()} {self._folder.name} {token.decode('ascii', 'replace')}"
 
     def namespaces(self, number: int) -> list[str]:
-        """Return the digests of at most so many namespaces of the store, the one that was joined last first."""
+        """Return the digests of at most ``number`` namespaces of the store, the one that was joined last first."""
         with self._reached():
             found = [each for each in self._folder.parent.iterdir() if DIGEST.fullmatch(each.name)]
             # Its members make a file there when they join.

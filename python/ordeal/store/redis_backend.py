@@ -110,7 +110,7 @@ class RedisBackend(CountingBackend, Records):
         return backend
 
     def identity(self) -> str:
-        """Return a text that tells this namespace of this store from all others."""
+        """Return a text that identifies this namespace of this store."""
         token = b""
         # A server that is away now has none.
         with contextlib.suppress(UnreachableError), self._reached():
@@ -120,7 +120,7 @@ class RedisBackend(CountingBackend, Records):
         return f"{self._place} {self._prefix} {token.decode('ascii', 'replace')}"
 
     def namespaces(self, number: int) -> list[str]:
-        """Return the digests of at most so many namespaces of the store, the one that was joined last first."""
+        """Return the digests of at most ``number`` namespaces of the store, the one that was joined last first."""
         with self._reached():
             found = self._expected(self._client.zrevrange(_NAMESPACES, 0, number - 1), list)
         names = [each.decode("ascii", "replace") for each in found if isinstance(each, bytes)]

@@ -16,6 +16,7 @@ from time import sleep
 import msgspec
 
 import ordeal._native as _native
+from ordeal._base.formatting import counted
 from ordeal._base.regular_file import read_whole
 from ordeal._engine.coverage.digests import digest_targets
 from ordeal._engine.coverage.targets import Target
@@ -352,7 +353,8 @@ class StoreClient:
         for report in incoming.failures:
             self._traces[report.bucket], self._shrunk[report.bucket] = report.trace, report.shrunk
         if incoming.refused:
-            self._merged.note(f"{incoming.refused} records of the store were refused: {incoming.refusal!r}.")
+            refused = counted(incoming.refused, "record")
+            self._merged.note(f"{refused} of the store could not be read: {incoming.refusal}.")
         self._note_pause(incoming.paused)
         loaded: list[_native.SharedEntry] = []
         for entry in incoming.entries:

@@ -10,6 +10,7 @@ import json
 import os
 import select
 import sys
+from contextlib import suppress
 from tempfile import TemporaryDirectory
 from typing import IO
 
@@ -19,7 +20,7 @@ from ordeal._engine.parallel.fleet.home import saved
 from ordeal._engine.parallel.fleet.plan import MemberTask
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.cli.fleet.member import prepared, shared_namespace
-from ordeal.errors import OrdealError
+from ordeal.errors import OrdealError, StoreError
 from ordeal.explore import Explorer
 from ordeal.result import Failure
 from ordeal.store import FailureReport, Outgoing, Store, open_store
@@ -39,12 +40,17 @@ class _Home:
         self._corpus = corpus
         self._looked_at: set[str] = set()
         self._told: set[str] = set()
-        self._has_joined = False
 
     def take(self, stream: IO[str]) -> None:
-        """Confirm, shrink, save and publish what is new, and tell of it."""
+        """Confirm, shrink, save and publish what is new, and tell of it.
+
+        Raises:
+            StoreError: the store is away, so that this process cannot become a member of it.
+        """
         reports = [each for each in self._store.failures() if each.trace and each.bucket not in self._looked_at]
         for report in reports:
+            # Only when there is something to say: members number their random seeds.
+            self._store.join()
             self._looked_at.add(report.bucket)
             for failure in self._confirmed(report):
                 self._keep(failure)
@@ -54,7 +60,6 @@ class _Home:
                     stream.flush()
 
     def _confirmed(self, report: FailureReport) -> list[Failure]:
-        self._join()
         self._store.lease(report.bucket, LEASE_SECONDS)
         with TemporaryDirectory(prefix="ordeal-home-") as folder:
             if not saved([report], {self._task.test_class}, SeedCorpus(folder))[0]:
@@ -63,12 +68,6 @@ class _Home:
             here = self._task.options(workers=1, isolate=True, corpus_dir=folder, max_runs=1, max_time=1.0)
             result = Explorer.of(self._machine, here).explore()
         return [each for each in result.failures if each.trace is not None and not each.flaky]
-
-    def _join(self) -> None:
-        """Become a member when there is something to say: members number their random seeds."""
-        if not self._has_joined:
-            self._store.join()
-            self._has_joined = True
 
     def _keep(self, failure: Failure) -> None:
         assert failure.trace is not None
@@ -99,7 +98,8 @@ def main() -> int:
         with open_store(given["store"], shared_namespace(machine, explorer)) as store:
             home = _Home(task, store, machine, SeedCorpus(given["corpus"]))
             while not select.select([sys.stdin], [], [], LOOK_SECONDS)[0]:
-                home.take(stream)
+                with suppress(StoreError):
+                    home.take(stream)
     except OrdealError:
         # The launcher takes everything home at the end, and says then what is wrong.
         return 0

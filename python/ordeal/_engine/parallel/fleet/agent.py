@@ -52,7 +52,7 @@ LEASE_SECONDS = 30.0
 STOP_SECONDS = 45.0
 #: What is counted over all attempts at a member.
 _PAST = ("runs", "steps")
-#: How long a member that a scheduler started waits for a store that is away; nobody else would start it again.
+#: How long a member that a scheduler started waits for a store that is away: no other process starts it again.
 STORE_SECONDS = 600.0
 #: How long it takes at most to notice that a member is to stop.
 LOOK_SECONDS = 0.2
@@ -163,7 +163,7 @@ class Agent:
     def _take_up(self, launcher: Record, former: Record) -> float:
         """Go on where a former attempt at this member ended, and return how much time is left."""
         is_done = text_of(former, "state") in ("ended", "failed") and text_of(former, "stopped") != "interrupted"
-        # Otherwise somebody has submitted the same job once more.
+        # Otherwise the same job was submitted once more.
         if former and not is_done and text_of(former, "job") in ("", self._record["job"]):
             self._record |= {f"past_{name}": total_of(former, name) for name in _PAST}
             self._record["restarts"] = number_of(former, "restarts")

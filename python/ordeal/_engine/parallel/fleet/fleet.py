@@ -111,7 +111,7 @@ class RunningFleet:
     ) -> None:
         """With ``corpus``, failures are confirmed here and saved in it while the fleet goes on.
 
-        ``code`` identifies what is explored here: members with other code share with nobody.
+        ``code`` identifies what is explored here: members with other code share nothing.
         """
         self._plan = plan
         self._code = code

@@ -77,7 +77,7 @@ def pack(project: Path, store: str) -> Sent:
                 entry = tarfile.TarInfo(name)
                 entry.mode, entry.mtime, entry.size = path.stat().st_mode, int(path.stat().st_mtime), len(content)
             except OSError:
-                continue  # nobody here can read it, so no test needs it elsewhere
+                continue  # this user cannot read it, so no test needs it elsewhere
             if secret := _secret_in(name, content, spellings):
                 left_out[name] = secret
                 continue
