@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -68,3 +70,36 @@ class TestSavedFailuresInEachRunOfPytest:
 
     def test_a_list_of_tests_is_no_run(self, shop: Project) -> None:
         assert "not replayed" not in shop.python("-m", "pytest", "-q", "--collect-only", "-k", "test_ok2").stdout
+
+
+def test_failing_traces_lie_flat_by_the_run_that_found_them(tmp_path: Path) -> None:
+    with importable(tmp_path) as project:
+        project.write(SHOP)
+        with (tmp_path / "ordeal.toml").open("a") as file:
+            file.write('\n[[tests]]\nclass = "tests.test_shop:ShopChaos"\n')
+        done = project.explore("--generate-tests", "test_found.py")
+        assert done.returncode == 1, done.stderr
+        names = sorted(str(path.relative_to(tmp_path / ".ordeal/traces")) for path in tmp_path.rglob("fail-*.json"))
+        # The second entry replays the seed of the first.
+        assert [re.sub("[0-9]+", "N", name, count=1) for name in names] == ["fail-run-N-2.json", "fail-run-N.json"]
+        found = re.search(r'"""(Run \d+), .*, 3 steps', (tmp_path / "test_found.py").read_text())
+        assert found is not None
+        assert f"fail-{found[1].lower().replace(' ', '-')}.json" in names
+
+
+def test_what_a_suggestion_watches_is_reported_until_it_is_reached(tmp_path: Path) -> None:
+    with importable(tmp_path) as project:
+        project.write(SHOP)
+        lines = ["def price(n):", "    if n > 100:", "        if n > 200:", "            return 0", "    return 1", ""]
+        (tmp_path / "shop.py").write_text("\n".join(lines))
+        (add,) = re.findall(r"    add: (reachable\(.*\))\n", project.explore().stdout)
+        lines.insert(2, f"        {add}")
+        (tmp_path / "shop.py").write_text("\n".join(["from ordeal import reachable", *lines]))
+        report = project.explore().stdout
+        assert "NOT REACHED    shop.py:3: if n > 200: (reachable: never reached)" in report
+        assert "add:" not in report
+        catalog = project.python("-m", "ordeal", "catalog").stdout
+        assert "NOT REACHED" in catalog
+        assert "No run has recorded" not in catalog
+        (tmp_path / "shop.py").write_text((tmp_path / "shop.py").read_text().replace("100", "0"))
+        assert "PASS           shop.py:3: if n > 200: (reachable: " in project.explore().stdout

@@ -18,9 +18,10 @@ constexpr std::uint64_t kChoicesPerCost = 4;
 
 }  // namespace
 
-RunState::RunState(const MachineShape& shape, double fault_toggle_prob, const RuleStats& stats)
+RunState::RunState(const MachineShape& shape, const SessionOptions& options, const RuleStats& stats)
     : shape_(shape),
-      fault_toggle_prob_(fault_toggle_prob),
+      fault_toggle_prob_(options.fault_toggle_prob),
+      steps_max_(std::min<std::size_t>(options.steps_per_run, kTapeStepsMax)),
       stats_(&stats),
       source_(tape_),
       faults_on_(shape.faults, false) {}
@@ -130,7 +131,7 @@ bool RunState::applies(const TapeStep& step) const noexcept {
 // Nothing when the sequence is over, or when an initialize rule must come first.
 std::optional<NextStep> RunState::next_of_sequence() {
   const MutatedSequence& sequence = planned_.sequence;
-  while (sequence_position_ < sequence.tape.size() && steps_left_ > 0 && tape_.size() < kTapeStepsMax) {
+  while (sequence_position_ < sequence.tape.size() && steps_left_ > 0 && tape_.size() < steps_max_) {
     const TapeStep& step = sequence.tape.step(sequence_position_);
     if (step.kind != StepKind::kInitialize && !initializers_left_.empty()) {
       break;
@@ -163,7 +164,7 @@ NextStep RunState::next_step() {
   if (std::exchange(rejected_, false)) {
     return next_rule();
   }
-  if (steps_left_ == 0 || tape_.size() >= kTapeStepsMax) {
+  if (steps_left_ == 0 || tape_.size() >= steps_max_) {
     return {NextKind::kEnd, 0};
   }
   --steps_left_;
@@ -316,7 +317,7 @@ void RunState::step_done() {
 bool RunState::step_back(std::uint64_t failure, bool slow) {
   ORDEAL_CHECK(!tape_.empty(), "no step to take back in run " << planned_.spec.run_id);
   const bool is_past_prefix = !step_of_prefix_ && tape_.size() > planned_.prefix.size();
-  const bool may_follow = steps_left_ > 0 && tape_.size() < kTapeStepsMax;
+  const bool may_follow = steps_left_ > 0 && tape_.size() < steps_max_;
   if (!is_past_prefix || !may_follow || step_backs_ == kStepBacksMax || (slow && was_slow_)) {
     return false;
   }

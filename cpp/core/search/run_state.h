@@ -10,6 +10,7 @@
 #include "core/draw/choice_source.h"
 #include "core/search/rule_stats.h"
 #include "core/search/run_planner.h"
+#include "core/search/session_options.h"
 #include "core/tape/step_source.h"
 #include "core/tape/tape.h"
 
@@ -34,7 +35,7 @@ class RunState {
   static constexpr std::uint32_t kAvoidedMax = 3;
 
   // `stats` decides what is proposed rarely; it must outlive this object.
-  RunState(const MachineShape& shape, double fault_toggle_prob, const RuleStats& stats);
+  RunState(const MachineShape& shape, const SessionOptions& options, const RuleStats& stats);
   RunState(const RunState&) = delete;  // the source writes to this object's tape
   RunState& operator=(const RunState&) = delete;
 
@@ -104,6 +105,7 @@ class RunState {
   // What the run is, and what it has written.
   MachineShape shape_;
   double fault_toggle_prob_;
+  std::size_t steps_max_;  // of a run, with those of its prefix
   const RuleStats* stats_;
   PlannedRun planned_;
   Tape tape_;

@@ -14,7 +14,7 @@ Session::Session(const MachineShape& shape, const SessionOptions& options, std::
     : options_(checked(options, checked(shape))),
       planner_(shape, options_),
       stats_(shape.rules, shape.faults, options_.by_clock),
-      run_(shape, options_.fault_toggle_prob, stats_),
+      run_(shape, options_, stats_),
       learning_(shape, options_, std::move(coverage)) {
   run_.source().reuse(learning_.values(), options_.value_reuse_prob);
 }

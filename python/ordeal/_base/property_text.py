@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _PROPERTIES_MAX = 20
 # What needs attention comes first.
-_STATUSES = ("FAIL", "NOT EXERCISED", "PASS")
+_STATUSES = ("FAIL", "NOT REACHED", "NOT EXERCISED", "PASS")
 
 
 def property_lines(report: PropertyReport) -> list[str]:
@@ -59,7 +59,7 @@ def explored_properties(results: Sequence[PropertyResult], cells: Sequence[Relia
     """Return the properties and cells of an exploration, those that did not pass first; nothing without any."""
     lines: list[str] = []
     if results:
-        rows = [(result.evidence_status, result.summary, result.details) for result in results]
+        rows = [(_status_of(result), result.summary, result.details) for result in results]
         lines += [f"Properties: {_figures([status for status, _, _ in rows])}"]
         lines += capped([f"  {line}" for line in _by_status(rows)], _PROPERTIES_MAX)
     if cells:
@@ -69,9 +69,14 @@ def explored_properties(results: Sequence[PropertyResult], cells: Sequence[Relia
     return lines
 
 
+def _status_of(result: PropertyResult) -> str:
+    return "NOT REACHED" if result.type == "reachable" and not result.hits else result.evidence_status
+
+
 def _figures(statuses: Sequence[str]) -> str:
-    named = (("passed", "PASS"), ("failed", "FAIL"), ("not exercised", "NOT EXERCISED"))
-    return ", ".join(f"{statuses.count(status)} {word}" for word, status in named)
+    named = (("passed", "PASS"), ("failed", "FAIL"), ("not reached", "NOT REACHED"), ("not exercised", "NOT EXERCISED"))
+    counts = {word: statuses.count(status) for word, status in named}
+    return ", ".join(f"{number} {word}" for word, number in counts.items() if number or word != "not reached")
 
 
 def _by_status(rows: Sequence[tuple[str, str, str]]) -> list[str]:

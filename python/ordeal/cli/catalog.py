@@ -34,7 +34,7 @@ def _list(paths: Sequence[str], *, as_json: bool) -> int:
     if as_json:
         terminal.write(catalog_json(catalog))
     else:
-        terminal.write(catalog_text(catalog, reached_file, exists=bool(reached)))
+        terminal.write(catalog_text(catalog, reached_file, exists=reached_file.exists()))
     return 0 if catalog.complete else FOUND
 
 

@@ -29,7 +29,6 @@ from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE
 from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
 from ordeal._engine.runs.writer import RunWriter
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, load_seed
-from ordeal._engine.seed_corpus.paths import seed_name
 from ordeal._hypothesis import skip_types
 from ordeal._report.exploration import (
     Layout,
@@ -413,9 +412,6 @@ class _CliSession:
 
     def _save_traces(self, result: ExplorationResult) -> ExplorationResult:
         folder = Path(self._config.report.traces_dir)
-        if len(self._config.tests) > 1:
-            # Each class numbers its runs from the start.
-            folder /= result.test_class.replace(":", ".")
         if self._config.report.traces:
             for trace in result.traces:
                 if trace.failure is None:
@@ -427,9 +423,7 @@ class _CliSession:
         """Save the trace of a failure, whatever the settings are: a failure must not be lost."""
         if failure.trace is None:
             return failure
-        of_seed = failure.run_id == 0 and failure.seed_path is not None
-        name = seed_name(Path(str(failure.seed_path))) if of_seed else f"run-{failure.run_id}"
-        path = self._save_trace(failure.trace, folder / f"fail-{name}.json")
+        path = self._save_trace(failure.trace, folder / f"fail-run-{failure.trace.run_id}.json")
         return dataclasses.replace(failure, trace_path=path)
 
     def _save_trace(self, trace: Trace, wanted: Path) -> str | None:
@@ -445,7 +439,7 @@ class _CliSession:
         return str(path)
 
     def _unused(self, path: Path) -> Path:
-        """Add a number to a path that this session has already written, as two entries for one class would."""
+        """Add a number to a path that this session has written: each class numbers its runs from the start."""
         candidates = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
         return next(candidate for candidate in chain([path], candidates) if candidate not in self._saved)
 

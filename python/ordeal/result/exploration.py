@@ -197,7 +197,7 @@ class ExplorationResult:
                 "runs": self.total_runs,
             }
             for gap in self.coverage_gaps
-            if not is_installed(gap["file"])
+            if not is_installed(gap["file"]) and not is_watched(gap, self.properties)
         ]
 
 
@@ -205,6 +205,14 @@ def reachable_call(gap: Mapping[str, Any]) -> str:
     """Return the ``reachable("file:line: code")`` call for a coverage gap, valid as Python source."""
     label = f"{gap['file']}:{gap['line']}: {gap['code']}"
     return f"reachable({in_double_quotes(label)})"
+
+
+def is_watched(gap: Mapping[str, Any], properties: Sequence[PropertyResult]) -> bool:
+    """Return True if the source has the ``reachable()`` call for a gap, whose line it has moved."""
+    start, end = f"{gap['file']}:", f": {gap['code']}"
+    return any(
+        each.type == "reachable" and each.name.startswith(start) and each.name.endswith(end) for each in properties
+    )
 
 
 def is_installed(file: str) -> bool:
@@ -237,7 +245,7 @@ def coverage_lines(result: ExplorationResult) -> list[str]:
         lines.append(f"Not reached in {counted(result.total_runs, 'run')}: {len(gaps)} branch(es) in target modules")
         for gap in gaps[:_GAPS_MAX]:
             lines.append(f"  {one_line(f'{gap["file"]}:{gap["line"]} {gap["code"]}')}")
-            if not is_installed(gap["file"]):
+            if not is_installed(gap["file"]) and not is_watched(gap, result.properties):
                 lines.append(f"    add: {one_line(reachable_call(gap), limit=2 * MESSAGE_CHARS_MAX)}")
         if len(gaps) > _GAPS_MAX:
             lines.append(f"  ... and {len(gaps) - _GAPS_MAX} more")

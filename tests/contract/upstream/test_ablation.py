@@ -56,17 +56,17 @@ def with_all_on(project: Project, class_path: str) -> Trace:
 def test_finding_21_three_faults_that_each_suffice_are_all_found(project: Project) -> None:
     project.write(FAULTS)
     assert ablate_faults(with_all_on(project, "chaos:AnyOfThree")) == {
-        "return_empty(till.first)": True,
-        "return_empty(till.second)": True,
-        "return_empty(till.third)": True,
-        "return_empty(till.unused)": False,
+        "return_empty(first)": True,
+        "return_empty(second)": True,
+        "return_empty(third)": True,
+        "return_empty(unused)": False,
     }
 
 
 def test_finding_21_no_fault_is_called_needless_unless_it_fails_without_any(project: Project) -> None:
     project.write(FAULTS)
     for class_path, said in (
-        ("chaos:AnyOfThree", "Necessary faults: return_empty(till.first), return_empty(till.second)"),
+        ("chaos:AnyOfThree", "Necessary faults: return_empty(first), return_empty(second)"),
         ("chaos:Always", "Bug reproduces without any faults."),
     ):
         with_all_on(project, class_path).save(project.root / "trace.json")

@@ -30,7 +30,8 @@ struct Running {
   RuleStats stats{kShape.rules, kShape.faults, true};
   RunState state;
 
-  explicit Running(double fault_toggle_prob = 0.0) : state(kShape, fault_toggle_prob, stats) {
+  explicit Running(double fault_toggle_prob = 0.0)
+      : state(kShape, {.fault_toggle_prob = fault_toggle_prob, .steps_per_run = 10'000}, stats) {
     state.planned().spec = {.run_id = 1, .steps = 6};
     state.planned().configuration = {std::vector<bool>(kShape.rules, true), std::vector<bool>(kShape.faults, true)};
   }

@@ -131,10 +131,10 @@ class TestFindings:
         assert code == 1
         traces = {str(path.relative_to(".ordeal/traces")) for path in Path(".ordeal/traces").rglob("*.json")}
         assert traces == {
-            "machines.Account/fail-run-1.json",
-            "machines.Account/fail-run-1-2.json",
-            "machines.Account/fail-run-2.json",
-            "machines.Ledger/fail-run-1.json",
+            "fail-run-1.json",
+            "fail-run-1-2.json",
+            "fail-run-1-3.json",
+            "fail-run-2.json",
         }
         assert all(f"Replay: ordeal replay .ordeal/traces/{name}\n" in out for name in traces)
 

@@ -319,8 +319,10 @@ class WorkerPool:
         # A successor starts from what its predecessor knew. What all workers know would depend on the clock.
         initial, known = self.initial_corpus, worker.known
         worker.started = monotonic()
+        checkpoints = share_of_runs(self._settings.max_checkpoints, 0, len(self._workers), number) or 0
+        settings = dataclasses.replace(self._settings, max_checkpoints=checkpoints)
         job = WorkerJob(
-            settings=settings_of(self._settings, self._identity_of(worker), state.seeds[number], runs, left),
+            settings=settings_of(settings, self._identity_of(worker), state.seeds[number], runs, left),
             driver=self._setup.driver,
             targets=self._setup.targets,
             schedule=self._schedule(worker),

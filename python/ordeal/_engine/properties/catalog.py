@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
-from ordeal._engine.properties.call_sites import Scan, Site
+from ordeal._base.property_tracker import PropertyResult, PropertyTally
+from ordeal._engine.properties.call_sites import Scan, Site, scan
 from ordeal._engine.properties.history import Reached
 
 
@@ -60,10 +62,18 @@ class SiteCatalog:
         return not self.clashes and not self.count(SiteStatus.NOT_REACHED)
 
 
-def make_catalog(scan: Scan, reached: Mapping[str, Reached]) -> SiteCatalog:
+def never_reached(files: Iterable[str], results: Sequence[PropertyResult]) -> list[PropertyResult]:
+    """Return a result for each ``reachable()`` of some files that ``results`` lack: what never runs tracks nothing."""
+    known = {result.name for result in results}
+    sites = scan(path for path in map(Path, files) if path.is_file()).sites
+    names = {site.name: None for site in sites if site.type == "reachable" and site.name is not None}
+    return [PropertyResult.of(PropertyTally(name, "reachable", declared=True)) for name in names if name not in known]
+
+
+def make_catalog(found: Scan, reached: Mapping[str, Reached]) -> SiteCatalog:
     """Compare by name and type. Two sites that share both cannot be distinguished: one hit reaches both."""
-    entries = [_entry(site, reached) for site in scan.sites]
-    return SiteCatalog(scan.files, entries, _clashes(scan.sites), scan.unreadable)
+    entries = [_entry(site, reached) for site in found.sites]
+    return SiteCatalog(found.files, entries, _clashes(found.sites), found.unreadable)
 
 
 def _entry(site: Site, reached: Mapping[str, Reached]) -> SiteEntry:

@@ -65,7 +65,7 @@ def load_reached(path: Path) -> dict[str, Reached]:
 
 
 def add_reached(path: Path, results: Sequence[PropertyResult]) -> bool:
-    """Add the results of one session to the file, and return whether there was anything to add.
+    """Add the results of one session to the file, and return whether it tracked anything.
 
     A damaged file is replaced. Processes that write at the same time wait for each other if the system has file locks;
     a reader sees the file either before or after a write.
@@ -73,9 +73,9 @@ def add_reached(path: Path, results: Sequence[PropertyResult]) -> bool:
     Raises:
         PropertyError: the file cannot be written.
     """
-    seen = [result for result in results if result.hits]
-    if not seen:
+    if not results:
         return False
+    seen = [result for result in results if result.hits]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _locked(path.parent):

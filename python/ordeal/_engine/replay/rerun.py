@@ -10,6 +10,7 @@ from enum import Enum
 import msgspec
 
 import ordeal._native as _native
+from ordeal._base.formatting import short_names
 from ordeal._base.trace_file import Trace, TraceFailure, TraceStep, step_text, versions_now
 from ordeal._base.untrusted import error_message, type_name
 from ordeal._engine.execution.bucket import bucket_after, falls_into, is_in_bucket, place_of, step_of, whole_bucket
@@ -144,7 +145,7 @@ def ablate_faults(trace: Trace, test_class: MachineFactory | None = None) -> dic
     """Return for each fault that ``trace`` switches whether its failure needs it; empty when it switches none.
 
     When any one of several faults suffices, all of them count as necessary: without them the failure is gone. Another
-    run may reach the same failure with other faults.
+    run may reach the same failure with other faults. Names are as short as in reports.
 
     Raises:
         TraceError: the trace does not fail, or does not fit the class.
@@ -153,7 +154,8 @@ def ablate_faults(trace: Trace, test_class: MachineFactory | None = None) -> dic
     loaded = load_for_replay(trace, test_class)
     with loaded.running():
         first = _failing(loaded, trace, "no fault is to blame")
-        return loaded.replayer.ablate(first.tape, first.bucket) or {}
+        faults = loaded.replayer.ablate(first.tape, first.bucket) or {}
+    return dict(zip(short_names(list(faults)), faults.values(), strict=True))
 
 
 def rerun_schedule(trace: Trace) -> Rerun:

@@ -13,6 +13,7 @@ from ordeal._engine.coverage.gaps import Gaps, find_gaps
 from ordeal._engine.coverage.imports import imported_modules
 from ordeal._engine.coverage.targets import Target, compiled_modules
 from ordeal._engine.execution.settings import Settings, Tally
+from ordeal._engine.properties.catalog import never_reached
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.uses import Counts, fault_uses_of, rule_uses_of
 from ordeal.result import (
@@ -73,6 +74,7 @@ def make_result(
 ) -> ExplorationResult:
     """Return the result, with a note on everything unusual. ``watch`` has finished recording."""
     gaps = find_gaps(list(targets), totals.lines)
+    files = [source.path for target in targets for source in target.sources()]
     faults, rules = fault_uses_of(totals.faults), rule_uses_of(totals.rules, fault_names)
     _note_what_was_odd(targets, totals, gaps)
     for remark in filter(None, (*(use.remark() for use in faults), unused_remark(rules, totals.tally.runs))):
@@ -90,7 +92,7 @@ def make_result(
         known=known,
         traces=traces,
         seed_replays=seeds,
-        properties=watch.results,
+        properties=[*watch.results, *never_reached(files, watch.results)],
         reliability_cells=watch.cells,
         coverage_gaps=gaps.gaps,
         lines_covered=gaps.lines_covered,

@@ -6,7 +6,7 @@ A job reports each result at once, so that it is known even if its process dies 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import ordeal._native as _native
@@ -35,7 +35,7 @@ from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._engine.triage.siblings import Family
 from ordeal._hypothesis import skip_types
 from ordeal._native import monotonic
-from ordeal.errors import OrdealError
+from ordeal.errors import OrdealError, TraceError
 from ordeal.result import Failure
 from ordeal.result.parts import broken_invariant
 
@@ -187,6 +187,8 @@ def _recorded_failure(
     place = replayer.place(finding.tape, error if now is None else now, last_step)
     trace = setup.trace_builder.make(finding.origin, replayed.tape, recorder, broken_invariant(place))
     trace.failure = TraceFailure.of(error, step, finding.bucket)
+    if finding.seed is not None:
+        _name_finder(trace, finding.seed)
     return Failure(
         error=error,
         step=step,
@@ -208,6 +210,13 @@ def _recorded_failure(
     )
 
 
+def _name_finder(trace: Trace, seed: Path) -> None:
+    """Give a trace the numbers of the run that found its seed: the replay of a seed is no run."""
+    with suppress(TraceError):
+        found = Trace.load(seed)
+        trace.run_id, trace.edges_discovered = found.run_id, found.edges_discovered
+
+
 def bare_failure(setup: ReplaySetup, finding: Finding) -> Failure:
     """Return a failure of which only the tape is known, because its process died before recording it."""
     steps = bare_steps(setup.driver, finding.tape)
@@ -220,6 +229,8 @@ def bare_failure(setup: ReplaySetup, finding: Finding) -> Failure:
         rule_timeout=setup.settings.rule_timeout,
         max_memory=setup.settings.max_memory,
     )
+    if finding.seed is not None:
+        _name_finder(trace, finding.seed)
     return Failure(
         error=finding.error,
         step=len(steps),

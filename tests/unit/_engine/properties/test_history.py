@@ -39,7 +39,13 @@ def test_hits_add_up(path: Path) -> None:
 
 
 def test_what_was_not_reached_is_not_written(path: Path) -> None:
-    assert not add_reached(path, [result("a", passes=0)])
+    assert add_reached(path, [result("a", passes=0)])
+    assert hits(path) == {}
+    assert path.exists(), "a catalog knows that there was a run"
+
+
+def test_a_run_that_tracks_nothing_writes_nothing(path: Path) -> None:
+    assert not add_reached(path, [])
     assert not path.parent.exists()
 
 
