@@ -63,7 +63,7 @@ class Explorer:
         target_modules: names of the modules (packages with all below them) whose coverage steers the search. Empty
             means no coverage: novelty is then what ``state_hash`` says and which rule follows which.
         seed: integer from which every decision is drawn.
-        max_checkpoints: how many checkpoints are kept; 0 for none.
+        max_checkpoints: how many checkpoints all workers keep together; 0 for none.
         checkpoint_prob: share of the runs that branch from a checkpoint. None means 0.4, or what the adaptive policy
             finds best.
         checkpoint_strategy: how one is chosen: ``energy``, ``uniform`` or ``recent``.
@@ -190,7 +190,7 @@ class Explorer:
         Args:
             max_time: seconds after which no new run starts.
             max_runs: the number of runs after which it ends, whichever comes first.
-            steps_per_run: each run draws its length from 1 to this.
+            steps_per_run: each run draws its length from 1 to this, with the steps that led to its checkpoint.
             shrink: whether to make failing traces minimal.
             max_shrink_time: seconds that shrinking one failure may take.
             confirm_fresh: whether to replay each failure once in a fresh process; one that does not fail there counts

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from .projects import Project, importable
+from .projects import Project, explore, importable
 
 SHOP = {
     "shop.py": """
@@ -103,3 +104,87 @@ def test_what_a_suggestion_watches_is_reported_until_it_is_reached(tmp_path: Pat
         assert "No run has recorded" not in catalog
         (tmp_path / "shop.py").write_text((tmp_path / "shop.py").read_text().replace("100", "0"))
         assert "PASS           shop.py:3: if n > 200: (reachable: " in project.explore().stdout
+
+
+COUNTER = {
+    "machines.py": """
+        from hypothesis import strategies as st
+        from ordeal import ChaosTest, rule
+
+        class Counter(ChaosTest):
+            longest = 0
+
+            def __init__(self):
+                super().__init__()
+                self.n = self.steps = 0
+
+            def take(self, number):
+                self.steps += 1
+                Counter.longest = max(Counter.longest, self.steps)
+                self.n += number
+                if self.n % 7 == 3:
+                    self.n -= 1
+                elif self.n % 5 == 1:
+                    self.n += 2
+
+            @rule(x=st.integers(0, 9))
+            def add(self, x):
+                self.take(x)
+
+            @rule()
+            def one(self):
+                self.take(1)
+    """
+}
+
+
+@pytest.mark.parametrize("cap", [1, 5, 50])
+def test_no_run_has_more_steps_than_the_cap(cap: int, tmp_path: Path) -> None:
+    with importable(tmp_path) as project:
+        project.write(COUNTER)
+        counter = project.load("machines:Counter")
+        for seed in (1, 2):
+            result = explore(counter, runs=300, steps=cap, seed=seed, workers=1, target_modules=["machines"])
+            assert result.total_steps <= 300 * cap
+        assert counter.longest == cap
+
+
+@pytest.mark.parametrize("cap", [1, 3])
+def test_all_workers_together_keep_no_more_checkpoints_than_the_cap(cap: int, tmp_path: Path) -> None:
+    with importable(tmp_path) as project:
+        project.write(COUNTER)
+        counter = project.load("machines:Counter")
+        options: dict[str, Any] = {"workers": 2, "target_modules": ["machines"], "max_checkpoints": cap}
+        result = explore(counter, runs=200, **options)
+        assert result.checkpoints is not None
+        assert 0 < result.checkpoints <= min(cap, result.checkpoints_saved)
+
+
+class TestFilesOfOthers:
+    """No command replaces a file that ordeal did not write."""
+
+    COMMANDS = (
+        ("explore", "--generate-tests"),
+        ("explore", "--save-state"),
+        ("replay", "--shrink", "-o"),
+        ("replay", "--plain"),
+    )
+
+    @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+    def test_a_file_of_others_stays_unless_it_is_forced(self, shop: Project, command: tuple[str, ...]) -> None:
+        path = shop.root / "mine.json"
+        path.write_text('{"mine": true}')
+        done = shop.python("-m", "ordeal", *command, "mine.json")
+        assert done.returncode == 2
+        assert f"error: `{command[-1]}` would replace mine.json, which ordeal did not write\n" in done.stderr
+        assert path.read_text() == '{"mine": true}'
+        if command[-1] != "--plain":
+            assert shop.python("-m", "ordeal", *command, "mine.json", "--force").returncode == 1
+            assert path.read_bytes() != b'{"mine": true}'
+            # Now it is a file of ordeal's.
+            assert shop.python("-m", "ordeal", *command, "mine.json").returncode == 1
+
+    def test_an_empty_file_and_a_device_are_written_to(self, shop: Project) -> None:
+        (shop.root / "empty.json").touch()
+        assert shop.python("-m", "ordeal", "replay", "--shrink", "-o", "empty.json").returncode == 1
+        assert shop.python("-m", "ordeal", "explore", "--generate-tests", "/dev/null").returncode == 1

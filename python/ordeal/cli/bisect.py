@@ -11,10 +11,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from ordeal._base.formatting import one_line
 from ordeal._base.interpreter import run_module
@@ -22,21 +21,22 @@ from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._report.formats.document import line
 from ordeal.cli import terminal
 from ordeal.cli.folders import corpus_folders, traces_folders
+from ordeal.config.options import BisectFlags
 from ordeal.errors import ConfigError
 
 
-def run(given: Mapping[str, Any]) -> int:
+def run(flags: BisectFlags) -> int:
     """Find the commit, and print it. Return 0 if it was found."""
-    trace = find_failure(given["trace"], traces_folders(), corpus_folders()).absolute()
+    trace = find_failure(flags.trace, traces_folders(), corpus_folders()).absolute()
     root = Path(_git(Path.cwd(), "rev-parse", "--show-toplevel"))
     folder = Path.cwd().relative_to(root)
-    good, bad = _commit(root, given["good"]), _commit(root, given["bad"])
+    good, bad = _commit(root, flags.good), _commit(root, flags.bad)
     with _worktree(root, bad) as tree, tempfile.TemporaryDirectory(prefix="ordeal-bisect-") as place:
         # Another commit may have another trace of that name, or none.
         kept = Path(place, "trace.json")
         shutil.copyfile(trace, kept)
         command = [sys.executable, "-m", "ordeal.cli.bisect", str(kept), str(folder)]
-        terminal.say(f"Replaying {one_line(str(given['trace']))} between {good[:12]} and {bad[:12]} ...")
+        terminal.say(f"Replaying {one_line(str(flags.trace))} between {good[:12]} and {bad[:12]} ...")
         _check_end(tree, bad, command, wanted=FAILS, what="the later one, where it must fail")
         _check_end(tree, good, command, wanted=PASSES, what="the earlier one, where it must not fail")
         _git(tree, "bisect", "start", bad, good)

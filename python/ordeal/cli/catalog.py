@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
 
 from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.properties.call_sites import scan
@@ -15,23 +14,20 @@ from ordeal._engine.properties.history import PROPERTIES_PATH, load_reached
 from ordeal._report.catalog import catalog_complaints, catalog_json, catalog_text
 from ordeal.cli import terminal
 from ordeal.config import DEFAULT_PATH, load_config
+from ordeal.config.options import CatalogFlags
 
 FOUND = 1
 
 
-def run(given: Mapping[str, Any]) -> int:
+def run(flags: CatalogFlags) -> int:
     """List the assertions below the paths of the command line, and return the exit code."""
-    return _list(given["paths"], as_json=given["json"])
-
-
-def _list(paths: Sequence[str], *, as_json: bool) -> int:
     reached_file = Path(PROPERTIES_PATH)
     reached = load_reached(reached_file)
-    catalog = make_catalog(scan([Path(path) for path in paths] or _default_paths()), reached)
+    catalog = make_catalog(scan([Path(path) for path in flags.paths] or _default_paths()), reached)
     complaints = catalog_complaints(catalog)
     if complaints:
         terminal.say(complaints)
-    if as_json:
+    if flags.json:
         terminal.write(catalog_json(catalog))
     else:
         terminal.write(catalog_text(catalog, reached_file, exists=reached_file.exists()))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import webbrowser
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from ordeal._engine.parallel.fleet.plan import named_store
 from ordeal._engine.runs.folder import RUNS_PATH
 from ordeal._report.dashboard.app import make_app
 from ordeal.cli import terminal
+from ordeal.config.options import DashboardFlags
 from ordeal.errors import ConfigError
 from ordeal.store.open import open_records
 
@@ -28,29 +29,29 @@ _NEEDS = ("starlette", "uvicorn")
 _TOKEN_BYTES = 24
 #: How long the pages may take to end with what they were served beside.
 _END_SECONDS = 5.0
-#: What serves beside a search: no option for it, as it waits for the end of its input.
-_BESIDE = {"runs": None, "store": None, "port": 0, "open": False, "beside": True}
+#: What serves next to a search: no option for it, as it waits for the end of its input.
+_BESIDE = "from ordeal.cli.dashboard import DashboardFlags, run; run(DashboardFlags(beside=True))"
 
 
-def run(given: Mapping[str, Any]) -> int:
+def run(flags: DashboardFlags) -> int:
     """Serve until Ctrl-C, and return the exit code."""
     check_installed("ordeal dashboard")
-    runs = Path(given["runs"] or RUNS_PATH)
-    if given["runs"] is not None and not runs.is_dir():
+    runs = Path(flags.runs or RUNS_PATH)
+    if flags.runs is not None and not runs.is_dir():
         raise ConfigError(f"no folder of runs: {runs}", hint="`ordeal explore` makes .ordeal/runs")
-    store = named_store(given["store"])
+    store = named_store(flags.store)
     if store is not None:
         _check_store(store)
-    with _listening(given["port"]) as listening:
+    with _listening(flags.port) as listening:
         port = listening.getsockname()[1]
         # Nothing that is searched depends on it: a page of somebody else must not guess the address.
         token = secrets.token_urlsafe(_TOKEN_BYTES)
         address = f"http://{LOOPBACK}:{port}/{token}/"
         terminal.write(f"{address}\n")
         terminal.say("Ctrl-C ends.")
-        if given["open"]:
+        if flags.open:
             webbrowser.open(address)
-        _serve(listening, runs.absolute(), token, store, beside=given.get("beside", False))
+        _serve(listening, runs.absolute(), token, store, beside=flags.beside)
     return 0
 
 
@@ -68,7 +69,7 @@ def beside() -> Iterator[str]:
 
     It ends with this process, whatever ends that: then its input ends.
     """
-    command = [sys.executable, "-c", f"from ordeal.cli.dashboard import run; run({_BESIDE})"]
+    command = [sys.executable, "-c", _BESIDE]
     # Ctrl-C ends the search, whose last page is to be seen until it has ended.
     process = start(command, pipes=["stdin", "stdout"])
     try:

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ordeal._base.formatting import counted
 from ordeal._tools.doctor.checks import Advice
 from ordeal._tools.doctor.running import examine
 from ordeal.cli import terminal
-from ordeal.config import load_config_for, override
+from ordeal.config import load_config_for
+from ordeal.config.options import DoctorFlags
 from ordeal.errors import WRONG_USE
 
 
-def run(given: Mapping[str, Any]) -> int:
+def run(flags: DoctorFlags) -> int:
     """Examine the classes. Return the exit code: 0, 1 for a warning that fails, 2 for an error."""
-    config = load_config_for(given["classes"], given["config"])
-    fail_on = {*config.health.fail_on, *override(config.health, given).fail_on}
+    config = load_config_for(flags.classes, flags.config)
+    fail_on = {*config.health.fail_on, *flags.fail_on}
     checks: list[Advice] = []
     subject = None
     for check in examine(config, Path.cwd()):
         checks.append(check)
-        if given["json"] or (check.status == "ok" and not given["verbose"]):
+        if flags.json or (check.status == "ok" and not flags.verbose):
             continue
         if check.subject != subject:
             subject = check.subject
@@ -32,7 +31,7 @@ def run(given: Mapping[str, Any]) -> int:
         terminal.write(_shown(check))
     worst = {check.status for check in checks}
     ok = worst <= {"ok"}
-    if given["json"]:
+    if flags.json:
         listed = [dataclasses.asdict(check) for check in checks]
         terminal.write(json.dumps({"ok": ok, "checks": listed}, indent=2) + "\n")
     else:
@@ -42,7 +41,7 @@ def run(given: Mapping[str, Any]) -> int:
     if "error" in worst:
         return WRONG_USE
     named = {check.name for check in checks if check.status == "warning"}
-    strict = given["strict"] or "all" in fail_on
+    strict = flags.strict or "all" in fail_on
     return 1 if (strict and not ok) or named & fail_on else 0
 
 

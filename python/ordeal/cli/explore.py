@@ -48,6 +48,7 @@ from ordeal._tools.doctor.checks import unhealthy
 from ordeal.cli import INTERRUPTED, terminal
 from ordeal.cli.commands import ALL_OPTIONS
 from ordeal.cli.folders import traces_folders
+from ordeal.cli.own_files import is_generated, is_state, refuse_foreign
 from ordeal.cli.progress import Watchers, progress_view
 from ordeal.config import ExplorerConfig, OrdealConfig, TestConfig, load_config_for, override
 from ordeal.config.options import (
@@ -71,16 +72,16 @@ TAKEN_BY = {"image": ("kubernetes",), "job_options": ("slurm", "kubernetes"), "p
 
 def run(given: Mapping[str, Any]) -> int:
     """Explore with the options of the command line, by name; ``None`` means not given. Return the exit code."""
-    own = override(ExploreFlags(), given)
+    own, command = override(ExploreFlags(), given), override(ExplorationOptions(), given)
     config = load_config_for(given["classes"], given["config"])
     report = override(config.report, given)
     formats = tuple(dict.fromkeys((*config.report.formats, *report.formats)))
     fail_on = (*config.health.fail_on, *override(config.health, given).fail_on)
     health = dataclasses.replace(config.health, fail_on=tuple(dict.fromkeys(fail_on)))
     config = dataclasses.replace(config, report=dataclasses.replace(report, formats=formats), health=health)
-    options = _effective(config, given, own)
-    _refuse_flags(own, config, options, given["workers"])
-    _refuse_fleet_flags(given, options)
+    options = _effective(config, override(exploration_options(config, confirm_fresh=True), given), command, own)
+    _refuse_flags(own, config, options, command)
+    _refuse_fleet_flags(command, options)
     _check_entries(config, options)
     if own.watch:
         watching = importlib.import_module("ordeal.cli.watch")
@@ -120,15 +121,16 @@ def termination_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _effective(config: OrdealConfig, given: Mapping[str, object], flags: ExploreFlags) -> ExplorationOptions:
+def _effective(
+    config: OrdealConfig, options: ExplorationOptions, command: ExplorationOptions, flags: ExploreFlags
+) -> ExplorationOptions:
     """Return the options of each class, before its own entry is applied."""
-    options = override(exploration_options(config, confirm_fresh=True), given)
-    own_store = os.environ.get(STORE_VARIABLE) if options.isolate and not given["store"] else None
+    own_store = os.environ.get(STORE_VARIABLE) if options.isolate and not command.store else None
     return dataclasses.replace(
         options,
         # What this person has set, perhaps with a password, goes before what all share.
         store=own_store or options.store,
-        known=config.explorer.known if given["known"] is None else config.explorer.known + options.known,
+        known=config.explorer.known + command.known,
         workers=options.workers if options.isolate else 1,
         record_traces=(
             flags.generate_tests is not None
@@ -145,26 +147,28 @@ def exploration_options(config: OrdealConfig, **changes: Any) -> ExplorationOpti
 
 
 def _refuse_flags(
-    flags: ExploreFlags, config: OrdealConfig, options: ExplorationOptions, given_workers: object
+    flags: ExploreFlags, config: OrdealConfig, options: ExplorationOptions, command: ExplorationOptions
 ) -> None:
     if flags.no_seeds and flags.prune_fixed_seeds:
         message = "`--no-seeds` and `--prune-fixed-seeds` contradict each other"
         raise ConfigError(message, hint="drop one of them: seeds that are not replayed cannot be pruned")
-    others = ("--workers", given_workers not in (None, 1)), ("--store", options.store is not None)
+    others = ("--workers", command.workers > 1), ("--store", options.store is not None)
     for option, is_given in others:
         if is_given and not options.isolate:
             message = f"`--in-process` and `{option}` contradict each other"
             raise ConfigError(message, hint="drop one of them: in this process alone there is one worker")
+    refuse_foreign("--generate-tests", flags.generate_tests, is_generated, force=flags.force)
+    refuse_foreign("--save-state", options.save_state_to, is_state, force=flags.force)
     for option, path in (("--save-state", options.save_state_to), ("--resume", options.resume_from)):
         if path is not None and len(config.tests) != 1:
             message = f"`{option}` names one file, and {flags.config} has {len(config.tests)} [[tests]]"
             raise ConfigError(message, hint="keep each class that is resumed in a settings file of its own, see `-c`")
 
 
-def _refuse_fleet_flags(given: Mapping[str, object], options: ExplorationOptions) -> None:
+def _refuse_fleet_flags(command: ExplorationOptions, options: ExplorationOptions) -> None:
     kind = (options.on or "").partition(":")[0]
     for name, option in options_of(FleetConfig).items():
-        if given[name] in (None, ()):
+        if values_of(command)[name] == option.default:
             continue
         # A store is also shared by commands that people start themselves.
         if not kind and name != "store":

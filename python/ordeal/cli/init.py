@@ -29,29 +29,29 @@ from ordeal._tools.scaffold.settings import WORKFLOW, FileChange, ignore_change,
 from ordeal._tools.scaffold.trying import ClassTry, explore, try_classes
 from ordeal._tools.scaffold.writing import machine_name, snake, written
 from ordeal.cli import terminal
-from ordeal.config.options import DEFAULT_PATH
+from ordeal.config.options import DEFAULT_PATH, InitFlags
 from ordeal.errors import ConfigError, MachineError
 
 _TRIED_MAX = 6
 _LISTED_MAX = 10
 
 
-def run(given: Mapping[str, Any]) -> int:
+def run(flags: InitFlags) -> int:
     """Write a machine for a class of a package, and run it. Return the exit code: 0 if it ran."""
     folder = Path.cwd()
-    if given["ci"] and WORKFLOW.exists():
+    if flags.ci and WORKFLOW.exists():
         raise ConfigError(f"{WORKFLOW} is already there", hint="leave `--ci` out, or move the file")
-    package, classes = _classes(given["target"], given["cls"], folder)
+    package, classes = _classes(flags.target, flags.cls, folder)
     roots = [package.root]
     tried = try_classes([each.path for each in classes[:_TRIED_MAX]], roots)
     chosen, answer = _best(classes, tried)
     _list(package, classes, tried, chosen)
-    if len(classes) > 1 and not given["yes"] and not given["json"] and terminal.can_ask():
+    if len(classes) > 1 and not flags.yes and not flags.json and terminal.can_ask():
         chosen, answer = _asked(classes[:_LISTED_MAX], tried, chosen, roots)
     changes = _changes(package, answer)
-    if given["ci"]:
+    if flags.ci:
         changes.append(workflow_change())
-    if given["dry_run"]:
+    if flags.dry_run:
         for change in changes:
             terminal.write(_diff(change))
         return 0
@@ -61,7 +61,7 @@ def run(given: Mapping[str, Any]) -> int:
         with change.path.open("x" if change.is_new else "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(change.text)
         terminal.say(f"{'Wrote' if change.is_new else 'Added to'} {change.path}{_told(change, answer)}")
-    return _first_run(given, package, chosen, answer, folder)
+    return _first_run(flags, package, chosen, answer, folder)
 
 
 def _classes(target: str | None, name: str | None, folder: Path) -> tuple[FoundPackage, list[FoundClass]]:
@@ -175,12 +175,10 @@ def _diff(change: FileChange) -> str:
     return "".join(difflib.unified_diff(before, change.text.splitlines(True), name, str(change.path)))
 
 
-def _first_run(
-    given: Mapping[str, Any], package: FoundPackage, chosen: FoundClass, answer: ClassTry, folder: Path
-) -> int:
+def _first_run(flags: InitFlags, package: FoundPackage, chosen: FoundClass, answer: ClassTry, folder: Path) -> int:
     file = _file(answer)
     class_path = _class_path(file, answer)
-    seconds = float(given["seconds"])
+    seconds = flags.seconds
     terminal.say(f"Running it for {seconds:g} s ...")
     document = explore(class_path, seconds, folder, [package.root])
     if isinstance(document, str) or not document.get("results"):
@@ -189,7 +187,7 @@ def _first_run(
             hint=f"`ordeal explore {class_path}` shows more",
         )
     (result,) = document["results"]
-    if given["json"]:
+    if flags.json:
         lines = _lines_of(result, chosen)
         terminal.write(json.dumps({"class": chosen.path, "test": class_path, "lines": lines, "result": result}) + "\n")
     for text in _outcome(result, chosen, package, file):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pdb
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from ordeal._base.formatting import safe_lines
 from ordeal._base.trace_file import Trace
@@ -35,32 +34,16 @@ from ordeal._report.replay import (
 )
 from ordeal.cli import terminal
 from ordeal.cli.folders import corpus_folders, traces_folders
+from ordeal.cli.own_files import is_none, is_trace, refuse_foreign
 from ordeal.config import DEFAULT_PATH
+from ordeal.config.options import ReplayFlags
 from ordeal.errors import ConfigError, OutdatedTraceError
 
 FOUND = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ReplayFlags:
-    """The command line as it was given."""
-
-    trace: str | None
-    shrink: bool
-    ablate: bool
-    output: str | None
-    plain: str | None
-    json: bool
-    verbose: bool
-    pdb: bool
-
-
-def run(given: Mapping[str, Any]) -> int:
+def run(flags: ReplayFlags) -> int:
     """Replay what the command line names, and return the exit code."""
-    return _replay(_ReplayFlags(**given))
-
-
-def _replay(flags: _ReplayFlags) -> int:
     _check(flags)
     trust_settings(Path(DEFAULT_PATH))
     path = str(find_failure(flags.trace, traces_folders(), corpus_folders()))
@@ -93,16 +76,18 @@ def _replay(flags: _ReplayFlags) -> int:
     return FOUND if result.error is not None else 0
 
 
-def _check(flags: _ReplayFlags) -> None:
+def _check(flags: ReplayFlags) -> None:
     if flags.output is not None and not flags.shrink:
         raise ConfigError("`-o` saves the shrunk trace, and nothing is shrunk", hint="add `--shrink`, or drop `-o`")
     if flags.plain == "-" and flags.json:
         raise ConfigError("`--plain -` and `--json` both write to stdout", hint="write `--plain FILE`")
     if flags.pdb and flags.json:
         raise ConfigError("`--pdb` and `--json` both write to stdout", hint="drop one of them")
+    refuse_foreign("-o", flags.output, is_trace, force=flags.force)
+    refuse_foreign("--plain", flags.plain, is_none, force=flags.force)
 
 
-def _rerun(trace: Trace, flags: _ReplayFlags) -> Rerun:
+def _rerun(trace: Trace, flags: ReplayFlags) -> Rerun:
     try:
         with _quiet():
             return rerun(trace, where=True)
@@ -119,7 +104,7 @@ def _debug(error: BaseException) -> None:
         terminal.say("Not debugged: stdin is closed.")
 
 
-def _study(flags: _ReplayFlags, trace: Trace, result: Rerun) -> tuple[Trace | None, dict[str, bool] | None]:
+def _study(flags: ReplayFlags, trace: Trace, result: Rerun) -> tuple[Trace | None, dict[str, bool] | None]:
     """Shrink and ablate, if requested and the trace still fails as recorded."""
     if result.status is not ReplayStatus.REPRODUCED:
         if flags.shrink or flags.ablate:
@@ -149,7 +134,7 @@ def _shrink_watched(trace: Trace) -> Trace:
         line.close()
 
 
-def _plain(flags: _ReplayFlags, trace: Trace, result: Rerun) -> Reproduction:
+def _plain(flags: ReplayFlags, trace: Trace, result: Rerun) -> Reproduction:
     """Make the plain reproduction of a trace that fails as recorded, and write it where the command line says."""
     path = str(flags.plain)
     if result.status is not ReplayStatus.REPRODUCED:

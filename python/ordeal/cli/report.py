@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +13,18 @@ from ordeal._report.comparing import compare, comparison_text, read_document
 from ordeal._report.formats import write_report
 from ordeal.cli import terminal
 from ordeal.config import DEFAULT_PATH
-from ordeal.config.options import FORMATS, ReportConfig
+from ordeal.config.options import FORMATS, ReportConfig, ReportFlags
 from ordeal.errors import ConfigError
 
 FOUND = 1
 _PAGE = "html"
 
 
-def run(given: Mapping[str, Any]) -> int:
+def run(flags: ReportFlags) -> int:
     """Write or compare reports. Return the exit code: 1 where the later report has a new finding."""
-    what, names = given["what"], given["runs"]
+    what, names = flags.what, flags.runs
     if what == "diff":
-        return _diff(names, given)
+        return _diff(flags)
     if what not in FORMATS:
         raise ConfigError(f"`{what}` is neither `diff` nor a format", hint=f"formats: {', '.join(FORMATS)}")
     if len(names) > 1:
@@ -34,7 +33,7 @@ def run(given: Mapping[str, Any]) -> int:
     folder, document = _document(names[0] if names else None)
     # The page of a run lies beside its events, and goes with them when the run is too old to be kept.
     default = folder if folder is not None and what == _PAGE else Path(ReportConfig().report_dir)
-    target = Path(given["report_dir"]) if given["report_dir"] is not None else default
+    target = Path(flags.folder) if flags.folder is not None else default
     try:
         path = write_report(what, document, target, run=folder)
     except OSError as error:
@@ -67,12 +66,13 @@ def _document(name: str | None) -> tuple[Path | None, dict[str, Any]]:
     return folder, read_document(result)
 
 
-def _diff(names: Sequence[str], given: Mapping[str, Any]) -> int:
+def _diff(flags: ReportFlags) -> int:
+    names = flags.runs
     if len(names) != 2:
         hint = "name the earlier run or report, then the later one"
         raise ConfigError(f"`ordeal report diff` takes two runs, got {len(names)}", hint=hint)
     found = compare(*(_document(name)[1] for name in names))
-    if given["json"]:
+    if flags.json:
         terminal.write(json.dumps(dataclasses.asdict(found), indent=2) + "\n")
     else:
         terminal.write(comparison_text(found))

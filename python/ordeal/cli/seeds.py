@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, SeedReplay, SeedReplayer
@@ -14,6 +12,7 @@ from ordeal._engine.seed_corpus.paths import CORPUS_DIR
 from ordeal._report.seeds import seed_details, seed_line, seeds_header, seeds_json, seeds_summary
 from ordeal.cli import terminal
 from ordeal.config import DEFAULT_PATH, load_config
+from ordeal.config.options import SeedsFlags
 from ordeal.errors import WRONG_USE, ConfigError
 from ordeal.result import SeedStatus
 from ordeal.result.failure import replay_command
@@ -21,24 +20,7 @@ from ordeal.result.failure import replay_command
 FOUND = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _SeedFlags:
-    """The command line as it was given; ``words`` are empty or `pull`, the address of a store, and classes."""
-
-    words: tuple[str, ...]
-    dir: str | None
-    prune_fixed: bool
-    json: bool
-    verbose: bool
-    watch: bool
-
-
-def run(given: Mapping[str, Any]) -> int:
-    """Replay the seeds with the options of the command line, and return the exit code."""
-    return _seeds(_SeedFlags(**given))
-
-
-def _check(flags: _SeedFlags) -> None:
+def _check(flags: SeedsFlags) -> None:
     wrong = [name for name, given in (("--json", flags.json), ("--prune-fixed", flags.prune_fixed)) if given]
     if flags.words and flags.words[0] != "pull":
         raise ConfigError(f"`ordeal seeds {flags.words[0]}` is no command", hint="write `ordeal seeds pull URL`")
@@ -49,7 +31,8 @@ def _check(flags: _SeedFlags) -> None:
         raise ConfigError(f"`--watch` goes on until Ctrl-C, and `{wrong[0]}` is for its end", hint="drop one of them")
 
 
-def _seeds(flags: _SeedFlags) -> int:
+def run(flags: SeedsFlags) -> int:
+    """Replay the seeds with the options of the command line, and return the exit code."""
     _check(flags)
     reads = flags.dir is None or bool(flags.words)
     config = load_config(needs_tests=False) if reads and Path(DEFAULT_PATH).exists() else None

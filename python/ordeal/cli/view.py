@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ordeal._base.trace_file import Trace, write_atomically
 from ordeal._engine.execution.class_path import trust_settings
@@ -15,19 +13,20 @@ from ordeal.cli import terminal
 from ordeal.cli.folders import corpus_folders, traces_folders
 from ordeal.cli.terminal import open_page
 from ordeal.config import DEFAULT_PATH, ReportConfig
+from ordeal.config.options import ViewFlags
 from ordeal.errors import ConfigError
 from ordeal.result.failure import failure_id
 
 
-def run(given: Mapping[str, Any]) -> int:
+def run(flags: ViewFlags) -> int:
     """Write the page, print its path, and open it where somebody sits before a screen. Return the exit code."""
     trust_settings(Path(DEFAULT_PATH))
-    path = find_failure(given["trace"], traces_folders(), corpus_folders())
+    path = find_failure(flags.trace, traces_folders(), corpus_folders())
     trace = Trace.load(path)
     if trace.failure is None:
         raise ConfigError(f"the trace {path} does not fail", hint="name a failure: `ordeal replay` runs any trace")
     name = f"failure-{failure_id(trace.failure.bucket)}.html"
-    target = Path(given["output"]) if given["output"] is not None else Path(ReportConfig().report_dir, name)
+    target = Path(flags.output) if flags.output is not None else Path(ReportConfig().report_dir, name)
     terminal.say("Recording each step, and why it fails...")
     page = render_trace(trace, record_view(trace), path.as_posix())
     try:
@@ -37,6 +36,6 @@ def run(given: Mapping[str, Any]) -> int:
         message = f"cannot write the page to `{target}`: {error.strerror or error}"
         raise ConfigError(message, hint="name another `--output`") from None
     terminal.write(f"{target}\n")
-    if not given["no_browser"]:
+    if not flags.no_browser:
         open_page(target)
     return 0

@@ -146,6 +146,16 @@ def option(default: Any, check: Check, words: str = "", **more: Any) -> Any:
     return field(default=default, metadata={"option": Option(check, words, default=default, **more)})
 
 
+def switch(flag: str, what: str) -> Any:
+    """Declare a switch of a command line, which is off until it is given."""
+    return option(False, SWITCH, "off", flag=flag, help=what)
+
+
+def place(flag: str, what: str, words: str = "none") -> Any:
+    """Declare the path of a file or folder that a command line names; None unless it is given."""
+    return option(None, text("a path", "out"), words, flag=flag, help=what)
+
+
 # How to explore
 
 
@@ -556,6 +566,7 @@ class ExploreFlags(CommandFlags):
         flag="--dry-run",
         help="Print the job, or the files that a cluster would be sent; start nothing",
     )
+    force: bool = switch("--force", "Replace files that ordeal did not write")
     all: bool = option(False, SWITCH, "ten", flag="--all", help="Show all failures, not only ten of each class")
     progress: str = option(
         "auto",
@@ -730,8 +741,190 @@ class MutateFlags(CommandFlags):
     )
 
 
+# The commands that have one record each: its fields are the flags, and the words that stand without one.
+
+
+@dataclass(frozen=True, kw_only=True)
+class BisectFlags:
+    """What ``ordeal bisect`` replays, and between which commits."""
+
+    trace: str
+    good: str = option("", text("a commit", "v1.0"), flag="--good COMMIT", help="Commit without the failure")
+    bad: str = option("HEAD", text("a commit", "HEAD"), flag="--bad COMMIT", help="Commit with the failure")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogFlags:
+    """Which files and folders ``ordeal catalog`` lists; none for the target modules."""
+
+    paths: tuple[str, ...] = ()
+    json: bool = switch("--json", "Print the catalog as JSON")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChimpFlags:
+    """What ``ordeal chimp`` breaks; ``words`` are the commands of tests and the patterns to leave alone."""
+
+    words: tuple[str, ...] = ()
+    code: str = option("", text("a folder", "src"), flag="--code DIR", help="Folder of the program")
+    timeout: float = option(
+        20.0,
+        number("a number of seconds from 0.1", 20, "seconds from 0.1", lambda value: 0.1 <= value <= 1e9),
+        flag="--timeout SECONDS",
+        help="How long the tests may take",
+    )
+    fail_on: str | None = option(
+        None,
+        text("dead, uncovered, or both with a comma between them", "dead"),
+        "none",
+        flag="--fail-on WORDS",
+        help="End with 1 for any of these: dead, uncovered",
+    )
+    logs: bool = switch("--logs", "Append what no test notices to FILE.py.log beside each file")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DashboardFlags:
+    """What ``ordeal dashboard`` serves. ``beside`` is True where it ends with its input."""
+
+    port: int = option(
+        0, integer(0, 65535, example=8080), "one that is free", flag="--port N", help="Port to listen on"
+    )
+    open: bool = switch("--open", "Open the page in a browser")
+    runs: str | None = place("--runs PATH", "Folder of the runs", ".ordeal/runs")
+    store: str | None = option(
+        None,
+        text("an address", "dir:///srv/ordeal"),
+        "$ORDEAL_STORE",
+        flag="--store URL",
+        help="Show the fleets in a store too",
+    )
+    beside: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoctorFlags(HealthConfig):
+    """Which classes ``ordeal doctor`` examines; none for those of the settings file."""
+
+    classes: tuple[str, ...] = ()
+    config: str | None = place("-c, --config PATH", "Settings file", DEFAULT_PATH)
+    strict: bool = switch("--strict", "End with 1 for a warning, too")
+    json: bool = switch("--json", "Print all checks as JSON")
+    verbose: bool = switch("-v, --verbose", "Show the checks that passed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetFlags:
+    """What ``ordeal fleet`` does with the fleet in the store ``url``; None for that of the environment."""
+
+    action: str
+    url: str | None = None
+    name: str | None = option(
+        None, FLEET_NAME, "the one that was started last", flag="--name NAME", help="Name of the fleet"
+    )
+    follow: bool = switch("-f, --follow", "Show it again each second until it has ended; Ctrl-C leaves")
+    json: bool = switch("--json", "Print the records as JSON; with --follow, a line each second")
+
+
+@dataclass(frozen=True, kw_only=True)
+class InitFlags:
+    """For what ``ordeal init`` writes a machine; None for the package of the current folder."""
+
+    target: str | None = None
+    seconds: float = option(
+        3.0,
+        number("a number of seconds from 0.1 to 3600", 3, "0.1 to 3600", lambda value: 0.1 <= value <= 3600),
+        flag="--seconds SECONDS",
+        help="Time of the first run",
+    )
+    cls: str | None = option(
+        None,
+        text("the name of a class", "Cart"),
+        "the most promising",
+        flag="--class CLASS",
+        help="Take this class of the package",
+    )
+    yes: bool = switch("-y, --yes", "Take the most promising class without asking")
+    ci: str | None = option(
+        None,
+        one_of("github", quoted=False),
+        "none",
+        flag="--ci SERVICE",
+        help="Write a workflow that explores on each push and each night: github",
+    )
+    dry_run: bool = switch("--dry-run", "Print what would be written, as a diff; write nothing")
+    json: bool = switch("--json", "Print the outcome as JSON")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayFlags:
+    """What ``ordeal replay`` does with a trace; None for the last failure that was saved."""
+
+    trace: str | None = None
+    shrink: bool = switch("--shrink", "Make the trace shorter")
+    ablate: bool = switch("--ablate", "Find the faults that it needs")
+    output: str | None = place("-o, --output PATH", "Save the shrunk trace")
+    plain: str | None = place("--plain PATH", "Write plain Python that fails the same way; - for stdout")
+    force: bool = switch("--force", "Replace files that ordeal did not write")
+    json: bool = switch("--json", "Print the outcome as JSON")
+    verbose: bool = switch("-v, --verbose", "Show each step and the traceback")
+    pdb: bool = switch("--pdb", "Debug where it fails")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportFlags:
+    """Which report ``ordeal report`` makes, and of which runs; none for the latest."""
+
+    what: str
+    runs: tuple[str, ...] = ()
+    folder: str | None = place(
+        "-o, --report-dir PATH", "Folder of the report", ".ordeal/report; of html, that of the run"
+    )
+    json: bool = switch("--json", "Print the comparison as JSON")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchemaFlags:
+    """Which schema ``ordeal schema`` prints."""
+
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedsFlags:
+    """What ``ordeal seeds`` replays; ``words`` are none, or `pull`, the address of a store, and classes."""
+
+    words: tuple[str, ...] = ()
+    dir: str | None = place("--dir DIR", "Folder of the seeds", f"that of {DEFAULT_PATH}, else .ordeal/seeds")
+    prune_fixed: bool = switch("--prune-fixed", "Delete seeds that pass now")
+    json: bool = switch("--json", "Print the outcome as JSON")
+    verbose: bool = switch("-v, --verbose", "Show programs, tracebacks and output")
+    watch: bool = switch("--watch", "Replay again what a saved file concerns, until Ctrl-C")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewFlags:
+    """Of which trace ``ordeal view`` makes a page; None for the last failure that was saved."""
+
+    trace: str | None = None
+    no_browser: bool = switch("--no-browser", "Only print the path of the page")
+    output: str | None = place("-o, --output PATH", "File of the page", ".ordeal/report/failure-ID.html")
+
+
 #: The tables that declare the flags of each command.
 _TABLES: dict[str, tuple[type, ...]] = {
+    "bisect": (BisectFlags,),
+    "catalog": (CatalogFlags,),
+    "chimp": (ChimpFlags,),
+    "dashboard": (DashboardFlags,),
+    "doctor": (DoctorFlags,),
+    "fleet": (FleetFlags,),
+    "init": (InitFlags,),
+    "replay": (ReplayFlags,),
+    "report": (ReportFlags,),
+    "schema": (SchemaFlags,),
+    "seeds": (SeedsFlags,),
+    "view": (ViewFlags,),
     "explore": (ReportConfig, HealthConfig, ExplorationOptions, ExploreFlags),
     "benchmark": (ExplorationOptions, BenchmarkConfig),
     "mutate": (MutationsConfig, MutateFlags),
@@ -744,7 +937,7 @@ _FLAGS = {
         "Seeds": "known no_seeds prune_fixed_seeds watch",
         "State": "save_state_to resume_from store",
         "Fleet": "on members image job_options on_interrupt project fleet_name dry_run",
-        "Output": "verbose progress dashboard all generate_tests formats report_dir json fail_on",
+        "Output": "verbose progress dashboard all generate_tests force formats report_dir json fail_on",
     },
     "benchmark": {"Trials": "config max_workers time metric repeat seed", "Output": "simulate csv json"},
     "mutate": {
@@ -781,8 +974,16 @@ def keys_of(section: type) -> dict[str, Option]:
 @cache
 def flags_of(command: str) -> dict[str, tuple[str, Option]]:
     """Return each option of a command of ``ordeal`` with its group in the help, in the order of the help."""
-    declared = {name: each for table in _TABLES[command] for name, each in options_of(table).items()}
-    return {name: (group, declared[name]) for group, names in _FLAGS[command].items() for name in names.split()}
+    declared = {name: each for table in _TABLES.get(command, ()) for name, each in options_of(table).items()}
+    groups = _FLAGS.get(command, {"Options": " ".join(declared)})
+    return {name: (group, declared[name]) for group, names in groups.items() for name in names.split()}
+
+
+def record_of(command: str, given: Mapping[str, Any]) -> Any:
+    """Return the record of a command that has one, filled with its command line; ``None`` means not given."""
+    table = _TABLES[command][0]
+    words = {each.name for each in dataclasses.fields(table) if "option" not in each.metadata}
+    return override(table(**{name: given[name] for name in words & given.keys()}), given)
 
 
 def values_of(options: Any) -> dict[str, Any]:

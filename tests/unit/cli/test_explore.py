@@ -40,7 +40,7 @@ OPTIONS = (
     " checkpoint_prob=none checkpoint_strategy=energy steps_per_run=50 fault_toggle_prob=0.3 buggify_prob=0.1 workers=0"
     " rule_swarm=none max_memory=0 share_edges=true share_checkpoints=true rule_timeout=none known=none"
     " checkpoint_kind=auto value_reuse_prob=0.1 comparison_tracing=auto seed_mutation_prob=none swarm_policy=adaptive"
-    " coverage=auto shrink=true confirm_fresh=true"
+    " coverage=auto outside=fail shrink=true confirm_fresh=true"
 )
 WORKERS = "1 worker" if os.cpu_count() == 1 else f"{os.cpu_count()} workers"
 FIRST = f"ordeal {__version__}: 1 class, {WORKERS}, 60 s, random seed 42\n"

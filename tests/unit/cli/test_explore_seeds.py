@@ -97,7 +97,7 @@ class TestSeeds:
         explorer.outcomes = [dataclasses.replace(result, failures=failures)]
         _, out, _ = run("explore")
         assert "    Seed 0123, step 1: ValueError: bad\n" in out
-        assert f"      Replay: ordeal replay .ordeal/traces/fail-run-{result.failures[0].trace.run_id}.json\n" in out
+        assert f"      Replay: ordeal replay .ordeal/traces/fail-run-{make_trace(0).run_id}.json\n" in out
 
     def test_that_are_fixed_are_deleted_on_request_and_no_others(self, run: Run, explorer: ScriptedExplorer) -> None:
         paths = self.put_files()

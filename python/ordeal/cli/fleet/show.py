@@ -24,6 +24,7 @@ from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, named_store
 from ordeal._report.fleet import fleet_text, log_text
 from ordeal.cli import terminal
 from ordeal.config import DEFAULT_PATH, load_config
+from ordeal.config.options import FleetFlags
 from ordeal.errors import ConfigError
 from ordeal.store.open import shown_address
 
@@ -37,26 +38,26 @@ SILENT_SECONDS = 60.0
 Records = Mapping[str, Record]
 
 
-def run(given: Mapping[str, Any]) -> int:
+def run(flags: FleetFlags) -> int:
     """Show or end the fleet. Return 0."""
-    if given["follow"] and given["action"] != "status":
-        message = f"`--follow` is for `ordeal fleet status`, not for `{given['action']}`"
+    if flags.follow and flags.action != "status":
+        message = f"`--follow` is for `ordeal fleet status`, not for `{flags.action}`"
         raise ConfigError(message, hint="drop `--follow`")
     settings = load_config(needs_tests=False).fleet.store if Path(DEFAULT_PATH).exists() else None
-    url = named_store(given["url"], settings)
+    url = named_store(flags.url, settings)
     if not url:
         raise ConfigError("no store is named", hint=f"write its URL, or set {STORE_VARIABLE}")
-    name = _name(url, given["name"])
+    name = _name(url, flags.name)
     board = Board(url, name)
     records = board.all()
-    if given["action"] == "stop":
+    if flags.action == "stop":
         _stop(board, records, name)
-    elif given["follow"]:
-        follow(board, name, as_json=given["json"])
-    elif given["json"]:
+    elif flags.follow:
+        follow(board, name, as_json=flags.json)
+    elif flags.json:
         terminal.write(json.dumps(document(name, records), indent=2) + "\n")
     else:
-        text = fleet_text if given["action"] == "status" else log_text
+        text = fleet_text if flags.action == "status" else log_text
         terminal.write(text(name, records, time.time()))
     return 0
 

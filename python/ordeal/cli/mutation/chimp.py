@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ordeal._base.formatting import one_line
 from ordeal._tools.mutation.chimp import LABELS, Broken, broken_nodes, chimp_sources
 from ordeal.cli import terminal
 from ordeal.cli.mutation.mutate import progress_lines
+from ordeal.config.options import ChimpFlags
 from ordeal.errors import ConfigError
 
 _KINDS = {"dead": ("DEAD", "DEAD?"), "uncovered": ("UNCOVERED",)}
 
 
-def run(given: Mapping[str, Any]) -> int:
+def run(flags: ChimpFlags) -> int:
     """Print what no test notices. Return 0, or 1 when there is any of a kind that is to fail."""
-    fails = _kinds(given["fail_on"])
-    words = given["words"]
-    tests, exclude = _split(words)
+    fails = _kinds(flags.fail_on)
+    tests, exclude = _split(flags.words)
     folder = Path.cwd()
     counts: Counter[str] = Counter()
-    sources = chimp_sources(given["code"], exclude, folder)
-    for broken in broken_nodes(sources, tests, given["timeout"], folder, progress_lines()):
+    sources = chimp_sources(flags.code, exclude, folder)
+    for broken in broken_nodes(sources, tests, flags.timeout, folder, progress_lines()):
         counts[broken.label] += 1
         if broken.why:
             mutant = broken.mutant
             where = f"{mutant.shown}:{mutant.line}"
             first = mutant.original.partition("\n")[0]
             terminal.write(f"{broken.label:<9}  {one_line(where)}  {one_line(first)}  ({one_line(broken.why)})\n")
-            if given["logs"]:
+            if flags.logs:
                 _log(broken)
     terminal.write("  ".join(f"{label} {counts[label]}" for label in LABELS) + "\n")
     return int(any(counts[label] for label in fails))
