@@ -34,7 +34,7 @@ def resolve(values: dict[str, Any], machine: RuleBasedStateMachine) -> None:
     for name, value in values.items():
         if type(value) is VarReference:
             values[name] = machine.names_to_values[value.name]
-        elif isinstance(value, list) and all(type(item) is VarReference for item in value):
+        elif issubclass(type(value), list) and all(type(item) is VarReference for item in value):
             values[name] = [machine.names_to_values[item.name] for item in value]
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy
+from hypothesis import event, note, target
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from hypothesis.stateful import (
@@ -91,6 +92,21 @@ class Opaque:
 
 class Money(int):
     pass
+
+
+class Odd:
+    """Raises whenever it is looked at."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise OSError(name)
+
+    def __repr__(self) -> str:
+        raise OSError("no")
+
+    def __eq__(self, other: object) -> bool:
+        raise OSError("no")
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Outer:
@@ -389,6 +405,27 @@ class Caused(RuleBasedStateMachine):
             raise ValueError(text) from error
 
 
+class Noted(RuleBasedStateMachine):
+    @rule(number=st.integers())
+    def go(self, number: int) -> None:
+        note("a remark")
+        event("an event")
+        target(float(number % 7))
+        raise ValueError(number)
+
+
+class Hostile(RuleBasedStateMachine):
+    things: Bundle[Any] = Bundle("things")
+
+    @rule(target=things)
+    def make(self) -> Any:
+        return Odd()
+
+    @rule(thing=things, other=st.builds(Odd))
+    def use(self, thing: Any, other: Any) -> None:
+        raise ValueError(type(thing).__name__, type(other).__name__)
+
+
 class Asserted(RuleBasedStateMachine):
     @rule(value=st.sampled_from(Rights))
     def go(self, value: Rights) -> None:
@@ -406,5 +443,6 @@ MACHINES: dict[str, Callable[..., Any]] = {
     for each in (
         *(Bundles, Nested, Data, Called, Coroutines, ChaosCoroutines, Faults, Invariants, Teardown, Constructor),
         *(Chance, Named, Mangled, Whole.Inside, Changed, Several, Caused, Asserted, Shared),
+        *(Noted, Hostile),
     )
 }

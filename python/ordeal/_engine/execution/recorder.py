@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any, override
 
+import hypothesis.control
 import msgspec
 from hypothesis.stateful import MultipleResults, RuleBasedStateMachine, VarReference
 from hypothesis.strategies import DataObject, SearchStrategy
@@ -116,7 +117,7 @@ class RunRecorder(Observer):
             )
         )
         for value in resolved.values():
-            if isinstance(value, DataObject):
+            if issubclass(type(value), DataObject):
                 self._watch(value)
         self.program.append(self._call(rule, values))
 
@@ -127,7 +128,9 @@ class RunRecorder(Observer):
             return f"...  # {rule.name} is not a method of the machine, so no program can call it"
         written, drawn, problems = [], [], []
         known = {} if self._machine is None else dict(self._machine.names_to_values)
-        names = {id(value): slug(name) for name, value in known.items() if not isinstance(value, _WITHOUT_IDENTITY)}
+        # Not isinstance(): an object may say anything of its class.
+        held = [(name, value) for name, value in known.items() if not issubclass(type(value), _WITHOUT_IDENTITY)]
+        names = {id(value): slug(name) for name, value in held}
         names[id(self._machine)] = STATE
         for argument in rule.arguments:
             try:
@@ -139,7 +142,7 @@ class RunRecorder(Observer):
                     problems.append(f"{argument.name} cannot be written: {one_line(str(error))}")
                 else:
                     drawn.append(argument.name)
-        if drawn:
+        if drawn or _asks_hypothesis(rule.function):
             written.append(self.drawn_again(drawn))
         call = f"{STATE}.{name}({', '.join(written)})"
         if rule.is_coroutine and isinstance(self._machine, ChaosTest):
@@ -164,7 +167,7 @@ class RunRecorder(Observer):
             return slug(value.name)
         if type(value) is list and value and all(type(item) is VarReference for item in value):
             return f"[{', '.join([slug(item.name) for item in value])}]"
-        if isinstance(value, DataObject):
+        if issubclass(type(value), DataObject):
             raise NoSourceError("it draws inside the rule")
         writer = SourceWriter(lambda each: names.get(id(each)), frozenset({STATE, "run", "drawn"}))
         text = bounded_call(lambda: _source_or_problem(writer, value), lambda why: NoSourceError(_why(why)))
@@ -184,7 +187,7 @@ class RunRecorder(Observer):
     def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
         if not names or not names[0]:
             return
-        comma = "," if isinstance(result, MultipleResults) and len(names[0]) == 1 else ""
+        comma = "," if issubclass(type(result), MultipleResults) and len(names[0]) == 1 else ""
         self.program[-1] = " = ".join([*[", ".join(map(slug, added)) + comma for added in names], self.program[-1]])
         assert self._machine is not None
         values = [render(self._machine.names_to_values[name]) for name in names[0]]
@@ -295,6 +298,14 @@ def _attribute_of(rule: Rule, cls: type) -> str:
         if name.isidentifier() and inspect.unwrap(inspect.getattr_static(cls, name, _attribute_of)) is function:
             return name
     return ""
+
+
+def _asks_hypothesis(function: Any) -> bool:
+    """Return whether a rule calls ``note``, ``event``, ``target`` or the like, which raise outside of a test."""
+    function = inspect.unwrap(function)
+    used = getattr(getattr(function, "__code__", None), "co_names", ())
+    known = [vars(hypothesis.control).get(name) for name in used]
+    return any(getattr(each, "__module__", "") == "hypothesis.control" for each in known)
 
 
 def _with_choices(call: str, step: TraceStep) -> str:

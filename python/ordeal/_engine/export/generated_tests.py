@@ -388,7 +388,7 @@ class _CallWriter(Observer):
         if not names:
             return
         call = self._calls[-1]
-        call.is_many = isinstance(result, MultipleResults)
+        call.is_many = issubclass(type(result), MultipleResults)
         call.variable = f"made_by_step_{len(self._calls)}" if call.is_many else slug(names[0][0])
         for added in names:
             for index, name in enumerate(added):
@@ -446,7 +446,7 @@ class _CallWriter(Observer):
             return self._reference(value)
         if type(value) is list and value and all(type(item) is VarReference for item in value):
             return f"[{', '.join([self._reference(item) for item in value])}]"
-        if isinstance(value, DataObject):
+        if issubclass(type(value), DataObject):
             raise NoSourceError("draws inside the rule")
         return self._values.write(value)
 

@@ -7,11 +7,14 @@ to try it with. Names in capitals are constants of the written file.
 from __future__ import annotations
 
 import ast
+import contextlib
 import datetime
 import decimal
 import fractions
 import inspect
+import io
 import keyword
+import pathlib
 import re
 import sys
 import tempfile
@@ -26,6 +29,7 @@ from typing import Any, get_args, get_origin
 
 import ordeal._native as _native
 from ordeal._base.python_source import in_double_quotes
+from ordeal.chaos import ChaosTest
 
 
 class Draws:
@@ -146,6 +150,18 @@ VERSION = Candidate(
     lambda rng: rng.choice(["1.2.3", "1.0.0-rc.1", "2.0.0+build.5", "0.1.0"]),
 )
 PATH = Candidate('st.just("file.txt")', "str", lambda _: "file.txt")
+PLACE = Candidate('st.just(Path("file.txt"))', "Path", lambda _: pathlib.Path("file.txt"), ("pathlib:Path",))
+PATTERN = Candidate("NAMES.map(re.compile)", "re.Pattern[str]", lambda rng: re.compile(_names(rng)), ("re:",))
+TEXT_FILE = Candidate("st.builds(StringIO, TEXTS)", "StringIO", lambda rng: io.StringIO(_texts(rng)), ("io:StringIO",))
+BYTE_FILE = Candidate(
+    "st.builds(BytesIO, st.binary(max_size=6))", "BytesIO", lambda rng: io.BytesIO(BYTES.draw(rng)), ("io:BytesIO",)
+)
+ITERATOR = Candidate(
+    "LISTS.map(iter)", "Iterator[int]", lambda rng: iter(LIST.draw(rng)), ("collections.abc:Iterator",)
+)
+CONTEXT = Candidate(
+    "st.builds(nullcontext)", "nullcontext[None]", lambda _: contextlib.nullcontext(), ("contextlib:nullcontext",)
+)
 INI = Candidate(
     r'st.sampled_from(["[a]\nx=1\n", "[a]\nx=1\ny = 2\n[b]\nx=3\n", ""])',
     "str",
@@ -181,7 +197,7 @@ _BY_TYPE: dict[str, tuple[Candidate, ...]] = {
     "dict": (DICT, RECORD),
     "Sequence": (LIST, NAME_LIST),
     "Iterable": (LIST, PAIRS, NAME_LIST),
-    "Iterator": (LIST,),
+    "Iterator": (ITERATOR,),
     "Collection": (LIST,),
     "Mapping": (DICT, RECORD),
     "MutableMapping": (DICT, RECORD),
@@ -189,7 +205,14 @@ _BY_TYPE: dict[str, tuple[Candidate, ...]] = {
     "datetime": (DATES,),
     "timedelta": (DELTAS,),
     "PathLike": (PATH,),
-    "Path": (PATH,),
+    "Path": (PLACE,),
+    "PurePath": (PLACE,),
+    "Pattern": (PATTERN,),
+    "IO": (TEXT_FILE, BYTE_FILE),
+    "TextIO": (TEXT_FILE,),
+    "BinaryIO": (BYTE_FILE,),
+    "AbstractContextManager": (CONTEXT,),
+    "ContextManager": (CONTEXT,),
     "Any": ANYTHING,
     "object": ANYTHING,
     "Hashable": (KEY, NAME),
@@ -461,12 +484,14 @@ def handle(kind: type, path: str, given: Callable[[type], list[Any]]) -> Candida
     return Candidate(name, kind.__name__, draw, (path,))
 
 
-#: Attributes of a machine that a rule must not replace.
+#: What a method of the written class must not be called: what its base class has, and what the body of the class uses.
 _TAKEN = frozenset(
     {
-        *("activate", "bundle", "bundles", "check_invariants", "faults", "fault", "folder"),
-        *("initialize_rules", "invariants", "name_counter", "names_list", "names_to_values", "rules"),
-        *("setup_state", "simulated", "teardown", "runTest", "settings", "subject"),
+        *dir(ChaosTest),
+        # of its objects, and what unittest and the versions of Hypothesis have there
+        *("activate", "bundles", "folder", "initialize_rules", "invariants", "name_counter", "names_list"),
+        *("names_to_values", "rules", "runTest", "settings", "simulated", "subject"),
+        *("Bundle", "initialize", "invariant", "islice", "multiple", "rule", "st", "suppress"),
     }
 )
 

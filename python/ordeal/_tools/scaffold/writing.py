@@ -126,7 +126,9 @@ class _Writer:
 
     def _lines_of(self, is_wanted: Callable[[str], bool]) -> list[str]:
         wanted = {module: names for module, names in self._imports.items() if is_wanted(module)}
-        return [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(wanted.items())]
+        whole = [f"import {module}" for module, names in sorted(wanted.items()) if "" in names]
+        named = [(module, sorted(names - {""})) for module, names in sorted(wanted.items())]
+        return [*whole, *(f"from {module} import {', '.join(names)}" for module, names in named if names)]
 
     def _constants(self) -> list[str]:
         used = set(self._uses)
@@ -286,7 +288,8 @@ def _invariant(name: str, body: str) -> str:
 
 def _argument(parameter: Mapping[str, Any]) -> str:
     name = str(parameter["name"]).strip("_") or "value"
-    return f"{name}_" if keyword.iskeyword(name) or name == "self" else name
+    # A rule takes its targets by these names.
+    return f"{name}_" if keyword.iskeyword(name) or name in ("self", "target", "targets") else name
 
 
 def _shown_call(function: str, parameters: Sequence[Mapping[str, Any]]) -> str:

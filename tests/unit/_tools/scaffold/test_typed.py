@@ -9,14 +9,17 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 from uuid import UUID
 
 import msgspec
 import pytest
 
+from ordeal._hypothesis import define_machine
 from ordeal._tools.scaffold.trying import ClassTry, try_classes
 from ordeal._tools.scaffold.values import Draws, bundle_name, hints_of, is_own, typed
 from ordeal._tools.scaffold.writing import written
+from ordeal.explore import Explorer
 
 BANK = """
     from __future__ import annotations
@@ -132,6 +135,53 @@ def test_the_machine_runs(account: ClassTry, tmp_path: Path, monkeypatch: pytest
     case = space["TestAccount"]()  # type: ignore[operator]
     case.runTest()
     del sys.modules["typed_bank"]
+
+
+ODD = """
+    import re
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+    from typing import IO
+
+    class Index:
+        def __init__(self):
+            self.rows = []
+
+        def bundle(self, target: int, targets: int) -> None:
+            self.rows.append(target)
+
+        def rule(self, pattern: re.Pattern[str]) -> None:
+            self.rows = [row for row in self.rows if not pattern.match(str(row))]
+
+        def swarm(self, file: IO[str]) -> None:
+            self.rows += file.read().split()
+
+        def teardown(self, path: Path) -> None:
+            self.rows.append(path.name)
+
+        def st(self, items: Iterator[int]) -> None:
+            self.rows += [next(items, 0)]
+
+        def islice(self, lock: AbstractContextManager) -> None:
+            with lock:
+                self.rows.append(1)
+"""
+
+
+@pytest.mark.slow
+def test_methods_named_as_something_of_a_machine_are_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "odd.py").write_text(dedent(ODD), "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    text = written(msgspec.to_builtins(try_classes(["odd:Index"], [tmp_path])["odd:Index"]), "test_odd.py")
+    assert "Left out" not in text
+    space: dict[str, Any] = {"__name__": "test_odd"}
+    exec(compile(text, "test_odd.py", "exec"), space)
+    machine = space["IndexChaos"]
+    assert {each.name for each in define_machine(machine).rules} >= {"rule_", "swarm_", "bundle_", "st_", "teardown_"}
+    result = Explorer(machine, workers=1).run(max_runs=20)
+    assert not result.failures
+    sys.modules.pop("odd")
 
 
 def test_what_is_known_by_its_name_is_not_repeated_here() -> None:
