@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from ordeal._base.outside import NOTE, outside
 from ordeal._base.rule_timeout import RuleLoop, RuleTimeoutError, Tell, call_with_timeout, end_unstarted
 from ordeal._base.world_reach import WorldReach
-from ordeal._hypothesis import INITIALIZE_MARKER, RULE_MARKER, rewrap_rules
+from ordeal._hypothesis import INITIALIZE_MARKER, RULE_MARKER, forgotten_constructor, is_constructed, rewrap_rules
 from ordeal._native import Interleaving
 from ordeal.assertions import tracker
 from ordeal.buggify import DEFAULT_PROBABILITY, activate, set_seed
@@ -464,6 +464,8 @@ def check_observed(machine: Any, check: Callable[..., None], *arguments: Any, **
 
     The first check of a run begins the observation, unless the process is observed already.
     """
+    if not is_constructed(machine):
+        raise forgotten_constructor(type(machine))
     if not machine.__dict__.get("_is_observed"):
         machine._is_observed = True
         machine._began_to_observe = outside.begin(outside.mode)

@@ -112,7 +112,7 @@ class Trace:
     SHA-256 of the source of each module that the exploration traced, ``versions`` those of the software that recorded
     the run. ``duration``, in seconds, is never written: the same seed writes the same bytes. ``rule_timeout`` is the
     exploration's limit for rules in seconds, None for that of the class. ``max_memory`` is its limit for processes in
-    MiB, 0 for none.
+    MiB, 0 for none. ``machine`` is a digest of the source of the class, empty where that could not be read.
 
     ``has_choices`` is False for a trace that the public project of the same name wrote. Such a trace holds those
     argument values that are JSON, but neither the choices that made them nor the steps before a checkpoint.
@@ -132,6 +132,7 @@ class Trace:
     has_choices: bool = True
     rule_timeout: float | None = None
     max_memory: int = 0
+    machine: str = ""
 
     def __repr__(self) -> str:
         ends = "" if self.failure is None else f", fails with {self.failure.error_type}"
@@ -191,6 +192,8 @@ class Trace:
         }
         if self.max_memory:
             record["max_memory"] = self.max_memory
+        if self.machine:
+            record["machine"] = self.machine
         record["checksum"] = _checksum(record)
         return record
 
@@ -218,6 +221,7 @@ class Trace:
             versions={name: getattr(content, name) for name in WRITERS},
             rule_timeout=content.rule_timeout,
             max_memory=content.max_memory,
+            machine=content.machine,
         )
 
     def to_json(self) -> bytes:
@@ -454,6 +458,7 @@ class _OwnTrace(_AnyTrace, kw_only=True, forbid_unknown_fields=True):
     failure: _OwnFailure | None = None
     rule_timeout: Annotated[float, Meta(ge=-SECONDS_MAX, le=SECONDS_MAX)] | None = None
     max_memory: Annotated[int, Meta(ge=0, le=MEMORY_MIB_MAX)] = 0
+    machine: Annotated[str, Meta(max_length=64)] = ""
 
 
 def _failure(record: _Failure | None) -> TraceFailure | None:

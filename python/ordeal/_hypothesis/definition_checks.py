@@ -92,6 +92,7 @@ def may_forget_constructor(cls: type) -> bool:
 
 def _check_rule(cls: type, kind: str, rule: Any) -> None:
     function, name = rule.function, rule.function.__name__
+    _check_not_given(cls, kind, name, function)
     place = f"{kind} rule" if kind == "initialize" else kind
     if not rule.targets and _is_generator(function):
         raise MachineError(
@@ -127,6 +128,7 @@ def _check_rule(cls: type, kind: str, rule: Any) -> None:
 
 def _check_invariant(cls: type, invariant: Any) -> None:
     function, name = invariant.function, invariant.function.__name__
+    _check_not_given(cls, "invariant", name, function)
     if _is_coroutine(function):
         raise MachineError(
             f"invariant {name!r} of {cls.__name__} is `async def`, and nothing awaits it",
@@ -148,6 +150,15 @@ def _check_invariant(cls: type, invariant: Any) -> None:
             )
     for condition in invariant.preconditions:
         _check_condition(cls, name, condition)
+
+
+def _check_not_given(cls: type, kind: str, name: str, function: Any) -> None:
+    if getattr(function, "is_hypothesis_test", False):
+        with_arguments = "@rule(x=st.integers())" if kind != "invariant" else "a rule, which may draw arguments,"
+        raise MachineError(
+            f"{kind} {name!r} of {cls.__name__} is a test under `@given`, so each call of it runs many examples",
+            hint=f"take the `@given` away, and write its strategies in {with_arguments} instead",
+        )
 
 
 def _check_condition(cls: type, name: str, condition: Callable[..., Any]) -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import dis
+import hashlib
 import inspect
+import textwrap
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from hypothesis.errors import InvalidDefinition
@@ -203,6 +208,34 @@ def _check_takes_nothing(function: Callable[..., Any]) -> None:
     except ValueError:
         # A function written in C may not reveal its arguments.
         return
+
+
+def returns_nothing(function: Any) -> bool:
+    """Return whether each way through a function written in Python returns None."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None or code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
+        return False
+    before, is_nothing = None, False
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("RETURN_CONST", "RETURN_VALUE"):
+            given = instruction if instruction.opname == "RETURN_CONST" else before
+            if given is None or given.opname not in ("RETURN_CONST", "LOAD_CONST") or given.argval is not None:
+                return False
+            is_nothing = True
+        before = instruction
+    return is_nothing
+
+
+@lru_cache(maxsize=64)
+def source_digest(cls: type) -> str:
+    """Return a digest of the source of a machine class and its bases, without comments; empty if it cannot be read."""
+    libraries = ("ordeal", "hypothesis", "builtins")
+    own = [base for base in cls.__mro__ if base.__module__.partition(".")[0] not in libraries]
+    try:
+        texts = [ast.unparse(ast.parse(textwrap.dedent(inspect.getsource(base)))) for base in own]
+    except (OSError, TypeError, SyntaxError, RecursionError, ValueError):
+        return ""
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "backslashreplace")).hexdigest()[:16] if texts else ""
 
 
 def machine_names(driver: Driver) -> _native.MachineNames:

@@ -16,7 +16,7 @@ from ordeal._base.untrusted import error_message, type_name
 from ordeal._engine.execution.bucket import bucket_after, falls_into, is_in_bucket, place_of, step_of, whole_bucket
 from ordeal._engine.execution.class_path import load_object
 from ordeal._engine.execution.driver import Status
-from ordeal._engine.execution.machine import MachineFactory
+from ordeal._engine.execution.machine import MachineFactory, source_digest
 from ordeal._engine.execution.recorder import ADDRESS, RunRecorder
 from ordeal._engine.replay.loading import LoadedTrace, load_for_replay
 from ordeal._engine.replay.replayer import Replayed, ShrinkProgress
@@ -91,7 +91,7 @@ def rerun(
         steps=recorder.steps,
         misfits=replayed.misaligned,
         rejected=replayed.outcome.status is Status.REJECTED,
-        changed=_changed(trace, recorder.steps) if trace.has_choices else "",
+        changed=_changed(trace, recorder.steps, loaded.driver.definition.cls, error) if trace.has_choices else "",
         unused=replayed.unused,
         place=place,
     )
@@ -205,15 +205,17 @@ def _status(error: BaseException | None, bucket: str, recorded: TraceFailure | N
     return ReplayStatus.REPRODUCED
 
 
-def _changed(trace: Trace, ran: list[TraceStep]) -> str:
-    """Describe the first step that ran with other values."""
+def _changed(trace: Trace, ran: list[TraceStep], cls: type, error: BaseException | None) -> str:
+    """Describe the first step that ran with other values, or say that what passes is no longer the same machine."""
     recorded = trace.taken_steps()
     for number, (before, now) in enumerate(zip(recorded, ran, strict=False), start=1):
         # The recorded run failed in its last step, so the body of that step may well draw something else.
         drawn_alike = number == len(recorded) or before.draws == now.draws
         if _values(before) != _values(now) or not drawn_alike:
             return f"step {number} ran as {step_text(replace(now, result=''))}, the trace has {step_text(before)}"
-    return ""
+    # Without the assertion that failed, a program passes that nobody has repaired.
+    is_same = not trace.machine or trace.machine == source_digest(cls)
+    return "" if is_same or error is not None else "it passes; the machine changed since"
 
 
 def _values(step: TraceStep) -> dict[str, str]:

@@ -10,6 +10,7 @@ import ordeal._native as _native
 from ordeal._base.trace_file import SWARM, Trace, TraceStep
 from ordeal._engine.coverage.digests import digest_targets
 from ordeal._engine.coverage.targets import Target
+from ordeal._engine.execution.machine import source_digest
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._hypothesis import MachineDefinition
 from ordeal.faults import Fault
@@ -76,6 +77,7 @@ class TraceBuilder:
             targets=dict(self.read_sources()),
             rule_timeout=self._rule_timeout,
             max_memory=self._max_memory,
+            machine=source_digest(self._definition.cls),
         )
 
     def _swarm_step(

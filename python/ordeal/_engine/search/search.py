@@ -14,7 +14,7 @@ from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.fork_server import RunEnvironment
-from ordeal._engine.execution.machine import machine_names
+from ordeal._engine.execution.machine import machine_names, returns_nothing
 from ordeal._engine.execution.settings import Settings, Tally
 from ordeal._engine.execution.snapshot import Snapshots
 from ordeal._engine.isolation.child import Limits
@@ -261,5 +261,8 @@ class Search:
         monitor = self.monitoring.monitor
         if monitor is not None and monitor.error is not None:
             self.tally.note(f"Some code was not traced: {monitor.error}.")
+        for rule in self.driver.definition.rules:
+            if rule.targets and returns_nothing(rule.function):
+                self.tally.note(f"Rule {rule.name} fills bundle {rule.targets[0]} and always returns None.")
         for note in (*self.progress.faults.remarks(), *given_up[self._given_up_before :]):
             self.tally.note(note)

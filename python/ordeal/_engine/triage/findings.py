@@ -61,6 +61,7 @@ class Finding(msgspec.Struct):
     error_traceback: str = ""  # for an error of an earlier process, whose frames are gone
     seed: Path | None = None  # the file of the seed that fails in this bucket
     improved: bool = False  # triage replaced the tape of its seed by a better one
+    flaky_reason: str = ""  # how often it came back
     outside: bool = False  # replays in its process went another way: something outside the machine had a part in it
 
     @property

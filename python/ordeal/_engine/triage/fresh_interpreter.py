@@ -155,7 +155,8 @@ def confirm_fresh(
         reason = _flaky_reason(failure, replay.status)
         if reason:
             finding.flaky = True
-        judged.append(dataclasses.replace(failure, flaky=failure.flaky or bool(reason), flaky_reason=reason))
+        told = "; ".join(filter(None, (failure.flaky_reason, reason)))
+        judged.append(dataclasses.replace(failure, flaky=failure.flaky or bool(reason), flaky_reason=told))
     notes = [f"Not confirmed in a fresh process: {counted(n, 'failure')} ({why})." for why, n in unknown.items()]
     return judged, notes
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import ordeal._native as _native
+from ordeal._base.formatting import counted
 from ordeal._base.trace_file import Trace, TraceFailure
 from ordeal._engine.execution.bucket import falls_into, traceback_text
 from ordeal._engine.execution.recorder import RunRecorder
@@ -44,6 +45,8 @@ Job = Callable[[JobContext, Send], None]
 
 #: How many candidates show whether a seed was shrunk before.
 PROBES = 64
+#: How often a flaky failure is replayed, to say how often it comes back.
+FLAKY_REPLAYS = 10
 
 
 def kept(what: str, work: Job) -> Job:
@@ -117,6 +120,7 @@ def triage_finding(
                 replays = replayer.confirm(finding.tape)
                 finding.flaky = not _all_fall_into(finding.bucket, replays)
                 finding.tape = finding.tape if finding.flaky else replays[0].tape
+            comes_back = not finding.flaky or _comes_back(replayer, finding, deadline)
             # This process may die or be ended, so it records what is known first.
             is_written = context.own_process and not is_pristine
             if is_written:
@@ -130,7 +134,7 @@ def triage_finding(
             if shrink and not finding.flaky and family is not None and family.is_large:
                 _take_steps_of(family.first, replayer, finding, deadline, exchange=True)
             left = deadline - began - 2 * (monotonic() - began)
-            if not shrink or finding.flaky or left <= 0:
+            if not shrink or not comes_back or left <= 0:
                 if is_suspected and replayer.hangs(finding.tape, finding.bucket) is None:
                     send(Refuted())
                 elif not is_written:
@@ -165,6 +169,17 @@ def triage_finding(
                 raise KeyboardInterrupt
 
     return kept(f"Writing down {finding.bucket}", job)
+
+
+def _comes_back(replayer: Replayer, finding: Finding, deadline: float) -> bool:
+    """Count in how many replays a flaky finding fails again; return whether those are most, so that it can shrink."""
+    replays, again = 0, 0
+    while replays < FLAKY_REPLAYS and not finding.is_timeout and monotonic() < deadline:
+        replays += 1
+        again += falls_into(replayer.run(finding.tape).bucket, finding.bucket)
+    if replays:
+        finding.flaky_reason = f"it failed the same way in {again} of {counted(replays, 'replay')}"
+    return 2 * again > replays
 
 
 def _recorded_failure(
@@ -202,6 +217,7 @@ def _recorded_failure(
         broken_by=finding.broken_by,
         count=finding.count,
         flaky=finding.flaky or now is None,
+        flaky_reason=finding.flaky_reason,
         shrunk=shrunk,
         seed_path=None if finding.seed is None else str(finding.seed),
         program="\n".join(trace.program),

@@ -10,12 +10,19 @@ import time
 from typing import Any
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from ordeal import ChaosTest
 from ordeal._engine.execution.class_path import _loaded, load_class, trust
-from ordeal._engine.execution.machine import RULE_TIMEOUT_SECONDS, check_factory, class_path, make_driver
+from ordeal._engine.execution.machine import (
+    RULE_TIMEOUT_SECONDS,
+    check_factory,
+    class_path,
+    make_driver,
+    returns_nothing,
+)
 from ordeal._engine.isolation.child import Limits, can_supervise
 from ordeal.errors import MachineError, OrdealError
 from ordeal.explore import Explorer
@@ -124,6 +131,15 @@ class Yields(ChaosTest):
         yield
 
 
+class Given(RuleBasedStateMachine):
+    @rule()
+    def act(self) -> None: ...
+
+    @invariant()
+    @given(n=st.integers())
+    def holds(self, n: int) -> None: ...
+
+
 class HashOfNone(ChaosTest):
     state_hash = None  # type: ignore[assignment]
 
@@ -149,6 +165,7 @@ class NoMachine:
         (Shadow, "Shadow.bundle has the name of something that every such machine has"),
         (EndsTwice, "EndsTwice.teardown has the name of something that every such machine has"),
         (Yields, "Yields.teardown() contains `yield`, so a call of it does nothing"),
+        (Given, "invariant 'holds' of Given is a test under `@given`, so each call of it runs many examples"),
         (HashOfNone, "HashOfNone.state_hash is None, not a method"),
         (Timed, "`rule_timeout` of Timed is '5'"),
         (NoMachine, "NoMachine is not a rule machine"),
@@ -264,3 +281,21 @@ def test_a_function_is_called_in_another_process_first() -> None:
         check_factory(sized, None, Limits())  # type: ignore[arg-type]
     check_factory(lambda: Plain(3), None, Limits())
     check_factory(Plain, None, Limits())
+
+
+def _bare(n: int) -> int | None:
+    if n > 3:
+        return None
+    return n
+
+
+async def _awaited(n: int) -> None:
+    del n
+
+
+@pytest.mark.parametrize(
+    ("function", "is_nothing"),
+    [(_bare, False), (_awaited, True), (Plain.act, True), (lambda self: self, False), (len, False), (print, False)],
+)
+def test_a_rule_that_returns_nothing_is_known_by_its_code(function: Any, is_nothing: bool) -> None:
+    assert returns_nothing(function) is is_nothing

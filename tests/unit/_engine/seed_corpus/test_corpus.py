@@ -376,3 +376,20 @@ class TestContainment:
 def test_an_explorer_finds_what_its_own_seeds_fail_with(till: Till, tmp_path: Path) -> None:
     (failure,) = Explorer(till[0].Till, corpus_dir=tmp_path / "seeds").run(max_runs=1).failures
     assert failure.seed_path == str(till[1])
+
+
+def test_a_seed_that_passes_with_another_machine_is_not_fixed(make_module: MakeModule, tmp_path: Path) -> None:
+    checks = MACHINE.replace("check(self.total)", "check(self.total)  # of this machine")
+    module = make_module(checks, "till")
+    seed = SeedCorpus(tmp_path / "seeds").save(failing(module.Till))
+    del sys.modules["till"]
+    assert replay_seed(seed, make_module(MACHINE, "till").Till).status is SeedStatus.REPRODUCED
+    del sys.modules["till"]
+    replay = replay_seed(seed, make_module(MACHINE.replace("> 20", "> 2_000"), "till").Till)
+    assert replay.status is SeedStatus.FIXED, "only the program has changed"
+    del sys.modules["till"]
+    replay = replay_seed(seed, make_module(MACHINE.replace("check(self.total)", "pass"), "till").Till)
+    assert (replay.status, replay.reason) == (
+        SeedStatus.NO_LONGER_APPLIES,
+        "it passes; the machine changed since",
+    )
