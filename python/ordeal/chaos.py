@@ -286,6 +286,7 @@ def _world_loop(machine: ChaosTest) -> RuleLoop:
     return loop
 
 
+@functools.lru_cache(maxsize=64)
 def _awaited_codes(cls: type[ChaosTest]) -> frozenset[Any]:
     """Return the code of the rules that must end before the next runs: they fill bundles, or prepare the machine."""
     found = set()

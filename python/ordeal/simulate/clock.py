@@ -38,7 +38,8 @@ class Timepiece(Protocol):
         """Let ``seconds`` pass."""
 
 
-_clocks: list[Timepiece] = []
+#: The clocks of the blocks and runs that are in progress, the innermost last.
+clocks: list[Timepiece] = []
 
 
 def replace_clock_functions[Clock: Timepiece](clock: Clock, on_change: Callable[[int], None]) -> Replacement[Clock]:
@@ -46,19 +47,19 @@ def replace_clock_functions[Clock: Timepiece](clock: Clock, on_change: Callable[
 
     def change(by: int) -> None:
         if by > 0:
-            _clocks.append(clock)
+            clocks.append(clock)
         else:
-            _clocks.pop()
+            clocks.pop()
         on_change(by)
 
-    return Replacement(clock, _PLACES, on_change=change)
+    return Replacement(clock, CLOCK_PLACES, on_change=change)
 
 
 def _clock_for(caller: str) -> Timepiece | None:
     """Return the clock for a module, or None if it must see the real time."""
-    if not _clocks:
+    if not clocks:
         return None
-    clock, package = _clocks[-1], package_of(caller)
+    clock, package = clocks[-1], package_of(caller)
     # A fault that sleeps does so on behalf of the program, and so does the loop that runs a job.
     if package in _WAITS_FOR_REAL and not caller.startswith(("ordeal.faults", "ordeal.simulate.runtime")):
         return clock if package in getattr(clock, "packages", ()) else None
@@ -165,9 +166,8 @@ _NANOSECONDS = {
 }
 _MOMENTS = {name: _at(getattr(time, name)) for name in ("gmtime", "localtime", "ctime")}
 _OF_TIME: dict[str, Any] = {**_SECONDS, **_NANOSECONDS, **_MOMENTS, "sleep": _sleep, "strftime": _strftime}
-_PLACES = BoundPlaces(
-    {**{(time, name): function for name, function in _OF_TIME.items()}, (datetime_module, "datetime"): _Datetime},
-    captured={},
+CLOCK_PLACES = BoundPlaces(
+    {**{(time, name): function for name, function in _OF_TIME.items()}, (datetime_module, "datetime"): _Datetime}
 )
 
 

@@ -54,7 +54,8 @@ class SimulatedPath:
     where: str
 
 
-_mounts: list[Mount] = []
+#: Who answers for paths in the blocks and runs that are in progress, the innermost last.
+mounts: list[Mount] = []
 
 
 def replace_file_functions[Simulated: descriptors.Files](
@@ -65,25 +66,12 @@ def replace_file_functions[Simulated: descriptors.Files](
     def change(by: int) -> None:
         if by > 0:
             files.make_root(root)
-        on_change(by)
-
-    return Replacement(files, _PLACES, on_change=_mounting(FixedMount(files, root), change))
-
-
-def mounted(mount: Mount) -> Replacement[Mount]:
-    """Return a block in which ``mount`` says which file system answers."""
-    return Replacement(mount, _PLACES, on_change=_mounting(mount, lambda _by: None))
-
-
-def _mounting(mount: Mount, on_change: Callable[[int], None]) -> Callable[[int], None]:
-    def change(by: int) -> None:
-        on_change(by)
-        if by > 0:
-            _mounts.append(mount)
+            mounts.append(FixedMount(files, root))
         else:
-            _mounts.pop()
+            mounts.pop()
+        on_change(by)
 
-    return change
+    return Replacement(files, FILE_PLACES, on_change=change)
 
 
 # -- who answers --------------------------------------------------------------------------------------------------
@@ -93,7 +81,7 @@ def _owner_of(number: object) -> descriptors.Files | None:
     """Return the file system in which a descriptor is open."""
     if not isinstance(number, int) or number < descriptors.FIRST_DESCRIPTOR:
         return None
-    for mount in reversed(_mounts):
+    for mount in reversed(mounts):
         files = mount.files
         if files is not None and files.descriptors.is_open(number):
             return files
@@ -115,7 +103,7 @@ def _place(path: Any, dir_fd: int | None = None) -> SimulatedPath | None:
             None if owner is None else SimulatedPath(owner, absolute(f"{owner.descriptors.get(dir_fd).where}/{text}"))
         )
     where = absolute(text)
-    for mount in reversed(_mounts):
+    for mount in reversed(mounts):
         files = mount.files
         if files is not None and mount.answers(text, where):
             return SimulatedPath(files, where)
@@ -319,7 +307,7 @@ def _rename(source: Any, destination: Any, *, src_dir_fd: int | None = None, dst
 
 
 def _getcwd() -> str:
-    return "/" if any(mount.root == "/" and mount.files is not None for mount in _mounts) else str(_REAL["getcwd"]())
+    return "/" if any(mount.root == "/" and mount.files is not None for mount in mounts) else str(_REAL["getcwd"]())
 
 
 # -- folders --------------------------------------------------------------------------------------------------------
@@ -453,7 +441,12 @@ _OF_OS: dict[str, Answer] = {
 }
 # Path.glob of Python 3.13 refers to the function itself; other versions look it up in os.
 _GLOBBER: Any = getattr(glob, "_StringGlobber", None)
-_PLACES = BoundPlaces(
-    {(builtins, "open"): _open, (io, "open"): _open, **{(os, name): function for name, function in _OF_OS.items()}},
-    captured={(_GLOBBER, "scandir"): _scandir} if getattr(_GLOBBER, "scandir", None) is os.scandir else {},
+_CAPTURED = {(_GLOBBER, "scandir"): staticmethod(_scandir)} if getattr(_GLOBBER, "scandir", None) is os.scandir else {}
+FILE_PLACES = BoundPlaces(
+    {
+        (builtins, "open"): _open,
+        (io, "open"): _open,
+        **{(os, name): function for name, function in _OF_OS.items()},
+        **_CAPTURED,
+    }
 )

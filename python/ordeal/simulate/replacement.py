@@ -1,7 +1,7 @@
 """Temporarily replaces real functions by those of a simulation, in the modules of the program under test.
 
-Entering and leaving cost microseconds, because a machine does both in every rule: the places where a function is bound
-are found once, and again only after an import.
+The places where a function is bound are found once, and again only after an import. Whoever enters while another has
+is counted: what is in place stays until the last has left, in whatever order they leave.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MACHINERY = frozenset(
 )
 
 type Owner = ModuleType | type
-type Named = tuple[ModuleType, str]
+type Named = tuple[Owner, str]
 # Where a function is bound, what its owner holds, and the replacement.
 type Place = tuple[Owner, str, Mapping[str, Any], Any]
 
@@ -33,28 +33,45 @@ def package_of(module_name: str) -> str:
 class BoundPlaces:
     """Where functions are bound: under their own names, and wherever ``from time import sleep`` put them.
 
-    The standard library is left alone except for the functions themselves, and so are test runners.
+    The standard library is left alone except for the functions themselves, and so are test runners. The replacements
+    act in all threads; entering and leaving belong in one.
     """
 
-    def __init__(self, replacements: Mapping[Named, Any], *, captured: Mapping[tuple[type, str], Any]) -> None:
-        """``captured`` are static methods of classes that are such a function too."""
+    def __init__(self, replacements: Mapping[Named, Any]) -> None:
+        """Takes what stands for the attributes of modules and classes, as their namespaces are to hold it."""
         self._own: list[Place] = [
-            *((module, name, namespace_of(module), put) for (module, name), put in replacements.items()),
-            *((cls, name, namespace_of(cls), staticmethod(put)) for (cls, name), put in captured.items()),
+            (owner, name, namespace_of(owner), put) for (owner, name), put in replacements.items()
         ]
+        modules = [(owner, name) for owner, name in replacements if not isinstance(owner, type)]
         # Kept, so that the ids of the functions are not reused.
-        self._functions = [getattr(module, name) for module, name in replacements]
-        self._by_id = dict(zip(map(id, self._functions), replacements.values(), strict=True))
+        self._functions = [getattr(owner, name) for owner, name in modules]
+        self._by_id = {id(real): replacements[named] for real, named in zip(self._functions, modules, strict=True)}
         self._found: list[Place] = []
-        self.found_at: tuple[int, str | None] | None = None
+        self._found_at: tuple[int, str | None] | None = None
+        self._originals: list[Any] = []
+        self._entered = 0
+        self._entered_at: tuple[int, str | None] | None = None
 
-    def find(self) -> list[Place]:
-        """Return all places that exist now."""
-        mark = modules_mark()
-        if self.found_at != mark:
-            self._found = [*self._own, *self._bound_elsewhere()]
-            self.found_at = mark
-        return self._found
+    def enter(self) -> None:
+        """Put the replacements in place, unless they are."""
+        if self._entered == 0:
+            self._entered_at = modules_mark()
+            if self._found_at != self._entered_at:
+                self._found = [*self._own, *self._bound_elsewhere()]
+                self._found_at = self._entered_at
+            self._originals = _native.replace_at(self._found)
+        self._entered += 1
+
+    def leave(self) -> list[str]:
+        """Restore what was there when this was entered first, if this leaves that; return what others have replaced."""
+        self._entered -= 1
+        if self._entered:
+            return []
+        places, originals, self._originals = self._found, self._originals, []
+        left = _native.restore_at(places, originals)
+        if modules_mark() != self._entered_at:
+            _restore_in_late_modules(places, originals)
+        return [f"{places[number][2].get('__name__', places[number][0])}.{places[number][1]}" for number in left]
 
     def _bound_elsewhere(self) -> Iterator[Place]:
         for name, module in program_modules():
@@ -104,8 +121,7 @@ def program_modules() -> Iterator[tuple[str, ModuleType]]:
 class Replacement[Simulation]:
     """A context manager that replaces functions and restores them.
 
-    Entering returns the simulation. It can be entered again after it was left. The replacement acts in all threads;
-    entering and leaving belong in one.
+    Entering returns the simulation. It can be entered again after it was left.
     """
 
     def __init__(
@@ -119,27 +135,22 @@ class Replacement[Simulation]:
         self._simulation = simulation
         self._places = places
         self._on_change = on_change
-        self._replaced: tuple[list[Place], list[Any]] | None = None
-        self._entered_at: tuple[int, str | None] | None = None
+        self._is_entered = False
 
     def __enter__(self) -> Simulation:
-        if self._replaced is not None:
+        if self._is_entered:
             raise SimulationError("this patch is in place already", hint="call patch() again for a second block")
-        places = self._places.find()
         self._on_change(1)
-        self._entered_at = self._places.found_at
-        self._replaced = places, _native.replace_at(places)
+        self._places.enter()
+        self._is_entered = True
         return self._simulation
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        (places, originals), self._replaced = self._replaced or ([], []), None
+        self._is_entered = False
         self._on_change(-1)
-        left = _native.restore_at(places, originals)
-        foreign = [f"{places[number][2].get('__name__', places[number][0])}.{places[number][1]}" for number in left]
-        if modules_mark() != self._entered_at:
-            _restore_in_late_modules(places, originals)
+        foreign = self._places.leave()
         if foreign and error is None:
             raise SimulationError(
                 f"something else has replaced {', '.join(foreign)} inside of the patch, and was left in place",

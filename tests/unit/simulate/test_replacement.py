@@ -60,7 +60,9 @@ def changes() -> list[int]:
 
 @pytest.fixture
 def patch(user: ModuleType, changes: list[int]) -> Iterator[Replacement[str]]:
-    places = BoundPlaces({(colorsys, "rgb_to_hsv"): Simulation.answer}, captured={(Holder, "bound"): Simulation.answer})
+    places = BoundPlaces(
+        {(colorsys, "rgb_to_hsv"): Simulation.answer, (Holder, "bound"): staticmethod(Simulation.answer)}
+    )
     yield Replacement("the simulation", places, on_change=changes.append)
     assert is_simulated(colorsys.rgb_to_hsv, Holder.bound) == [False, False]
 
@@ -99,6 +101,20 @@ def test_it_may_be_entered_again_and_not_twice_at_once(patch: Replacement[str], 
                 patch.__enter__()
             assert caught.value.hint == "call patch() again for a second block"
             assert is_simulated(user.mine) == [True]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_blocks_of_the_same_places_are_left_in_any_order(
+    patch: Replacement[str], user: ModuleType, changes: list[int], first: int
+) -> None:
+    both = patch, Replacement("another", patch._places, on_change=changes.append)
+    for each in both:
+        each.__enter__()
+    both[first].__exit__(None, None, None)
+    assert is_simulated(colorsys.rgb_to_hsv, user.mine) == [True, True]
+    both[1 - first].__exit__(None, None, None)
+    assert is_simulated(colorsys.rgb_to_hsv, user.mine) == [False, False]
+    assert changes == [1, 1, -1, -1]
 
 
 def test_a_module_that_was_imported_inside_keeps_nothing(patch: Replacement[str], make_module: MakeModule) -> None:

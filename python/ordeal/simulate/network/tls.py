@@ -6,8 +6,7 @@ import asyncio
 import ssl
 import ssl as ssl_module
 from asyncio import sslproto
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 #: What ``create_connection`` and ``create_server`` take besides the context.
@@ -129,9 +128,8 @@ class OpenTls:
         del cb_type
 
 
-@contextmanager
-def open_to(is_declared: Callable[[str], bool]) -> Iterator[None]:
-    """Let TLS to the hosts of which ``is_declared(name)`` is true hide nothing, for the block."""
+def wrapping_open(is_declared: Callable[[str], bool]) -> Callable[..., Any]:
+    """Return what stands for ``SSLContext.wrap_bio``: TLS to hosts with ``is_declared(name)`` hides nothing."""
 
     def wrap_bio(
         self: ssl.SSLContext,
@@ -146,8 +144,4 @@ def open_to(is_declared: Callable[[str], bool]) -> Iterator[None]:
             return OpenTls(self, incoming, outgoing, name)
         return _REAL_WRAP_BIO(self, incoming, outgoing, server_side, server_hostname, session)
 
-    ssl.SSLContext.wrap_bio = wrap_bio  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        ssl.SSLContext.wrap_bio = _REAL_WRAP_BIO  # type: ignore[method-assign]
+    return wrap_bio

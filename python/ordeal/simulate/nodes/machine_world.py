@@ -18,7 +18,6 @@ from ordeal.simulate.errors import (
     checked_number,
     checked_seconds,
 )
-from ordeal.simulate.nodes.node import node_files
 from ordeal.simulate.nodes.world import World
 from ordeal.simulate.runtime.decisions import HEAD_STARTS, ORDER, OVERLAP, name_key
 from ordeal.simulate.runtime.faults import NodeFault, checked_faults
@@ -26,7 +25,6 @@ from ordeal.simulate.runtime.long_waits import LongWaits
 from ordeal.simulate.runtime.loop import SimulationLoop
 from ordeal.simulate.runtime.machine_loop import MachineLoop
 from ordeal.simulate.runtime.running import RunSettings, failure_of
-from ordeal.simulate.runtime.surroundings import Surroundings
 from ordeal.simulate.runtime.tasks import TaskRecord
 from ordeal.simulate.ticks.machine import Ticking, ticking
 
@@ -166,7 +164,9 @@ class WorldLoop(MachineLoop):
         else:
             end = loop.steps + steps
             loop.run_while(self._checking(lambda: loop.steps < end and not task.done()), is_idle_allowed=True)
-        loop.run_while(self._checking(lambda: self._busy() >= self._world_settings.clients))
+        is_full = self._checking(lambda: self._busy() >= self._world_settings.clients)
+        if is_full():
+            loop.run_while(is_full)
 
     def _checking(self, condition: Callable[[], bool]) -> Callable[[], bool]:
         """Return a condition that checks the invariants whenever it is asked, which is between two events."""
@@ -182,10 +182,6 @@ class WorldLoop(MachineLoop):
 
     def _busy(self) -> int:
         return sum(not task.done() for task in self._operations)
-
-    def _watched[Result](self, run: Callable[[], Result], *, has_main: bool = False) -> Result:
-        with node_files():
-            return super()._watched(run, has_main=has_main)
 
     def _failure(self) -> BaseException | None:
         ended = [task for task in self._operations if task.done()]
@@ -210,7 +206,7 @@ class WorldLoop(MachineLoop):
         self._runner = self._loop = self._world = None
         self._operations.clear()
         try:
-            with node_files(), Surroundings().around(loop):
+            with self._installed, self._surroundings.act_for(loop):
                 if self._has_failed:
                     loop.abandon()
                 else:

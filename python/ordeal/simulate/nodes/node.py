@@ -8,13 +8,11 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable, Coroutine
-from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
 from ordeal.simulate import descriptors
 from ordeal.simulate.errors import SimulationError, checked_seconds
-from ordeal.simulate.file_functions import mounted
 from ordeal.simulate.file_system import FileSystem
 from ordeal.simulate.nodes.life import LIFE, Life, NodeClock
 from ordeal.simulate.runtime.decisions import DISK, SILENCE, name_key
@@ -48,11 +46,6 @@ class NodeDisks:
         """Return whether a path is on the disk of a node."""
         del path
         return not is_real(where)
-
-
-def node_files() -> AbstractContextManager[object]:
-    """Return a block in which code of nodes sees the disks of their nodes."""
-    return mounted(NodeDisks())
 
 
 type NodeMain = Callable[..., Coroutine[Any, Any, object]]

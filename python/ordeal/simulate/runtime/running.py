@@ -21,7 +21,6 @@ from ordeal.simulate.errors import (
     checked_seconds,
 )
 from ordeal.simulate.fresh_arguments import FreshMain
-from ordeal.simulate.nodes.node import node_files
 from ordeal.simulate.nodes.node_globals import SharedGlobals
 from ordeal.simulate.nodes.world import World
 from ordeal.simulate.runtime.decisions import Decided, decided
@@ -185,7 +184,6 @@ def run_once(
             stack.enter_context(watched_locks(lambda: _running_name(loop)))
             stack.enter_context(examination.watching())
         if isinstance(main, WorldMain):
-            stack.enter_context(node_files())
             main = replace(main, shared=SharedGlobals(without=main.module) if is_examined else None)
         _run(main, loop, settings, surroundings, outcome, examination)
     if outcome.error is not None:

@@ -9,6 +9,7 @@ import importlib
 import os
 import random
 import signal
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -18,39 +19,35 @@ from types import FrameType
 from typing import Any
 
 import ordeal._native as _native
-from ordeal.simulate.clock import replace_clock_functions
+from ordeal._base.interrupts import Alarm
+from ordeal.simulate.clock import CLOCK_PLACES, clocks
 from ordeal.simulate.errors import SimulationError, StalledStep
+from ordeal.simulate.file_functions import FILE_PLACES, mounts
 from ordeal.simulate.nodes.life import LIFE
-from ordeal.simulate.nodes.node import is_real
+from ordeal.simulate.nodes.node import NodeDisks, is_real
 from ordeal.simulate.outside.declared import event_hint
-from ordeal.simulate.replacement import BoundPlaces, Replacement, loaded_module, namespace_of
+from ordeal.simulate.replacement import BoundPlaces, loaded_module, namespace_of
 from ordeal.simulate.runtime.loop import SimulationLoop
 from ordeal.simulate.runtime.sites import calling_site
-from ordeal.simulate.runtime.system_functions import epoch_s, system_functions
+from ordeal.simulate.runtime.system_functions import SYSTEM_PLACES, chances, epoch_s, running_loop, running_loops
 
 _METHOD = "run_sync_in_worker_thread"
 
 
-@contextmanager
-def worker_threads(running: Callable[[], Any]) -> Iterator[None]:
-    """Let anyio run functions on the loop that ``running()`` returns, for the block, if it is imported already."""
+def _worker_threads() -> BoundPlaces | None:
+    """Return what lets anyio run functions on the loop of the run; None if anyio is not imported."""
     anyio = loaded_module("anyio")
-    is_real = anyio is not None and "__path__" in namespace_of(anyio)
+    if anyio is None or "__path__" not in namespace_of(anyio):
+        return None
     # anyio imports its backend when a coroutine first asks for it, which may be inside of the run.
-    backend: Any = importlib.import_module("anyio._backends._asyncio").AsyncIOBackend if is_real else object
+    backend: Any = importlib.import_module("anyio._backends._asyncio").AsyncIOBackend
     original = vars(backend).get(_METHOD)
     if original is None:
-        yield
-        return
-    setattr(backend, _METHOD, classmethod(functools.partial(_run_sync, running, original.__func__)))
-    try:
-        yield
-    finally:
-        setattr(backend, _METHOD, original)
+        return None
+    return BoundPlaces({(backend, _METHOD): classmethod(functools.partial(_run_sync, original.__func__))})
 
 
 async def _run_sync(
-    running: Callable[[], Any],
     original: Callable[..., Any],
     backend: Any,
     func: Callable[..., Any],
@@ -58,7 +55,7 @@ async def _run_sync(
     abandon_on_cancel: bool = False,
     limiter: Any = None,
 ) -> Any:
-    loop: Any = running()
+    loop: Any = running_loop()
     runs_here = loop is not None and bool(loop is asyncio.get_running_loop())
     if not runs_here or loop.allows("_thread"):
         return await original(backend, func, args, abandon_on_cancel, limiter)
@@ -86,32 +83,35 @@ def steps_watched(running: Callable[[], SimulationLoop | None]) -> Iterator[None
 
     Needs the main thread, SIGALRM, and that nothing else uses it; otherwise nothing is watched.
     """
-    if not _can_watch():
-        yield
+    if threading.current_thread() is threading.main_thread() and (
+        signal.getsignal(signal.SIGALRM) not in (signal.SIG_DFL, signal.SIG_IGN)
+        or signal.getitimer(signal.ITIMER_REAL) != (0.0, 0.0)
+    ):
+        yield  # it is the program's, or that of a rule with a limit
         return
     seen: tuple[SimulationLoop | None, int] = None, -1
 
-    def look(_number: int, frame: FrameType | None) -> None:
+    def due() -> Callable[[], BaseException] | None:
         nonlocal seen
         loop = running()
         before, seen = seen, (loop, -1 if loop is None else loop.steps)
-        if loop is not None and before == seen and not _is_excused(frame):
-            site = calling_site()
-            error = StalledStep(
-                f"a step does not end: after {STEP_S_MAX:g} s it is at {site.where}: {site.name}\n"
-                "it may loop for ever, or wait for a lock of the threading module, which no other thread releases",
-                site=site.name,
-            )
-            loop.stalled = error
-            raise error
+        if loop is None or before != seen or _is_excused(sys._getframe(1)):
+            return None
+        site = calling_site()
+        error = StalledStep(
+            f"a step does not end: after {STEP_S_MAX:g} s it is at {site.where}: {site.name}\n"
+            "it may loop for ever, or wait for a lock of the threading module, which no other thread releases",
+            site=site.name,
+        )
+        loop.stalled = error
+        return lambda: error
 
-    handler = signal.signal(signal.SIGALRM, look)
-    signal.setitimer(signal.ITIMER_REAL, STEP_S_MAX, STEP_S_MAX)
+    alarm = Alarm(due)
+    alarm.set(STEP_S_MAX, STEP_S_MAX)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, handler)
+        alarm.clear()
 
 
 def _is_excused(frame: FrameType | None) -> bool:
@@ -121,15 +121,6 @@ def _is_excused(frame: FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return False
-
-
-def _can_watch() -> bool:
-    return (
-        hasattr(signal, "setitimer")
-        and threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGALRM) in (signal.SIG_DFL, signal.SIG_IGN)
-        and signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-    )
 
 
 _FENCES = {
@@ -189,6 +180,7 @@ class Surroundings:
     def __init__(self) -> None:
         self._clock = RunClock()
         self._thread = threading.get_ident()
+        self._running = self._thread, self.running
         self._random: random.Random | None = None
         self._watch: Any = None
         self._is_chance_used = self._has_seeded = self._misses_chance = False
@@ -203,40 +195,54 @@ class Surroundings:
         Raises:
             SimulationError: a simulation runs already.
         """
-        if _entered:
-            raise SimulationError(
-                "a simulation runs already", hint="call the coroutine function itself: it is inside of a simulation"
-            )
+        _demand_no_other()
         state, collects = random.getstate(), gc.isenabled()
         self._watch = _native.ChanceWatch(random._inst)
         with ExitStack() as stack:
             stack.callback(random.setstate, state)
             stack.callback(gc.enable if collects else gc.disable)
             gc.disable()
-            stack.enter_context(replace_clock_functions(self._clock, _count))
-            stack.enter_context(Replacement(None, _CHANCE, on_change=_count))
-            stack.enter_context(self._fenced())
+            stack.enter_context(self.installed())
+            stack.enter_context(self)
             stack.callback(_entered.clear)
             _entered.append(self)
+            stack.callback(chances.pop)
+            chances.append(self)
             yield
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Put the functions in place by which a program meets a run, for the block. Outside of a run they are real."""
+        with ExitStack() as stack:
+            workers = _worker_threads()
+            for places in (CLOCK_PLACES, SYSTEM_PLACES, FILE_PLACES, *([] if workers is None else [workers])):
+                places.enter()
+                stack.callback(places.leave)
+            yield
+
+    def act_for(self, loop: SimulationLoop) -> Surroundings:
+        """Return a block in which these are the surroundings of ``loop``, as for one rule of a machine."""
+        _demand_no_other()
+        self._clock.loop = loop
+        return self
+
+    def __enter__(self) -> None:
+        clocks.append(self._clock)
+        running_loops.append(self._running)
+        mounts.append(_NODE_DISKS)
+        _native.ask_about_audit_events(self._audit)
+
+    def __exit__(self, *_: object) -> None:
+        _native.ask_about_audit_events(None)
+        mounts.pop()
+        running_loops.pop()
+        clocks.pop()
 
     @contextmanager
     def around(self, loop: SimulationLoop) -> Iterator[None]:
-        """Replace time and put up the fences for the block, as for one rule of a machine, which has chance already."""
-        if _entered:
-            raise SimulationError("a simulation runs already", hint="call the coroutine function itself")
-        self._clock.loop = loop
-        with replace_clock_functions(self._clock, _count), self._fenced():
+        """Put the functions in place and act for ``loop``, for the block."""
+        with self.installed(), self.act_for(loop):
             yield
-
-    @contextmanager
-    def _fenced(self) -> Iterator[None]:
-        with _blocking_calls_fenced(self._blocks), system_functions(self.running), worker_threads(self.running):
-            _native.ask_about_audit_events(self._audit)
-            try:
-                yield
-            finally:
-                _native.ask_about_audit_events(None)
 
     def begin(self, loop: SimulationLoop, chance: int, *, may_miss_chance: bool = False) -> None:
         """Prepare for a run on ``loop``; ``chance`` seeds the generators of the program.
@@ -306,15 +312,6 @@ class Surroundings:
         hint = event_hint(event, arguments, has_world=loop.world is not None) or hint
         loop.escape(f"the program {what} ({event})", hint)
 
-    def _blocks(self, what: str) -> None:
-        __tracebackhide__ = True
-        loop = self._clock.loop
-        if loop is not None and threading.get_ident() == self._thread:
-            loop.escape(
-                f"the program waits for another thread ({what})",
-                "use the locks, queues and events of asyncio: no other thread runs",
-            )
-
 
 def _collections() -> int:
     return sum(each["collections"] for each in gc.get_stats())
@@ -342,43 +339,11 @@ def _leaves_node(event: str, arguments: tuple[Any, ...]) -> bool:
 _entered: list[Surroundings] = []
 
 
-def _count(by: int) -> None:
-    del by
+_NODE_DISKS = NodeDisks()
 
 
-_REAL_URANDOM = os.urandom
-
-
-def _urandom(size: int, /) -> bytes:
-    return _entered[0].urandom(size) if _entered else _REAL_URANDOM(size)
-
-
-_REAL_GETSTATE = random.getstate
-
-
-def _getstate() -> tuple[Any, ...]:
+def _demand_no_other() -> None:
     if _entered:
-        _entered[0].use_chance()
-    return _REAL_GETSTATE()
-
-
-_CHANCE = BoundPlaces(
-    {(os, "urandom"): _urandom, (random, "_urandom"): _urandom, (random, "getstate"): _getstate}, captured={}
-)
-
-
-@contextmanager
-def _blocking_calls_fenced(blocks: Callable[[str], None]) -> Iterator[None]:
-    """Call ``blocks`` where the program would wait for another thread for ever."""
-    real_wait = threading.Condition.wait
-
-    def wait(self: threading.Condition, timeout: float | None = None) -> bool:
-        __tracebackhide__ = True
-        blocks("threading.Condition.wait")
-        return real_wait(self, timeout)
-
-    threading.Condition.wait = wait  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        threading.Condition.wait = real_wait  # type: ignore[method-assign]
+        raise SimulationError(
+            "a simulation runs already", hint="call the coroutine function itself: it is inside of a simulation"
+        )

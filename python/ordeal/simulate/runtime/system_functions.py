@@ -7,22 +7,23 @@ import functools
 import hashlib
 import ipaddress
 import os
+import random
 import select
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from ordeal.simulate.network.sockets import SimulatedSocket
-from ordeal.simulate.network.tls import open_to
+from ordeal.simulate.network.tls import wrapping_open
 from ordeal.simulate.nodes.life import LIFE
 from ordeal.simulate.outside.processes import PopenType
-from ordeal.simulate.replacement import MACHINERY, BoundPlaces, Replacement, package_of
+from ordeal.simulate.replacement import MACHINERY, BoundPlaces, package_of
 
 #: What ``time.time()`` answers when a run begins: the first of January 2026, in UTC.
 EPOCH_S = 1_767_225_600.0
@@ -86,33 +87,24 @@ _REAL_POLL = select.poll
 _REAL_NEW_EVENT_LOOP = asyncio.new_event_loop
 
 #: The loops of the runs that are in progress, each with its thread, the innermost last.
-_running: list[tuple[int, Callable[[], Any]]] = []
+running_loops: list[tuple[int, Callable[[], Any]]] = []
 
 
-@contextmanager
-def system_functions(running: Callable[[], Any]) -> Iterator[None]:
-    """Let these functions ask the loop that ``running()`` returns, for the block and in this thread."""
-    _running.append((threading.get_ident(), running))
-    try:
-        with Replacement(None, _PLACES, on_change=_count), open_to(_is_declared):
-            yield
-    finally:
-        _running.pop()
-
-
-def _count(by: int) -> None:
-    del by
+def running_loop() -> Any:
+    """Return the loop of the run that is in progress in this thread, None if there is none."""
+    if not running_loops or running_loops[-1][0] != threading.get_ident():
+        return None
+    return running_loops[-1][1]()
 
 
 def _loop(fence: str) -> Any:
     """Return the loop of the run that the caller's caller belongs to, None if there is none or it may leave the run."""
-    if not _running or _running[-1][0] != threading.get_ident():
+    loop = running_loop()
+    if loop is None:
         return None
     caller = _calling_module(2)
-    if package_of(caller) in _REAL_CALLERS and caller != _JOBS:
-        return None
-    loop = _running[-1][1]()
-    return None if loop is None or loop.allows(fence) else loop
+    is_real = package_of(caller) in _REAL_CALLERS and caller != _JOBS
+    return None if is_real or loop.allows(fence) else loop
 
 
 def _calling_module(depth: int) -> str:
@@ -122,18 +114,18 @@ def _calling_module(depth: int) -> str:
 
 def _loop_of_popen() -> Any:
     """Return the loop of the run, for a child process that the program starts by itself or by ``subprocess.run``."""
-    if not _running or _running[-1][0] != threading.get_ident():
+    loop = running_loop()
+    if loop is None:
         return None
     depth = 2
     while (caller := _calling_module(depth)) in ("subprocess", "os"):
         depth += 1
     is_program = caller == _JOBS or package_of(caller) not in _REAL_CALLERS
-    loop = _running[-1][1]() if is_program else None
-    return None if loop is None or loop.allows("subprocess") else loop
+    return loop if is_program and not loop.allows("subprocess") else None
 
 
 def _is_declared(name: str) -> bool:
-    loop = _running[-1][1]() if _running and _running[-1][0] == threading.get_ident() else None
+    loop = running_loop()
     return loop is not None and loop.world is not None and loop.world.is_declared(name)
 
 
@@ -240,8 +232,7 @@ def _kill(pid: int, sig: int, /) -> None:
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:
     __tracebackhide__ = True
-    in_run = _running and _running[-1][0] == threading.get_ident()
-    loop = _running[-1][1]() if in_run and package_of(_calling_module(1)) not in MACHINERY else None
+    loop = running_loop() if package_of(_calling_module(1)) not in MACHINERY else None
     if loop is None or loop.allows("socket"):
         return _REAL_NEW_EVENT_LOOP()
     return loop.escape(  # type: ignore[no-any-return]
@@ -302,7 +293,44 @@ _REFUSED: list[tuple[Any, str, str, tuple[str, str]]] = [
     (os, "mknod", "os", _PIPE),
 ]
 
-_PLACES = BoundPlaces(
+_REAL_URANDOM, _REAL_GETSTATE, _REAL_WAIT = os.urandom, random.getstate, threading.Condition.wait
+
+#: What decides the chance of the runs that are in progress, besides the generator of ``random``: one, or none.
+chances: list[Chance] = []
+
+
+class Chance(Protocol):
+    """Decides what a program gets of the system's chance."""
+
+    def urandom(self, size: int, /) -> bytes:
+        """Return bytes."""
+
+    def use_chance(self) -> None:
+        """Note that the program asks for the state of ``random``."""
+
+
+def _urandom(size: int, /) -> bytes:
+    return chances[-1].urandom(size) if chances else _REAL_URANDOM(size)
+
+
+def _getstate() -> tuple[Any, ...]:
+    if chances:
+        chances[-1].use_chance()
+    return _REAL_GETSTATE()
+
+
+def _wait(self: threading.Condition, timeout: float | None = None) -> bool:
+    __tracebackhide__ = True
+    loop = running_loop()
+    if loop is not None:
+        loop.escape(
+            "the program waits for another thread (threading.Condition.wait)",
+            "use the locks, queues and events of asyncio: no other thread runs",
+        )
+    return _REAL_WAIT(self, timeout)
+
+
+SYSTEM_PLACES = BoundPlaces(
     {
         (module, name): _refusing(getattr(module, name), f"{module.__name__}.{name}", fence, *why)
         for module, name, fence, why in _REFUSED
@@ -326,6 +354,10 @@ _PLACES = BoundPlaces(
         (os, "kill"): _kill,
         (asyncio, "new_event_loop"): _new_event_loop,
         (asyncio.events, "new_event_loop"): _new_event_loop,
-    },
-    captured={},
+        (os, "urandom"): _urandom,
+        (random, "_urandom"): _urandom,
+        (random, "getstate"): _getstate,
+        (threading.Condition, "wait"): _wait,
+        (ssl.SSLContext, "wrap_bio"): wrapping_open(_is_declared),
+    }
 )

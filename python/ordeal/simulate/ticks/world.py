@@ -29,7 +29,6 @@ from ordeal.simulate.errors import (
 )
 from ordeal.simulate.file_system import FileSystem
 from ordeal.simulate.nodes.life import LIFE, Life, NodeClock
-from ordeal.simulate.nodes.node import node_files
 from ordeal.simulate.runtime.sites import calling_site
 from ordeal.simulate.runtime.surroundings import Surroundings
 
@@ -93,7 +92,7 @@ class TickWorld:
         self._depth += 1
         try:
             surroundings: Any = Surroundings()
-            with node_files(), surroundings.around(self):
+            with surroundings.around(self):
                 return context.run(function, *arguments, **named)
         finally:
             self._depth -= 1
