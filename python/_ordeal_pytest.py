@@ -68,6 +68,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Run the async tests of pytest-asyncio and anyio in simulated time: 10 schedules each, 200 with --chaos",
     )
     group.addoption(
+        "--simulate-faults",
+        metavar="FAULTS",
+        help="What strikes the tests of --simulate, such as `cancel,stall` or `stall=0.5` (default: nothing)",
+    )
+    group.addoption(
         "--e2e",
         action="store_true",
         help="Run the tests of @simulate.e2e, which send commands to the program in real time (default: skip them)",
@@ -78,6 +83,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Have all chance follow this number, git commit, `last` seed or `fresh` one (default: only `ordeal_rng`)",
     )
     parser.addini("ordeal_seeds", "Replay the saved seeds of ordeal in every run", type="bool", default=True)
+    parser.addini("ordeal_simulate_faults", "What --simulate-faults is when it is not given", default="")
     parser.addini(
         "ordeal_seed", "What --ordeal-seed is when neither it nor ORDEAL_SEED or TEST_SEED is given", default=""
     )
@@ -144,8 +150,11 @@ def pytest_configure(config: pytest.Config) -> None:
     corpora = _corpora(projects, stores) if seeds else []
     if corpora:
         _register(config, "seeds", config, corpora, stores)
+    faults = config.getoption("simulate_faults")
     if config.getoption("simulate"):
-        _register(config, "simulated_items")
+        _register(config, "simulated_items", str(config.getini("ordeal_simulate_faults")) if faults is None else faults)
+    elif faults is not None:
+        raise pytest.UsageError("--simulate-faults strikes nothing\nhint: add --simulate, whose tests it strikes")
     if chaos:
         _register(config, "chaos", config)
         _register(config, "machine_checks")

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from ordeal._pytest import fresh_fixtures
+from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.fresh_arguments import FreshArgument
+from ordeal.simulate.runtime.faults import SimulatedFault, faults_of_option
 from ordeal.simulate.runtime.running import RunSettings
 from ordeal.simulate.runtime.testing import RUNS, SimulatedTest
 
@@ -19,7 +21,8 @@ _MARKERS = ("asyncio", "anyio")
 class SimulatedItems:
     """The plugin of one pytest run with --simulate."""
 
-    def __init__(self) -> None:
+    def __init__(self, faults: tuple[SimulatedFault, ...] = ()) -> None:
+        self._settings = RunSettings(faults=faults)
         self._left: list[str] = []
 
     @pytest.hookimpl(trylast=True)
@@ -34,7 +37,7 @@ class SimulatedItems:
                 _give_back(item)
                 self._left.append(f"{item.nodeid} ({', '.join(fixtures)})")
             else:
-                item.runtest = functools.partial(_run, item)  # type: ignore[method-assign]
+                item.runtest = functools.partial(_run, item, self._settings)  # type: ignore[method-assign]
 
     def pytest_report_collectionfinish(self) -> list[str]:
         """Say which tests run in real time all the same."""
@@ -67,11 +70,11 @@ def _give_back(item: pytest.Function) -> None:
         del item.funcargs[name]
 
 
-def _run(item: pytest.Function) -> None:
+def _run(item: pytest.Function, settings: RunSettings) -> None:
     __tracebackhide__ = True
     arguments = {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
     function = fresh_fixtures.function_of(item)
-    test = SimulatedTest(function, RunSettings(), runs=RUNS, seed=0, cancel=None, is_decorated=False)
+    test = SimulatedTest(function, settings, runs=RUNS, seed=0, cancel=None, is_decorated=False)
     if function is item.obj:
         test.run(function, arguments, item._request)
         return
@@ -85,6 +88,13 @@ def _run(item: pytest.Function) -> None:
         item.obj(**arguments)
 
 
-def make_plugin() -> SimulatedItems:
-    """Return the plugin."""
-    return SimulatedItems()
+def make_plugin(faults: str) -> SimulatedItems:
+    """Return the plugin; ``faults`` are what ``--simulate-faults`` says.
+
+    Raises:
+        pytest.UsageError: they cannot be used.
+    """
+    try:
+        return SimulatedItems(faults_of_option(faults))
+    except SimulationError as error:
+        raise pytest.UsageError(f"--simulate-faults: {error.message}\nhint: {error.hint}") from None

@@ -125,3 +125,47 @@ def test_each_example_of_given_is_simulated(project: pytest.Pytester) -> None:
     result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines(["*assert 50 < 50*", "*minutes=50*"])
     assert result.stdout.str().count("Captured simulation call") == 1
+
+
+STRUCK_TEST = """
+import asyncio
+import pytest
+
+@pytest.mark.asyncio
+async def test_pool():
+    free = ["connection"]
+
+    async def use():
+        connection = free.pop()
+        await asyncio.sleep(1)
+        free.append(connection)
+
+    await asyncio.wait([asyncio.create_task(use())])
+    assert free
+"""
+
+
+@pytest.mark.parametrize("way", ["option", "ini"])
+def test_faults_strike_the_tests_of_other_plugins(project: pytest.Pytester, way: str) -> None:
+    project.makepyfile(test_them=STRUCK_TEST)
+    project.runpytest_inprocess("--simulate", "--chaos", *QUIET).assert_outcomes(passed=1)
+    if way == "ini":
+        project.makeini("[pytest]\nordeal_simulate_faults = cancel, stall=0.5\n")
+    option = ["--simulate-faults", "cancel=us*,stall"] if way == "option" else []
+    result = project.runpytest_inprocess("--simulate", "--chaos", *option, *QUIET)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*Needed: 1 cancellation*", "*cancel use#0*"])
+    project.runpytest_inprocess("--simulate", *QUIET, "test_them.py").assert_outcomes(failed=1)  # it was saved
+
+
+@pytest.mark.parametrize("faults", ["crash", "stall=never", "cancel=", "stall=-1"])
+def test_faults_that_cannot_be_used_are_refused(project: pytest.Pytester, faults: str) -> None:
+    result = project.runpytest_inprocess("--simulate", "--simulate-faults", faults, *QUIET)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--simulate-faults: *is not a fault of simulated tests*", "*write a list such as*"])
+
+
+def test_faults_without_simulation_are_refused(project: pytest.Pytester) -> None:
+    result = project.runpytest_inprocess("--simulate-faults", "cancel", *QUIET)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--simulate-faults strikes nothing*", "*add --simulate*"])

@@ -143,8 +143,8 @@ class StreamTransport(asyncio.Transport):
         """Have something happen at the peer, after all that was sent before."""
         loop, peer = self._loop, self.peer
         latencies = loop.packet_latencies
-        taken = loop.decide(PACKET, self._name, _PACKET_SITE, len(latencies))
-        due = loop.now + latencies[taken]
+        taken = loop.decide(PACKET, self._name, _PACKET_SITE, len(latencies) + 1)
+        due = loop.now + loop.arrival_s(latencies, taken)
         if loop.links is not None and not loop.links.is_usual:
             due += loop.delay_s(self.host, peer.host, size)
             if (conduct := loop.conduct(self.host, peer.host)) is not None:

@@ -216,6 +216,33 @@ def checked_faults(faults: Any) -> tuple[SimulatedFault, ...]:
     return checked
 
 
+#: What takes a longest time, and what a pattern of tasks, by its name on a command line.
+_OF_OPTIONS = {"stall": stall, "latency": latency}
+
+
+def faults_of_option(text: str) -> tuple[SimulatedFault, ...]:
+    """Return the faults that an option names, such as ``cancel,stall`` or ``cancel=worker*,stall=0.5``.
+
+    Raises:
+        SimulationError: one of them is none of these, or what it takes cannot be used.
+    """
+    faults: list[SimulatedFault] = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, has_argument, argument = part.partition("=")
+        try:
+            if name == "cancel":
+                faults.append(cancel(argument) if has_argument else cancel())
+            else:
+                made = _OF_OPTIONS[name]
+                faults.append(made(float(argument)) if has_argument else made())
+        except (KeyError, ValueError):
+            raise SimulationError(
+                f"{part!r:.100} is not a fault of simulated tests",
+                hint="write a list such as `cancel,stall`, `cancel=worker*` or `stall=0.5,latency=1`",
+            ) from None
+    return tuple(faults)
+
+
 def stall_lengths(faults: Iterable[SimulatedFault]) -> tuple[float, ...]:
     """Return how long a step may take, from the shortest: 1 ms, 10 ms, 100 ms, and so on up to the longest."""
     return _up_to(max((fault.longest for fault in faults if isinstance(fault, Stall)), default=JITTER_S))

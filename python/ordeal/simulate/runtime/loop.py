@@ -15,6 +15,7 @@ import math
 import sys
 import weakref
 from asyncio import events, format_helpers
+from asyncio.timeouts import Timeout
 from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Generator, Iterable
 from types import CoroutineType
 from typing import Any
@@ -39,6 +40,10 @@ from ordeal.simulate.runtime.tasks import STEP_TYPE, Interruptions, SimulationTa
 from ordeal.simulate.runtime.waits import orphaned, wait_lines, waits_for_tasks
 
 _WAKE = asyncio.futures._set_result_unless_cancelled  # type: ignore[attr-defined]
+
+
+def _is_time_out(handle: events.Handle) -> bool:
+    return type(getattr(handle._callback, "__self__", None)) is Timeout  # type: ignore[attr-defined]
 
 
 async def all_ended(tasks: list[asyncio.Task[Any]]) -> None:
@@ -143,7 +148,7 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         self.interruptions = Interruptions(schedule, faults, self)
         self._has_cancels = self.interruptions.has_any
         self._stalls, self.packet_latencies = stall_lengths(faults), packet_latencies(faults)
-        self._stall_bound = len(self._stalls) + 2
+        self._stall_bound = len(self._stalls) + 3
         self._allowed = frozenset(allowed)
         self._time_limit = self._ends_at = time_limit
         self._asks_orphans_at = min(_ORPHANS_AFTER_S, time_limit)
@@ -383,19 +388,38 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         self.call_exception_handler(context)
 
     def _stall(self, length: int, life: Life | None) -> None:
-        """Let a step take time: until the next timer is due with 1, else one of the lengths. In a node, only there."""
+        """Let a step take time: until a timer is due with 1 and the last, otherwise a length. In a node, only there.
+
+        With 1 that is the next timer, and with the last the next time-out: what answers before falls into its turn.
+        """
+        timer = self._timers[0]
+        if length == self._stall_bound - 1:
+            timer = self._time_out(self._stalls[-1]) or timer
         if self.log is not None:
-            self.causes["stall"].append(self.origin_of(self._timers[0][2]))
-        if length > 1:
+            self.causes["stall"].append(self.origin_of(timer[2]))
+        if 1 < length < self._stall_bound - 1:
             until = self._now + self._stalls[length - 2]
-        elif self._now < self._timers[0][0] <= self._now + self._stalls[-1]:
-            until = self._timers[0][0]
+        elif self._now < timer[0] <= self._now + self._stalls[-1]:
+            until = timer[0]
         else:
             return
         if life is None:
             self._move(until)
         else:
             life.hold_until(until)
+
+    def _time_out(self, within: float) -> Timer | None:
+        """Return the next timer that ends a wait, if it is due ``within`` so many seconds."""
+        last = self._now + within
+        ends = (each for each in self._timers if self._now < each[0] <= last and not each[2].cancelled())
+        return min((each for each in ends if _is_time_out(each[2])), default=None)
+
+    def arrival_s(self, latencies: tuple[float, ...], taken: int) -> float:
+        """Return how long a packet or result takes by the decision: the last value is until the next time-out."""
+        if taken < len(latencies):
+            return latencies[taken]
+        timer = self._time_out(latencies[-1])
+        return latencies[0] if timer is None else timer[0] - self._now
 
     def _pass_time(self) -> None:
         """Skip to the next timer where that is not as usual, or say why the run ends here. None is cancelled."""

@@ -54,7 +54,7 @@ NOUNS = {
 }
 _CUT_OFF = ("both ways", "what it sends", "what it gets")
 _WHEN = ("", "between its wake-up and its turn", "while it waits", "before time passes")
-_ARRIVES = ("at once", "1 ms", "10 ms", "100 ms", "1 s")
+_ARRIVES = ("at once", "1 ms", "10 ms", "100 ms", "1 s", "until the next time-out is due")
 _CUT_WHERE = ("nowhere", "in the middle", "after the first byte", "before the last byte")
 _SITES_MAX = 20
 _UNEXAMINED = Examined()
@@ -88,8 +88,9 @@ def decision_text(decision: Decided, faults: Sequence[SimulatedFault], examined:
         return one_line(f"cancel {who}, {_WHEN[min(value, 3)]}, at `{decision.site}`{nth}")
     if decision.kind == "stall":
         lengths = stall_lengths(faults)
-        timer = cause or "the next timer"
-        took = f"until {timer} is due" if value == 1 else f"{lengths[min(value - 2, len(lengths) - 1)]:g} s"
+        timer = cause or ("the next timer" if value == 1 else "the next time-out")
+        is_until = value == 1 or value - 2 == len(lengths)
+        took = f"until {timer} is due" if is_until else f"{lengths[min(value - 2, len(lengths) - 1)]:g} s"
         return one_line(f"stall step {decision.occurrence + 1} of {who}: it takes {took}", limit=300)
     if decision.kind == "order" and decision.site == OVERLAP:
         steps = HEAD_STARTS[min(value, len(HEAD_STARTS) - 1)] or 0
@@ -100,7 +101,7 @@ def decision_text(decision: Decided, faults: Sequence[SimulatedFault], examined:
         return one_line(f"of timers with one deadline, number {value + 1} fires before that of {who}{nth}")
     if decision.kind == "arrival":
         what = "the result of" if who == "executor" else "the start of"
-        return one_line(f"{what} {decision.site} in an executor takes {_ARRIVES[min(value, 4)]}{nth}")
+        return one_line(f"{what} {decision.site} in an executor takes {_ARRIVES[min(value, 5)]}{nth}")
     if decision.kind in NODE_FAULTS:
         return one_line(_node_fault_text(decision, faults))
     if decision.kind == "disk":
@@ -123,7 +124,9 @@ def decision_text(decision: Decided, faults: Sequence[SimulatedFault], examined:
             return one_line(f"{who}: packet {decision.occurrence + 1} is lost, and sent again")
         named = {"connect": "connecting", "process": "the process"}
         what = named.get(decision.site, f"packet {decision.occurrence + 1}")
-        return one_line(f"{who}: {what} takes {latencies[min(value, len(latencies) - 1)]:g} s")
+        is_until = value == len(latencies)
+        took = "until the next time-out is due" if is_until else f"{latencies[min(value, len(latencies) - 1)]:g} s"
+        return one_line(f"{who}: {what} takes {took}")
     return one_line(f"{who}: what arrives is cut {_CUT_WHERE[min(value, 3)]}{nth}")
 
 

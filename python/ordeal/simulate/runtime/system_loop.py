@@ -28,6 +28,10 @@ class ExecutorLoop(ProcessLoop):
         """Return who is running."""
         raise NotImplementedError
 
+    def arrival_s(self, latencies: tuple[float, ...], taken: int) -> float:
+        """Return how long a result takes by a decision."""
+        raise NotImplementedError
+
     def run_in_executor(  # type: ignore[override]
         self, executor: Any, func: Callable[..., Any], *args: Any
     ) -> asyncio.Future[Any]:
@@ -35,7 +39,7 @@ class ExecutorLoop(ProcessLoop):
         del executor
         future = self.create_future()
         site = name_key(getattr(func, "__qualname__", type(func).__qualname__))
-        start_s = _ARRIVALS_S[self.decide(ARRIVAL, self._actor(), site, len(_ARRIVALS_S))]
+        start_s = self.arrival_s(_ARRIVALS_S, self.decide(ARRIVAL, self._actor(), site, len(_ARRIVALS_S) + 1))
         self.call_later(start_s, self._run_job, future, site, func, args)
         return future
 
@@ -43,7 +47,7 @@ class ExecutorLoop(ProcessLoop):
         if future.cancelled():
             return
         outcome = self._outcome(func, args)
-        took_s = _ARRIVALS_S[self.decide(ARRIVAL, name_key("executor"), site, len(_ARRIVALS_S))]
+        took_s = self.arrival_s(_ARRIVALS_S, self.decide(ARRIVAL, name_key("executor"), site, len(_ARRIVALS_S) + 1))
         took_s += self._job_s or 0.0
         self._job_s = None
         self.call_later(took_s, _settle, future, *outcome)
