@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -217,7 +217,7 @@ def checked_faults(faults: Any) -> tuple[SimulatedFault, ...]:
 
 
 #: What takes a longest time, and what a pattern of tasks, by its name on a command line.
-_OF_OPTIONS = {"stall": stall, "latency": latency}
+_OF_OPTIONS: dict[str, Callable[..., SimulatedFault]] = {"stall": stall, "latency": latency}
 
 
 def faults_of_option(text: str) -> tuple[SimulatedFault, ...]:

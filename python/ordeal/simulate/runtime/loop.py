@@ -17,7 +17,7 @@ import weakref
 from asyncio import events, format_helpers
 from asyncio.timeouts import Timeout
 from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Generator, Iterable
-from types import CoroutineType
+from types import CodeType, CoroutineType
 from typing import Any
 
 import ordeal._native as _native
@@ -34,7 +34,14 @@ from ordeal.simulate.nodes.life import LIFE, NOWHERE, Life, bury, bury_all, life
 from ordeal.simulate.runtime.decisions import ORDER, STALL, DecisionSource, name_key
 from ordeal.simulate.runtime.faults import SimulatedFault, packet_latencies, stall_lengths
 from ordeal.simulate.runtime.long_waits import LongWaits
-from ordeal.simulate.runtime.sites import calling_site, is_made_by_library, is_made_by_target, stack_of, traceback_to
+from ordeal.simulate.runtime.sites import (
+    calling_site,
+    is_made_by_library,
+    is_made_by_target,
+    running_test,
+    stack_of,
+    traceback_to,
+)
 from ordeal.simulate.runtime.system_loop import SignalLoop
 from ordeal.simulate.runtime.tasks import STEP_TYPE, Interruptions, SimulationTask, TaskRecord, base_name, stepped_task
 from ordeal.simulate.runtime.waits import orphaned, wait_lines, waits_for_tasks
@@ -127,6 +134,7 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
     blocked: BlockedLoop | None = None
     operations: Collection[asyncio.Task[Any]] = ()
     """The tasks whose end is waited for where none of them is the main one."""
+    _test: CodeType | None = None
     long_waits: LongWaits | None
     """Watches what time-outs end in the calm phase, if anything does."""
 
@@ -246,7 +254,8 @@ class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
         """Return whether a new task is private to what has made it, and whether a fault may cancel it."""
         if is_client and not self.interruptions.strikes_private():
             is_client = not is_made_by_library(coroutine)
-            is_private = is_client and is_made_by_target(coroutine)
+            self._test = self._test or running_test()
+            is_private = is_client and is_made_by_target(coroutine, self._test)
         else:
             is_private = False
         return is_private, self.interruptions.strikes(name, is_client)

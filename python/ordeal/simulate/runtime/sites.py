@@ -99,19 +99,21 @@ def is_installed(code: CodeType) -> bool:
 
 def is_made_by_library(coroutine: Any) -> bool:
     """Return whether the task that is being made for a coroutine is a library's own: both are a library's."""
-    code, makers = getattr(coroutine, "cr_code", None), _makers()
-    return code is not None and bool(makers) and is_installed(code) and is_installed(makers[0])
+    code = getattr(coroutine, "cr_code", None)
+    if code is None or not is_installed(code):
+        return False
+    maker = next(_makers(), None)
+    return maker is not None and is_installed(maker)
 
 
-def is_made_by_target(coroutine: Any) -> bool:
+def is_made_by_target(coroutine: Any, test: CodeType | None) -> bool:
     """Return whether a task is one that the target of a test makes for itself when the test calls it.
 
     Both are of one module that is not the test's, or of one class that is not the test's.
     """
-    code, makers = getattr(coroutine, "cr_code", None), _makers()
-    if code is None or not makers or code.co_filename != makers[0].co_filename:
+    code, maker = getattr(coroutine, "cr_code", None), next(_makers(), None)
+    if code is None or maker is None or test is None or code.co_filename != maker.co_filename:
         return False
-    maker, test = makers[0], makers[-1]
     if maker.co_filename != test.co_filename:
         return True
     owner = maker.co_qualname.rpartition(".")[0]
@@ -119,20 +121,26 @@ def is_made_by_target(coroutine: Any) -> bool:
     return is_method and not test.co_qualname.startswith(f"{owner}.")
 
 
-def _makers() -> list[CodeType]:
-    """Return the code of the program that makes a task, from the innermost call to that of the running task itself.
+def running_test() -> CodeType | None:
+    """Return the code of the test that calls this: the outermost of the program in the task that runs."""
+    return next(reversed(list(_makers())), None)
+
+
+def _makers() -> Iterator[CodeType]:
+    """Yield the code of the program that makes a task, from the innermost call to that of the running task itself.
 
     What makes tasks for its caller, as ``asyncio`` and a task group of anyio do, counts as the caller.
     """
-    makers: list[CodeType] = []
+    is_inside = False
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code, frame = frame.f_code, frame.f_back
-        if is_own(code) and (makers or not code.co_filename.startswith(_RUNTIME)):
-            break
-        if is_program(code) and not code.co_filename.endswith(_SPAWNER):
-            makers.append(code)
-    return makers
+        if is_program(code):
+            if not code.co_filename.endswith(_SPAWNER):
+                is_inside = True
+                yield code
+        elif is_own(code) and (is_inside or not code.co_filename.startswith(_RUNTIME)):
+            return
 
 
 def refers_to(value: object, target: object) -> bool:

@@ -30,6 +30,7 @@ from ordeal.simulate.replacement import BoundPlaces, loaded_module, namespace_of
 from ordeal.simulate.runtime.loop import SimulationLoop
 from ordeal.simulate.runtime.sites import calling_site
 from ordeal.simulate.runtime.system_functions import SYSTEM_PLACES, chances, epoch_s, running_loop, running_loops
+from ordeal.simulate.runtime.tasks import SimulationTask
 
 _METHOD = "run_sync_in_worker_thread"
 
@@ -186,7 +187,7 @@ class Surroundings:
         self._is_chance_used = self._has_seeded = self._misses_chance = False
         self._chance = 0
         self._runs = 0
-        self._collections = 0
+        self._was_collected = False
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -202,6 +203,8 @@ class Surroundings:
             stack.callback(random.setstate, state)
             stack.callback(gc.enable if collects else gc.disable)
             gc.disable()
+            stack.callback(gc.callbacks.remove, self._note_collection)
+            gc.callbacks.append(self._note_collection)
             stack.enter_context(self.installed())
             stack.enter_context(self)
             stack.callback(_entered.clear)
@@ -252,7 +255,7 @@ class Surroundings:
         self._clock.loop = loop
         self._chance = loop.machine_seed = chance
         self._random = None
-        self._collections = _collections()
+        self._was_collected = False
         self._misses_chance = may_miss_chance and self._has_seeded and not self._is_chance_used
         if not self._misses_chance:
             random.seed(chance)
@@ -276,12 +279,17 @@ class Surroundings:
         self._runs += 1
         self._is_chance_used = self._is_chance_used or self._watch.has_changed()
         # A collection by the program makes what is left old.
-        is_young = self._collections == _collections()
+        is_young = not self._was_collected
         made = gc.get_objects(generation=0) if is_young else gc.get_objects()
-        futures = [weakref.ref(each) for each in made if issubclass(type(each), asyncio.Future) and _is_forgotten(each)]
+        kinds = {each for each in set(map(type, made)) if issubclass(each, asyncio.Future)} - _TASKS
+        futures = [weakref.ref(each) for each in made if type(each) in kinds and _is_forgotten(each)] if kinds else []
         del made
         gc.collect(2 if not is_young else 1 if self._runs % _RUNS_PER_COLLECTION == 0 else 0)
         return [each for future in futures if (each := future()) is not None and _is_forgotten(each)]
+
+    def _note_collection(self, phase: str, info: dict[str, int]) -> None:
+        del phase, info
+        self._was_collected = True
 
     def has_missed_chance(self) -> bool:
         """Return whether the run that has ended used ``random``, which was not seeded for it: it has to be repeated."""
@@ -313,8 +321,8 @@ class Surroundings:
         loop.escape(f"the program {what} ({event})", hint)
 
 
-def _collections() -> int:
-    return sum(each["collections"] for each in gc.get_stats())
+#: Their errors are found by what the loop knows of tasks.
+_TASKS = {asyncio.Task, SimulationTask}
 
 
 def _is_forgotten(future: Any) -> bool:

@@ -212,7 +212,7 @@ class Interruptions:
 
     def aim_at_start(self, record: TaskRecord) -> None:
         """Decide whether a new task is cancelled before its first step."""
-        if self._is_spared(record):
+        if record.is_private and self._is_spared(record):
             record.may_be_cancelled = False
         else:
             self._decide(record, _START, IN_WINDOW + 1)
@@ -293,7 +293,7 @@ class Interruptions:
     def meet(self, record: TaskRecord) -> None:
         """Note for which cancelled future a task waited that goes on now."""
         future: Any = getattr(record.task, "_fut_waiter", None)
-        record.met = future if future is not None and future.done() and is_cancellation(future) else None
+        record.met = future if future is not None and is_cancellation(future) else None
 
     def note_met(self, task: SimulationTask) -> None:
         """Note that the present task waits for a task that is cancelled already."""
@@ -303,7 +303,8 @@ class Interruptions:
 
     def _is_spared(self, record: TaskRecord) -> bool:
         """Return whether a task is shielded or private, and no fault names it: what waits for it cannot cancel it."""
-        record.is_private = record.is_private and not self._is_known(record.task)
+        if record.is_private and self._is_known(record.task):
+            record.is_private = False
         if not (record.is_private or is_shielded(record.task)):
             return False
         return not self.strikes(record.name, is_client=False)
