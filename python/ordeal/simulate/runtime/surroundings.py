@@ -29,7 +29,7 @@ from ordeal.simulate.outside.declared import event_hint
 from ordeal.simulate.replacement import BoundPlaces, loaded_module, namespace_of
 from ordeal.simulate.runtime.loop import SimulationLoop
 from ordeal.simulate.runtime.sites import calling_site
-from ordeal.simulate.runtime.system_functions import SYSTEM_PLACES, chances, epoch_s, running_loop, running_loops
+from ordeal.simulate.runtime.system_functions import SYSTEM_PLACES, epoch_s, running_loop, running_loops
 from ordeal.simulate.runtime.tasks import SimulationTask
 
 _METHOD = "run_sync_in_worker_thread"
@@ -209,8 +209,6 @@ class Surroundings:
             stack.enter_context(self)
             stack.callback(_entered.clear)
             _entered.append(self)
-            stack.callback(chances.pop)
-            chances.append(self)
             yield
 
     @contextmanager
@@ -218,7 +216,13 @@ class Surroundings:
         """Put the functions in place by which a program meets a run, for the block. Outside of a run they are real."""
         with ExitStack() as stack:
             workers = _worker_threads()
-            for places in (CLOCK_PLACES, SYSTEM_PLACES, FILE_PLACES, *([] if workers is None else [workers])):
+            for places in (
+                CLOCK_PLACES,
+                SYSTEM_PLACES,
+                FILE_PLACES,
+                _CHANCE_PLACES,
+                *([] if workers is None else [workers]),
+            ):
                 places.enter()
                 stack.callback(places.leave)
             yield
@@ -348,6 +352,22 @@ _entered: list[Surroundings] = []
 
 
 _NODE_DISKS = NodeDisks()
+_REAL_URANDOM, _REAL_GETSTATE = os.urandom, random.getstate
+
+
+def _urandom(size: int, /) -> bytes:
+    return _entered[0].urandom(size) if _entered else _REAL_URANDOM(size)
+
+
+def _getstate() -> tuple[Any, ...]:
+    if _entered:
+        _entered[0].use_chance()
+    return _REAL_GETSTATE()
+
+
+_CHANCE_PLACES = BoundPlaces(
+    {(os, "urandom"): _urandom, (random, "_urandom"): _urandom, (random, "getstate"): _getstate}
+)
 
 
 def _demand_no_other() -> None:

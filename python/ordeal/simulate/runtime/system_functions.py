@@ -7,7 +7,6 @@ import functools
 import hashlib
 import ipaddress
 import os
-import random
 import select
 import signal
 import socket
@@ -17,7 +16,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from ordeal.simulate.network.sockets import SimulatedSocket
 from ordeal.simulate.network.tls import wrapping_open
@@ -293,30 +292,7 @@ _REFUSED: list[tuple[Any, str, str, tuple[str, str]]] = [
     (os, "mknod", "os", _PIPE),
 ]
 
-_REAL_URANDOM, _REAL_GETSTATE, _REAL_WAIT = os.urandom, random.getstate, threading.Condition.wait
-
-#: What decides the chance of the runs that are in progress, besides the generator of ``random``: one, or none.
-chances: list[Chance] = []
-
-
-class Chance(Protocol):
-    """Decides what a program gets of the system's chance."""
-
-    def urandom(self, size: int, /) -> bytes:
-        """Return bytes."""
-
-    def use_chance(self) -> None:
-        """Note that the program asks for the state of ``random``."""
-
-
-def _urandom(size: int, /) -> bytes:
-    return chances[-1].urandom(size) if chances else _REAL_URANDOM(size)
-
-
-def _getstate() -> tuple[Any, ...]:
-    if chances:
-        chances[-1].use_chance()
-    return _REAL_GETSTATE()
+_REAL_WAIT = threading.Condition.wait
 
 
 def _wait(self: threading.Condition, timeout: float | None = None) -> bool:
@@ -354,9 +330,6 @@ SYSTEM_PLACES = BoundPlaces(
         (os, "kill"): _kill,
         (asyncio, "new_event_loop"): _new_event_loop,
         (asyncio.events, "new_event_loop"): _new_event_loop,
-        (os, "urandom"): _urandom,
-        (random, "_urandom"): _urandom,
-        (random, "getstate"): _getstate,
         (threading.Condition, "wait"): _wait,
         (ssl.SSLContext, "wrap_bio"): wrapping_open(_is_declared),
     }
