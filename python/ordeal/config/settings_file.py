@@ -77,7 +77,9 @@ def load_config_for(class_paths: Sequence[str], path: str | Path | None) -> Orde
     """
     if not class_paths:
         if path is None and not Path(DEFAULT_PATH).exists():
-            hint = f"run `ordeal init` to create one, or name a class after the command: `{CLASS_PATH.example}`"
+            above = next((each for each in Path.cwd().parents if (each / DEFAULT_PATH).is_file()), None)
+            found = f"there is one in {above}: run it there" if above else "run `ordeal init` to create one"
+            hint = f"{found}, or name a class after the command: `{CLASS_PATH.example}`"
             raise refusal(f"config file not found: {DEFAULT_PATH}", hint)
         return load_config(DEFAULT_PATH if path is None else path)
     if path is None and not Path(DEFAULT_PATH).exists():
@@ -85,9 +87,16 @@ def load_config_for(class_paths: Sequence[str], path: str | Path | None) -> Orde
     else:
         config = load_config(DEFAULT_PATH if path is None else path, needs_tests=False)
     entries = {test.class_path: test for test in reversed(config.tests)}
-    example = f"`{CLASS_PATH.example}`"
-    wanted = [accepted(CLASS_PATH, each, f"`CLASS` is {shown(each)}", example) for each in class_paths]
+    wanted = [accepted(CLASS_PATH, each, f"`CLASS` is {shown(each)}", _class_path_of(each)) for each in class_paths]
     return replace(config, tests=tuple(entries.get(each, TestConfig(class_path=each)) for each in wanted))
+
+
+def _class_path_of(text: str) -> str:
+    """Return the class path that a node id of pytest, or the path of a file with a class, probably means."""
+    file, _, name = text.partition(":")
+    module = ".".join(Path(file).with_suffix("").parts) if file.endswith(".py") else ""
+    guess = f"{module}:{name.lstrip(':') or 'ClassName'}"
+    return f"`{guess if CLASS_PATH.accept(guess) is not None else CLASS_PATH.example}`"
 
 
 def _read(path: Path) -> str:
@@ -170,14 +179,20 @@ def _tests(document: Mapping[str, Any], source: str, *, needed: bool) -> tuple[T
         raise refusal(f"`tests` in {source} is not a list of sections", f"write {example}, with double brackets")
     if not entries and needed:
         raise refusal(f"no [[tests]] entries in {source}", f"add {example}")
-    return tuple(_test(entry, f"tests.{number}", source) for number, entry in enumerate(entries))
+    return tuple(_test(entry, f"tests.{number}", source) for number, entry in enumerate(entries, start=1))
 
 
 def _test(entry: Mapping[str, Any], name: str, source: str) -> TestConfig:
     if "class" not in entry:
         hint = 'add a line such as `class = "tests.test_chaos:MyServiceChaos"`'
-        raise refusal(f"[{name}] in {source} has no `class` key", hint)
+        raise refusal(f"{_place(name)} in {source} has no `class` key", hint)
     return _section(TestConfig, entry, name, source)
+
+
+def _place(name: str) -> str:
+    """Return how people name a section, or an entry of a list of sections."""
+    section, _, number = name.partition(".")
+    return f"[[{section}]] number {number}" if number else f"[{name}]"
 
 
 def _section[Section](section: type[Section], table: Mapping[str, Any], name: str, source: str) -> Section:
@@ -187,8 +202,8 @@ def _section[Section](section: type[Section], table: Mapping[str, Any], name: st
     for key, value in table.items():
         if key not in options:
             hint = _FOREIGN_KEYS.get((name, key)) or _known_hint(key, [*options], "keys")
-            raise refusal(f"unknown key `{key}` in [{name}] of {source}", hint)
+            raise refusal(f"unknown key `{key}` in {_place(name)} of {source}", hint)
         option = options[key]
-        problem = f"`{key}` in [{name}] of {source} is {shown(value)}"
+        problem = f"`{key}` in {_place(name)} of {source} is {shown(value)}"
         values[option.name] = accepted(option.check, value, problem, f"`{key} = {as_toml(option.check.example)}`")
     return section(**values)

@@ -15,6 +15,7 @@ from ordeal.config import (
     ReportConfig,
     TestConfig,
     load_config,
+    load_config_for,
 )
 from ordeal.errors import ConfigError
 
@@ -180,17 +181,17 @@ def test_value_of_explorer_that_cannot_be_used(line: str, shown: str, expected: 
     [
         (
             '[[tests]]\nclass = "t1defs"\n',
-            '`class` in [tests.0] of ordeal.toml is "t1defs", not a class path "module.path:ClassName"',
+            '`class` in [[tests]] number 1 of ordeal.toml is "t1defs", not a class path "module.path:ClassName"',
             f'write a class path "module.path:ClassName", for example `{EXAMPLE}`',
         ),
         (
             f'{TESTS}[[tests]]\nclass = "a/b.py:C"\n',
-            '`class` in [tests.1] of ordeal.toml is "a/b.py:C", not a class path "module.path:ClassName"',
+            '`class` in [[tests]] number 2 of ordeal.toml is "a/b.py:C", not a class path "module.path:ClassName"',
             f'write a class path "module.path:ClassName", for example `{EXAMPLE}`',
         ),
         (
             "[[tests]]\nsteps_per_run = 3\n",
-            "[tests.0] in ordeal.toml has no `class` key",
+            "[[tests]] number 1 in ordeal.toml has no `class` key",
             f"add a line such as `{EXAMPLE}`",
         ),
         ("", "no [[tests]] entries in ordeal.toml", f"add `[[tests]]` and below it `{EXAMPLE}`"),
@@ -208,12 +209,12 @@ def test_value_of_explorer_that_cannot_be_used(line: str, shown: str, expected: 
         ),
         (
             f"{TESTS}zzz = 3\n",
-            "unknown key `zzz` in [tests.0] of ordeal.toml",
+            "unknown key `zzz` in [[tests]] number 1 of ordeal.toml",
             "valid keys: class, steps_per_run, swarm, rule_timeout",
         ),
         (
             f"{TESTS}clas = 3\n",
-            "unknown key `clas` in [tests.0] of ordeal.toml",
+            "unknown key `clas` in [[tests]] number 1 of ordeal.toml",
             "did you mean `class`?",
         ),
         (
@@ -337,3 +338,30 @@ class TestFile:
             load_config(path)
         assert caught.value.message == message
         assert caught.value.hint == "check the path and its rights"
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("test_booking.py::ShowChaos", "test_booking:ShowChaos"),
+        ("tests/test_booking.py", "tests.test_booking:ClassName"),
+        ("tests/test_booking.py:ShowChaos", "tests.test_booking:ShowChaos"),
+        ("ShowChaos", "tests.test_chaos:MyServiceChaos"),
+        ("../odd name.py::A", "tests.test_chaos:MyServiceChaos"),
+    ],
+)
+def test_the_hint_is_the_class_path_that_was_meant(
+    given: str, meant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError) as raised:
+        load_config_for([given], None)
+    assert f"for example `{meant}`" in str(raised.value)
+
+
+def test_settings_in_a_folder_above_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ordeal.toml").touch()
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    with pytest.raises(ConfigError, match=f"hint: there is one in {tmp_path}: run it there"):
+        load_config_for([], None)
