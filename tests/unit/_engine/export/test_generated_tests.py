@@ -294,7 +294,7 @@ def test_invariants_are_checked_after_each_step_but_not_before_the_initialize_ru
         "check_invariants(machine)",
         "machine.add(by=2)",
     ]
-    assert '"""Run 1, AssertionError: too \\"\\"\\"big\\n\\\\, 4 steps' in body.replace("\\\\n", "\\n")
+    assert f'"""Run {failing.run_id}, AssertionError: too \\"\\"\\"big\\n\\\\, 4 steps' in body.replace("\\\\n", "\\n")
 
 
 def test_results_of_bundles_are_passed_on() -> None:
@@ -405,7 +405,7 @@ def test_no_message_breaks_out_of_its_docstring(message: str) -> None:
     failing.failure = TraceFailure('Odd"""Error', message, 2)
     source = generate_tests([failing])
     (function,) = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
-    assert (ast.get_docstring(function) or "").startswith('Run 1, Odd"""Error: ')
+    assert (ast.get_docstring(function) or "").startswith(f'Run {failing.run_id}, Odd"""Error: ')
     assert max(map(len, source.splitlines())) < 130
 
 
