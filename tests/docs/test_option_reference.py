@@ -43,7 +43,7 @@ def test_a_row_that_is_gone_or_stale_comes_back(tool: ModuleType) -> None:
         for line in tool.written(page.replace(f"{row}\n", ""), table).splitlines()
         if line.startswith("| `max_checkpoints` |")
     ]
-    assert (
-        renewed
-        == "| `max_checkpoints` | integer, 0 to 65536 | `256` | How many checkpoints all workers keep together; 0 for none. |"
+    assert renewed == (
+        "| `max_checkpoints` | integer, 0 to 65536 | `256` "
+        "| How many checkpoints all workers keep together; 0 for none. |"
     )
