@@ -9,7 +9,7 @@ from hypothesis import currently_in_test_context
 from hypothesis.control import current_build_context
 
 if TYPE_CHECKING:
-    from ordeal._hypothesis.choice_source import ChoiceSource
+    from ordeal._hypothesis.provider import ChoiceSource
     from ordeal._native import ChoiceValue, Journal, StepLoop
 
 #: The argument name under which decisions are recorded. No argument of a rule can have it.

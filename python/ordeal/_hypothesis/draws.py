@@ -14,7 +14,7 @@ from hypothesis.strategies._internal.numbers import IntegersStrategy
 from hypothesis.strategies._internal.strategies import SampledFromStrategy
 
 import ordeal._native as _native
-from ordeal._hypothesis.tape_draws import is_int64
+from ordeal._hypothesis.provider import is_int64
 
 if TYPE_CHECKING:
     pass

@@ -1,10 +1,15 @@
-"""The marks that Hypothesis' decorators leave on functions and classes."""
+"""The marks that Hypothesis' decorators leave on functions and classes, and the seed of all its tests.
+
+Nothing of Hypothesis is imported here.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 RULE_MARKER = "hypothesis_stateful_rule"
@@ -61,3 +66,21 @@ def untimed(function: Callable[..., Any]) -> Callable[..., Any]:
     if original is None or not getattr(function, "ordeal_timed", False):
         return function
     return original  # type: ignore[no-any-return]
+
+
+@contextmanager
+def forced_seed(seed: int) -> Iterator[None]:
+    """Have Hypothesis draw all examples from ``seed`` during the block, if it is loaded by then.
+
+    A test with ``@seed`` or ``derandomize`` keeps its own seed, as it does with the option.
+    """
+    core: Any = sys.modules.get("hypothesis.core")
+    if core is None:
+        yield
+        return
+    before = core.global_force_seed
+    core.global_force_seed = seed
+    try:
+        yield
+    finally:
+        core.global_force_seed = before

@@ -1,25 +1,224 @@
-"""Gives Hypothesis its choices from the tape, and notes which strategies are no longer drawn compiled.
+"""The source of a run's choices, and what gives them to Hypothesis' strategies: from the tape, or from a stand-in.
 
 ``settings(backend="ordeal")`` is one of these: it draws as the Explorer does.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import itertools
+import math
+from array import array
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hypothesis.internal.conjecture.data import ConjectureData
 from hypothesis.internal.conjecture.providers import PrimitiveProvider
 
-from ordeal._hypothesis.tape_draws import TapeDraws
+import ordeal._native as _native
 from ordeal._native import Redraw
 
 if TYPE_CHECKING:
-    from ordeal._native import ChoiceSource
+    from ordeal._native import ChoiceValue
 
 SEED_BITS = 64
 
 #: The compiled strategies that this process no longer uses, and why, for reports; the newest last.
 given_up: list[str] = []
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+KIND_INTEGER = 1
+#: The core draws integers up to this far from zero.
+WIDE_MAX = 2**125
+#: Ranges up to this size are always drawn uniformly.
+UNIFORM_RANGE = 127
+#: Hypothesis' size limit for texts without one; larger limits mean the same.
+SIZE_MAX = 10**10
+
+#: The attribute in which a character set keeps its form for the core.
+_PACKED = "_ordeal_packed"
+
+
+#: The core's source, which draws at random or reads a tape, or a stand-in.
+type ChoiceSource = _native.ChoiceSource | StandInSource
+
+
+class StandInSource(Protocol):
+    """Makes the choices of a run in its own way, and gives Hypothesis the matching provider.
+
+    The core's source has more methods, for what only a tape can record. See ``ChoiceSource`` in ``_native.pyi``.
+    """
+
+    def provider(self) -> RunProvider:
+        """Make the provider from which Hypothesis' strategies draw in a run of this source."""
+
+    @property
+    def live(self) -> bool:
+        """Whether choices are random, rather than recorded or enumerated."""
+
+    @property
+    def misaligned(self) -> int:
+        """How many choices were recorded for another kind of draw."""
+
+    @property
+    def producer(self) -> int:
+        """The step that made the value of the argument when it was recorded; negative without one."""
+
+    @property
+    def origin(self) -> int:
+        """The number of the current step, which stays the same when earlier steps are removed."""
+
+    def begin_argument(self, name: int) -> None:
+        """Record the choices that follow under the argument ``name``."""
+
+    def set_producer(self, producer: int) -> None:
+        """Record that the argument is a value made by the step ``producer``."""
+
+    def boolean(self, p: float) -> bool:
+        """Draw True with probability ``p``."""
+
+    def integer(self, low: int, high: int, toward: int) -> int:
+        """Draw an integer within the bounds, both of 64 bits; ``toward`` is the simplest."""
+
+    def position(self, size: int) -> int:
+        """Draw an index below ``size``."""
+
+    def put(self, value: ChoiceValue) -> None:
+        """Record a choice that was made elsewhere."""
+
+    def recorded_for(self, name: int) -> list[ChoiceValue]:
+        """Return the choices that were recorded for the argument ``name`` of the current step."""
+
+    def raw_unit(self) -> float:
+        """Return a random number in [0, 1) that is not recorded."""
+
+
+class TapeDraws:
+    """The draws of a Hypothesis provider. Forced draws never come here and need no record."""
+
+    def __init__(self, source: _native.ChoiceSource) -> None:
+        self._source = source
+
+    def draw_boolean(self, p: float = 0.5) -> bool:
+        """Draw a boolean, true with probability ``p``."""
+        return self._source.boolean(p)
+
+    def draw_integer(
+        self,
+        min_value: int | None = None,
+        max_value: int | None = None,
+        *,
+        weights: dict[int, float] | None = None,
+        shrink_towards: int = 0,
+    ) -> int:
+        """Draw an integer; without a bound it is mostly small and seldom above 128 bits."""
+        source = self._source
+        if min_value is not None and max_value is not None and min_value >= INT64_MIN and max_value <= INT64_MAX:
+            shrink_towards = _nearest(shrink_towards, min_value, max_value)
+            if weights is None and min_value == 0 == shrink_towards and max_value > UNIFORM_RANGE:
+                # An index into a large collection, or a part of a time: all values are equally interesting.
+                return source.position(max_value + 1)
+            if weights is None or not source.live:
+                return source.integer(min_value, max_value, shrink_towards)
+            return self._weighted(weights, min_value, max_value, shrink_towards)
+        return self._huge_integer(min_value, max_value, shrink_towards)
+
+    def _weighted(self, weights: dict[int, float], low: int, high: int, toward: int) -> int:
+        source = self._source
+        if max(weights) - min(weights) == high - low and len(weights) == 4:
+            # Hypothesis adds weight to the end points of integers(low, high), which the core's distribution has
+            # already.
+            return source.integer(low, high, toward)
+        point = source.raw_unit()
+        for value, weight in weights.items():
+            point -= weight
+            if point < 0:
+                source.put(value)
+                return value
+        return source.integer(low, high, toward)
+
+    def _huge_integer(self, low: int | None, high: int | None, toward: int) -> int:
+        source = self._source
+        if all(bound is None or is_int64(bound) for bound in (low, high)) and is_int64(toward):
+            return int(source.open_integer(low, high, toward))
+        if low is not None and high is not None and low >= -WIDE_MAX and high <= WIDE_MAX:
+            return int(source.wide_integer(low, high, _nearest(toward, low, high)))
+        value = self._boundless(low, high, toward)
+        source.put(value)
+        return value
+
+    def _boundless(self, low: int | None, high: int | None, toward: int) -> int:
+        """Draw an integer whose bounds are beyond 128 bits, or beyond 64 with one missing."""
+        source = self._source
+        simplest = _nearest(toward, low, high)
+        if not source.live:
+            source.note_integer(
+                INT64_MIN if low is None else _nearest(low, INT64_MIN, INT64_MAX),
+                INT64_MAX if high is None else _nearest(high, INT64_MIN, INT64_MAX),
+                _nearest(simplest, INT64_MIN, INT64_MAX),
+            )
+        given = source.recorded(KIND_INTEGER)
+        if isinstance(given, int) and _inside(given, low, high):
+            return given
+        if given is not None:
+            source.misalign()
+        if source.live:
+            return self._draw_boundless(low, high)
+        return _nearest(given, low, high) if isinstance(given, int) else simplest
+
+    def _draw_boundless(self, low: int | None, high: int | None) -> int:
+        """Draw a magnitude above the nearer bound, or between both bounds an offset with a random number of bits."""
+        source = self._source
+        if low is not None and high is not None:
+            span = high - low
+            bits = 0
+            for _ in range(span.bit_length() // 64 + 2):
+                bits = (bits << 64) | source.raw_bits()
+            size = source.raw_below(span.bit_length() + 1)
+            value = bits % (min(span, (1 << size) - 1) + 1)
+            return low + value if source.raw_below(2) else high - value
+        magnitude = source.raw_bits() >> source.raw_below(64)
+        return low + magnitude if low is not None else (high or 0) - magnitude
+
+    def draw_float(
+        self,
+        *,
+        min_value: float = -math.inf,
+        max_value: float = math.inf,
+        allow_nan: bool = True,
+        smallest_nonzero_magnitude: float,
+    ) -> float:
+        """Draw a float within the bounds, zero or of at least the smallest magnitude."""
+        return self._source.real(min_value, max_value, allow_nan, smallest_nonzero_magnitude)
+
+    def draw_string(self, intervals: Any, *, min_size: int = 0, max_size: int = SIZE_MAX) -> str:
+        """Draw a string over the alphabet ``intervals``, a set of code points."""
+        return str(self._source.text(_packed(intervals), min_size, min(max_size, SIZE_MAX)))
+
+    def draw_bytes(self, min_size: int = 0, max_size: int = SIZE_MAX) -> bytes:
+        """Draw bytes."""
+        return bytes(self._source.bytes(min_size, min(max_size, SIZE_MAX)))
+
+
+def is_int64(value: int) -> bool:
+    """Return whether the core holds ``value`` as a plain integer."""
+    return INT64_MIN <= value <= INT64_MAX
+
+
+def _packed(intervals: Any) -> bytes:
+    """Return the ends of the intervals as the core reads them, cached in the set, which its strategy keeps."""
+    packed: bytes | None = intervals.__dict__.get(_PACKED)
+    if packed is None:
+        packed = intervals.__dict__[_PACKED] = array("I", itertools.chain.from_iterable(intervals.intervals)).tobytes()
+    return packed
+
+
+def _inside(value: int, low: int | None, high: int | None) -> bool:
+    return (low is None or low <= value) and (high is None or value <= high)
+
+
+def _nearest(value: int, low: int | None, high: int | None) -> int:
+    if low is not None and value < low:
+        return low
+    return high if high is not None and value > high else value
 
 
 class RunProvider(PrimitiveProvider):
@@ -27,7 +226,7 @@ class RunProvider(PrimitiveProvider):
 
     lifetime = "test_case"
     #: The source, if it notes which choices belong together.
-    spans: ChoiceSource | None = None
+    spans: _native.ChoiceSource | None = None
 
     def __init__(self) -> None:
         super().__init__(None)
@@ -36,7 +235,7 @@ class RunProvider(PrimitiveProvider):
 class TapeProvider(TapeDraws, RunProvider):
     """Gives Hypothesis' strategies their choices from the tape."""
 
-    def __init__(self, source: ChoiceSource) -> None:
+    def __init__(self, source: _native.ChoiceSource) -> None:
         RunProvider.__init__(self)
         TapeDraws.__init__(self, source)
         self.spans = source if source.notes_spans else None

@@ -23,7 +23,7 @@ from ordeal._native import ChoiceSource as NativeSource
 from ordeal._native import DrawContext
 
 if TYPE_CHECKING:
-    from ordeal._hypothesis.choice_source import ChoiceSource
+    from ordeal._hypothesis.provider import ChoiceSource
     from ordeal._native import Interleaving, StepLoop
 
 #: A run ends early once its choices fill this much of Hypothesis' buffer: better a shorter run than an overrun.

@@ -7,11 +7,13 @@ through Hypothesis inside the compiled tree.
 
 from __future__ import annotations
 
+import datetime
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from hypothesis import strategies as st
 from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.internal.conjecture import utils as conjecture_utils
 from hypothesis.internal.conjecture.data import MAX_DEPTH
@@ -19,6 +21,7 @@ from hypothesis.stateful import Bundle
 from hypothesis.strategies import SearchStrategy
 from hypothesis.strategies._internal import collections as collection_strategies
 from hypothesis.strategies._internal import core as core_strategies
+from hypothesis.strategies._internal import datetime as time_strategies
 from hypothesis.strategies._internal import strings as string_strategies
 from hypothesis.strategies._internal.flatmapped import FlatMapStrategy
 from hypothesis.strategies._internal.lazy import unwrap_strategies
@@ -32,7 +35,6 @@ from hypothesis.strategies._internal.strategies import (
 )
 
 import ordeal._native as _native
-from ordeal._hypothesis.array_nodes import array_node, is_array_strategy
 from ordeal._hypothesis.compiled_checks import (
     chooses_single_branch,
     ends_by_choice,
@@ -41,14 +43,150 @@ from ordeal._hypothesis.compiled_checks import (
     shuffles_dictionaries,
     spans_of_unique_list,
 )
-from ordeal._hypothesis.tape_draws import SIZE_MAX, WIDE_MAX, is_int64
-from ordeal._hypothesis.time_nodes import TIME_STRATEGIES, time_node
+from ordeal._hypothesis.provider import SIZE_MAX, WIDE_MAX, is_int64
 
 Node = _native.StrategyNode
 
 
 class NotCompilableError(Exception):
     """The strategy cannot be compiled."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Dates and times
+
+_MICROSECOND = datetime.timedelta(microseconds=1)
+_PARTS = ("year", "month", "day", "hour", "minute", "second", "microsecond")
+_FIRST_OF_TIME = 3
+
+
+def time_node(strategy: Any) -> _native.StrategyNode | None:
+    """Return the node of a strategy for dates or times without a timezone, or None."""
+    low, high = strategy.min_value, strategy.max_value
+    kind = type(low)
+    if type(high) is not kind or kind is not _KINDS[type(strategy)]:
+        return None
+    if kind is datetime.timedelta:
+        return _native.timedelta_node(kind, _timedelta_parts(low), _timedelta_parts(high))
+    if kind is datetime.date:
+        end = _FIRST_OF_TIME
+        return _native.calendar_node(kind, _parts(low), _parts(high), first=0, end=end, has_fold=False)
+    if not _is_none(strategy.tz_strat) or low.tzinfo is not None or high.tzinfo is not None:
+        return None
+    if kind is datetime.time:
+        first = _FIRST_OF_TIME
+        return _native.calendar_node(kind, _parts(low), _parts(high), first=first, end=len(_PARTS), has_fold=True)
+    return _datetime_node(strategy)
+
+
+def _datetime_node(strategy: Any) -> _native.StrategyNode | None:
+    low, high = _parts(strategy.min_value), _parts(strategy.max_value)
+    make = datetime.datetime
+    if not getattr(strategy, "tricky_possible", False):
+        return _native.calendar_node(make, low, high, first=0, end=len(_PARTS), has_fold=True)
+    instants, nearest = time_strategies._interesting_instants(None, *strategy.instant_window)
+    return _native.calendar_node(
+        make,
+        low,
+        high,
+        first=0,
+        end=len(_PARTS),
+        has_fold=True,
+        tricky_p=time_strategies._TRICKY_P,
+        instants=[_parts(instant) for instant in instants],
+        simplest=nearest,
+        widths_us=[width // _MICROSECOND for width in time_strategies._TRICKY_WIDTHS],
+    )
+
+
+def _is_none(timezones: Any) -> bool:
+    plain: Any = unwrap_strategies(timezones)  # type: ignore[no-untyped-call]
+    return type(plain) is JustStrategy and plain.elements[0] is None and not plain._transformations
+
+
+def _parts(moment: Any) -> tuple[int, ...]:
+    return tuple(getattr(moment, part, 1 if place < _FIRST_OF_TIME else 0) for place, part in enumerate(_PARTS))
+
+
+def _timedelta_parts(delta: datetime.timedelta) -> tuple[int, int, int]:
+    return delta.days, delta.seconds, delta.microseconds
+
+
+_KINDS: dict[type, type] = {
+    time_strategies.DateStrategy: datetime.date,
+    time_strategies.TimeStrategy: datetime.time,
+    time_strategies.DatetimeStrategy: datetime.datetime,
+    time_strategies.TimedeltaStrategy: datetime.timedelta,
+}
+TIME_STRATEGIES = tuple(_KINDS)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arrays of Hypothesis' extension for NumPy, which takes long to import: only looked at where a program has imported it
+
+#: More values than this are rather drawn one by one: a plan has a part for each.
+DENSE_MAX = 4096
+
+_Part = Callable[[SearchStrategy[Any]], _native.StrategyNode]
+_SizesOf = Callable[[int, float, float], tuple[int, int | None, float]]
+
+
+def is_array_strategy(kind: type) -> bool:
+    """Return whether strategies of type ``kind`` draw arrays of NumPy."""
+    return kind.__name__ == "ArrayStrategy" and kind.__module__ == "hypothesis.extra.numpy"
+
+
+def array_node(strategy: Any, part: _Part, sizes: _SizesOf) -> _native.StrategyNode | None:
+    """Return the node of an ``ArrayStrategy``, of nodes that ``part`` makes; None if there is none for such arrays."""
+    size, fill = strategy.array_size, strategy.fill
+    if strategy.dtype.kind in "SaU" and strategy.dtype.itemsize == 0:
+        return None  # the text decides about the type
+    if size == 0:
+        return _made(strategy, _native.tuple_node([]), _dense)
+    if fill.is_empty:
+        return _dense_node(strategy, part)
+    if strategy.unique or strategy.element_strategy.is_empty:
+        return None
+    average = min(0.9 * size, max(10, math.sqrt(size)))
+    node = _native.sparse_node(part(strategy.element_strategy), part(fill), size, sizes(0, size, average))
+    return _made(strategy, node, _sparse)
+
+
+def _dense_node(strategy: Any, part: _Part) -> _native.StrategyNode | None:
+    """Return the node of an array of which each value is drawn."""
+    size, elements = strategy.array_size, strategy.element_strategy
+    if elements.is_empty or size > DENSE_MAX:
+        return None
+    if strategy.unique:
+        return _made(strategy, part(st.lists(elements, min_size=size, max_size=size, unique=True)), _dense)
+    return _made(strategy, _native.tuple_node([part(elements)] * size), _dense)
+
+
+def _made(strategy: Any, node: _native.StrategyNode, make: Callable[[Any, Any, Any], None]) -> _native.StrategyNode:
+    """Return the node of arrays that ``make`` fills with what ``node`` draws."""
+    import numpy as np  # noqa: PLC0415 - who draws arrays has imported it
+
+    def filled(drawn: Any) -> Any:
+        flat = np.zeros(shape=strategy.array_size, dtype=strategy.dtype)
+        make(strategy, flat, drawn)
+        return flat.reshape(strategy.shape).copy()
+
+    return _native.map_node(node, filled)
+
+
+def _dense(strategy: Any, flat: Any, values: Sequence[Any]) -> None:
+    for place, value in enumerate(values):
+        strategy.set_element(value, flat, place)
+
+
+def _sparse(strategy: Any, flat: Any, drawn: tuple[Any, ...]) -> None:
+    places, values, *fill = drawn
+    if fill:
+        one = flat[:1].copy()
+        strategy.set_element(fill[0], one, 0, fill=True)
+        flat[:] = one
+    for place, value in zip(places, values, strict=True):
+        strategy.set_element(value, flat, place)
 
 
 class Compiler:

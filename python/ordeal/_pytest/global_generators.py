@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from ordeal import buggify
-from ordeal._hypothesis.seeding import forced_seed
+from ordeal._hypothesis.markers import forced_seed
 
 #: Names for ``leave``: the generators that another option seeds.
 CHAOS_SEEDED = frozenset({"random", "numpy", "hypothesis", "buggify"})

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
-from ordeal._hypothesis import fast_construction
-from ordeal._hypothesis.fast_construction import make_machines_quick
+from ordeal._hypothesis import step_loop
+from ordeal._hypothesis.step_loop import make_machines_quick
 
 from ..samples.machines import run
 
@@ -85,7 +85,7 @@ def test_what_is_wrong_with_a_class_is_said_all_the_same() -> None:
 
 
 def test_a_constructor_that_sets_something_else_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = fast_construction._make_slowly
+    known = step_loop._make_slowly
 
     def more(self: Any) -> None:
         known(self)
@@ -94,7 +94,7 @@ def test_a_constructor_that_sets_something_else_is_not_known(monkeypatch: pytest
     def other(self: Any) -> None:
         self.rules = self.read_rules()
 
-    assert fast_construction._is_known()
+    assert step_loop._is_known()
     for constructor in (more, other):
-        monkeypatch.setattr(fast_construction, "_make_slowly", constructor)
-        assert not fast_construction._is_known()
+        monkeypatch.setattr(step_loop, "_make_slowly", constructor)
+        assert not step_loop._is_known()
