@@ -15,9 +15,9 @@ from ordeal._report.mutation import (
     difference,
     doubt_text,
     folded,
-    mutant_json,
     score_json,
     score_text,
+    verdict_json,
     words_text,
 )
 from ordeal._report.mutation_rates import rates_json, rates_text
@@ -221,7 +221,7 @@ def _by_machines(source: Source, verdict: Verdict, judgement: MachineJudgement) 
     finding = judgement.findings.get(verdict.mutant.id)
     found: dict[str, Any] = msgspec.to_builtins(finding) if finding is not None else {}
     return {
-        **mutant_json(source, verdict),
+        **verdict_json(source, verdict),
         "why_it_survived": finding.why_it_survived if finding is not None else "",
         "kills": found.get("kills", []),
         "difference": found.get("difference"),

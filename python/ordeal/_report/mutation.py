@@ -220,25 +220,38 @@ def score_json(score: Score, drawn_from: int = 0) -> dict[str, Any]:
     }
 
 
-def mutant_json(source: Source, verdict: Verdict) -> dict[str, Any]:
-    """Return a mutant and its verdict as plain values: what every judge says."""
-    mutant = verdict.mutant
+def mutant_json(source: Source, mutant: Mutant) -> dict[str, Any]:
+    """Return a mutant as plain values. Lines and columns count from 1, columns in characters."""
     return {
         "id": mutant.id,
         "file": mutant.shown,
         "line": mutant.line,
+        "column": _column(source, mutant.start),
+        "end_line": source.line_of(mutant.end),
+        "end_column": _column(source, mutant.end),
         "name": mutant.name,
         "operator": mutant.operator,
         "original": mutant.original,
         "replacement": mutant.replacement,
+        "diff": difference(source, mutant),
+    }
+
+
+def _column(source: Source, offset: int) -> int:
+    return len(source.text[source.text.rfind(b"\n", 0, offset) + 1 : offset].decode()) + 1
+
+
+def verdict_json(source: Source, verdict: Verdict) -> dict[str, Any]:
+    """Return a mutant and its verdict as plain values: what every judge says."""
+    return {
+        **mutant_json(source, verdict.mutant),
         "verdict": verdict.word,
         "killer": verdict.killer,
         "asserted": verdict.asserted,
         "note": verdict.note,
         "doubt": verdict.doubt,
-        "diff": difference(source, mutant) if verdict.word == "survived" else None,
     }
 
 
 def _by_tests(source: Source, verdict: Verdict) -> dict[str, Any]:
-    return {**mutant_json(source, verdict), "tests": verdict.tests, "route": verdict.route}
+    return {**verdict_json(source, verdict), "tests": verdict.tests, "route": verdict.route}

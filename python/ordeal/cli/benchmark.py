@@ -18,7 +18,7 @@ from ordeal._base.live_threads import program_threads, threads_text
 from ordeal._report.exploration import session_header
 from ordeal._report.scaling import benchmark_header, scaling_csv, scaling_json, scaling_report, trial_line
 from ordeal.cli import INTERRUPTED, terminal
-from ordeal.cli.explore import exploration_options, make_explorer, termination_interrupts
+from ordeal.cli.explore import exploration_options, make_explorer
 from ordeal.config import RNG_SEED_MAX, BenchmarkConfig, ExplorerConfig, OrdealConfig, load_config, override
 from ordeal.config.options import options_of, options_of_entry, values_of
 from ordeal.errors import WRONG_USE, ConfigError, MachineError
@@ -48,7 +48,7 @@ def run(given: Mapping[str, Any]) -> int:
     test = config.tests[0]
     terminal.say(benchmark_header(test.class_path, cpus, plan, tests=len(config.tests)))
     trials = _Trials(config, plan)
-    with termination_interrupts():
+    with terminal.termination_interrupts():
         trials.run_all()
     if not trials.done:
         terminal.say("interrupted: nothing was measured yet")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, redirect_stdout, suppress
@@ -92,7 +91,7 @@ def run(given: Mapping[str, Any]) -> int:
         terminal.say(_header(own, config, options))
         session = _CliSession(own, config, options)
         with session.kept():
-            with termination_interrupts():
+            with terminal.termination_interrupts():
                 session.explore_all()
             session.finish()
     return session.exit_code()
@@ -109,16 +108,6 @@ def _served(wanted: bool) -> Iterator[None]:
     with dashboard.beside() as address:
         terminal.say(f"Dashboard, until this ends: {address}" if address else "note: the dashboard did not start")
         yield
-
-
-@contextmanager
-def termination_interrupts() -> Iterator[None]:
-    """Treat SIGTERM like Ctrl-C: a job ended by its scheduler still reports what it found."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _effective(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
@@ -192,3 +193,13 @@ def open_page(path: Path) -> None:
 def has_screen(environment: Mapping[str, str]) -> bool:
     """Return whether a browser has a window to open in: one that draws in this terminal would take it over."""
     return sys.platform == "darwin" or bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))
+
+
+@contextmanager
+def termination_interrupts() -> Iterator[None]:
+    """Treat SIGTERM like Ctrl-C: a job ended by its scheduler still reports what it found."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -24,6 +24,13 @@ from ordeal._tools.mutation.source import Function, Source, Span
 
 CHIMP = "chimp"
 _ARID_CALL = re.compile(r"(logging|logger|log|warnings)\.\w+\(")
+_TYPE_MAKERS = {"NewType", "TypeVar", "TypeVarTuple", "ParamSpec"}
+#: What has parameters in brackets, and no values to look up there.
+_GENERIC = {
+    *("Annotated", "Callable", "ClassVar", "Concatenate", "Final", "Generic", "Literal", "Optional", "Type", "Union"),
+    *("Dict", "FrozenSet", "List", "Set", "Tuple", "dict", "frozenset", "list", "set", "tuple", "type"),
+    *("Awaitable", "Coroutine", "Iterable", "Iterator", "Mapping", "Sequence"),
+}
 _ARID_NAMES = {"__all__", "__slots__"}
 _ARID_GUARD = re.compile(r"if\s+((typing\.)?TYPE_CHECKING|__name__\s*==)")
 #: That a function has a docstring, from Python 3.14 on.
@@ -152,7 +159,7 @@ def _own_lines(statement: ast.stmt | ast.ExceptHandler) -> tuple[int, int]:
 def is_arid(source: Source, node: ast.AST) -> bool:
     """Return whether nobody tests what a node does: docstrings, annotations, logging, guards of types and scripts.
 
-    So are the texts of errors and of ``__repr__``, how long something sleeps or waits, and overloads.
+    So are the texts of errors and of ``__repr__``, how long something sleeps, and what only type checkers read.
     """
     chain = [node, *source.ancestors(node)]
     is_text, is_number = _is_constant(node, str), _is_constant(node, int | float)
@@ -167,17 +174,47 @@ def is_arid(source: Source, node: ast.AST) -> bool:
             return True
         if is_number and _is_wait(inner, outer):
             return True
-        if isinstance(inner, Function) and any(_last_name(each) == "overload" for each in inner.decorator_list):
-            return True
         if isinstance(inner, ast.If) and _ARID_GUARD.match(source.part(source.span(inner))):
             return True
-        if inner in (getattr(outer, "annotation", None), getattr(outer, "returns", None)):
+        if _is_for_type_checkers(inner, outer):
             return True
         if isinstance(inner, ast.Assign | ast.AnnAssign) and _assigned(inner) & _ARID_NAMES:
             return True
         if isinstance(inner, ast.stmt) and _NO_COVER.search(source.lines[inner.lineno - 1]):
             return True
     return False
+
+
+def _is_for_type_checkers(inner: ast.AST, outer: ast.AST) -> bool:
+    """Return whether only type checkers read something: an annotation, an alias, a stub, or what a cast names."""
+    if inner in (getattr(outer, "annotation", None), getattr(outer, "returns", None)):
+        return True
+    if isinstance(inner, ast.TypeAlias | ast.type_param):
+        return True
+    if isinstance(inner, ast.AnnAssign) and _last_name(inner.annotation) == "TypeAlias":
+        return True
+    if isinstance(inner, ast.Assign) and _is_type(inner.value):
+        return True
+    if isinstance(inner, Function):
+        is_stub = all(isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) for each in inner.body)
+        return is_stub or any(_last_name(each) == "overload" for each in inner.decorator_list)
+    if isinstance(inner, ast.ClassDef):
+        return any(_last_name(each) == "Protocol" for each in _bases(inner))
+    return isinstance(outer, ast.Call) and _last_name(outer.func) == "cast" and inner in outer.args[:1]
+
+
+def _bases(of: ast.ClassDef) -> list[ast.expr]:
+    """Return the bases of a class, without their parameters."""
+    return [each.value if isinstance(each, ast.Subscript) else each for each in of.bases]
+
+
+def _is_type(node: ast.expr) -> bool:
+    """Return whether an expression is one of types, such as ``dict[str, int] | None``, and no lookup in a table."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _is_type(node.left) or _is_type(node.right)
+    if isinstance(node, ast.Call):
+        return _last_name(node.func) in _TYPE_MAKERS
+    return isinstance(node, ast.Subscript) and _last_name(node.value) in _GENERIC
 
 
 def _is_constant(node: ast.AST, kind: Any) -> bool:

@@ -19,7 +19,7 @@ from ordeal._base.formatting import counted, one_line
 from ordeal._base.trace_file import write_atomically
 from ordeal._native import monotonic
 from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text
-from ordeal._report.mutation import mutation_json, mutation_text
+from ordeal._report.mutation import mutant_json, mutation_json, mutation_text
 from ordeal._report.mutation_stubs import mutation_stubs
 from ordeal._report.stryker import stryker_json
 from ordeal._tools.mutation import saved
@@ -57,7 +57,8 @@ def run(given: Mapping[str, Any]) -> int:
     verb = last.verb_of(given["paths"])
     refuse_options_of_others(verb, given)
     if verb:
-        return last.run(given)
+        with terminal.termination_interrupts():
+            return last.run(given)
     if given["paths"][:1] == ("doctor",) and not Path("doctor").exists():
         given = with_settings(given)
         return last.doctor(given, sources_of(given["paths"][1:] or given["targets"], given["exclude"]))
@@ -67,7 +68,7 @@ def run(given: Mapping[str, Any]) -> int:
     sources = sources_of(given["paths"], given["exclude"])
     operators = operators_of(given)
     workers = given["workers"] or os.cpu_count() or 1
-    with _begun_early(given, sources, workers) as early:
+    with terminal.termination_interrupts(), _begun_early(given, sources, workers) as early:
         return _run(given, sources, operators, workers, early)
 
 
@@ -110,6 +111,10 @@ def _run(
         terminal.say(f"{counted(len(accepted_here), 'mutant')} accepted, with reasons, and not judged")
     if not mutants:
         raise NoVerdictError("each mutant is accepted, so there is none to judge", hint="name other files")
+    if given["lists"] and given["json"]:
+        by_name = {source.shown: source for source in sources}
+        terminal.write(json.dumps([mutant_json(by_name[each.shown], each) for each in mutants], indent=2) + "\n")
+        return 0
     if given["lists"]:
         for each in mutants:
             terminal.write(one_line(f"{each.id}  {each.shown}:{each.line}  {each.name or 'module'}  {each.operator}"))

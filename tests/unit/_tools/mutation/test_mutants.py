@@ -50,10 +50,25 @@ def changed_line(source: Source, mutant: Mutant) -> str:
         "def f():\n    logger.info(a + 1)",
         "assert a + 1 < b",
         "x = f'{a + 1}'",
+        "X: TypeAlias = Literal[1 + 1]",
+        "type X = Literal[1 + 1]",
+        "X = typing.Callable[[Literal[1 + 1]], None]",
+        "X = dict[str, Literal[1 + 1]] | None",
+        "T = TypeVar('T', bound=Literal[1 + 1])",
+        "class A:\n    X = NewType('X', Literal[1 + 1])",
+        "def f[T: Literal[1 + 1]](a: T) -> Literal[1 + 1]:\n    return a",
+        "x = cast(Literal[1 + 1], y)",
+        "class P(Protocol[T]):\n    def f(self):\n        return 1 + 1",
+        "def f(a=1 + 1): ...",
     ],
 )
 def test_what_nobody_tests_has_no_arithmetic_mutant(text: str) -> None:
     assert [line for line in made("arithmetic", text) if "docstring" not in line] == []
+
+
+@pytest.mark.parametrize("text", ["x = table[1 + 1]", "x = cast(int, 1 + 1)", "x: int = 1 + 1", "x = a + 1 | 2"])
+def test_what_only_looks_like_a_type_has_mutants(text: str) -> None:
+    assert made("arithmetic", text)
 
 
 def test_a_mutant_of_the_same_code_is_none() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.running import Judgement, begun_judge, by_line, judge_with_pytest
-from ordeal._tools.mutation.sandbox import NoVerdictError
+from ordeal._tools.mutation.sandbox import COPIES, NoVerdictError
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import Word
 from ordeal.explore import Explorer
@@ -218,6 +218,32 @@ def test_nothing_is_late_that_takes_as_long_as_the_original(tmp_path: Path, rout
     tests = "from shop import f\ndef test_it(): f(1)\n"
     found, _ = judged(tmp_path, program, tests, "arithmetic", route=route, seconds=1e-6)
     assert found == {"f arithmetic": ("survived", route)}
+
+
+def test_a_kill_at_import_is_asked_once_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(COPIES, "1")  # where a test may find what another run of it has written
+    tests = """
+        from pathlib import Path
+        from shop import LIMIT, OTHER
+        def test_once():
+            if LIMIT != 7 and not Path("seen").exists():
+                Path("seen").touch()
+                assert False
+        def test_each_time(): assert OTHER == 1
+    """
+    _, judgement = judged(tmp_path, "LIMIT = 3 + 4\nOTHER = 2 - 1\n", tests, "arithmetic", "constant")
+    words = {(each.mutant.line, each.word) for each in judgement.verdicts}
+    assert words == {(1, "survived"), (2, "killed")}
+
+
+@pytest.mark.parametrize("options", ["-p no:xdist", "-n 2", "-p no:cacheprovider", "-p no:randomly", ""])
+def test_it_is_judged_where_plain_pytest_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str) -> None:
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\naddopts = {options}\n")
+    if not options:
+        monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    tests = "from shop import f\ndef test_it(): assert f(1) == 2\n"
+    found, _ = judged(tmp_path, "def f(a):\n    return a + 1\n", tests, "arithmetic")
+    assert found == {"f arithmetic": ("killed", "swap")}
 
 
 def test_what_pytest_rewrites_is_imported_with_the_mutant(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -95,6 +96,12 @@ def test_the_list_is_dealt_to_shards_and_judges_nothing(run: Run) -> None:
     assert whole[0].endswith("  shop.py:2  allowed  comparison")
     standard = run("mutate", "shop.py", "--list", "-p", "standard")[1].splitlines()
     assert sorted(line for part in parts for line in part) == sorted(standard)
+    listed = json.loads(run("mutate", "shop.py", "--list", "--json", "-p", "standard")[1])
+    assert [each["id"] for each in listed] == [line.partition(" ")[0] for line in standard]
+    text = Path("shop.py").read_text().splitlines()
+    for each in listed:
+        assert text[each["line"] - 1][each["column"] - 1 : each["end_column"] - 1] == each["original"]
+        assert each["diff"]
 
 
 @pytest.mark.parametrize(
@@ -174,6 +181,21 @@ def test_a_run_that_is_killed_leaves_its_results_and_nothing_else(tmp_path: Path
     kept = load(tmp_path)
     if kept is not None:
         assert run("mutate", "show", kept.verdicts()[0].mutant.id)[0] == 0
+
+
+def test_a_termination_reports_as_ctrl_c_does_and_leaves_nothing(tmp_path: Path) -> None:
+    Path("shop.py").write_text(PROGRAM)
+    Path("test_shop.py").write_text(PATIENT)
+    Path("temporary").mkdir()
+    line = [sys.executable, "-m", "ordeal", "mutate", "shop.py", "-p", "thorough", "-w", "1", "--no-cache", "--json"]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": str(tmp_path / "temporary")})
+    while load(tmp_path) is None and process.poll() is None:
+        time.sleep(0.01)
+    process.terminate()
+    said, _ = process.communicate()
+    assert process.returncode == 130
+    assert json.loads(said)["mutants"]
+    assert not [*Path("temporary").iterdir()]
 
 
 @pytest.mark.parametrize("option", ["--budget", "--threshold", "--mutant-timeout", "--kill-budget"])

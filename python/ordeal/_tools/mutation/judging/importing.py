@@ -72,6 +72,19 @@ class Part:
     names: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a job asks: tests about a mutant, or a part of them.
+
+    Where ``first`` has noticed it, its test is asked once more. What ``is_last`` stands.
+    """
+
+    mutant: Mutant
+    part: Part | None = None
+    first: Ended | None = None
+    is_last: bool = False
+
+
 class ImportPlugin:
     """The plugin that runs the tests until one fails. Those that may not judge are left out.
 
@@ -153,6 +166,7 @@ class ImportRoute:
         fields = {each["id"]: each for each in mutants_in(order)}
         self._left = {each: mutant_of(fields[each]) for each in answer["left"]}
         parts = {path: Part(path, tuple(names)) for path, names in answer["parts"].items()}
+        self._alone: dict[Part, bool] = {}
         # Where all tests are in one file, there is no part to ask first.
         self._parts = {name: parts[path] for name, path in answer["first"].items() if len(parts) > 1}
 
@@ -166,7 +180,7 @@ class ImportRoute:
         if not self._is_green(self._from_the_start):
             self._say({"refused": [_REFUSED]})
             return
-        jobs = deque(self._job(each, self._from_the_start) for each in self._left.values())
+        jobs = deque(self._job(_Asked(each), self._from_the_start) for each in self._left.values())
         for ended in run_jobs(Refilled(lambda: self._next(jobs)), self._order["workers"]):
             self._take(ended)
 
@@ -186,20 +200,48 @@ class ImportRoute:
 
         if waiting and self._is_green(collect):
             green = self._green_parts(collect, waiting)
-            jobs = deque(self._job(each, collect, green.get(each.id)) for each in waiting)
+            jobs = deque(self._job(_Asked(each, green.get(each.id)), collect) for each in waiting)
             for ended in run_jobs(Refilled(lambda: self._next(jobs)), self._order["workers"]):
-                mutant, part = ended.job.tag
-                if part is not None and ended.said and "survived" in ended.said[-1]:
-                    # None in this file notices it. All others are asked as well, in the order of the whole suite.
-                    jobs.appendleft(self._job(mutant, collect))
+                asked: _Asked = ended.job.tag
+                again = self._again(asked, ended, collect)
+                if again is not None:
+                    jobs.appendleft(self._job(again, collect))
                 else:
-                    self._take(ended)
-                    del self._left[mutant.id]
+                    self._take(asked.first or ended)
+                    del self._left[asked.mutant.id]
         return {**self._answer, "left": list(self._left)}
+
+    def _again(self, asked: _Asked, ended: Ended, collect: Any) -> _Asked | None:
+        """Return what else is asked of a mutant; None where the verdict stands.
+
+        A test that kills is asked alone, of the mutant and of the original: a busy machine makes some fail. If it does
+        not kill again, all are asked once more.
+        """
+        said = ended.said[-1] if ended.said else {}
+        if asked.is_last:
+            return None
+        if asked.first is not None:
+            stands = "survived" not in said and self._passes_alone(asked.part, collect)
+            return None if stands else _Asked(asked.mutant, is_last=True)
+        if asked.part is not None and "survived" in said:
+            # None in this file notices it. All others are asked as well, in the order of the whole suite.
+            return _Asked(asked.mutant)
+        killer = said.get("failed", "")
+        if path := next((path for path, names in self._answer["parts"].items() if killer in names), ""):
+            return _Asked(asked.mutant, Part(path, (killer,)), ended)
+        return None
+
+    def _passes_alone(self, part: Part | None, collect: Any) -> bool:
+        """Return whether a test passes on the original without the others. Each is asked once."""
+        assert part is not None
+        if part not in self._alone:
+            ended = next(run_jobs([self._original(partial(collect, part=part))], 1))
+            self._alone[part] = bool(ended.said) and ended.said[-1].get("survived") == 1
+        return self._alone[part]
 
     def _next(self, jobs: deque[Job]) -> Job | None:
         if jobs:
-            self._say({"asked": jobs[0].tag[0].id})
+            self._say({"asked": jobs[0].tag.mutant.id})
         return jobs.popleft() if jobs else None
 
     def _green_parts(self, collect: Any, mutants: Sequence[Mutant]) -> dict[str, Part]:
@@ -274,9 +316,9 @@ class ImportRoute:
         _serve(real_path(str(first.path)), first.text)
         collect(say)
 
-    def _job(self, mutant: Mutant, collect: Any, part: Part | None = None) -> Job:
-        way = collect if part is None else partial(collect, part=part)
-        return Job(partial(self._import, mutant, way), *self._limits, (mutant, part))
+    def _job(self, asked: _Asked, collect: Any) -> Job:
+        way = collect if asked.part is None else partial(collect, part=asked.part)
+        return Job(partial(self._import, asked.mutant, way), *self._limits, asked)
 
     def _import(self, mutant: Mutant, collect: Any, say: Say) -> None:
         """Let the tests import a mutant."""
@@ -291,7 +333,7 @@ class ImportRoute:
 
     def _take(self, ended: Ended) -> None:
         said = ended.said[-1] if ended.said else {}
-        more: dict[str, Any] = {"id": ended.job.tag[0].id, "route": "import"}
+        more: dict[str, Any] = {"id": ended.job.tag.mutant.id, "route": "import"}
         if ended.lost or "not run" in said:
             more |= {"verdict": "not run", "note": ended.lost or said["not run"]}
         elif "survived" in said:

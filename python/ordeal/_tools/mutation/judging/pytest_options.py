@@ -30,10 +30,7 @@ def pytest_arguments(tests: Sequence[str], place: Path) -> list[str]:
     # This process has imported ordeal, which pytest would rather have rewritten, as it has a plugin; and a project may
     # take that warning for an error.
     found += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    # What comes last counts: a command may ask for workers or coverage.
-    last = ["-n0"] if importlib.util.find_spec("xdist") else []
-    last += ["--no-cov"] if importlib.util.find_spec("pytest_cov") else []
-    return [*found, *tests, *last]
+    return [*found, *tests]
 
 
 def switched_off(words: Sequence[str]) -> list[str]:
@@ -58,6 +55,20 @@ class OwnOptions:
     def __init__(self) -> None:
         self._cache: Any = None
         os.register_at_fork(after_in_child=self._move)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_load_initial_conftests(self, early_config: Any) -> Any:
+        """Let coverage not be measured, if its plugin is there: it begins here."""
+        if hasattr(early_config.known_args_namespace, "no_cov"):
+            early_config.known_args_namespace.no_cov = True
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_cmdline_main(self, config: Any) -> Any:
+        """Let tests run in this process, whatever the options of their plugin ask for, if it is there."""
+        if hasattr(config.option, "numprocesses"):
+            config.option.numprocesses, config.option.dist, config.option.tx = 0, "no", []
+        return (yield)
 
     def pytest_addoption(self, parser: pytest.Parser) -> None:
         """Know the options of plugins that are not loaded: a project may give them to each run of its tests."""

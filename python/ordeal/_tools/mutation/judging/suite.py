@@ -314,7 +314,7 @@ class Suite:
         job = Job(lambda say: run_trials(trials, self._runner, say), trials[0].cpu, wall)
         if self._fixed is None:
             # What sleeps is in one test, and no busy machine keeps it from going on.
-            slowest = max(self.baseline.wall[number] for trial in trials for number in trial.numbers)
+            slowest = max((self.baseline.wall[number] for trial in trials for number in trial.numbers), default=0.0)
             job.asleep = factor * (_ASLEEP_FREE + 20 * slowest)
         return job
 
