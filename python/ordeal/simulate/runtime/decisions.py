@@ -32,7 +32,8 @@ _PARTS = 4
 VALUE_MAX, SEED_MAX = 2**32 - 1, 2**64 - 1
 
 #: The texts behind the hashes that decisions carry. There are as many as names of tasks and places in the program.
-_names: dict[int, str] = {}
+#: The extension keeps such pairs too, so they have to outlive a reload of this module.
+_names: dict[int, str] = vars(_native).setdefault("_names_of_keys", {})
 
 
 class DecisionSource(Protocol):
