@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 #: How many files a walk may enter.
-LIMITS = {"choice": 20, "failure": 20, "option": 3}
+LIMITS = {"choice": 22, "failure": 22, "option": 3}
 
 
 def run(tool: str, *arguments: str) -> subprocess.CompletedProcess[str]:

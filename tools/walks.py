@@ -34,7 +34,7 @@ from ordeal.explore import Explorer
 PACKAGE = Path(ordeal.__file__).parent
 OWN = f"{PACKAGE}/"
 
-LIMITS = {"choice": 20, "failure": 20, "option": 3}
+LIMITS = {"choice": 22, "failure": 22, "option": 3}
 
 
 class Till(ChaosTest):

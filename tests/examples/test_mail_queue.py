@@ -38,7 +38,7 @@ def test_the_point_leads_to_the_bug(
     with imported(PROJECT / "test_mail_chaos.py", path=[tmp_path], modules={"mail_queue"}) as module:
         explorer = Explorer(module.MailChaos, target_modules=["mail_queue"], buggify_prob=probability)
         failures = explorer.run(max_runs=200).failures
-    steps = [[step.name for step in failure.trace.steps] for failure in failures if failure.trace is not None]
+    steps = [[step.name for step in failure.trace.taken_steps()] for failure in failures if failure.trace is not None]
     assert steps == ([] if found is None else [found])
 
 

@@ -194,7 +194,9 @@ def test_a_rule_that_hides_a_method_of_all_machines_is_refused() -> None:
         def bundle(self) -> None:  # type: ignore[override]
             """Hides the method that finds bundles."""
 
-    with pytest.raises(InvalidDefinition, match=r"^Hiding\.bundle has the name of a method"):
+    with pytest.raises(
+        InvalidDefinition, match=r"^Hiding\.bundle has the name of something that every such machine has"
+    ):
         define_machine(Hiding)
 
 

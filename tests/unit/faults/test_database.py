@@ -234,6 +234,7 @@ def test_a_bug_behind_a_failing_commit_is_found(reported: Any) -> None:
         "state.transfer(amount=1)  # commit_failure(sqlite3.connect) hits COMMIT",
         "state.fault('commit_failure(sqlite3.connect)').deactivate()",
         "state.transfer(amount=1)",
+        "state.books_are_right()  # the invariant",
         "state.teardown()",
     ]
 

@@ -20,7 +20,7 @@ from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 import ordeal._native as _native
 from ordeal.chaos import ChaosTest
 from ordeal.errors import MachineError, OrdealError
-from ordeal.explore import Explorer, Tuning
+from ordeal.explore import Explorer, ProgressSnapshot, Tuning
 from ordeal.faults import Fault
 from ordeal.model import Pair, op
 from ordeal.swarm import OpWeights, SwarmError, op_weights, ops_of
@@ -365,7 +365,13 @@ class TestExplorer:
                 self.logs[-1].append(f"put with {[fault.name for fault in self.active_faults]}")
                 super().put()
 
-        failure = Explorer(Logged, seed=1).run(max_runs=3000, max_time=600.0, shrink=False).failures[0]
+        def stop(now: ProgressSnapshot) -> None:
+            # A later failure would be shorter, and have only the rule that fails.
+            if now.failures:
+                raise KeyboardInterrupt
+
+        explorer = Explorer(Logged, seed=1, workers=1)
+        failure = explorer.run(max_runs=3000, max_time=600.0, shrink=False, progress=stop).failures[0]
         assert failure.trace is not None
         replay(failure.trace, Logged)
         logged = Logged.logs[-1]

@@ -411,7 +411,7 @@ def test_a_state_that_has_crashes_is_refused_where_replaying_them_would_end_this
     with pytest.raises(StateError, match="is one of several processes") as refused:
         Explorer(Dying, target_modules=["tower"]).run(max_runs=80, resume_from=tmp_path / "state")
     assert "isolate=True" in (refused.value.hint or "")
-    second = isolated.run(max_runs=80, shrink=False, resume_from=tmp_path / "state")
+    second = isolated.run(max_runs=120, shrink=False, resume_from=tmp_path / "state")
     assert second.failures[0].count > first.failures[0].count
 
 

@@ -30,7 +30,7 @@ def test_a_failure_is_reproduced_with_its_error() -> None:
         0,
         False,
     )
-    assert [step.name for step in result.steps] == [step.name for step in trace.steps]
+    assert [step.name for step in result.steps] == [step.name for step in trace.taken_steps()]
 
 
 def test_a_fixed_failure_is_not_reproduced() -> None:

@@ -141,7 +141,7 @@ class Queue(RuleBasedStateMachine):
 def test_a_failure_is_a_trace_like_any_other(tmp_path: Path) -> None:
     result = Explorer(Queue, corpus_dir=tmp_path).exhaustive(depth=3)
     failure, other = result.failures
-    assert failure.program.splitlines()[1:-1] == ["state.put(x=1)", "state.put(x=-1)"]
+    assert failure.program.splitlines()[1:-2] == ["state.put(x=1)", "state.put(x=-1)"]
     assert (failure.flaky, failure.shrunk) == (False, True)
     assert (failure.broken_by, other.broken_by) == (["put"], ["swap"])
     assert failure.trace is not None
