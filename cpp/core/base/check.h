@@ -30,14 +30,17 @@ namespace detail {
 }  // namespace detail
 }  // namespace ordeal
 
-// Never compiled out. The message is an ostream expression: ORDEAL_CHECK(a < b, "a=" << a << " b=" << b).
-#define ORDEAL_CHECK(condition, message)                                                          \
-  do {                                                                                            \
-    if (!(condition)) [[unlikely]] {                                                              \
-      std::ostringstream ordeal_check_text;                                                       \
-      ordeal_check_text << message; /* NOLINT(bugprone-macro-parentheses): a stream expression */ \
-      ::ordeal::detail::check_failed(__FILE__, __LINE__, #condition, ordeal_check_text.str());    \
-    }                                                                                             \
+// Never compiled out. The message is an ostream expression: ORDEAL_CHECK(a < b, "a=" << a << " b=" << b). It is
+// composed in a function of its own, or a function with a check would be too large to inline.
+#define ORDEAL_CHECK(condition, message)                                                            \
+  do {                                                                                              \
+    if (!(condition)) [[unlikely]] {                                                                \
+      [&]() __attribute__((cold, noinline)) {                                                       \
+        std::ostringstream ordeal_check_text;                                                       \
+        ordeal_check_text << message; /* NOLINT(bugprone-macro-parentheses): a stream expression */ \
+        ::ordeal::detail::check_failed(__FILE__, __LINE__, #condition, ordeal_check_text.str());    \
+      }();                                                                                          \
+    }                                                                                               \
   } while (false)
 
 // For hot paths: only in debug and sanitizer builds.

@@ -20,11 +20,8 @@ constexpr double kPassedBeforeInCircumstance = 1;
 constexpr std::size_t kChoicesMax = 8;
 // A crash costs a process, so it counts as this many failures.
 constexpr int kCrashWeight = 4;
-constexpr double kSlowStepSeconds = 0.001;
 // The first steps of a program import and fill caches.
 constexpr double kStepsFew = 4;
-// The time of at least this many steps is measured, however fast they are.
-constexpr double kStepsMany = 64;
 
 // What a circumstance is about, as a part of its hash.
 enum class About : std::uint8_t { kAfter, kValue, kSize };
@@ -105,42 +102,18 @@ void visit_values(const Tape& tape, Visit visit) noexcept {
 
 }  // namespace
 
-bool RuleStats::Times::mean_is_slow() const noexcept { return seconds > kSlowStepSeconds * steps; }
-
 RuleStats::RuleStats(std::size_t rules, std::size_t faults, bool by_clock)
     : by_clock_(by_clock), columns_(faults + 1), rows_(rules), uses_(rules * columns_) {}
 
-void RuleStats::use(std::uint32_t rule, const std::vector<bool>& faults_on, bool failed) noexcept {
-  const std::size_t row = rule * columns_;
-  const auto add = [&](std::size_t column) {
-    RuleUseCounts& counts = uses_[row + column];
-    ++counts.steps;
-    counts.failed += failed ? 1 : 0;
-  };
-  bool is_any_on = false;
-  for (std::size_t fault = 0; fault + 1 < columns_; ++fault) {
-    if (faults_on[fault]) {
-      is_any_on = true;
-      add(fault + 1);
-    }
-  }
-  if (!is_any_on) {
-    add(0);
-  }
-}
-
-void RuleStats::passed(const Tape& tape, const std::vector<bool>& faults_on) noexcept {
+void RuleStats::passed_again(const Tape& tape) noexcept {
   const std::uint32_t rule = tape.last_step().target;
-  use(rule, faults_on, false);
-  if (RuleRiskCounts& risk = rows_[rule].risk; risk.failed > 0) [[unlikely]] {
-    ++risk.passed;
-    const auto count = [this](std::size_t place) {
-      Steps& steps = circumstances_[place];
-      steps.passed += steps.failed > 0 ? 1U : 0U;
-    };
-    count(place_after(tape, tape.size() - 1, rule));
-    visit_values(tape, count);
-  }
+  ++rows_[rule].risk.passed;
+  const auto count = [this](std::size_t place) {
+    Steps& steps = circumstances_[place];
+    steps.passed += steps.failed > 0 ? 1U : 0U;
+  };
+  count(place_after(tape, tape.size() - 1, rule));
+  visit_values(tape, count);
 }
 
 void RuleStats::failed_again(const Tape& tape) noexcept {
@@ -195,11 +168,8 @@ double RuleStats::chance(const Steps& steps) noexcept {
 
 // Up to a share of one half the rule is never avoided, and above it more and more often, but never always: what it
 // needs to pass may come yet.
-bool RuleStats::avoids(const Tape& tape, std::uint32_t rule, Rng& rng) const noexcept {
+bool RuleStats::avoids_failed(const Tape& tape, std::uint32_t rule, Rng& rng) const noexcept {
   const RuleRiskCounts& risk = rows_[rule].risk;
-  if (risk.failed == 0) [[likely]] {
-    return false;
-  }
   const double share = share_of(static_cast<double>(risk.failed), static_cast<double>(risk.passed) + kPassedBefore);
   if (share > kShareMin && rng.chance(std::min((share - kShareMin) / (1 - kShareMin), kChanceMax))) {
     return true;
@@ -208,28 +178,22 @@ bool RuleStats::avoids(const Tape& tape, std::uint32_t rule, Rng& rng) const noe
   return after > 0 && rng.chance(after);
 }
 
-bool RuleStats::avoids_values(const Tape& tape, Rng& rng) const noexcept {
-  if (rows_[tape.last_step().target].risk.failed == 0) [[likely]] {
-    return false;
-  }
+bool RuleStats::avoids_failed_values(const Tape& tape, Rng& rng) const noexcept {
   double avoided = 0;
   visit_values(tape, [&](std::size_t place) { avoided = std::max(avoided, chance(circumstances_[place])); });
   return avoided > 0 && rng.chance(avoided);
 }
 
 // To learn most in a given time, what costs c is tried in proportion to the inverse of the square root of c.
-bool RuleStats::avoids_expensive(std::uint32_t rule, Rng& rng) const noexcept {
+bool RuleStats::avoids_slow(std::uint32_t rule, Rng& rng) const noexcept {
   const Times& own = rows_[rule].times;
   const double other_steps = steps_.steps - own.steps;
-  const bool matters = steps_.mean_is_slow() && own.most_are_slow();
-  if (!matters || own.steps < kStepsFew || other_steps < kStepsFew) [[likely]] {
+  if (!own.most_are_slow() || own.steps < kStepsFew || other_steps < kStepsFew) {
     return false;
   }
   const double ratio = (steps_.seconds - own.seconds) / other_steps / (own.seconds / own.steps);
   return ratio < 1 && rng.chance(1 - std::max(std::sqrt(ratio), kKeptMin));
 }
-
-bool RuleStats::wants_times() const noexcept { return by_clock_ && (steps_.steps < kStepsMany || runs_are_slow()); }
 
 bool RuleStats::are_slow() const noexcept { return steps_.steps >= kStepsFew && steps_.most_are_slow(); }
 

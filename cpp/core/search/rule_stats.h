@@ -36,6 +36,11 @@ struct RuleUseCounts {
   std::uint64_t steps = 0;
   std::uint64_t failed = 0;
 
+  void add(bool has_failed) noexcept {
+    ++steps;
+    failed += has_failed ? 1 : 0;
+  }
+
   friend bool operator==(const RuleUseCounts&, const RuleUseCounts&) = default;
 };
 
@@ -57,12 +62,21 @@ class RuleStats {
   static constexpr double kSlownessMax = 64;
   // The share of the time of a search that failures which take long, such as hangs, may use together.
   static constexpr double kLostShareMax = 0.25;
+  static constexpr double kSlowStepSeconds = 0.001;
+  // The time of at least this many steps is measured, however fast they are.
+  static constexpr double kStepsMany = 64;
 
   RuleStats(std::size_t rules, std::size_t faults, bool by_clock);
 
   // -- what happened --
   // With several faults on, the step counts for each of them: which one mattered is for ablation to find out.
-  void passed(const Tape& tape, const std::vector<bool>& faults_on) noexcept;
+  void passed(const Tape& tape, const std::vector<bool>& faults_on) noexcept {
+    const std::uint32_t rule = tape.last_step().target;
+    use(rule, faults_on, false);
+    if (has_failed(rule)) [[unlikely]] {
+      passed_again(tape);
+    }
+  }
   void failed(std::uint32_t rule, const std::vector<bool>& faults_on) noexcept { use(rule, faults_on, true); }
   // The step failed in a way that is known, and such steps become rarer.
   void failed_again(const Tape& tape) noexcept;
@@ -80,18 +94,26 @@ class RuleStats {
 
   // -- what to propose --
   // Whether to propose another rule after the last step of the tape, as most steps of this one failed.
-  [[nodiscard]] bool avoids(const Tape& tape, std::uint32_t rule, Rng& rng) const noexcept;
+  [[nodiscard]] bool avoids(const Tape& tape, std::uint32_t rule, Rng& rng) const noexcept {
+    return has_failed(rule) && avoids_failed(tape, rule, rng);
+  }
   // Whether to draw the arguments of the last step again, as most steps with such arguments failed.
-  [[nodiscard]] bool avoids_values(const Tape& tape, Rng& rng) const noexcept;
+  [[nodiscard]] bool avoids_values(const Tape& tape, Rng& rng) const noexcept {
+    return has_failed(tape.last_step().target) && avoids_failed_values(tape, rng);
+  }
   // Whether to propose another rule, as steps of the others take less time.
-  [[nodiscard]] bool avoids_expensive(std::uint32_t rule, Rng& rng) const noexcept;
+  [[nodiscard]] bool avoids_expensive(std::uint32_t rule, Rng& rng) const noexcept {
+    return steps_.mean_is_slow() && avoids_slow(rule, rng);
+  }
   // Whether rules whose failures took long must wait until the search has gone on for longer, and this one of them.
   [[nodiscard]] bool any_waits() const noexcept { return lost_seconds_ > kLostShareMax * search_seconds_; }
   [[nodiscard]] bool waits(std::uint32_t rule) const noexcept { return any_waits() && rows_[rule].took_long; }
 
   // -- whether steps are slow --
   // Whether the time of a step would be of use.
-  [[nodiscard]] bool wants_times() const noexcept;
+  [[nodiscard]] bool wants_times() const noexcept {
+    return by_clock_ && (steps_.steps < kStepsMany || runs_are_slow());
+  }
   // Whether most of the steps whose time is known are slow.
   [[nodiscard]] bool are_slow() const noexcept;
   // Whether steps are slow on average, by the time of whole runs.
@@ -114,7 +136,7 @@ class RuleStats {
     double steps = 0;
     double slow = 0;  // of these
 
-    [[nodiscard]] bool mean_is_slow() const noexcept;
+    [[nodiscard]] bool mean_is_slow() const noexcept { return seconds > kSlowStepSeconds * steps; }
     // A few that wait for an import do not count.
     [[nodiscard]] bool most_are_slow() const noexcept { return 2 * slow > steps; }
   };
@@ -128,7 +150,24 @@ class RuleStats {
     std::uint32_t failed = 0;
   };
 
-  void use(std::uint32_t rule, const std::vector<bool>& faults_on, bool failed) noexcept;
+  // What follows is called for each step: the answer for a rule that never failed, the common one, is inline.
+  [[nodiscard]] bool has_failed(std::uint32_t rule) const noexcept { return rows_[rule].risk.failed > 0; }
+  void passed_again(const Tape& tape) noexcept;
+  [[nodiscard]] bool avoids_failed(const Tape& tape, std::uint32_t rule, Rng& rng) const noexcept;
+  [[nodiscard]] bool avoids_failed_values(const Tape& tape, Rng& rng) const noexcept;
+  [[nodiscard]] bool avoids_slow(std::uint32_t rule, Rng& rng) const noexcept;
+  void use(std::uint32_t rule, const std::vector<bool>& faults_on, bool failed) noexcept {
+    bool is_any_on = false;
+    for (std::size_t fault = 0; fault + 1 < columns_; ++fault) {
+      if (faults_on[fault]) {
+        is_any_on = true;
+        uses_[(rule * columns_) + fault + 1].add(failed);
+      }
+    }
+    if (!is_any_on) {
+      uses_[rule * columns_].add(failed);
+    }
+  }
   [[nodiscard]] static double chance(const Steps& steps) noexcept;
 
   bool by_clock_;

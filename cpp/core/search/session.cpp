@@ -90,9 +90,6 @@ KeepResult Session::keep() {
   return learning_.keep(tape(), planner_.schedule());
 }
 
-// Whether the last step counts for its rule: a step of the prefix was counted when it was new.
-bool Session::is_new_rule() const { return tape().last_step().kind == StepKind::kRule && !run_.replaying_prefix(); }
-
 void Session::failed() {
   if (stage_ == Stage::kProposed && is_new_rule()) {
     stats_.failed(tape().last_step().target, run_.faults_on());

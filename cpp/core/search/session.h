@@ -148,7 +148,10 @@ class Session {
   enum class Stage : std::uint8_t { kIdle, kReady, kProposed };
 
   void check_idle() const;
-  [[nodiscard]] bool is_new_rule() const;
+  // Whether the last step counts for its rule: a step of the prefix was counted when it was new.
+  [[nodiscard]] bool is_new_rule() const {
+    return tape().last_step().kind == StepKind::kRule && !run_.replaying_prefix();
+  }
 
   SessionOptions options_;
   RunPlanner planner_;

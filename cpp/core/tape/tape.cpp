@@ -63,17 +63,6 @@ void Tape::clear() noexcept {
   choices_.clear();
 }
 
-// Valid until the tape changes, as are the spans below: each of them looks into an array that may grow or move.
-const TapeStep& Tape::step(std::size_t index) const {
-  ORDEAL_CHECK(index < steps_.size(), "index=" << index << " size=" << steps_.size());
-  return steps_[index];
-}
-
-const TapeStep& Tape::last_step() const {
-  ORDEAL_CHECK(!steps_.empty(), "no step");
-  return steps_.back();
-}
-
 std::span<const TapeArgument> Tape::arguments(const TapeStep& step) const noexcept {
   ORDEAL_DCHECK(step.arguments_end <= arguments_.size(), "a step of another tape");
   return std::span(arguments_).subspan(step.arguments_begin, step.arguments_end - step.arguments_begin);

@@ -82,9 +82,16 @@ class Tape {
   // Reading.
   [[nodiscard]] std::size_t size() const noexcept { return steps_.size(); }
   [[nodiscard]] bool empty() const noexcept { return steps_.empty(); }
-  [[nodiscard]] const TapeStep& step(std::size_t index) const;
+  // Valid until the tape changes, as are the spans below: each of them looks into an array that may grow or move.
+  [[nodiscard]] const TapeStep& step(std::size_t index) const {
+    ORDEAL_CHECK(index < steps_.size(), "index=" << index << " size=" << steps_.size());
+    return steps_[index];
+  }
   // There must be one.
-  [[nodiscard]] const TapeStep& last_step() const;
+  [[nodiscard]] const TapeStep& last_step() const {
+    ORDEAL_CHECK(!steps_.empty(), "no step");
+    return steps_.back();
+  }
   [[nodiscard]] std::span<const TapeStep> steps() const& noexcept { return steps_; }
   std::span<const TapeStep> steps() && = delete;  // would dangle
   // The step and the argument must belong to this tape.
