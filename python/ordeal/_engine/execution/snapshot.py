@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import signal
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,6 +21,9 @@ from ordeal.faults import Fault
 from ordeal.faults.fault import begin_run
 
 _SIGNALS = sorted(signal.valid_signals() - {getattr(signal, "SIGALRM", signal.SIGINT), *interrupts.SIGNALS})
+
+#: The function in C alone: the one around it makes an enum of each answer, 154 µs for all signals where this takes 1.
+_getsignal = importlib.import_module("_signal").getsignal
 
 judge_finalizers(touches_only_itself)
 
@@ -149,7 +153,7 @@ class Snapshots:
 
 def _received_by() -> list[Any]:
     """Return what handles each signal, but those that a search itself handles."""
-    return [signal.getsignal(number) for number in _SIGNALS]
+    return [_getsignal(number) for number in _SIGNALS]
 
 
 class _Machine:
