@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from ordeal.explore import Explorer, ProgressSnapshot
 
 from .projects import Project, explore, importable
 
@@ -144,9 +147,15 @@ def test_no_run_has_more_steps_than_the_cap(cap: int, tmp_path: Path) -> None:
         project.write(COUNTER)
         counter = project.load("machines:Counter")
         for seed in (1, 2):
-            result = explore(counter, runs=300, steps=cap, seed=seed, workers=1, target_modules=["machines"])
-            assert result.total_steps <= 300 * cap
-        assert counter.longest == cap
+            steps = [0]
+
+            def note(now: ProgressSnapshot, steps: list[int] = steps) -> None:
+                steps.append(now.total_steps)
+
+            explorer = Explorer(counter, seed=seed, workers=1, target_modules=["machines"])
+            explorer.run(max_runs=300, steps_per_run=cap, progress=note)
+            assert max(after - before for before, after in pairwise(steps)) == cap
+        assert counter.longest > cap, "runs from checkpoints reach together what no single run can"
 
 
 @pytest.mark.parametrize("cap", [1, 3])

@@ -33,7 +33,7 @@ Tally solve(SessionOptions options, std::uint64_t runs_max, SwarmPolicy policy =
 }
 
 TEST(Puzzles, TheStaircaseIsClimbedFromCheckpointsInTwoThousandRuns) {
-  EXPECT_EQ(solve<Staircase>({.steps_per_run = 100}, 2000).found, kSeeds);
+  EXPECT_EQ(solve<Staircase>({}, 2000).found, kSeeds);
 }
 
 TEST(Puzzles, WithoutCheckpointsTheStaircaseIsTooHigh) {
@@ -45,7 +45,7 @@ TEST(Puzzles, EveryStrategyClimbsTheStaircase) {
   std::vector<std::uint64_t> runs;
   for (const CheckpointStrategy strategy :
        {CheckpointStrategy::kEnergy, CheckpointStrategy::kUniform, CheckpointStrategy::kRecent}) {
-    const Tally tally = solve<Staircase>({.checkpoint_strategy = strategy, .steps_per_run = 100}, 2000);
+    const Tally tally = solve<Staircase>({.checkpoint_strategy = strategy}, 2000);
     EXPECT_EQ(tally.found, kSeeds);
     runs.push_back(tally.runs);
   }
@@ -70,14 +70,14 @@ TEST(Puzzles, SwarmsDoNotHideTheFaultBug) {
 }
 
 TEST(Puzzles, TheAdaptivePolicyLosesNoneOfThem) {
-  EXPECT_EQ(solve<Staircase>({.steps_per_run = 100}, 3000, SwarmPolicy::kAdaptive).found, kSeeds);
+  EXPECT_EQ(solve<Staircase>({}, 2000, SwarmPolicy::kAdaptive).found, kSeeds);
   EXPECT_EQ(solve<Shelf>({}, 150, SwarmPolicy::kAdaptive).found, kSeeds);
   EXPECT_EQ(solve<Logbook>({}, 750, SwarmPolicy::kAdaptive).found, kSeeds);
 }
 
 // Of a new kind of run it is the half of the seeds that counts: chance has much to say here.
 TEST(Puzzles, RepeatedPartsBreakTheMillInFourThousandRuns) {
-  EXPECT_GE(solve<Mill>({.steps_per_run = 200}, 4000, SwarmPolicy::kAdaptive).found, kSeeds / 2);
+  EXPECT_GE(solve<Mill>({}, 4000, SwarmPolicy::kAdaptive).found, kSeeds / 2);
 }
 
 TEST(Puzzles, WithoutRepetitionTheMillHoldsForTwentyTimesAsMany) {

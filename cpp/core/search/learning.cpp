@@ -59,7 +59,6 @@ FeatureMask features_of(const SessionOptions& options) noexcept {
 Learning::Learning(const MachineShape& shape, const SessionOptions& options, std::shared_ptr<CoverageMap> coverage)
     : shape_(shape),
       keeps_checkpoints_(options.max_checkpoints > 0 && options.checkpoint_prob.value_or(1.0) > 0),
-      steps_max_(std::min<std::size_t>(options.steps_per_run, RunState::kTapeStepsMax)),
       coverage_(std::move(coverage)),
       features_(features_of(options)),
       corpus_(options.max_checkpoints, options.checkpoint_strategy) {
@@ -185,7 +184,7 @@ void Learning::keep_values_of(const Tape& tape, const TapeStep& step) {
 // The last step of the prefix is the novel one, so a run from here starts just after it.
 KeepResult Learning::keep(const Tape& tape, Rng& schedule) {
   ORDEAL_CHECK(!tape.empty(), "run " << run_id_ << " has no step that is done");
-  if (!keeps_checkpoints_ || tape.size() >= steps_max_) {
+  if (!keeps_checkpoints_ || tape.size() >= RunState::kTapeStepsMax) {
     return {};
   }
   Checkpoint checkpoint;
@@ -242,7 +241,7 @@ KeepResult Learning::import_entry(SharedEntry entry, Rng& schedule) {
     is_new |=
         feature.kind == FeatureKind::kEdge ? coverage_->import_edge(feature.key) : features_.import_feature(feature);
   }
-  if (!is_new || !keeps_checkpoints_ || entry.prefix.empty() || entry.prefix.size() >= steps_max_) {
+  if (!is_new || !keeps_checkpoints_ || entry.prefix.empty() || entry.prefix.size() >= RunState::kTapeStepsMax) {
     return {};
   }
   Checkpoint checkpoint;
@@ -356,9 +355,7 @@ void Learning::restore(SessionState state, Rng& schedule) {
       checkpoint.prefix = Prefix(last, tape);
     }
     last = checkpoint.prefix;
-    if (last.size() < steps_max_) {  // a state may be resumed with shorter runs
-      corpus_.add(std::move(checkpoint), schedule);
-    }
+    corpus_.add(std::move(checkpoint), schedule);
   }
   coverage_->restore(state.coverage);
   features_.restore(state.features);

@@ -119,7 +119,6 @@ class Learning {
   // Of the whole session.
   MachineShape shape_;
   bool keeps_checkpoints_;
-  std::size_t steps_max_;  // of a run, so that a run from a checkpoint has a step left
   std::shared_ptr<CoverageMap> coverage_;
   Features features_;
   Corpus corpus_;

@@ -21,7 +21,7 @@ constexpr std::uint64_t kChoicesPerCost = 4;
 RunState::RunState(const MachineShape& shape, const SessionOptions& options, const RuleStats& stats)
     : shape_(shape),
       fault_toggle_prob_(options.fault_toggle_prob),
-      steps_max_(std::min<std::size_t>(options.steps_per_run, kTapeStepsMax)),
+      steps_max_(options.steps_per_run),
       stats_(&stats),
       source_(tape_),
       faults_on_(shape.faults, false) {}
@@ -128,10 +128,15 @@ bool RunState::applies(const TapeStep& step) const noexcept {
   return true;
 }
 
+// Runs from checkpoints go beyond the steps of one run together, so that a chain of them reaches what is deep.
+bool RunState::has_room() const noexcept {
+  return tape_.size() < std::min(planned_.prefix.size() + steps_max_, kTapeStepsMax);
+}
+
 // Nothing when the sequence is over, or when an initialize rule must come first.
 std::optional<NextStep> RunState::next_of_sequence() {
   const MutatedSequence& sequence = planned_.sequence;
-  while (sequence_position_ < sequence.tape.size() && steps_left_ > 0 && tape_.size() < steps_max_) {
+  while (sequence_position_ < sequence.tape.size() && steps_left_ > 0 && has_room()) {
     const TapeStep& step = sequence.tape.step(sequence_position_);
     if (step.kind != StepKind::kInitialize && !initializers_left_.empty()) {
       break;
@@ -164,7 +169,7 @@ NextStep RunState::next_step() {
   if (std::exchange(rejected_, false)) {
     return next_rule();
   }
-  if (steps_left_ == 0 || tape_.size() >= steps_max_) {
+  if (steps_left_ == 0 || !has_room()) {
     return {NextKind::kEnd, 0};
   }
   --steps_left_;
@@ -317,7 +322,7 @@ void RunState::step_done() {
 bool RunState::step_back(std::uint64_t failure, bool slow) {
   ORDEAL_CHECK(!tape_.empty(), "no step to take back in run " << planned_.spec.run_id);
   const bool is_past_prefix = !step_of_prefix_ && tape_.size() > planned_.prefix.size();
-  const bool may_follow = steps_left_ > 0 && tape_.size() < steps_max_;
+  const bool may_follow = steps_left_ > 0 && has_room();
   if (!is_past_prefix || !may_follow || step_backs_ == kStepBacksMax || (slow && was_slow_)) {
     return false;
   }

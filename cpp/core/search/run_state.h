@@ -91,6 +91,7 @@ class RunState {
   [[nodiscard]] bool counts_sequence() const noexcept { return planned_.spec.checkpoint != 0; }
   [[nodiscard]] bool applies(const TapeStep& step) const noexcept;
   void replay(const Tape& tape, const TapeStep& step);
+  [[nodiscard]] bool has_room() const noexcept;
   void go_live();
   NextStep next_step();
   NextStep propose(NextKind kind, std::uint32_t target);
@@ -105,7 +106,7 @@ class RunState {
   // What the run is, and what it has written.
   MachineShape shape_;
   double fault_toggle_prob_;
-  std::size_t steps_max_;  // of a run, with those of its prefix
+  std::size_t steps_max_;  // of a run beyond its prefix
   const RuleStats* stats_;
   PlannedRun planned_;
   Tape tape_;

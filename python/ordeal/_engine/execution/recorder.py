@@ -8,8 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from types import FunctionType
 from typing import Any, override
 
+import hypothesis
 import hypothesis.control
 import msgspec
 from hypothesis.stateful import MultipleResults, RuleBasedStateMachine, VarReference
@@ -303,9 +305,14 @@ def _attribute_of(rule: Rule, cls: type) -> str:
 def _asks_hypothesis(function: Any) -> bool:
     """Return whether a rule calls ``note``, ``event``, ``target`` or the like, which raise outside of a test."""
     function = inspect.unwrap(function)
-    used = getattr(getattr(function, "__code__", None), "co_names", ())
-    known = [vars(hypothesis.control).get(name) for name in used]
-    return any(getattr(each, "__module__", "") == "hypothesis.control" for each in known)
+    if not isinstance(function, FunctionType):
+        return False
+    names = function.__code__.co_names
+    used = [function.__globals__.get(name) for name in names]
+    if any(each is hypothesis for each in used):
+        used += [vars(hypothesis).get(name) for name in names]
+    asks = {id(each) for each in vars(hypothesis.control).values() if isinstance(each, FunctionType)}
+    return any(id(each) in asks for each in used)
 
 
 def _with_choices(call: str, step: TraceStep) -> str:
