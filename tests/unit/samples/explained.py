@@ -76,7 +76,7 @@ class Desk(ChaosTest):
 
 @cache
 def trace() -> Trace:
-    """The shrunk trace of its failure: begin, speed_up, open_file, the fault, write, flush."""
+    """The shrunk trace of its failure: begin, open_file, speed_up, the fault, write, flush."""
     result = Explorer(Desk, target_modules=["unit.samples.explained"], workers=1).run(max_runs=3_000)
     found = result.failures[0].trace
     assert found is not None

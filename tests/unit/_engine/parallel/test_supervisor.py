@@ -153,7 +153,7 @@ class Dying(Climber):
 @pytest.mark.parametrize(("runs", "times"), [(80, 2), pytest.param(900, 4, marks=pytest.mark.nightly)])
 def test_the_clock_decides_nothing_where_workers_crash(runs: int, times: int) -> None:
     first, *others = (
-        shown(Explorer(Dying, target_modules=["tower"], workers=3).run(max_runs=runs, steps_per_run=8, **UNLIMITED))
+        shown(Explorer(Dying, target_modules=["tower"], workers=3).run(max_runs=runs, steps_per_run=20, **UNLIMITED))
         for _ in range(times)
     )
     assert any("ProcessExitError" in failure[0] for failure in first[0])
