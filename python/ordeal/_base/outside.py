@@ -7,6 +7,7 @@ them at the end of each step and of each run. So whoever runs steps comes to the
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import warnings
@@ -240,7 +241,8 @@ def _name_of(called: object) -> str:
 
 def _without_address(text: str) -> str:
     """Return one line of ``text`` that is the same for all objects of a kind."""
-    return text.partition("\n")[0].partition(" at 0x")[0].partition(" fd=")[0][:200]
+    first = text.partition("\n")[0].partition(" at 0x")[0].partition(" fd=")[0][:200]
+    return re.sub(r"^subprocess \d+ ", "a subprocess ", first)
 
 
 outside = OutsideWatch()

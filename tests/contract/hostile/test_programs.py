@@ -12,6 +12,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
+from ordeal._base.outside import NOTE
 from ordeal._engine.isolation.child import can_supervise
 from ordeal.explore import Explorer
 from ordeal.result import Failure
@@ -188,7 +189,7 @@ class TestHostileProgram:
 
     @each(*CONTAINED)
     def test_tells_of_what_is_no_failure(self, case: Case, done: Explored) -> None:
-        told = {note.partition(COMMON)[0] for note in done.result.notes if not note.startswith("Shrinking of")}
+        told = {note.partition(COMMON)[0] for note in done.result.notes if not note.startswith(("Shrinking of", NOTE))}
         assert told == {case.note} - {""}
 
     @each(*CASES)

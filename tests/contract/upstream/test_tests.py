@@ -318,10 +318,8 @@ def test_finding_19_tests_come_from_shrunk_traces(project: Project) -> None:
 def test_finding_19_traces_of_two_classes_do_not_overwrite_each_other(explored: Project) -> None:
     paths = sorted((explored.root / ".ordeal/traces").rglob("*.json"))
     classes = {path.relative_to(explored.root).as_posix(): Trace.load(path).test_class for path in paths}
-    by_name: dict[str, set[str]] = {}
-    for path, test_class in classes.items():
-        by_name.setdefault(Path(path).name, set()).add(test_class)
-    assert any(len(of_classes) > 1 for of_classes in by_name.values()), "the same run number in two classes"
+    assert len({(Path(path).parent, test_class) for path, test_class in classes.items()}) == 3
+    assert len({Path(path).parent for path in classes}) == 3, "a folder for each class"
     assert set(classes.values()) == {"checks.values:Machine", "checks.objects:Machine", "checks.plain:Machine"}
 
 
