@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from hypothesis.errors import InvalidDefinition
 
@@ -20,15 +21,6 @@ from ordeal._engine.execution.class_path import trust
 from ordeal._engine.execution.machine import MachineFactory, class_path, make_driver
 from ordeal._engine.execution.settings import Progress, Settings, ShrinkListener
 from ordeal._engine.isolation.child import can_supervise
-from ordeal._engine.parallel.fleet.board import when_back
-from ordeal._engine.parallel.fleet.fleet import FleetOutcome, RunningFleet, fleet_result
-from ordeal._engine.parallel.fleet.home import BACK_SECONDS, SHORT_BACK_SECONDS, brought_home
-from ordeal._engine.parallel.fleet.plan import FleetPlan, make_plan
-from ordeal._engine.parallel.store_client import StoreOptions, digest_of, namespace_of, spool_folder
-from ordeal._engine.parallel.supervisor import explore_in_processes
-from ordeal._engine.parallel.sync import Sharing
-from ordeal._engine.parallel.worker_pool import WorkerOptions
-from ordeal._engine.search.bounded import BoundedSearch, Scope
 from ordeal._engine.search.exploration import Exploration
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.buggify import DEFAULT_PROBABILITY
@@ -44,6 +36,11 @@ from ordeal.config.options import (
 from ordeal.errors import ConfigError, MachineError, StoreError
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
 from ordeal.swarm.weights import distribution_of
+
+if TYPE_CHECKING:
+    from ordeal._engine.parallel.fleet.fleet import FleetOutcome
+    from ordeal._engine.parallel.fleet.plan import FleetPlan
+    from ordeal._engine.parallel.store_client import StoreOptions
 
 __all__ = ["ExplorationResult", "Explorer", "Failure", "Fleet", "ProgressSnapshot", "Tuning"]
 
@@ -259,6 +256,10 @@ class Explorer:
                 return Exploration(settings, self._driver, self.targets).run()
         if threads := program_threads():
             return self._explored_here(settings, threads)
+        from ordeal._engine.parallel.supervisor import explore_in_processes
+        from ordeal._engine.parallel.sync import Sharing
+        from ordeal._engine.parallel.worker_pool import WorkerOptions
+
         worker_options = WorkerOptions(
             workers=workers,
             sharing=Sharing(edges=options.share_edges, checkpoints=options.share_checkpoints),
@@ -269,6 +270,10 @@ class Explorer:
 
     def _explored_by_fleet(self, options: ExplorationOptions, progress: Progress | None) -> ExplorationResult:
         """Have a fleet explore, and confirm here what it found."""
+        from ordeal._engine.parallel.fleet.fleet import RunningFleet, fleet_result
+        from ordeal._engine.parallel.fleet.plan import make_plan
+        from ordeal._engine.parallel.store_client import digest_of
+
         plan = make_plan(class_path(self.test_class, self._driver.definition.cls), options)
         namespace = self._namespace()
         with TemporaryDirectory(prefix="ordeal-fleet-") as folder:
@@ -288,6 +293,9 @@ class Explorer:
         self, plan: FleetPlan, namespace: str, corpus: SeedCorpus, outcome: FleetOutcome
     ) -> tuple[list[str], int]:
         """Save what members found, and return what was refused, and how many edges they reached."""
+        from ordeal._engine.parallel.fleet.board import when_back
+        from ordeal._engine.parallel.fleet.home import BACK_SECONDS, SHORT_BACK_SECONDS, brought_home
+
         seconds = SHORT_BACK_SECONDS if outcome.interrupted else BACK_SECONDS
         try:
             return when_back(lambda: brought_home(plan.store, namespace, plan.task.test_class, corpus), seconds)
@@ -331,13 +339,15 @@ class Explorer:
             _of_process.release()
 
     def _store_options(self) -> StoreOptions | None:
-        options = self.options
-        if options.store is None:
-            return None
-        return StoreOptions(options.store, self._namespace(), spool_folder())
+        from ordeal._engine.parallel.store_client import StoreOptions, spool_folder
+
+        store = self.options.store
+        return None if store is None else StoreOptions(store, self._namespace(), spool_folder())
 
     def _namespace(self) -> str:
         """Return the namespace of a store in which this exploration shares: the same code, explored in the same way."""
+        from ordeal._engine.parallel.store_client import namespace_of
+
         cls = self._driver.definition.cls
         return namespace_of(cls, self.targets, instrumentation=self.options.coverage)
 
@@ -385,6 +395,8 @@ class Explorer:
             shrink=shrink,
             max_shrink_time=max_shrink_time,
         )
+        from ordeal._engine.search.bounded import BoundedSearch, Scope
+
         scope = Scope(
             **values_of(options),
             test_class=class_path(self.test_class, self._driver.definition.cls),

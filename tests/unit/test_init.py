@@ -43,6 +43,20 @@ def test_importing_the_package_loads_nothing_else() -> None:
     assert python(code) == "[]"
 
 
+SEARCH = """
+from ordeal.explore import Explorer
+from tests.unit.samples.traced import Counter
+assert Explorer(Counter, target_modules=["ordeal.seed"], workers=1).run(max_runs=200).failures
+"""
+
+
+@pytest.mark.parametrize("code", ["import ordeal.explore", SEARCH], ids=["import", "search"])
+def test_what_a_search_in_one_process_does_not_need_is_not_loaded(code: str) -> None:
+    unwanted = ("ordeal._engine.parallel", "ordeal.store", "ordeal._report", "click", "rich", "jinja2", "pygments")
+    loaded = python(f"{code}\nimport sys; print(*sys.modules)").split()
+    assert [name for name in loaded if name.startswith(unwanted)] == []
+
+
 @pytest.mark.parametrize("before", ["", "import ordeal.explore; ", "from ordeal import Explorer; "])
 def test_explore_is_always_the_module(before: str) -> None:
     assert python(f"{before}from ordeal import explore; print(type(explore).__name__)") == "module"
