@@ -18,7 +18,7 @@ from bugs.catalog import target_named
 from bugs.libraries import load, silence
 from bugs.watch import Watch
 
-ENGINES = ("ordeal", "hypothesis", "hypofuzz", "atheris")
+ENGINES = ("ordeal", "hypothesis", "hegel", "hypofuzz", "atheris")
 
 
 def outcome(watch: Watch) -> dict[str, object]:

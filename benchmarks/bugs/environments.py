@@ -47,6 +47,8 @@ def engine_named(name: str) -> Engine:
         return Engine(name, "hypothesis", here, "hypothesis")
     if name == "public ordeal":
         return Engine(name, "ordeal", interpreter_with("ordeal==0.3.43", HYPOTHESIS), "ordeal")
+    if name == "Hegel":
+        return Engine(name, "hegel", interpreter_with("hegeltest==0.2.1", HYPOTHESIS), "hegeltest")
     if name == "HypoFuzz":
         return Engine(name, "hypofuzz", interpreter_with("hypofuzz==25.11.1", HYPOTHESIS), "hypofuzz")
     return Engine(name, "atheris", interpreter_with("atheris==3.1.0", HYPOTHESIS, version="3.12"), "atheris")

@@ -12,7 +12,7 @@ from harness.report import table
 from bugs.catalog import TARGETS, TIERS
 
 OWN = "ordeal"
-RIVALS = ("Hypothesis", "public ordeal")
+RIVALS = ("Hypothesis", "Hegel", "public ordeal")
 # A finding in less is as good as none: clocks and start-up decide there.
 FINEST_S = 0.001
 
@@ -99,7 +99,7 @@ def told(cells: Sequence[Result]) -> str:
 
 
 def ratio(results: Sequence[Result], target: str) -> float | None:
-    """How many times sooner than the better rival; None where nobody found anything, or one did not run."""
+    """How many times sooner than the best rival; None where nobody found anything, or one did not run."""
     own = cells_of(results, OWN, target)
     rivals = [cells for rival in RIVALS if (cells := cells_of(results, rival, target))]
     if not own or not rivals or not any(each.found for each in [*own, *(cell for cells in rivals for cell in cells)]):
@@ -131,7 +131,7 @@ def found_table(results: Sequence[Result], engines: Sequence[str]) -> str:
         times = ratio(results, target.name)
         cells = [told(cells_of(results, engine, target.name)) for engine in engines]
         rows.append([target.name, target.tier, *cells, "-" if times is None else f"{times:.3g}"])
-    return table(["target", "tier", *engines, "times the better of Hypothesis and public ordeal"], rows)
+    return table(["target", "tier", *engines, "times the best of Hypothesis, Hegel and public ordeal"], rows)
 
 
 def summary(results: Sequence[Result], engines: Sequence[str]) -> str:

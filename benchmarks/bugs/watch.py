@@ -20,8 +20,8 @@ INITIALIZE = "hypothesis_stateful_initialize_rule"
 INVARIANT = "hypothesis_stateful_invariant"
 
 
-class LimitPassed(BaseException):
-    """Ends an engine that takes no limit of time: no Exception, or it would be taken for a failure."""
+class LimitPassed(KeyboardInterrupt):
+    """Ends an engine that takes no limit of time: what a user would do, and what no engine takes for a failure."""
 
 
 class Call:
@@ -100,6 +100,10 @@ class Watch:
         """Whether a bug is found, or the limit of processor time is passed: what a busy machine does not change."""
         self.settle()
         return self.found is not None or self.cpu_s() > self.limit_s
+
+    def called(self) -> None:
+        """An engine calls a rule."""
+        self.calls += 1
 
     def made_machine(self, *, stop: bool) -> None:
         """An engine makes a machine: the failure before it can be judged, and with ``stop`` the limit is kept."""
@@ -235,7 +239,7 @@ def _marked_as(function: Any, kind: str, watch: Watch, *, logs: bool) -> Any:
     @functools.wraps(function)
     def call(self: RuleBasedStateMachine, **arguments: Any) -> Any:
         if logs:
-            watch.calls += 1
+            watch.called()
             state = self.__dict__
             state["_logged"] = Call(state.get("_logged"), function.__name__, arguments, active_faults(self))
         try:
@@ -259,7 +263,7 @@ def _toggling(faults: list[Fault], watch: Watch, plain: Machine) -> dict[str, An
     switches = {name: (on, off) for name, on, off in faults}
 
     def toggle_fault(self: Any, which: str) -> None:
-        watch.calls += 1
+        watch.called()
         on, off = switches[which]
         if which in self._toggled:
             self._toggled.discard(which)
