@@ -5,22 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import errno
-from collections.abc import Callable
 from typing import Any
 
-from ordeal.simulate.network.links import Conduct, Links
-from ordeal.simulate.network.transport import NumberLoop, number_of
-from ordeal.simulate.nodes.life import LIFE, NOWHERE, Life
+from ordeal.simulate.network.transport import number_of
+from ordeal.simulate.nodes.life import LIFE, Life
 from ordeal.simulate.runtime.decisions import DATAGRAM, name_key
-from ordeal.simulate.runtime.loop_settings import LoopSettings
 
 type SocketAddress = tuple[str, int]
 
 #: The values of the decision about a datagram, before those that make it late.
 LOST, DOUBLED = 1, 2
 _COPIES = {LOST: 0, DOUBLED: 2}
-#: The first port that is given to whoever asks for any.
-_FIRST_FREE_PORT = 49_152
 _SENT_SITE = name_key("datagram")
 #: What fits into a datagram, as over IPv4.
 _BYTES_MAX = 65_507
@@ -37,7 +32,7 @@ class DatagramEndpoint(asyncio.DatagramTransport):
     __hash__ = number_of
 
     def __init__(
-        self, loop: DatagramLoop, protocol: Any, own: SocketAddress, remote: SocketAddress | None, is_bound: bool
+        self, loop: Any, protocol: Any, own: SocketAddress, remote: SocketAddress | None, is_bound: bool
     ) -> None:
         super().__init__({"sockname": own, "peername": remote})
         self._loop = loop
@@ -52,8 +47,8 @@ class DatagramEndpoint(asyncio.DatagramTransport):
         """The port on its host."""
         # The number of a port that was given differs with what else the run does.
         host = self.host or "the test"
-        self._ways: dict[SocketAddress, tuple[int, str | None]] = {}
-        """What stands for the datagrams to an address in decisions, and its host, if code anywhere reaches that."""
+        self._ways: dict[SocketAddress, int] = {}
+        """What stands for the datagrams to an address in decisions."""
         self._name = f"{host}:{own[1]}" if is_bound else host
         self._remote_host = "" if remote is None else loop.route(remote)[0]
 
@@ -74,12 +69,10 @@ class DatagramEndpoint(asyncio.DatagramTransport):
             return
         loop = self._loop
         there = to[0], to[1]
-        way = self._ways.get(there)
-        if way is None:
-            way = self._ways[there] = name_key(f"{self._name} to {to[0]}:{to[1]}"), loop.fixed_host(to[0])
-        name, host = way
-        if host is None:
-            host = loop.route(there)[0]
+        name = self._ways.get(there)
+        if name is None:
+            name = self._ways[there] = name_key(f"{self._name} to {to[0]}:{to[1]}")
+        host = loop.route(there)[0]
         source = self.host
         latencies = loop.packet_latencies
         is_usual = loop.links is None or loop.links.is_usual
@@ -131,99 +124,3 @@ class DatagramEndpoint(asyncio.DatagramTransport):
     def get_write_buffer_size(self) -> int:
         """Return 0: what is sent is on its way."""
         return 0
-
-
-class DatagramLoop(NumberLoop, LoopSettings):
-    """The methods of a loop that send datagrams."""
-
-    packet_latencies: tuple[float, ...]
-    links: Links | None = None
-    """The links between the nodes of a world; None without one."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.endpoints: list[DatagramEndpoint] = []
-        self._ports_given = 0
-
-    @property
-    def now(self) -> float:
-        """The time of the world."""
-        raise NotImplementedError
-
-    def at(
-        self, when: float, callback: Callable[..., object], *args: Any, context: contextvars.Context = NOWHERE
-    ) -> object:
-        """Call something at a time of the world."""
-        raise NotImplementedError
-
-    def decide(self, kind: int, actor: int, site: int, bound: int) -> int:
-        """Return the value of a decision."""
-        raise NotImplementedError
-
-    def route(self, address: SocketAddress) -> tuple[str, Any]:
-        """Return the host that an address leads to, and the address there."""
-        raise NotImplementedError
-
-    def fixed_host(self, name: str) -> str | None:
-        """Return the host that code anywhere means by a name; None where that differs, or may come to differ."""
-        raise NotImplementedError
-
-    def is_cut(self, source: str, target: str) -> bool:
-        """Return whether nothing gets from one host to another now."""
-        raise NotImplementedError
-
-    def decide_evenly(self, kind: int, actor: int, site: int, bound: int) -> int:
-        """Return the value of a decision about what a run meets seldom."""
-        raise NotImplementedError
-
-    def conduct(self, source: str, target: str) -> Conduct | None:
-        """Return what a link does to datagrams, None where the test has not said it."""
-        raise NotImplementedError
-
-    def delay_s(self, source: str, target: str, size: int = 0) -> float:
-        """Return how much longer than usual a packet takes from one host to another."""
-        raise NotImplementedError
-
-    async def create_datagram_endpoint(  # type: ignore[override]
-        self,
-        protocol_factory: Callable[[], asyncio.BaseProtocol],
-        local_addr: SocketAddress | None = None,
-        remote_addr: SocketAddress | None = None,
-        *,
-        sock: Any = None,
-        **options: Any,
-    ) -> tuple[DatagramEndpoint, asyncio.BaseProtocol]:
-        """Send and take datagrams on the simulated network; other options have no effect."""
-        del options
-        if sock is not None:
-            self.escape("loop.create_datagram_endpoint(sock=...)", "give addresses instead of a socket")
-        life = LIFE.get()
-        host, port = local_addr or ("", 0)
-        if port and self._endpoint_at(host_name(life), port) is not None:
-            raise OSError(errno.EADDRINUSE, f"error while attempting to bind on address {local_addr!r}")
-        address = host or "127.0.0.1" if self.world is None else self.world.address_of(host_name(life))
-        protocol = protocol_factory()
-        own = address, port or self.free_port()
-        endpoint = DatagramEndpoint(self, protocol, own, remote_addr, is_bound=port != 0)
-        self.endpoints.append(endpoint)
-        protocol.connection_made(endpoint)
-        return endpoint, protocol
-
-    def free_port(self) -> int:
-        """Return a port that was given to nobody."""
-        self._ports_given += 1
-        return _FIRST_FREE_PORT + self._ports_given - 1
-
-    def _endpoint_at(self, host: str, port: int) -> DatagramEndpoint | None:
-        for each in self.endpoints:
-            if each.port == port and each.host == host:
-                return each
-        return None
-
-    def take_datagram(self, packet: bytes, sender: SocketAddress, source: str, host: str, port: int) -> None:
-        """Let a datagram arrive, if the network lets it through and somebody takes it."""
-        if self.links is not None and self.links.has_cuts and self.is_cut(source, host):
-            return
-        endpoint = self._endpoint_at(host, port)
-        if endpoint is not None:
-            endpoint.take(packet, sender, source)

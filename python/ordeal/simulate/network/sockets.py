@@ -14,7 +14,7 @@ import socket
 from collections import deque
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NoReturn, Protocol
+from typing import Any
 
 #: A host and a port, or the path of a Unix socket.
 type Address = tuple[str, int] | str
@@ -22,7 +22,7 @@ type Address = tuple[str, int] | str
 #: How many bytes are kept for a program that does not read them before its peer has to wait.
 _UNREAD_BYTES_MAX = 64 * 1024
 _NOT_OPEN = -1
-_HINT = "use asyncio.start_server and asyncio.open_connection, or give the program a stand-in in the test"
+SOCKET_HINT = "use asyncio.start_server and asyncio.open_connection, or give the program a stand-in in the test"
 #: Methods that wait for the system, or that need a descriptor of it.
 _FENCED = (
     *("accept", "connect", "connect_ex", "recv", "recv_into", "recvfrom", "recvfrom_into", "recvmsg", "recvmsg_into"),
@@ -30,22 +30,14 @@ _FENCED = (
 )
 
 
-class Stream(Protocol):
-    """What a socket needs of the transport that it stands for."""
+def refusing_method(what: str, hint: str) -> Callable[..., Any]:
+    """Return a method that refuses, as no simulation controls what it would do; its object has ``escape``."""
 
-    @property
-    def is_readable(self) -> bool:
-        """Whether bytes, or the end of the stream, have arrived and were not read."""
+    def refuse(self: Any, *_args: Any, **_named: Any) -> None:
+        __tracebackhide__ = True
+        self.escape(what, hint)
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the connection is there."""
-
-    def abort(self) -> None:
-        """Close the connection at once."""
-
-    def write_eof(self) -> None:
-        """Say that nothing more will be written."""
+    return refuse
 
 
 class SimulatedSocket:
@@ -58,7 +50,7 @@ class SimulatedSocket:
         self.own: Address | None = None
         """Where it is bound."""
         self.remote: Address | None = None
-        self.stream: Stream | None = None
+        self.stream: Any = None
         """The end of a connection that it stands for."""
         self.acceptor: Any = None
         """The server that takes connections for it while it listens."""
@@ -174,7 +166,7 @@ class SimulatedSocket:
         if self.stream is not None and self.stream.is_open:
             self.stream.abort()
 
-    def given_away(self) -> Stream:
+    def given_away(self) -> Any:
         """Return the connection, which somebody else closes from now on.
 
         Raises:
@@ -193,26 +185,15 @@ class SimulatedSocket:
     def __repr__(self) -> str:
         return f"<simulated socket {self._shown(self.own)}>"
 
-    def refuse(self, method: str) -> NoReturn:
-        """Refuse to wait for the system."""
+    def escape(self, what: str, hint: str) -> None:
+        """Refuse to leave the simulation."""
         __tracebackhide__ = True
-        self._loop.escape(f"the program uses a socket of the system (socket.{method})", _HINT)
-        raise AssertionError
-
-
-def _fence(name: str) -> Callable[..., Any]:
-    def fenced(self: SimulatedSocket, *args: Any, **kwargs: Any) -> Any:
-        __tracebackhide__ = True
-        del args, kwargs
-        self.refuse(name)
-
-    fenced.__name__, fenced.__qualname__ = name, f"SimulatedSocket.{name}"
-    fenced.__doc__ = "Refuse: it would wait for the system."
-    return fenced
+        self._loop.escape(what, hint)
 
 
 for _name in _FENCED:
-    setattr(SimulatedSocket, _name, _fence(_name))
+    _what = f"the program uses a socket of the system (socket.{_name})"
+    setattr(SimulatedSocket, _name, refusing_method(_what, SOCKET_HINT))
 
 
 @cache
@@ -224,81 +205,27 @@ def _descriptor(*, is_readable: bool) -> int:
     return reading
 
 
-class Inbox(asyncio.Protocol):
+class Inbox(asyncio.StreamReaderProtocol):
     """Keeps what arrives at a socket until the program asks the loop for it."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self.data = bytearray()
-        self.is_ended = False
-        """Whether the other end said that nothing more comes."""
-        self._transport: Any = None
-        self._error: Exception | None = None
-        self._is_full = False
-        self._is_writing_paused = False
-        self._waiting: list[asyncio.Future[None]] = []
+    def __init__(self, loop: Any, listening: SimulatedSocket | None = None) -> None:
+        """Its connection is queued at the socket ``listening``, if given."""
+        self.reader = asyncio.StreamReader(_UNREAD_BYTES_MAX // 2, loop)  # which pauses at twice its limit
+        super().__init__(self.reader, loop=loop)
+        self._simulation = loop
+        self._listening = listening
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Remember the connection."""
-        self._transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        """Keep bytes."""
-        self.data += data
-        if len(self.data) > _UNREAD_BYTES_MAX and not self._is_full:
-            self._is_full = True
-            self._transport.pause_reading()
-        self._wake()
-
-    def eof_received(self) -> bool:
-        """Note the end of the stream, and keep the connection open for writing."""
-        self.is_ended = True
-        self._wake()
-        return True
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Note that the connection is gone."""
-        self.is_ended, self._error = True, exc
-        self._is_writing_paused = False
-        self._wake()
-
-    def pause_writing(self) -> None:
-        """Let writers wait."""
-        self._is_writing_paused = True
-
-    def resume_writing(self) -> None:
-        """Let writers go on."""
-        self._is_writing_paused = False
-        self._wake()
-
-    def _wake(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for future in waiting:
-            if not future.done():
-                future.set_result(None)
-
-    async def _changed(self) -> None:
-        future = self._loop.create_future()
-        self._waiting.append(future)
-        await future
-
-    async def read(self, size: int) -> bytes:
-        """Return up to ``size`` bytes, none at the end of the stream; raises what the connection was lost with."""
-        while not self.data and not self.is_ended:
-            await self._changed()
-        if not self.data and self._error is not None:
-            raise self._error
-        taken = bytes(self.data[:size])
-        del self.data[:size]
-        if self._is_full and len(self.data) <= _UNREAD_BYTES_MAX // 2:
-            self._is_full = False
-            self._transport.resume_reading()
-        return taken
-
-    async def write(self, data: bytes) -> None:
-        """Send bytes, and wait while the peer reads too slowly."""
-        if self._error is not None:
-            raise self._error
-        self._transport.write(data)
-        while self._is_writing_paused:
-            await self._changed()
+    def connection_made(self, transport: Any) -> None:
+        """Remember the connection; where a socket listens, queue it, and wake one who waits for it."""
+        super().connection_made(transport)
+        if self._listening is None:
+            return
+        sock = SimulatedSocket(self._simulation, self._listening.family, socket.SOCK_STREAM)
+        sock.stream = transport
+        sock.own, sock.remote = transport.get_extra_info("sockname"), transport.get_extra_info("peername")
+        self._listening.arrived.append(sock)
+        while self._listening.waiting:
+            waiter = self._listening.waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import socket
-from asyncio import mixins
+from asyncio import mixins, transports
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -17,17 +17,6 @@ from ordeal.simulate.runtime.decisions import CUT, PACKET, name_key
 _NUMBER = "_ordeal_number"
 
 
-class NumberLoop:
-    """The part of a loop that counts what is hashed in its run."""
-
-    _hashed = 0
-
-    def next_number(self) -> int:
-        """Return the next number of this run."""
-        self._hashed += 1
-        return self._hashed
-
-
 def number_of(hashed: Any) -> int:
     """Return the hash of an object: its number if it is first asked for inside of a run, else that of its address.
 
@@ -35,8 +24,8 @@ def number_of(hashed: Any) -> int:
     """
     known: dict[str, Any] = vars(hashed)
     if _NUMBER not in known:
-        loop: object = asyncio._get_running_loop()
-        known[_NUMBER] = loop.next_number() if isinstance(loop, NumberLoop) else object.__hash__(hashed)
+        numbers = getattr(asyncio._get_running_loop(), "hashes", None)
+        known[_NUMBER] = object.__hash__(hashed) if numbers is None else next(numbers)
     return int(known[_NUMBER])
 
 
@@ -46,7 +35,6 @@ for _kind in (asyncio.StreamWriter, asyncio.StreamReader, mixins._LoopBoundMixin
 
 #: How long a packet takes when nothing special happens.
 LATENCY_S = 0.001
-_HIGH_WATER_BYTES = 64 * 1024
 #: How many unread bytes the systems of both ends hold, so that no writer has to wait for the reader.
 _WINDOW_BYTES = 16 * 1024
 _PACKET_SITE, _CUT_SITE = name_key("packet"), name_key("arrival")
@@ -59,10 +47,13 @@ _CUTS: tuple[Callable[[int], int], ...] = (
 )
 
 
-class StreamTransport(asyncio.Transport):
+class StreamTransport(transports._FlowControlMixin):
     """One end of a connection. What it writes arrives at its ``peer``; what arrives goes to its protocol."""
 
     peer: StreamTransport
+    _loop: Any
+    _maybe_pause_protocol: Callable[[], None]
+    _maybe_resume_protocol: Callable[[], None]
     #: What asyncio asks a transport before TLS begins on it.
     _start_tls_compatible = True
     __hash__ = number_of
@@ -80,9 +71,8 @@ class StreamTransport(asyncio.Transport):
 
         What arrives is given to the protocol in ``context``, which says which node this end is on.
         """
-        super().__init__(extra)
+        super().__init__(extra, loop)
         self._shown = extra
-        self._loop = loop
         self._name = name_key(name)
         self._protocol = protocol
         self._on_lost = on_lost
@@ -102,8 +92,6 @@ class StreamTransport(asyncio.Transport):
         """When the last packet that was sent to this end arrives."""
         self._in_flight: deque[Callable[[], None]] = deque()
         """What happens at this end, in the order in which it was sent: no packet overtakes another."""
-        self._high, self._low = _HIGH_WATER_BYTES, _HIGH_WATER_BYTES // 4
-        self._is_writing_paused = False
         self._is_reading_paused = False
         self._is_closing = False
         self._is_lost = False
@@ -123,7 +111,7 @@ class StreamTransport(asyncio.Transport):
         packet = bytes(data)
         self.peer._unread_bytes += len(packet)
         self._send(lambda: self.peer._arrive(packet), len(packet))
-        self._press_back()
+        self._maybe_pause_protocol()
 
     def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
         """Send several pieces at once."""
@@ -153,39 +141,15 @@ class StreamTransport(asyncio.Transport):
         peer._in_flight.append(arrive)
         loop.at(peer._arrival_at, peer.take_next, context=peer._context if peer.life is None else NOWHERE)
 
-    def _press_back(self) -> None:
-        if not self._is_writing_paused and self.get_write_buffer_size() > self._high:
-            self._is_writing_paused = True
-            self._protocol.pause_writing()
-
     def _relieve_peer(self) -> None:
         if self.peer.life is self.life:
-            self.peer._relieve()
+            self.peer._maybe_resume_protocol()
         else:
-            self._loop.call_soon(self.peer._relieve, context=self.peer._context)
-
-    def _relieve(self) -> None:
-        if self._is_writing_paused and self.get_write_buffer_size() <= self._low:
-            self._is_writing_paused = False
-            self._protocol.resume_writing()
+            self._loop.call_soon(self.peer._maybe_resume_protocol, context=self.peer._context)
 
     def get_write_buffer_size(self) -> int:
         """Return how many bytes wait for the peer to read."""
         return max(self.peer._unread_bytes - _WINDOW_BYTES, 0)
-
-    def get_write_buffer_limits(self) -> tuple[int, int]:
-        """Return at how many bytes writing is resumed and paused."""
-        return self._low, self._high
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Set at how many bytes writing is paused and resumed."""
-        if high is None:
-            high = _HIGH_WATER_BYTES if low is None else 4 * low
-        low = high // 4 if low is None else low
-        if not high >= low >= 0:
-            raise ValueError(f"high ({high!r}) must be >= low ({low!r}) must be >= 0")
-        self._high, self._low = high, low
-        self._press_back()
 
     # Reading
 
@@ -266,10 +230,10 @@ class StreamTransport(asyncio.Transport):
         before: Any = self._protocol
         self._protocol = protocol
         protocol.connection_made(self)
-        if before.data:
-            self._unread_bytes += len(before.data)
-            self._arriving.appendleft(bytes(before.data))
-        if before.is_ended and self.is_open:
+        if before.reader._buffer:
+            self._unread_bytes += len(before.reader._buffer)
+            self._arriving.appendleft(bytes(before.reader._buffer))
+        if before.reader._eof and self.is_open:
             self._has_eof_arrived = False
             self._arriving.append(b"")
         self._is_reading_paused = False

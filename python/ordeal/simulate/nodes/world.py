@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import ordeal._native as _native
 from ordeal.simulate.errors import BrokenProperty, NotReached, SimulationError, checked_seconds, checked_share
 from ordeal.simulate.network.links import Conduct, Link, Links
-from ordeal.simulate.network.streams import FIRST_ADDRESS, TEST_ADDRESS
+from ordeal.simulate.network.network_loop import FIRST_ADDRESS, TEST_ADDRESS
 from ordeal.simulate.nodes.life import Life
 from ordeal.simulate.nodes.nemesis import Nemesis
 from ordeal.simulate.nodes.node import Node, NodeMain
@@ -275,18 +275,6 @@ class World(_native.WorldState):
             ends[-1 - chosen(len(ends))].reset_both()
 
     # What the loop asks
-
-    def is_cut(self, source: str, target: str) -> bool:
-        """Return whether nothing gets from one node to another now."""
-        return self._links.is_cut(source, target)
-
-    def delay_s(self, source: str, target: str, size: int) -> float:
-        """Return how much longer than usual a packet takes."""
-        return self._links.delay_s(source, target, size, self._loop.now)
-
-    def conduct(self, source: str, target: str) -> Conduct | None:
-        """Return what a link does to what is sent on it, None where the test has not said it."""
-        return self._links.conducts.get((source, target)) if self._links.conducts else None
 
     def host_of(self, name: str) -> str | None:
         """Return the node with this name or address; None if there is none."""

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any
 
 from ordeal.simulate.errors import EscapedSimulation, SimulationError, checked_seconds
-from ordeal.simulate.network.streams import SimulatedServer
+from ordeal.simulate.network.network_loop import SimulatedServer
 from ordeal.simulate.outside.declared import Declared, http_stub, is_missing, said, stub_hint
 
 _PORTS = (80, 443)

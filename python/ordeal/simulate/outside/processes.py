@@ -9,12 +9,11 @@ import io
 import signal
 import subprocess
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any
 
 from ordeal.simulate.errors import checked_seconds
-from ordeal.simulate.network.streams import SocketLoop
-from ordeal.simulate.outside.declared import Command, Output, command, output, process_stub, said, stub_hint
+from ordeal.simulate.outside.declared import Command, Output, command, output, said
 from ordeal.simulate.runtime.decisions import CUT, PACKET, name_key
 
 _REAL_POPEN = subprocess.Popen
@@ -159,7 +158,6 @@ class PopenType:
         return getattr(_REAL_POPEN, name)
 
 
-_FIRST_PID = 1000
 _SITE = name_key("process")
 _ENDING_SIGNALS = frozenset({signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
 
@@ -408,49 +406,3 @@ class SimulatedProcess(asyncio.SubprocessTransport):
     def is_closing(self) -> bool:
         """Return whether the process has ended."""
         return self._code is not None
-
-
-class ProcessLoop(SocketLoop):
-    """The methods of a loop that start child processes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._processes = 0
-
-    # Not `async def`: what is not declared is refused at the call.
-    def subprocess_exec(
-        self, protocol_factory: Callable[[], Any], program: Any, *args: Any, **options: Any
-    ) -> Coroutine[Any, Any, tuple[SimulatedProcess, Any]]:
-        """Start what stands for a child process; other options than those of its pipes have no effect."""
-        return self._start("subprocess_exec", protocol_factory, command([program, *args]), options)
-
-    def subprocess_shell(
-        self, protocol_factory: Callable[[], Any], cmd: Any, **options: Any
-    ) -> Coroutine[Any, Any, tuple[SimulatedProcess, Any]]:
-        """The same for a command of the shell, whose first word is the program."""
-        return self._start("subprocess_shell", protocol_factory, command(cmd), options)
-
-    def _start(
-        self, method: str, protocol_factory: Callable[[], Any], asked: Command, options: dict[str, Any]
-    ) -> Coroutine[Any, Any, tuple[SimulatedProcess, Any]]:
-        answer = None if self.world is None else self.world.programs.find(asked)
-        if answer is None:
-            stub = process_stub(asked.program, asked.line)
-            self.escape(f"loop.{method}()", stub_hint(stub, has_world=self.world is not None))
-        pipes = tuple(options.get(name, subprocess.PIPE) for name in ("stdin", "stdout", "stderr"))
-        if any(pipe not in (None, subprocess.PIPE, subprocess.DEVNULL, subprocess.STDOUT) for pipe in pipes):
-            self.escape(f"loop.{method}() with a file", "read what the process prints from a pipe, and write it")
-        return self._started(protocol_factory, asked, answer, pipes)
-
-    async def _started(
-        self, protocol_factory: Callable[[], Any], asked: Command, answer: Any, pipes: tuple[Any, ...]
-    ) -> tuple[SimulatedProcess, Any]:
-        protocol = protocol_factory()
-        process = SimulatedProcess(self, protocol, asked, answer, self.next_pid(), pipes)
-        process.begin()
-        return process, protocol
-
-    def next_pid(self) -> int:
-        """Return a number for a child process."""
-        self._processes += 1
-        return _FIRST_PID + self._processes - 1

@@ -30,6 +30,7 @@ from ordeal.simulate.errors import (
     OrphanedWait,
     SimulationFailure,
 )
+from ordeal.simulate.network.network_loop import NetworkLoop
 from ordeal.simulate.nodes.life import LIFE, NOWHERE, Life, bury, bury_all, life_of
 from ordeal.simulate.runtime.decisions import ORDER, STALL, DecisionSource, name_key
 from ordeal.simulate.runtime.faults import SimulatedFault, packet_latencies, stall_lengths
@@ -42,7 +43,6 @@ from ordeal.simulate.runtime.sites import (
     stack_of,
     traceback_to,
 )
-from ordeal.simulate.runtime.system_loop import SignalLoop
 from ordeal.simulate.runtime.tasks import STEP_TYPE, Interruptions, SimulationTask, TaskRecord, base_name, stepped_task
 from ordeal.simulate.runtime.waits import orphaned, wait_lines, waits_for_tasks
 
@@ -127,7 +127,7 @@ _native.set_loop_facts(
 type Timer = tuple[float, int, events.Handle, int]
 
 
-class SimulationLoop(_native.ReadyQueue, SignalLoop):  # type: ignore[misc]
+class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
     """An event loop that runs in simulated time, under the decisions of a schedule."""
 
     # How each loop begins; every run makes one.

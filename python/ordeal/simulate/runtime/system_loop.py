@@ -1,35 +1,148 @@
-"""What a simulated loop does in place of the system: it runs the jobs of executors, and delivers signals."""
+"""What a simulated loop does in place of the system: settings, executors, signals, child processes, and refusals."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
 import signal
+import subprocess
 from asyncio import events
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
+from ordeal.simulate.errors import EscapedSimulation
+from ordeal.simulate.network.sockets import SOCKET_HINT, refusing_method
 from ordeal.simulate.nodes.life import LIFE, Life
-from ordeal.simulate.outside.processes import ProcessLoop
+from ordeal.simulate.outside.declared import Command, command, process_stub, stub_hint
+from ordeal.simulate.outside.processes import SimulatedProcess
 from ordeal.simulate.runtime.decisions import ARRIVAL, name_key
+from ordeal.simulate.runtime.sites import calling_site
 
 #: How long the job of an executor takes, and how long its result, by the value of the decision.
 _ARRIVALS_S = (0.0, 0.001, 0.01, 0.1, 1.0)
+_REFUSED = (
+    *("connect_read_pipe", "connect_write_pipe", "add_reader", "add_writer"),
+    *("sock_sendfile", "sock_recvfrom", "sock_recvfrom_into", "sock_sendto"),
+)
+_FIRST_PID = 1000
 
 
-class ExecutorLoop(ProcessLoop):
-    """The methods of a loop that run functions in executors."""
+class SystemLoop(asyncio.AbstractEventLoop):
+    """The part of a simulated loop that stands for the system. What each step reads is kept by the queue of callbacks.
 
+    Methods for what lies outside of the process raise EscapedSimulation.
+    """
+
+    decide: Callable[[int, int, int, int], int]
+    """Makes a decision: it belongs to the queue of callbacks."""
+    slow_callback_duration = 0.1
+    escaped: EscapedSimulation | None = None
+    is_ending = False
+    """Whether the test has ended, and what it left is being cancelled."""
+    world: Any = None
+    """The nodes of the run, if it has any."""
+    packet_latencies: tuple[float, ...]
+    _exception_handler: Any = None
     _job_s: float | None = None
     """For how long the job that runs now has slept; None while none runs."""
+
+    def __init__(self) -> None:
+        self.unhandled: list[dict[str, Any]] = []
+        """What asyncio reported of errors that nobody awaits."""
+        self.strikes: dict[tuple[str, str], int] = {}
+        """How often which fault struck which node."""
+        self.on_strike: Callable[[str, str], object] | None = None
+        """Is told the kind of a fault that strikes, and the name of the node."""
+        self.machine_seed = 0
+        """What the identities of the machines follow from."""
+        self.uuid_ticks: dict[str, int] = {}
+        """The time in the last UUID of each machine, by its name."""
+        self._reactions: dict[tuple[Life | None, int], _Reaction] = {}
+        self._processes = 0
+
+    @property
+    def now(self) -> float:
+        """The time of the world, which the queue of callbacks has."""
+        raise NotImplementedError
+
+    def escape(self, what: str, hint: str) -> NoReturn:
+        """Refuse to leave the simulation. The run ends with this error even if the program catches it."""
+        __tracebackhide__ = True
+        site = calling_site()
+        error = EscapedSimulation(f"{what} inside of a simulation, at {site.where}: {site.name}", hint=hint)
+        self.escaped = self.escaped or error
+        raise error
+
+    def remove_reader(self, fd: Any) -> bool:
+        """Return False: none was added."""
+        del fd
+        return False
+
+    remove_writer = remove_reader
+
+    def count_strike(self, kind: str, node: str) -> None:
+        """Note that a fault strikes a node."""
+        self.strikes[kind, node] = self.strikes.get((kind, node), 0) + 1
+        if self.on_strike is not None:
+            self.on_strike(kind, node)
+
+    # Settings
+
+    def set_debug(self, enabled: bool) -> None:
+        """Switch asyncio's debug mode."""
+        self._debug = bool(enabled)
+
+    def set_exception_handler(self, handler: Any) -> None:
+        """Let ``handler(loop, context)`` decide about errors that nobody awaits; without one they fail the run."""
+        if handler is not None and not callable(handler):
+            raise TypeError(f"A callable object or None is expected, got {handler!r}")
+        self._exception_handler = handler
+
+    def get_exception_handler(self) -> Any:
+        """Return what decides about errors, None if they are failures."""
+        return self._exception_handler
+
+    def default_exception_handler(self, context: dict[str, Any]) -> None:
+        """Make the error a failure of the run."""
+        self.unhandled.append(context)
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """Report an error that nobody awaits."""
+        if self._exception_handler is None:
+            self.default_exception_handler(context)
+            return
+        concerned = context.get("task") or context.get("future") or context.get("handle")
+        own: contextvars.Context | None = getattr(concerned, "get_context", lambda: None)()
+        try:
+            if own is None:
+                self._exception_handler(self, context)
+            else:
+                own.run(self._exception_handler, self, context)
+        except (SystemExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # noqa: BLE001 - a mistake in the handler is a failure of the run
+            message = "Unhandled error in exception handler"
+            self.default_exception_handler({"message": message, "exception": error, "context": context})
+
+    def set_task_factory(self, factory: Any) -> None:
+        """Let ``factory(loop, coroutine)`` make the tasks; None for the usual ones."""
+        if factory is not None and not callable(factory):
+            raise TypeError("task factory must be a callable or None")
+        self._task_factory = factory
+
+    def get_task_factory(self) -> Any:
+        """Return what makes the tasks, None for the usual ones."""
+        return self._task_factory
+
+    # Executors
 
     def _actor(self) -> int:
         """Return who is running."""
         raise NotImplementedError
 
     def arrival_s(self, latencies: tuple[float, ...], taken: int) -> float:
-        """Return how long a result takes by a decision."""
+        """Return how long a packet or result takes by a decision."""
         raise NotImplementedError
 
     def run_in_executor(  # type: ignore[override]
@@ -46,24 +159,22 @@ class ExecutorLoop(ProcessLoop):
     def _run_job(self, future: asyncio.Future[Any], site: int, func: Callable[..., Any], args: tuple[Any, ...]) -> None:
         if future.cancelled():
             return
-        outcome = self._outcome(func, args)
+        # A thread of an executor has no running loop, and its sleep holds up nobody.
+        events._set_running_loop(None)
+        self._job_s = 0.0
+        outcome: tuple[Any, BaseException | None]
+        try:
+            outcome = func(*args), None
+        except (SystemExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # noqa: BLE001 - an executor passes on whatever a job raises
+            outcome = None, error
+        finally:
+            events._set_running_loop(self)
         took_s = self.arrival_s(_ARRIVALS_S, self.decide(ARRIVAL, name_key("executor"), site, len(_ARRIVALS_S) + 1))
         took_s += self._job_s or 0.0
         self._job_s = None
         self.call_later(took_s, _settle, future, *outcome)
-
-    def _outcome(self, func: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, BaseException | None]:
-        # A thread of an executor has no running loop, and its sleep holds up nobody.
-        events._set_running_loop(None)
-        self._job_s = 0.0
-        try:
-            return func(*args), None
-        except (SystemExit, KeyboardInterrupt):
-            raise
-        except BaseException as error:  # noqa: BLE001 - an executor passes on whatever a job raises
-            return None, error
-        finally:
-            events._set_running_loop(self)
 
     def set_default_executor(self, executor: Any) -> None:
         """Accept an executor, which is not used."""
@@ -71,35 +182,11 @@ class ExecutorLoop(ProcessLoop):
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
         """Return at once: there are no threads."""
 
+    # Signals
 
-def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
-    if future.cancelled():
-        return
-    if error is None:
-        future.set_result(result)
-    elif isinstance(error, StopIteration):
-        future.set_exception(RuntimeError("the job of an executor raised StopIteration"))
-    else:
-        future.set_exception(error)
-
-
-@dataclass(frozen=True, slots=True)
-class _Reaction:
-    """What a signal calls, and in which node."""
-
-    given: Any
-    """The handler as ``signal.signal`` got it."""
-    call: Callable[[], object] | None
-    """None if the signal is ignored."""
-    context: contextvars.Context
-
-
-class SignalLoop(ExecutorLoop):
-    """The methods of a loop that have to do with signals."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._reactions: dict[tuple[Life | None, int], _Reaction] = {}
+    def drop_life(self, life: Life) -> None:
+        """End what a node that is gone has on the network."""
+        raise NotImplementedError
 
     def add_signal_handler(self, sig: int, callback: Callable[..., object], *args: Any) -> None:  # type: ignore[override]
         """Call ``callback(*args)`` when the test sends a signal to this node."""
@@ -149,14 +236,73 @@ class SignalLoop(ExecutorLoop):
                 "set a handler first, or send it to a node: `node.send_signal(...)`",
             )
 
+    # Child processes. Not `async def`: what is not declared is refused at the call.
+
+    def subprocess_exec(
+        self, protocol_factory: Callable[[], Any], program: Any, *args: Any, **options: Any
+    ) -> Coroutine[Any, Any, tuple[SimulatedProcess, Any]]:
+        """Start what stands for a child process; other options than those of its pipes have no effect."""
+        return self._start("subprocess_exec", protocol_factory, command([program, *args]), options)
+
+    def subprocess_shell(
+        self, protocol_factory: Callable[[], Any], cmd: Any, **options: Any
+    ) -> Coroutine[Any, Any, tuple[SimulatedProcess, Any]]:
+        """The same for a command of the shell, whose first word is the program."""
+        return self._start("subprocess_shell", protocol_factory, command(cmd), options)
+
+    def _start(
+        self, method: str, protocol_factory: Callable[[], Any], asked: Command, options: dict[str, Any]
+    ) -> Coroutine[Any, Any, tuple[SimulatedProcess, Any]]:
+        answer = None if self.world is None else self.world.programs.find(asked)
+        if answer is None:
+            stub = process_stub(asked.program, asked.line)
+            self.escape(f"loop.{method}()", stub_hint(stub, has_world=self.world is not None))
+        pipes = tuple(options.get(name, subprocess.PIPE) for name in ("stdin", "stdout", "stderr"))
+        if any(pipe not in (None, subprocess.PIPE, subprocess.DEVNULL, subprocess.STDOUT) for pipe in pipes):
+            self.escape(f"loop.{method}() with a file", "read what the process prints from a pipe, and write it")
+
+        async def started() -> tuple[SimulatedProcess, Any]:
+            protocol = protocol_factory()
+            process = SimulatedProcess(self, protocol, asked, answer, self.next_pid(), pipes)
+            process.begin()
+            return process, protocol
+
+        return started()
+
+    def next_pid(self) -> int:
+        """Return a number for a child process."""
+        self._processes += 1
+        return _FIRST_PID + self._processes - 1
+
+
+for _name in _REFUSED:
+    setattr(SystemLoop, _name, refusing_method(f"loop.{_name}()", SOCKET_HINT))
+
+
+def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    if future.cancelled():
+        return
+    if error is None:
+        future.set_result(result)
+    elif isinstance(error, StopIteration):  # which Python 3.12 refuses
+        future.set_exception(RuntimeError("the job of an executor raised StopIteration"))
+    else:
+        future.set_exception(error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reaction:
+    """What a signal calls, and in which node."""
+
+    given: Any
+    """The handler as ``signal.signal`` got it."""
+    call: Callable[[], object] | None
+    """None if the signal is ignored."""
+    context: contextvars.Context
+
 
 def _number(sig: Any) -> int:
-    """Return the number of a signal.
-
-    Raises:
-        TypeError: it is none.
-        ValueError: there is no such signal.
-    """
+    """Return the number of a signal; raises TypeError or ValueError for what is none."""
     if not isinstance(sig, int):
         raise TypeError(f"sig must be an int, not {sig!r:.100}")
     if sig not in signal.valid_signals():

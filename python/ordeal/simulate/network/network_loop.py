@@ -12,16 +12,18 @@ import ipaddress
 import os
 import socket
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
-from ordeal.simulate.network.datagrams import DatagramLoop, host_name
-from ordeal.simulate.network.links import Conduct
+from ordeal.simulate.network.datagrams import DatagramEndpoint, SocketAddress, host_name
+from ordeal.simulate.network.links import Conduct, Links
 from ordeal.simulate.network.sockets import Address, Inbox, SimulatedSocket
 from ordeal.simulate.network.tls import checked_context, tls_protocol
 from ordeal.simulate.network.transport import LATENCY_S, StreamTransport
 from ordeal.simulate.nodes.life import LIFE, Life
 from ordeal.simulate.outside.declared import host_hint
 from ordeal.simulate.runtime.decisions import PACKET, name_key
+from ordeal.simulate.runtime.system_loop import SystemLoop
 
 type ProtocolFactory = Callable[[], asyncio.BaseProtocol]
 
@@ -34,6 +36,9 @@ TEST_ADDRESS = "10.0.1.1"
 #: After how long a connection to a host that does not answer is tried again, as Linux does, in seconds.
 _RETRIES_S = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 _CONNECT_SITE = name_key("connect")
+#: The first port that is given to whoever asks for any.
+_FIRST_FREE_PORT = 49_152
+_PIECE_BYTES = 64 * 1024
 
 
 class SimulatedServer(asyncio.AbstractServer):
@@ -133,11 +138,19 @@ class SimulatedServer(asyncio.AbstractServer):
         return host == host_name(self.life) and any(_leads_to(address, own) for own in self.addresses)
 
 
-class NetworkLoop(DatagramLoop):
-    """The methods of a loop that serve and connect."""
+class NetworkLoop(SystemLoop):
+    """The part of a simulated loop that is its network."""
+
+    at: Callable[..., object]
+    links: Links | None = None
+    """The links between the nodes of a world; None without one."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.hashes = count(1)
+        """The hashes of transports, locks and the like in this run."""
+        self.endpoints: list[DatagramEndpoint] = []
+        self._ports_given = 0
         self.servers: list[SimulatedServer] = []
         self._ends: list[StreamTransport] = []
         self._connections: dict[str, int] = {}
@@ -258,25 +271,27 @@ class NetworkLoop(DatagramLoop):
         if not isinstance(sock, SimulatedSocket):
             self.escape("a loop is given a socket of the system", "make the socket inside of the run, or give a host")
         stream: Any = sock.given_away()
-        protocol = protocol_factory()
-        waiter = self.create_future() if ssl else None
-        secured = tls_protocol(self, protocol, ssl, waiter, is_server=is_server, **options) if ssl else protocol
+        protocol: Any = protocol_factory()
+        if not ssl:
+            stream.adopted_by(protocol)
+            return stream, protocol
+        waiter = self.create_future()
+        secured = tls_protocol(self, protocol, ssl, waiter, is_server=is_server, **options)
         stream.adopted_by(secured)
-        return await self._after_handshake(stream, protocol, secured, waiter)
+        return await self._after_handshake(stream, secured, waiter)
 
     async def _after_handshake(
-        self, stream: StreamTransport, protocol: asyncio.BaseProtocol, secured: Any, waiter: Any
+        self, stream: StreamTransport, secured: Any, waiter: Any
     ) -> tuple[Any, asyncio.BaseProtocol]:
-        """Wait for the handshake, if there is one, and return the transport that a protocol uses."""
-        if waiter is None:
-            return stream, protocol
+        """Wait for the handshake of TLS, and return the transport and its protocol."""
+        del stream
         transport = secured._app_transport
         try:
             await waiter
         except BaseException:
             transport.close()
             raise
-        return transport, protocol
+        return transport, secured._app_protocol
 
     def _secured(self, factory: ProtocolFactory, ssl: Any, options: dict[str, Any]) -> ProtocolFactory:
         if not ssl:
@@ -333,24 +348,17 @@ class NetworkLoop(DatagramLoop):
             return "", address
         return host, ("127.0.0.1" if host == own else "", address[1])
 
-    def fixed_host(self, name: str) -> str | None:
-        """Return the host that code anywhere means by a name; None where that differs, or may come to differ."""
-        if self.world is None:
-            return ""
-        # Nodes are never taken away.
-        return None if name in _HERE or name in _ANYWHERE else self.world.host_of(name)
-
     def is_cut(self, source: str, target: str) -> bool:
         """Return whether nothing gets from one host to another now."""
-        return self.world is not None and source != target and self.world.is_cut(source, target)
+        return self.links is not None and source != target and self.links.is_cut(source, target)
 
     def delay_s(self, source: str, target: str, size: int = 0) -> float:
         """Return how much longer than usual a packet takes from one host to another."""
-        return 0.0 if self.world is None else float(self.world.delay_s(source, target, size))
+        return 0.0 if self.links is None else self.links.delay_s(source, target, size, self.now)
 
     def conduct(self, source: str, target: str) -> Conduct | None:
-        """Return what a link does to datagrams, None where the test has not said it."""
-        return None if self.world is None else self.world.conduct(source, target)
+        """Return what a link does to what is sent on it, None where the test has not said it."""
+        return None if self.links is None else self.links.conducts.get((source, target))
 
     async def _answered(self, source: str, target: str) -> None:
         """Wait until a host answers; raises TimeoutError when it does not for two minutes."""
@@ -368,16 +376,10 @@ class NetworkLoop(DatagramLoop):
         if not ssl:
             return await self.reach(factory, address)
         waiter = self.create_future()
-        secured: list[Any] = []
-        protocol: list[asyncio.BaseProtocol] = []
-
-        def secure() -> Any:
-            protocol.append(factory())
-            secured.append(tls_protocol(self, protocol[0], ssl, waiter, is_server=False, **options))
-            return secured[0]
-
-        stream, _ = await self.reach(secure, address)
-        return await self._after_handshake(stream, protocol[0], secured[0], waiter)
+        stream, secured = await self.reach(
+            lambda: tls_protocol(self, factory(), ssl, waiter, is_server=False, **options), address
+        )
+        return await self._after_handshake(stream, secured, waiter)
 
     async def reach(self, factory: ProtocolFactory, address: Address) -> tuple[StreamTransport, asyncio.BaseProtocol]:
         """Connect a protocol to whoever listens at an address."""
@@ -493,43 +495,58 @@ class NetworkLoop(DatagramLoop):
         del flags
         return str(sockaddr[0]), str(sockaddr[1])
 
+    # Datagrams
 
-def network_address(address: Any) -> Address:
-    """Return an address as the network has it; sockets of IPv6 have longer ones."""
-    return (str(address[0]), int(address[1])) if isinstance(address, tuple | list) else os.fspath(address)
+    async def create_datagram_endpoint(  # type: ignore[override]
+        self,
+        protocol_factory: Callable[[], asyncio.BaseProtocol],
+        local_addr: SocketAddress | None = None,
+        remote_addr: SocketAddress | None = None,
+        *,
+        sock: Any = None,
+        **options: Any,
+    ) -> tuple[DatagramEndpoint, asyncio.BaseProtocol]:
+        """Send and take datagrams on the simulated network; other options have no effect."""
+        del options
+        if sock is not None:
+            self.escape("loop.create_datagram_endpoint(sock=...)", "give addresses instead of a socket")
+        life = LIFE.get()
+        host, port = local_addr or ("", 0)
+        if port and self._endpoint_at(host_name(life), port) is not None:
+            raise OSError(errno.EADDRINUSE, f"error while attempting to bind on address {local_addr!r}")
+        address = host or "127.0.0.1" if self.world is None else self.world.address_of(host_name(life))
+        protocol = protocol_factory()
+        own = address, port or self.free_port()
+        endpoint = DatagramEndpoint(self, protocol, own, remote_addr, is_bound=port != 0)
+        self.endpoints.append(endpoint)
+        protocol.connection_made(endpoint)
+        return endpoint, protocol
 
+    def free_port(self) -> int:
+        """Return a port that was given to nobody."""
+        self._ports_given += 1
+        return _FIRST_FREE_PORT + self._ports_given - 1
 
-def _is_number(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
+    def _endpoint_at(self, host: str, port: int) -> DatagramEndpoint | None:
+        for each in self.endpoints:
+            if each.port == port and each.host == host:
+                return each
+        return None
 
+    def take_datagram(self, packet: bytes, sender: SocketAddress, source: str, host: str, port: int) -> None:
+        """Let a datagram arrive, if the network lets it through and somebody takes it."""
+        if self.links is not None and self.links.has_cuts and self.is_cut(source, host):
+            return
+        endpoint = self._endpoint_at(host, port)
+        if endpoint is not None:
+            endpoint.take(packet, sender, source)
 
-def _extra(own: Address, other: Address) -> dict[str, Any]:
-    return {"sockname": own, "peername": other}
-
-
-def _leads_to(address: Address, own: Address) -> bool:
-    if isinstance(address, str) or isinstance(own, str):
-        return address == own
-    (host, port), (own_host, own_port) = address, own
-    if port != own_port:
-        return False
-    return host == own_host or own_host in _ANYWHERE or host in _ANYWHERE or {host, own_host} <= _HERE
-
-
-_PIECE_BYTES = 64 * 1024
-
-
-class SocketLoop(NetworkLoop):
-    """The methods of a loop that act on sockets, and those that take a connection over."""
+    # Sockets
 
     def listen(self, sock: SimulatedSocket) -> SimulatedServer:
         """Take connections for a socket, until somebody accepts them."""
         assert sock.own is not None
-        server = SimulatedServer(self, lambda: _Accepted(self, sock), [network_address(sock.own)])
+        server = SimulatedServer(self, lambda: Inbox(self, sock), [network_address(sock.own)])
         self.servers.append(server)
         return server
 
@@ -552,18 +569,20 @@ class SocketLoop(NetworkLoop):
 
     async def sock_recv(self, sock: Any, nbytes: int) -> bytes:
         """Return up to ``nbytes`` that have arrived; none at the end of the stream."""
-        return await self._inbox(sock, "sock_recv").read(nbytes)
+        return await self._inbox(sock, "sock_recv").reader.read(nbytes)
 
     async def sock_recv_into(self, sock: Any, buf: Any) -> int:
         """Put what has arrived into a buffer, and return how many bytes these are."""
         view = memoryview(buf).cast("B")
-        data = await self._inbox(sock, "sock_recv_into").read(len(view))
+        data = await self._inbox(sock, "sock_recv_into").reader.read(len(view))
         view[: len(data)] = data
         return len(data)
 
     async def sock_sendall(self, sock: Any, data: Any) -> None:
         """Send all of these bytes."""
-        await self._inbox(sock, "sock_sendall").write(bytes(data))
+        inbox: Any = self._inbox(sock, "sock_sendall")
+        sock.stream.write(bytes(data))
+        await inbox._drain_helper()
 
     async def connect_accepted_socket(  # type: ignore[override]
         self, protocol_factory: Callable[[], Any], sock: Any, *, ssl: Any = None, **options: Any
@@ -597,22 +616,27 @@ class SocketLoop(NetworkLoop):
         return protocol
 
 
-class _Accepted(Inbox):
-    """The accepting end of a connection to a socket that listens."""
+def network_address(address: Any) -> Address:
+    """Return an address as the network has it; sockets of IPv6 have longer ones."""
+    return (str(address[0]), int(address[1])) if isinstance(address, tuple | list) else os.fspath(address)
 
-    def __init__(self, loop: SocketLoop, listening: SimulatedSocket) -> None:
-        super().__init__(loop)
-        self._listening = listening
 
-    def connection_made(self, transport: Any) -> None:
-        """Queue the connection, and wake who waits for one."""
-        super().connection_made(transport)
-        sock = SimulatedSocket(self._loop, self._listening.family, socket.SOCK_STREAM)
-        sock.stream = transport
-        sock.own, sock.remote = transport.get_extra_info("sockname"), transport.get_extra_info("peername")
-        self._listening.arrived.append(sock)
-        while self._listening.waiting:
-            waiter = self._listening.waiting.popleft()
-            if not waiter.done():
-                waiter.set_result(None)
-                return
+def _is_number(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _extra(own: Address, other: Address) -> dict[str, Any]:
+    return {"sockname": own, "peername": other}
+
+
+def _leads_to(address: Address, own: Address) -> bool:
+    if isinstance(address, str) or isinstance(own, str):
+        return address == own
+    (host, port), (own_host, own_port) = address, own
+    if port != own_port:
+        return False
+    return host == own_host or own_host in _ANYWHERE or host in _ANYWHERE or {host, own_host} <= _HERE
