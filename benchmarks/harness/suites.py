@@ -59,7 +59,7 @@ class Suite:
 
 _NO_OPTIONS = ("-o", "addopts=")
 SUITES = (
-    Suite("cachetools", "8.0.0", "src/cachetools", ("tests",)),
+    Suite("cachetools", "8.0.2", "src/cachetools", ("tests",)),
     Suite("toolz", "1.2.0", "toolz", ("toolz/tests",)),
     Suite("inflection", "0.5.1", "inflection", ("test_inflection.py",)),
     Suite("semver", "3.1.1", "src/semver", ("tests",), options=_NO_OPTIONS),
@@ -70,6 +70,10 @@ SUITES = (
     Suite("isodate", "0.7.2", "src/isodate", ("tests",)),
     Suite("schedule", "1.2.2", "schedule", ("test_schedule.py",), ("pytz",)),
     Suite("iniconfig", "2.3.1", "src/iniconfig", ("testing",)),
+    Suite("asyncstdlib", "3.14.0", "asyncstdlib", ("unittests",)),
+    Suite("boltons", "26.2.0", "boltons", ("tests",)),
+    Suite("more-itertools", "11.2.1", "more_itertools", ("tests",)),
+    Suite("tenacity", "9.2.1", "tenacity", ("tests",), ("typeguard", "tornado")),
     Suite("pluggy", "1.7.0", "src/pluggy", ("testing",), ("pytest-benchmark", "py-cpuinfo")),
 )
 

@@ -1,14 +1,18 @@
-"""Which lines of some files run, test by test: in this process, its forks, and the interpreters that it starts."""
+"""Which lines of some files run, test by test, in this process and others; and which tests read the files."""
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Set
+from contextlib import suppress
 from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
 
 from ordeal._base.monitoring_tools import needed_tool
-from ordeal._tools.mutation.interpreters.sitecustomize import LINES, WATCHED, appending, watch
+from ordeal._tools.mutation.interpreters.sitecustomize import LINES, WATCHED, appending, real_path, watch
 
 Lines = set[tuple[str, int]]
 
@@ -74,6 +78,67 @@ class LineCoverage:
     def _forked(self) -> None:
         assert self._beside is not None
         self._elsewhere = appending(str(self._beside))
+
+
+#: Those read files to show lines of them, to rewrite them, or to draw from their constants.
+_ONLY_SHOW = {"traceback", "warnings", "logging", "_pytest", "hypothesis", "ordeal"}
+_IMPORT = ("importlib._bootstrap", "_frozen_importlib")
+
+
+class SourceReads:
+    """Notices which of some files are read as text, or run again, once their modules are imported.
+
+    What does so, such as ``importlib.reload`` or ``exec`` of a function's source, meets no code that is exchanged in
+    memory. What this hears it hears until the process ends.
+    """
+
+    def __init__(self, paths: Set[str]) -> None:
+        self._paths, self._found = paths, set[str]()
+        self._names = {os.path.basename(path) for path in paths}  # noqa: PTH119 - for each file that anything opens
+        self._imported = {path for path in paths if is_imported(path)}
+        sys.addaudithook(self._hear)
+
+    def take(self) -> list[str]:
+        """Return which have been read since the last call."""
+        found, self._found = sorted(self._found), set()
+        for name in [each for each in linecache.cache if real_path(each) in self._paths]:
+            del linecache.cache[name]  # whoever reads it next would not open the file
+        return found
+
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "exec":
+            path = self._path(getattr(arguments[0], "co_filename", ""))
+            if path and path in self._imported:
+                self._found.add(path)
+            self._imported.add(path)
+        elif event == "open" and (path := self._path(arguments[0])) and _is_read_as_text(sys._getframe(1)):
+            self._found.add(path)
+
+    def _path(self, given: Any) -> str:
+        with suppress(TypeError, ValueError):
+            name = os.fsdecode(given)
+            if os.path.basename(name) in self._names and (path := os.path.realpath(name)) in self._paths:  # noqa: PTH119
+                return path
+        return ""
+
+
+def _is_read_as_text(frame: FrameType | None) -> bool:
+    """Return whether a file is opened by the program or its tests, through whatever of the standard library."""
+    while frame is not None:
+        name = str(frame.f_globals.get("__name__", ""))
+        first = name.partition(".")[0]
+        if first in _ONLY_SHOW or name.startswith(_IMPORT):
+            return False
+        if first not in sys.stdlib_module_names or name == "__main__":
+            return True
+        frame = frame.f_back
+    return False
+
+
+def is_imported(path: str) -> bool:
+    """Return whether a module of this process comes from a file."""
+    files = [vars(module).get("__file__") for module in [*sys.modules.values()] if type(module) is ModuleType]
+    return any(isinstance(each, str) and real_path(each) == path for each in files)
 
 
 def _is_alive(pid: int) -> bool:

@@ -89,39 +89,42 @@ class JudgePlugin:
         )
         if is_in_place:
             self._order["route"] = "import"
-        left = self._judge(suite)
+        left, readers = self._judge(suite)
         cpu, wall = suite.seconds()
         left_out = sorted({*suite.names} - {*suite.passing()})
         found = {"left": [each.id for each in left], "left out": left_out, "tests": len(suite.passing())}
         plugins = session.config.pluginmanager.list_plugin_distinfo()
         found["plugins"] = [plugin.__name__ for plugin, _ in plugins if isinstance(plugin, ModuleType)]
         found |= {"parts": suite.parts(), "first": {each.id: suite.first_part(each) for each in left}}
+        found |= {"readers": readers, "unrun": [each.id for each in left if not suite.covering(each)]}
         found |= {"by hooks": [name for number, name in enumerate(suite.names) if number not in suite.items.plain]}
         self._say({**found, "cpu": cpu, "wall": wall, "peak": suite.baseline.peak})
         # What pytest and its plugins do at the end of a session takes longer than many suites, and nobody reads it.
         os._exit(0)
 
-    def _judge(self, suite: Suite) -> list[Mutant]:
-        """Judge what can be judged in memory. Return the mutants whose code runs at import: they need another way."""
+    def _judge(self, suite: Suite) -> tuple[list[Mutant], dict[str, list[str]]]:
+        """Judge what can be judged in memory. Return what is left, and those that read the source of a part of it."""
         lanes = Lanes(suite, self._say, self._order["isolation"])
         swapped = []
         route = self._order["route"]
         for mutant in [mutant_of(fields) for fields in mutants_in(self._order)]:
             covering = suite.covering(mutant)
             at_import = route == "import" if covering else suite.runs_at_import(mutant)
-            if mutant.function is None or at_import:
+            if at_import:
                 lanes.at_import.append(mutant)
             elif covering:
                 swapped.append(mutant)
+            elif suite.readers(mutant):
+                lanes.leave_to_readers(mutant)
             else:
                 self._say({"verdict": "uncovered", "id": mutant.id, "route": "none"})
         suite.forced_failures(swapped)
         lanes.judge(swapped)
         if route != "swap":
-            return lanes.at_import
+            return lanes.at_import, lanes.readers
         for mutant in lanes.at_import:
             self._say({"verdict": "not run", "id": mutant.id, "route": "none", "note": _RUNS_AT_IMPORT})
-        return []
+        return [], {}
 
 
 class _AtCollection:

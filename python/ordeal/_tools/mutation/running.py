@@ -41,7 +41,7 @@ class Judgement:
         drawn_from: how many mutants there are, where those judged are a sample; else 0.
         suite_seconds: how long all tests take one after another without a mutant.
         switched_off: the plugins that a project asks for and that no mutant is judged with.
-        imports_anew: whether each mutant is imported, as tests fail in a fork of the imported program.
+        imports_anew: a test that fails in a fork of the imported program, where each mutant is imported because of it.
         baseline_seconds: the part of both before the first mutant.
         left_out: how many more there are of each kind that is not judged: ``equivalent`` ones compile to the code of
             the original, ``duplicate`` ones to that of another mutant, and ``accepted`` ones have a reason.
@@ -56,7 +56,7 @@ class Judgement:
     cpu_seconds: float = 0.0
     suite_seconds: float = 0.0
     switched_off: list[str] = field(default_factory=list)
-    imports_anew: bool = False
+    imports_anew: str = ""
     baseline_seconds: float = 0.0
     baseline_cpu_seconds: float = 0.0
     was_interrupted: bool = False
@@ -284,7 +284,7 @@ def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant
         judgement.baseline_cpu_seconds = float(message["cpu"])
         judgement.suite_seconds = float(message["seconds"])
         judgement.switched_off = [str(each) for each in message["switched off"]]
-        judgement.imports_anew = bool(message["imports"])
+        judgement.imports_anew = str(message["imports"])
     if message.get("verdict") in WORDS and message.get("id") in by_id:
         return Verdict(
             by_id[message["id"]],

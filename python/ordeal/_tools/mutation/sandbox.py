@@ -470,6 +470,17 @@ def _enter_processes_of(pid: int) -> None:
         os.close(handle)
 
 
+def put(path: Path, text: bytes) -> bool:
+    """Write a file of the project where that is gone with this fork. Return whether it is."""
+    if not is_isolated():
+        return False
+    with suppress(OSError):
+        path.unlink()  # it may be a link, or read-only
+        path.write_bytes(text)
+        return True
+    return False
+
+
 def cover(*, is_original: bool) -> None:
     """In a fork: lay one more overlay over what may be written, so that it is gone with the fork.
 

@@ -129,7 +129,12 @@ class OwnLines:
             function = mutant.function
             unit = compiled_unit(source, source.text, None) if function is None else original_unit(source, function)
             self._found[key] = {
-                line for code in codes_in(unit) if code.co_name != "<module>" for *_, line in code.co_lines() if line
+                line
+                for code in codes_in(unit)
+                # What is compiled of a function stands in an empty module.
+                if function is None or code.co_name != "<module>"
+                for *_, line in code.co_lines()
+                if line
             }
         first, last = mutant.lines
         return {line for line in self._found[key] if first <= line <= last} or self._found[key]

@@ -197,9 +197,8 @@ def _say_begun(judgement: Judgement) -> None:
         f"{tests} pass{'es' if judgement.tests == 1 else ''} without a mutant in {judgement.suite_seconds:.1f} s"
     )
     if judgement.imports_anew:
-        terminal.say(
-            "tests fail in a fork of the imported program, so it is imported anew for each mutant, which is slow"
-        )
+        why = f"{one_line(judgement.imports_anew)} fails in a fork of the imported program"
+        terminal.say(f"{why}, so each mutant is imported, which is slow; `--route swap` needs that test left out")
     if judgement.switched_off:
         terminal.say(f"switched off where mutants are judged: {', '.join(judgement.switched_off)}")
 

@@ -58,7 +58,10 @@ def ends(place: str) -> bool:
     """Return whether all processes that have a folder among their arguments end within ten seconds."""
     until = monotonic() + 10
     while monotonic() < until:
-        lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+        lines = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):  # it has ended meanwhile
+                lines.append(path.read_bytes())
         if not any(place.encode() in line for line in lines):
             return True
         sleep(0.01)

@@ -104,7 +104,7 @@ def judged(
     (tmp_path / "test_shop.py").write_text(dedent(tests))
     source = Source.of(tmp_path / "shop.py", "shop.py")
     mutants = mutants_of(source, operators)
-    judgement = judge_with_pytest([source], mutants, tests=[], folder=tmp_path, workers=2, **more)
+    judgement = judge_with_pytest([source], mutants, **{"tests": [], "folder": tmp_path, "workers": 2, **more})
     found = {f"{each.mutant.name} {each.mutant.operator}": (each.word, each.route) for each in judgement.verdicts}
     return found, judgement
 
@@ -209,7 +209,7 @@ def test_what_is_of_no_use_in_a_fork_is_imported_anew(tmp_path: Path, made: str)
     # From 3.14 on, a thread that was made before a fork can be started there.
     route = "swap" if made == "thread" and sys.version_info >= (3, 14) else "import"
     assert found == {"f arithmetic": ("killed", route), "g arithmetic": ("survived", route)}
-    assert judgement.imports_anew == (route == "import")
+    assert judgement.imports_anew == ("test_shop.py::test_it" if route == "import" else "")
 
 
 @pytest.mark.parametrize("route", ["swap", "import"])
@@ -234,6 +234,88 @@ def test_a_kill_at_import_is_asked_once_more(tmp_path: Path, monkeypatch: pytest
     _, judgement = judged(tmp_path, "LIMIT = 3 + 4\nOTHER = 2 - 1\n", tests, "arithmetic", "constant")
     words = {(each.mutant.line, each.word) for each in judgement.verdicts}
     assert words == {(1, "survived"), (2, "killed")}
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "importlib.reload(shop).f(1)",
+        "runpy.run_path(shop.__file__)['f'](1)",
+        "run(inspect.getsource(shop.f))['f'](1)",
+        "run(Path(shop.__file__).read_text())['f'](1)",
+        "int(subprocess.run([sys.executable, shop.__file__], capture_output=True).stdout)",
+    ],
+)
+def test_a_test_that_reads_the_source_meets_the_mutant(tmp_path: Path, read: str) -> None:
+    program = """
+        def f(a):
+            return a + 1
+        def g(a):
+            return a + 2
+        if __name__ == "__main__":
+            print(f(1))
+    """
+    tests = f"""
+        import importlib, inspect, runpy, subprocess, sys
+        from pathlib import Path
+        import shop
+        def run(text, space=None):
+            exec(text, space := {{}})
+            return space
+        def test_first(): inspect.getsource(shop)
+        def test_it(): assert {read} == 2
+    """
+    found, _ = judged(tmp_path, program, tests, "arithmetic")
+    assert [word for word, _ in found.values()] == ["killed", "uncovered"]
+
+
+def test_a_test_that_fails_now_and_then_is_set_apart_and_the_others_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(COPIES, "1")  # where a test may find what another run of it has written
+    tests = """
+        from pathlib import Path
+        from shop import f
+        def test_it(): assert f(1) == 2
+        def test_unsteady():
+            if not Path("seen").exists():
+                Path("seen").touch()
+                assert False
+    """
+    found, judgement = judged(tmp_path, "def f(a):\n    return a + 1\n", tests, "arithmetic", workers=1)
+    assert found == {"f arithmetic": ("killed", "swap")}
+    assert (judgement.flaky, judgement.imports_anew) == (["test_shop.py::test_unsteady"], "")
+
+
+def test_a_module_line_that_never_runs_is_uncovered(tmp_path: Path) -> None:
+    program = """
+        import sys
+        if sys.version_info > (2,):
+            LIMIT = 1 + 2
+        else:
+            LIMIT = 3 + 4
+            class Old:
+                SIZE = 5 + 6
+                def f(self, a=7 + 8):
+                    return a
+    """
+    found, _ = judged(tmp_path, program, "from shop import LIMIT\ndef test_it(): assert LIMIT\n", "arithmetic")
+    words = {" arithmetic": ("uncovered", "none"), "Old arithmetic": ("uncovered", "none")}
+    assert found == {**words, "Old.f arithmetic": ("uncovered", "none")}
+
+
+def test_a_loop_that_ends_is_no_timeout(tmp_path: Path) -> None:
+    program = """
+        import math
+        def f(n):
+            return sum(1 for _ in range(math.ceil(n / 1000))) > 0
+        def g(n):
+            while n > 0:
+                n -= 1
+    """
+    tests = "from shop import f, g\ndef test_it(): assert f(1500)\ndef test_g(): g(5)\n"
+    found, _ = judged(tmp_path, program, tests, "arithmetic", workers=1)
+    assert found == {"f arithmetic": ("survived", "swap"), "g arithmetic": ("timeout", "swap")}
 
 
 @pytest.mark.parametrize("options", ["-p no:xdist", "-n 2", "-p no:cacheprovider", "-p no:randomly", ""])

@@ -18,11 +18,13 @@ from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import Ended, Job, Message, Say, memory_peak, run_jobs
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
 from ordeal._tools.mutation.judging.trials import Turns, run_unchanged
-from ordeal._tools.mutation.line_coverage import LineCoverage
+from ordeal._tools.mutation.line_coverage import LineCoverage, SourceReads
 from ordeal._tools.mutation.own_process import Refused
 from ordeal._tools.mutation.pytest_items import Items
 
 _SECONDS = 600.0
+#: How many tests may fail now and then; of more, something else is wrong.
+UNSTEADY_MAX = 20
 #: How often the judge reports the progress of the tests that run before any mutant.
 TOLD_SECONDS = 1.0
 
@@ -40,6 +42,7 @@ class Baseline:
         sizes: the number of lines that a passing test runs.
         cpu, wall, turns: what a passing test takes.
         forking: the passing tests whose other processes run lines of the program.
+        readers: the passing tests that read a file of the program, or run it again, by its path.
         peak: the memory that the process of the tests took.
     """
 
@@ -52,6 +55,7 @@ class Baseline:
     wall: Mapping[int, float]
     turns: Mapping[int, int]
     forking: Set[int]
+    readers: Mapping[str, Set[int]]
     peak: int
 
     @classmethod
@@ -59,7 +63,10 @@ class Baseline:
         """Return what a run of all tests said."""
         passed = [each for each in said if each.get("outcome") == "passed"]
         by_line: dict[tuple[str, int], list[int]] = {}
+        readers: dict[str, set[int]] = {}
         for each in passed:
+            for path in each["reads"]:
+                readers.setdefault(path, set()).add(each["test"])
             for place in places(each):
                 by_line.setdefault(place, []).append(each["test"])
         return cls(
@@ -72,6 +79,7 @@ class Baseline:
             {each["test"]: each["wall"] for each in passed},
             {each["test"]: each["turns"] for each in passed},
             {each["test"] for each in passed if each["beside"]},
+            readers,
             said[-1].get("peak", 0) if said else 0,
         )
 
@@ -94,12 +102,16 @@ class Ran:
         unhooked: what they said where they ran in the way that mutants run, at the same time.
         why_ended: why they did not come to their end, if they did not.
         in_place: the tests passed in this process alone, so that no mutant may run in a fork of it any more.
+        unsteady: the tests that failed, and passed when they were asked again.
+        unforked: the first test that fails in a fork and passes here, if any does.
     """
 
     said: list[Message]
     unhooked: Message
     why_ended: str
     in_place: bool
+    unsteady: Set[int] = frozenset()
+    unforked: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +128,14 @@ class Original:
         known = {*sys.modules}
         coverage = LineCoverage({*self.paths}, Path(tempfile.gettempdir(), f"lines-{os.getpid()}"))
         coverage.start()
+        reads = SourceReads(self.paths)
+        reads.take()
         self.turns.start(0, say)
         before = 0
         for number, outcome, cpu, wall, why in self.items.each_outcome([*numbers], plainly=plainly):
             found = {"test": number, "outcome": outcome, "cpu": cpu, "wall": wall, "why": why}
             found |= {"lines": _by_path(coverage.take()), "beside": _by_path(coverage.take_beside())}
-            say({**found, "turns": self.turns.count - before})
+            say({**found, "reads": reads.take(), "turns": self.turns.count - before})
             before = self.turns.count
         modules = sorted(name for name in {*sys.modules} - known if is_of_python(name))
         say({"done": True, "peak": memory_peak(), "modules": modules})
@@ -137,12 +151,21 @@ class Original:
         ended = {id(each.job): each for each in run_jobs([covered, unhooked], min(2, workers))}
         first = ended[id(covered)]
         said = first.said
-        if may_import and said and "done" in said[-1] and any(map(has_failed, said)):
+        failed = [each["test"] for each in said if has_failed(each)] if said and "done" in said[-1] else []
+        unsteady = self._pass_again(failed)
+        if may_import and (steady := [each for each in failed if each not in unsteady]):
             # What a program has made when it was imported may be of no use in a fork, such as a thread to be started.
             here = self._run_here(until_failure=True)
             if here is not None:
-                return Ran(here, {}, "", in_place=True)
-        return Ran(said, (ended[id(unhooked)].said or [{}])[-1], _why(first), in_place=False)
+                return Ran(here, {}, "", in_place=True, unforked=self.items.names()[steady[0]])
+        return Ran(said, (ended[id(unhooked)].said or [{}])[-1], _why(first), in_place=False, unsteady=unsteady)
+
+    def _pass_again(self, failed: Sequence[int]) -> Set[int]:
+        """Return which of the tests that failed pass when they are asked again: those fail now and then."""
+        if not 0 < len(failed) <= UNSTEADY_MAX:
+            return frozenset()
+        ended = next(run_jobs([original_job(lambda tell: self.run(failed, tell))], 1))
+        return {each["test"] for each in ended.said if each.get("outcome") == "passed"}
 
     def _run_here(self, *, until_failure: bool) -> list[Message] | None:
         """Run all tests in this process, with the threads that it has. None where one fails, if that is to end it."""

@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -29,6 +28,7 @@ from ordeal._tools.mutation.judging.baseline import import_all, original_job
 from ordeal._tools.mutation.judging.pytest_options import OwnOptions, pytest_arguments, quieten
 from ordeal._tools.mutation.judging.suite import TAKEN_FACTOR
 from ordeal._tools.mutation.judging.trials import offer
+from ordeal._tools.mutation.line_coverage import is_imported
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import ORDER, Refused
 from ordeal._tools.mutation.pytest_items import ASSERTED, FailureWatch, Items, same_chance
@@ -40,6 +40,7 @@ _WAIT_SECONDS = 0.002
 _GONE = "let tests remove only what they have made from the folder of temporary files"
 #: Why there is no verdict on a file that is not imported anew.
 IMPORTED = "pytest or one of its plugins has imported the file before the tests do"
+_READ = "a test reads the source, and without namespaces it would not read this mutant"
 _REFUSED = "the unchanged program fails where mutants of imported code run, so no verdict would be true"
 
 
@@ -66,10 +67,11 @@ def mutants_in(order: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file of tests, and those in it that may notice a mutant. It is asked first, as it runs what is mutated most."""
+    """Files of tests, and those in them that are asked before all others; where they are ``enough``, no others are."""
 
-    path: str
+    paths: tuple[str, ...]
     names: tuple[str, ...]
+    enough: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +93,11 @@ class ImportPlugin:
     Those that need no hooks of pytest run without them, but for those in ``by_hooks``.
     """
 
-    def __init__(self, left_out: Sequence[str], by_hooks: Sequence[str], say: Say | None = None) -> None:
+    def __init__(
+        self, left_out: Sequence[str], by_hooks: Sequence[str], say: Say | None = None, only: Sequence[str] = ()
+    ) -> None:
         self._left_out, self._by_hooks, self._say = set(left_out), set(by_hooks), say
-        self._only: set[str] = set()
+        self._only = {*only}
         self.watch = FailureWatch()
 
     @pytest.hookimpl(trylast=True)
@@ -131,7 +135,7 @@ class ImportPlugin:
         """Collect and run the tests, or a part of them, in a fork of the process that has waited to do so."""
         self._say = say
         if part is not None:
-            session.config.args, self._only = [part.path], {*part.names}
+            session.config.args, self._only = [*part.paths], {*part.names}
         same_chance()
         hook = session.config.hook
         try:
@@ -165,24 +169,23 @@ class ImportRoute:
         original_takes(answer["peak"])
         fields = {each["id"]: each for each in mutants_in(order)}
         self._left = {each: mutant_of(fields[each]) for each in answer["left"]}
-        parts = {path: Part(path, tuple(names)) for path, names in answer["parts"].items()}
+        parts = {path: Part((path,), tuple(names)) for path, names in answer["parts"].items()}
+        self._unrun = {*answer["readers"]}.intersection(answer["unrun"])
         self._alone: dict[Part, bool] = {}
         # Where all tests are in one file, there is no part to ask first.
         self._parts = {name: parts[path] for name, path in answer["first"].items() if len(parts) > 1}
+        for name, names in answer["readers"].items():
+            paths = tuple(path for path, of_file in answer["parts"].items() if not {*of_file}.isdisjoint(names))
+            self._parts[name] = Part(paths, tuple(names), enough=True)
 
     def judge(self) -> None:
         """Say what becomes of each mutant, or that the unchanged program fails on this way."""
         self._say_what_is_imported()
-        if not self._left:
-            return
-        self._compile_apart()
-        self._import_plugins()
-        if not self._is_green(self._from_the_start):
-            self._say({"refused": [_REFUSED]})
-            return
-        jobs = deque(self._job(_Asked(each), self._from_the_start) for each in self._left.values())
-        for ended in run_jobs(Refilled(lambda: self._next(jobs)), self._order["workers"]):
-            self._take(ended)
+        if self._left:
+            self._compile_apart()
+            self._import_plugins()
+            if not self._judge_by(self._from_the_start, [*self._left.values()]):
+                self._say({"refused": [_REFUSED]})
 
     def judge_in(self, session: Any) -> dict[str, Any]:
         """Judge the mutants of files that nothing has imported yet, in a pytest that is about to collect.
@@ -198,18 +201,25 @@ class ImportRoute:
         def collect(say: Say, part: Part | None = None) -> None:
             plugin.go_on(session, say, part)
 
-        if waiting and self._is_green(collect):
-            green = self._green_parts(collect, waiting)
-            jobs = deque(self._job(_Asked(each, green.get(each.id)), collect) for each in waiting)
-            for ended in run_jobs(Refilled(lambda: self._next(jobs)), self._order["workers"]):
-                asked: _Asked = ended.job.tag
-                again = self._again(asked, ended, collect)
-                if again is not None:
-                    jobs.appendleft(self._job(again, collect))
-                else:
-                    self._take(asked.first or ended)
-                    del self._left[asked.mutant.id]
+        if waiting:
+            self._judge_by(collect, waiting)
         return {**self._answer, "left": list(self._left)}
+
+    def _judge_by(self, collect: Any, mutants: Sequence[Mutant]) -> bool:
+        """Say what becomes of mutants, each in a fork that collects. Return whether the original passes this way."""
+        if not self._is_green(collect):
+            return False
+        green = self._green_parts(collect, mutants)
+        jobs = deque(self._job(_Asked(each, green.get(each.id)), collect) for each in mutants)
+        for ended in run_jobs(Refilled(lambda: self._next(jobs)), self._order["workers"]):
+            asked: _Asked = ended.job.tag
+            again = self._again(asked, ended, collect)
+            if again is not None:
+                jobs.appendleft(self._job(again, collect))
+            else:
+                self._take(asked.first or ended)
+                del self._left[asked.mutant.id]
+        return True
 
     def _again(self, asked: _Asked, ended: Ended, collect: Any) -> _Asked | None:
         """Return what else is asked of a mutant; None where the verdict stands.
@@ -223,12 +233,12 @@ class ImportRoute:
         if asked.first is not None:
             stands = "survived" not in said and self._passes_alone(asked.part, collect)
             return None if stands else _Asked(asked.mutant, is_last=True)
-        if asked.part is not None and "survived" in said:
+        if asked.part is not None and "survived" in said and not asked.part.enough:
             # None in this file notices it. All others are asked as well, in the order of the whole suite.
             return _Asked(asked.mutant)
         killer = said.get("failed", "")
         if path := next((path for path, names in self._answer["parts"].items() if killer in names), ""):
-            return _Asked(asked.mutant, Part(path, (killer,)), ended)
+            return _Asked(asked.mutant, Part((path,), (killer,)), ended)
         return None
 
     def _passes_alone(self, part: Part | None, collect: Any) -> bool:
@@ -288,9 +298,9 @@ class ImportRoute:
 
     # In a fork of its own
 
-    def _from_the_start(self, say: Say) -> None:
+    def _from_the_start(self, say: Say, part: Part | None = None) -> None:
         same_chance()
-        plugin = ImportPlugin(*self._excepted, say)
+        plugin = ImportPlugin(*self._excepted, say, part.names if part is not None else ())
         plugins = [plugin, plugin.watch, OwnOptions()]
         pytest.main(pytest_arguments(self._order["tests"], self._place), plugins=plugins)
         # Had the tests been collected, the plugin had ended the process.
@@ -327,7 +337,9 @@ class ImportRoute:
         if reason := never_imported_anew(path, text):
             say({"not run": reason})
             return
-        offer(source, mutant)
+        if not offer(source, mutant) and mutant.id in self._answer["readers"]:
+            say({"not run": _READ})
+            return
         _serve(path, text)
         collect(say)
 
@@ -337,7 +349,8 @@ class ImportRoute:
         if ended.lost or "not run" in said:
             more |= {"verdict": "not run", "note": ended.lost or said["not run"]}
         elif "survived" in said:
-            more |= {"verdict": "survived", "tests": said["survived"]}
+            word = "uncovered" if more["id"] in self._unrun else "survived"
+            more |= {"verdict": word, "tests": said["survived"]}
         elif "failed" in said:
             word = "memory" if said["kind"] == "MemoryError" else "killed"
             more |= {"verdict": word, "killer": said["failed"], "note": "" if said["failed"] else "at import"}
@@ -361,12 +374,6 @@ def _serve(path: str, text: bytes) -> None:
         return None if found is not None and real_path(str(found.origin)) == path else found
 
     AssertionRewritingHook.find_spec = find_spec  # type: ignore[method-assign]
-
-
-def is_imported(path: str) -> bool:
-    """Return whether a module of this process comes from a file."""
-    files = [vars(module).get("__file__") for module in [*sys.modules.values()] if type(module) is ModuleType]
-    return any(isinstance(each, str) and real_path(each) == path for each in files)
 
 
 def never_imported_anew(path: str, text: bytes) -> str:

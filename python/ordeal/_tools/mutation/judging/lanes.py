@@ -23,6 +23,7 @@ LANE = 50
 _PATIENCE = 4.0
 #: After these a process ends, and says nothing of the mutants that were to come.
 _LAST = frozenset(("dirty", "needs hooks", "loop"))
+_NO_ANSWER = frozenset(("raised", "lost", "turning"))
 Isolation = Literal["batch", "fork", "spawn"]
 
 
@@ -43,7 +44,10 @@ class _Tag:
 
 
 class Lanes:
-    """Judges mutants in memory. Those that must be imported to be judged are kept in ``at_import``."""
+    """Judges mutants in memory. Those that must be imported to be judged are kept in ``at_import``.
+
+    Some of these only matter to the tests that read their file: ``readers`` has these tests by the id of the mutant.
+    """
 
     def __init__(self, suite: Suite, say: Say, isolation: Isolation) -> None:
         self._suite, self._say = suite, say
@@ -52,6 +56,7 @@ class Lanes:
         self._reverse: Job | None = None
         self._undecided: list[tuple[Mutant, Trial]] = []
         self.at_import: list[Mutant] = []
+        self.readers: dict[str, list[str]] = {}
 
     def judge(self, mutants: Sequence[Mutant]) -> None:
         """Say what becomes of each mutant."""
@@ -62,6 +67,11 @@ class Lanes:
             self._waiting.append(_Lane(deque(mutants[first : first + LANE])))
         for ended in run_jobs(Refilled(self.next_job), self._suite.workers):
             self._take(ended)
+
+    def leave_to_readers(self, mutant: Mutant) -> None:
+        """Leave a mutant that no test has noticed in memory to the tests that read its file."""
+        self.at_import.append(mutant)
+        self.readers[mutant.id] = self._suite.readers(mutant)
 
     def next_job(self) -> Job | None:
         """Return what a fork that is free does next; None while there is nothing."""
@@ -114,7 +124,7 @@ class Lanes:
                 self._survived(mutant, trial)
             return
         tag: _Tag = ended.job.tag
-        said = [message for message in ended.said if "raised" not in message and "lost" not in message]
+        said = [message for message in ended.said if _NO_ANSWER.isdisjoint(message)]
         done = 0
         for trial, message in zip(tag.trials, said, strict=False):
             done += 1
@@ -156,6 +166,8 @@ class Lanes:
         covering = self._suite.covering(mutant)
         if self._suite.runs_at_import(mutant):
             self.at_import.append(mutant)
+        elif self._suite.readers(mutant):
+            self.leave_to_readers(mutant)
         elif not self._suite.is_reverse_known:
             self._undecided.append((mutant, trial))
         elif len(trial.numbers) == len(covering) and self._suite.runs_for_others(mutant):
@@ -198,7 +210,9 @@ class Lanes:
                 self._verdict(mutant, "not run", note=ended.lost)
                 return
         took_long = ended.is_late or ended.signal == signal.SIGPROF
-        if ended.is_blocked and tag.factor == 1.0 and not tag.was_blocked:
+        if took_long and any("turning" in each for each in ended.said):
+            self._verdict(mutant, "timeout", tests=tests, note="loop limit")
+        elif ended.is_blocked and tag.factor == 1.0 and not tag.was_blocked:
             # Its tests wait for what never comes, and no busy machine makes them: more time would be lost.
             self._again(mutant, self._killer(tag, trial), was_blocked=True)
         elif ended.is_blocked and tag.was_blocked:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from ordeal._tools.mutation.forks import Ended, Job, Message, Say, original_takes, run_jobs
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
 from ordeal._tools.mutation.judging.baseline import (
+    UNSTEADY_MAX,
     Baseline,
     Lines,
     Original,
@@ -29,7 +30,6 @@ from ordeal._tools.mutation.pytest_items import Items
 from ordeal._tools.mutation.source import Function, Source
 from ordeal._tools.mutation.swap import LiveFunctions, OwnLines
 
-_FLAKY_MAX = 20
 _FORCED_MAX = 5
 # Enough for the limit of turns to be met first by every loop in Python: it is the same on a busy machine.
 _CPU_FREE = 0.5
@@ -79,7 +79,7 @@ def begun_suite(
         (baseline.names[number], why)
         for number, why in baseline.failed.items()
         # A saved seed that fails is known to fail.
-        if not getattr(items.all[number], "is_saved_seed", False)
+        if number not in ran.unsteady and not getattr(items.all[number], "is_saved_seed", False)
     ]
     if refused and not leave_out_failing:
         raise failing(refused)
@@ -97,7 +97,7 @@ def begun_suite(
     reached_paths = {path for path, _ in {*imported, *baseline.tests_by_line}}
     reached = [shown for shown, path in paths.items() if path in reached_paths]
     found = {"baseline": len(passing), "flaky": suite.flaky, "names": suite.names, "reached": reached}
-    say({**found, "seconds": suite.seconds()[1], "imports": ran.in_place and not in_place})
+    say({**found, "seconds": suite.seconds()[1], "imports": ran.unforked})
     return suite, ran.in_place
 
 
@@ -123,6 +123,9 @@ class Suite:
         self._sources = {source.shown: source for source in sources}
         self._paths = {source.shown: real_path(str(source.path)) for source in sources}
         self._imported = imported
+        self._ran: dict[str, Lines] = {}
+        for place in {*imported, *baseline.tests_by_line}:
+            self._ran.setdefault(place[0], set()).add(place)
         self._passing = {*baseline.turns}
         self.flaky = [self.names[number] for number in baseline.failed]
         self._trusted: set[int] = set()
@@ -153,9 +156,9 @@ class Suite:
             if failed is not None and failed in self.items.plain:
                 needing_hooks += 1
                 self.items.plain.forget(failed)
-                if needing_hooks > _FLAKY_MAX:
+                if needing_hooks > UNSTEADY_MAX:
                     self.items.plain.forget_all()
-            elif failed is not None and len(self.flaky) - known < _FLAKY_MAX:
+            elif failed is not None and len(self.flaky) - known < UNSTEADY_MAX:
                 self.leave_out(failed)
             else:
                 raise Refused("the unchanged program fails where mutants run, so no verdict would be true")
@@ -238,9 +241,17 @@ class Suite:
         return any((path, line) in run_once for line in self._own_lines.of(mutant))
 
     def runs_at_import(self, mutant: Mutant) -> bool:
-        """Return whether a mutant runs before any test does."""
-        path = self._paths[mutant.shown]
-        return any((path, line) in self._imported for line in self._own_lines.of(mutant))
+        """Return whether a mutant runs before any test does; if it is in no function, whether it runs at all."""
+        path, lines = self._paths[mutant.shown], self._own_lines.of(mutant)
+        if mutant.function is not None:
+            return any((path, line) in self._imported for line in lines)
+        # Where nothing of the file has run, it was imported before anybody looked.
+        return path not in self._ran or any((path, line) in self._ran[path] for line in lines)
+
+    def readers(self, mutant: Mutant) -> list[str]:
+        """Return the tests that read the file of a mutant, or run it again: they do not meet it in memory."""
+        found = self.baseline.readers.get(self._paths[mutant.shown], frozenset())
+        return [self.names[number] for number in sorted(found & self._passing)]
 
     def nearest(self, numbers: Sequence[int]) -> str:
         """Return the test among these that runs the fewest lines of the program: it is most about them."""
@@ -335,7 +346,7 @@ class Suite:
         """Refuse a file whose functions may raise at once unnoticed: the swap does not reach its tests."""
         by_file: dict[str, dict[tuple[int, int], Mutant]] = {}
         for mutant in mutants:
-            if mutant.function is not None:
+            if mutant.function is not None and not self.readers(mutant):
                 by_file.setdefault(mutant.shown, {}).setdefault(mutant.function, mutant)
         chosen = {shown: [*functions.values()][:_FORCED_MAX] for shown, functions in by_file.items()}
         firsts = [self._forced(shown, functions[0]) for shown, functions in chosen.items()]

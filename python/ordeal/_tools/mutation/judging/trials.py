@@ -19,13 +19,16 @@ from ordeal._tools.mutation.interpreters.sitecustomize import MUTANT, real_path
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import send_output_to
 from ordeal._tools.mutation.pytest_items import Items
+from ordeal._tools.mutation.sandbox import put
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.swap import LiveFunctions, NotSwappable, Swap, codes_in
 
 #: Tests may change their own.
 _TEMPORARY = tempfile.gettempdir()
-#: A test may turn so many times more than on the original, and so much more.
+#: A test may turn so many times more than on the original, and so much more, before its time is short: some loops end
+#: that are a thousand times as long, and those without end would take all of it.
 TURNS_FREE, TURNS_FACTOR = 100_000, 100
+LONG_TURNS, LONG_SECONDS = 5_000_000, 1.0
 #: And this is how many before a mutant is judged alone, by all hooks: one that survives would turn as often once more.
 SHORT_FREE, SHORT_FACTOR = 30_000, 2
 
@@ -53,6 +56,7 @@ class Turns:
         self._tool = free[0] if len(free) > 1 else None
         self._counter = LoopCounter(self._stop)
         self._say: Say | None = None
+        self._longer, self._is_longer = 0, False
         if self._tool is None:
             return
         self._events = sys.monitoring.events.JUMP | sys.monitoring.events.PY_START
@@ -68,9 +72,9 @@ class Turns:
                 for each in codes_in(code):
                     sys.monitoring.set_local_events(self._tool, each, self._events)
 
-    def start(self, limit: int, say: Say) -> None:
-        """Count from zero. At the limit the process says so, and ends."""
-        self._say = say
+    def start(self, limit: int, say: Say, longer: int = 0) -> None:
+        """Count from zero. At the limit the process says so, and ends; or goes on for some more turns and seconds."""
+        self._say, self._longer = say, longer
         self._counter.start(limit)
 
     @property
@@ -80,6 +84,13 @@ class Turns:
 
     def _stop(self) -> None:
         assert self._say is not None
+        if self._longer:
+            self._say({"turning": True})
+            if not self._is_longer:
+                signal.setitimer(signal.ITIMER_PROF, max(LONG_SECONDS, signal.getitimer(signal.ITIMER_PROF)[0]))
+            self._is_longer = True
+            self.start(self._longer, self._say)
+            return
         self._say({"loop": True})
         os._exit(0)
 
@@ -89,11 +100,24 @@ def killer_first(killer: int | None, numbers: Sequence[int]) -> list[int]:
     return sorted(numbers, key=lambda number: number != killer)
 
 
-def offer(source: Source, mutant: Mutant) -> None:
-    """Let the interpreters that this process starts from now on meet a mutant."""
+def offer(source: Source, mutant: Mutant) -> bool:
+    """Let what reads the file of a mutant from now on read it, and the interpreters that this process starts meet it.
+
+    Without namespaces other forks would read it as well: then only interpreters meet it. Return whether all do.
+    """
+    text = mutant.applied(source.text)
+    if put(source.path, text):
+        return True
     path = Path(_TEMPORARY, f"mutant-{mutant.id}")
-    path.write_bytes(os.fsencode(real_path(str(source.path))) + b"\n" + mutant.applied(source.text))
+    path.write_bytes(os.fsencode(real_path(str(source.path))) + b"\n" + text)
     os.environ[MUTANT] = str(path)
+    return False
+
+
+def withdraw(source: Source) -> None:
+    """Undo what ``offer`` has done."""
+    if os.environ.pop(MUTANT, None) is None:
+        put(source.path, source.text)
 
 
 def run_unchanged(items: Items, numbers: Sequence[int], say: Say, *, plainly: bool) -> None:
@@ -135,10 +159,11 @@ def run_trials(trials: Sequence[Trial], runner: TestRunner, say: Say) -> None:
     killers: dict[tuple[str, tuple[int, int] | None], int] = {}
     confirmed = {*runner.confirmed}
 
-    free, factor = (SHORT_FREE, SHORT_FACTOR) if trials[0].plainly else (TURNS_FREE, TURNS_FACTOR)
+    is_plain = trials[0].plainly
+    free, factor = (SHORT_FREE, SHORT_FACTOR) if is_plain else (TURNS_FREE, TURNS_FACTOR)
 
     def before(number: int) -> None:
-        runner.turns.start(free + factor * runner.turns_of(number), say)
+        runner.turns.start(free + factor * runner.turns_of(number), say, 0 if is_plain else LONG_TURNS)
 
     for trial in trials:
         signal.setitimer(signal.ITIMER_PROF, trial.cpu)
@@ -165,7 +190,8 @@ def run_trials(trials: Sequence[Trial], runner: TestRunner, say: Say) -> None:
                 return
             confirmed.add(failure[0])
         swap.undo()
-        os.environ.pop(MUTANT, None)
+        if trial.served:
+            withdraw(source)
         if failure is None:
             say({"survived": len(trial.numbers)})
             continue
