@@ -5,6 +5,7 @@
 #include <coroutine>
 #include <exception>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "core/base/check.h"
@@ -41,6 +42,7 @@ class [[nodiscard]] SearchCoroutine {
   struct Promise {
     std::optional<Candidate> candidate;
     bool accepted = false;
+    SearchCoroutine* inner = nullptr;  // asked in place of the coroutine until it has no candidate
     std::exception_ptr error;
 
     SearchCoroutine get_return_object() noexcept { return SearchCoroutine(Handle::from_promise(*this)); }
@@ -50,6 +52,11 @@ class [[nodiscard]] SearchCoroutine {
     Verdict yield_value(Candidate asked) {
       candidate = std::move(asked);
       return {this};
+    }
+    // `co_await search` proposes all candidates of another search. A temporary lives until that is done.
+    std::suspend_always await_transform(SearchCoroutine&& search) noexcept {
+      inner = &search;
+      return {};
     }
     void return_void() noexcept {}
     // Kept until the owner asks for the next candidate, which rethrows it.
@@ -73,21 +80,34 @@ class [[nodiscard]] SearchCoroutine {
   // Runs the coroutine to its next candidate. Rethrows its exceptions.
   std::optional<Candidate> next() {
     ORDEAL_CHECK(handle_ != nullptr, "the search was moved from");
-    if (handle_.done()) {
-      return std::nullopt;
+    Promise& promise = handle_.promise();
+    while (!handle_.done()) {
+      if (promise.inner != nullptr) {
+        if (auto found = promise.inner->next()) {
+          return found;
+        }
+        promise.inner = nullptr;
+      }
+      handle_.resume();
+      if (promise.error != nullptr) {
+        std::rethrow_exception(std::exchange(promise.error, nullptr));
+      }
+      if (promise.candidate) {
+        return std::exchange(promise.candidate, std::nullopt);
+      }
     }
-    handle_.promise().candidate.reset();
-    handle_.resume();
-    if (handle_.promise().error != nullptr) {
-      std::rethrow_exception(std::exchange(handle_.promise().error, nullptr));
-    }
-    return std::exchange(handle_.promise().candidate, std::nullopt);
+    return std::nullopt;
   }
 
   // The verdict on the latest candidate.
   void accept(bool accepted) noexcept {
     ORDEAL_DCHECK(handle_ != nullptr && !handle_.done(), "no candidate waits for a verdict");
-    handle_.promise().accepted = accepted;
+    Promise& promise = handle_.promise();
+    if (promise.inner != nullptr) {
+      promise.inner->accept(accepted);
+    } else {
+      promise.accepted = accepted;
+    }
   }
 
  private:
@@ -95,5 +115,14 @@ class [[nodiscard]] SearchCoroutine {
 
   Handle handle_;
 };
+
+// Proposes what `make` makes of each candidate of another search.
+template <typename From, typename Make>
+SearchCoroutine<std::invoke_result_t<Make, From>> each_of(SearchCoroutine<From> search, Make make) {
+  while (auto found = search.next()) {
+    const bool accepted = co_yield make(*std::move(found));
+    search.accept(accepted);
+  }
+}
 
 }  // namespace ordeal

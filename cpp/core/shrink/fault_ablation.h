@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/search_coroutine.h"
 #include "core/tape/tape.h"
 
 namespace ordeal {
@@ -24,6 +25,8 @@ namespace ordeal {
 class FaultAblation {
  public:
   explicit FaultAblation(Tape failing);
+  FaultAblation(const FaultAblation&) = delete;  // the search refers to it
+  FaultAblation& operator=(const FaultAblation&) = delete;
 
   std::optional<Tape> candidate();
   void accept(bool fails);
@@ -33,31 +36,22 @@ class FaultAblation {
   [[nodiscard]] std::vector<std::pair<std::uint32_t, bool>> verdicts() const;
 
  private:
-  enum class Phase : std::uint8_t { kSingles, kRest, kPairs, kNarrow, kDone };
   // By position in faults_, whether the fault is removed.
   using Removal = std::vector<bool>;
 
-  [[nodiscard]] std::optional<Removal> next_removal() const;
-  void conclude(const Removal& removal, bool fails);
-  void next_pair() noexcept;
-  void narrow(const Removal& removal, bool fails);
-  void start_narrowing();
-  void require(const Removal& removal);
-  [[nodiscard]] Removal unmarked() const;
-  [[nodiscard]] Removal suspects_without_chunk() const;
+  SearchCoroutine<Removal> removals();
+  SearchCoroutine<Removal> narrowing(std::vector<std::size_t> open);
+  [[nodiscard]] Removal removal_of(const std::vector<std::size_t>& positions) const;
+  void require(const std::vector<std::size_t>& positions);
+  [[nodiscard]] std::vector<std::size_t> unmarked() const;
   [[nodiscard]] Tape without(const Removal& removal) const;
 
   Tape tape_;
   std::vector<std::uint32_t> faults_;
   std::vector<bool> necessary_;
-  Phase phase_ = Phase::kSingles;
-  std::size_t first_ = 0;
-  std::size_t second_ = 0;
-  std::vector<std::size_t> open_;  // positions to pair, later those to narrow down
-  std::size_t chunk_ = 0;
-  bool paired_ = false;
   std::map<Removal, bool> fails_;  // known results
-  Removal is_pending_;
+  Removal pending_;                // of the candidate that waits for its verdict
+  SearchCoroutine<Removal> search_;
 };
 
 }  // namespace ordeal

@@ -57,8 +57,7 @@ SearchCoroutine<Tape> newest_references(const FailingTape& current) {
     }
     Tape candidate = with_choice(tape, argument.choices_begin, Choice::integer(0));
     candidate.replace_producer(a, TapeArgument::kNoProducer);
-    const bool accepted = co_yield std::move(candidate);
-    static_cast<void>(accepted);
+    co_yield std::move(candidate);
   }
 }
 
@@ -73,16 +72,11 @@ SearchCoroutine<Tape> MergeReferences::candidates(const FailingTape& current) {
       const std::vector<std::int64_t> left = producers_of(current.tape);
       const auto is_left = [&](std::int64_t producer) { return std::ranges::find(left, producer) != left.end(); };
       if (i != j && is_left(producers[i]) && is_left(producers[j])) {
-        const bool accepted = co_yield with_references_merged(current.tape, producers[i], producers[j]);
-        static_cast<void>(accepted);
+        co_yield with_references_merged(current.tape, producers[i], producers[j]);
       }
     }
   }
-  auto search = newest_references(current);
-  while (auto candidate = search.next()) {
-    const bool accepted = co_yield std::move(*candidate);
-    search.accept(accepted);
-  }
+  co_await newest_references(current);
 }
 
 }  // namespace ordeal

@@ -339,8 +339,7 @@ SearchCoroutine<Tape> SortSpans::candidates(const FailingTape& current) {
       const TapeArgument first = tape.arguments()[a];
       const std::optional<Span> second = is_reference(first) ? std::nullopt : counterpart(tape, step, first);
       if (second && is_out_of_order(current, span_of(first), *second)) {
-        const bool accepted = co_yield with_spans_swapped(tape, span_of(first), *second);
-        static_cast<void>(accepted);
+        co_yield with_spans_swapped(tape, span_of(first), *second);
       }
     }
   }

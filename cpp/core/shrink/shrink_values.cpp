@@ -204,8 +204,7 @@ SearchCoroutine<Tape> lower_pair(const FailingTape& current, IntegerPair pair) {
   if (!one) {
     const bool is_small = current.tape.choice_count() <= LowerPairs::kBorrowMax;
     if (is_small && pair.opposite && is_bounded(current.constraints[pair.second])) {
-      const bool borrowed = co_yield with_borrowed(current, pair);
-      static_cast<void>(borrowed);
+      co_yield with_borrowed(current, pair);
     }
     co_return;
   }
@@ -362,11 +361,7 @@ SearchCoroutine<Tape> LowerMany::candidates(const FailingTape& current) {
   if (open_values(current).size() < kValuesMin) {
     co_return;
   }
-  auto blocks = simplest_blocks(current);
-  while (auto candidate = blocks.next()) {
-    const bool accepted = co_yield std::move(*candidate);
-    blocks.accept(accepted);
-  }
+  co_await simplest_blocks(current);
   std::uint64_t low = 0;  // a cap that passes; at 0 everything is the simplest, which SimplifyArguments has tried
   std::uint64_t high = highest_distance(current);
   while (high - low > 1 && high > low) {

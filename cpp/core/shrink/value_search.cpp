@@ -53,11 +53,8 @@ SearchCoroutine<std::uint64_t> leaps(std::uint64_t distance) {
       continue;
     }
     const std::uint64_t rest = (distance - step) % step;
-    auto search = smaller_distances((distance - step) / step, Effort::kLight);
-    while (const auto times = search.next()) {
-      const bool less = co_yield rest + (*times * step);
-      search.accept(less);
-    }
+    co_await each_of(smaller_distances((distance - step) / step, Effort::kLight),
+                     [rest, step](std::uint64_t times) { return rest + (times * step); });
     co_return;
   }
 }
@@ -75,18 +72,13 @@ SearchCoroutine<Choice> simpler_integers(const Choice& now, Constraint constrain
   ORDEAL_DCHECK(!now.is_big(), "a big integer has no distance");
   const auto is_below = [&] { return now.number < constraint.simplest; };
   if (is_below() && allows(distance_of(now, constraint), false, constraint)) {
-    const bool accepted = co_yield integer_at(distance_of(now, constraint), false, constraint);
-    static_cast<void>(accepted);
+    co_yield integer_at(distance_of(now, constraint), false, constraint);
   }
-  auto search = smaller_distances(distance_of(now, constraint), effort);
-  while (const auto distance = search.next()) {
-    const bool accepted = co_yield integer_at(*distance, is_below(), constraint);
-    search.accept(accepted);
-  }
+  co_await each_of(smaller_distances(distance_of(now, constraint), effort),
+                   [&](std::uint64_t distance) { return integer_at(distance, is_below(), constraint); });
   const std::uint64_t distance = distance_of(now, constraint);
   if (!is_below() && distance > 1 && allows(distance - 1, true, constraint)) {
-    const bool accepted = co_yield integer_at(distance - 1, true, constraint);
-    static_cast<void>(accepted);
+    co_yield integer_at(distance - 1, true, constraint);
   }
 }
 
@@ -152,19 +144,12 @@ SearchCoroutine<Choice> simpler_big_integers(const Choice& now, Constraint const
     }
   }
   const std::u32string whole = magnitude_of(now);
-  auto shorter = smaller_distances(bits_in(whole), Effort::kLight);
-  while (const auto bits = shorter.next()) {
-    const bool accepted = co_yield integer_of(shifted(whole, bits_in(whole) - *bits), negative);
-    shorter.accept(accepted);
-  }
+  co_await each_of(smaller_distances(bits_in(whole), Effort::kLight),
+                   [&](std::uint64_t bits) { return integer_of(shifted(whole, bits_in(whole) - bits), negative); });
   if (!now.is_big()) {
     co_return;
   }
-  auto smaller = smaller_bits(now, negative);
-  while (const auto choice = smaller.next()) {
-    const bool accepted = co_yield *choice;
-    smaller.accept(accepted);
-  }
+  co_await smaller_bits(now, negative);
 }
 
 // The nearest numbers that are so many parts of one, with as many parts to one as the scale says.
@@ -172,8 +157,7 @@ SearchCoroutine<Choice> neighbours(double scale, double value) {
   const double towards_zero = std::trunc(value * scale);
   const bool lower = co_yield Choice::real(towards_zero / scale);
   if (!lower) {
-    const bool higher = co_yield Choice::real((towards_zero + std::copysign(1.0, value)) / scale);
-    static_cast<void>(higher);
+    co_yield Choice::real((towards_zero + std::copysign(1.0, value)) / scale);
   }
 }
 
@@ -185,11 +169,7 @@ SearchCoroutine<Choice> shorter_reals(const Choice& now) {
     if (!std::isfinite(value) || std::nearbyint(value * scale) / scale == value) {
       co_return;
     }
-    auto search = neighbours(scale, value);
-    while (const auto choice = search.next()) {
-      const bool accepted = co_yield *choice;
-      search.accept(accepted);
-    }
+    co_await neighbours(scale, value);
   }
 }
 
@@ -197,11 +177,8 @@ SearchCoroutine<Choice> shorter_reals(const Choice& now) {
 SearchCoroutine<double> smaller_reals(double value, Effort effort) {
   const double sign = std::copysign(1.0, value);
   if (std::abs(value) >= 0x1p53) {
-    auto search = smaller_distances(static_cast<std::uint64_t>(std::ilogb(value)), Effort::kLight);
-    while (const auto exponent = search.next()) {
-      const bool accepted = co_yield sign * std::ldexp(1.0, static_cast<int>(*exponent));
-      search.accept(accepted);
-    }
+    co_await each_of(smaller_distances(static_cast<std::uint64_t>(std::ilogb(value)), Effort::kLight),
+                     [sign](std::uint64_t exponent) { return sign * std::ldexp(1.0, static_cast<int>(exponent)); });
     co_return;
   }
   const int decimals = decimals_of(value);
@@ -209,11 +186,8 @@ SearchCoroutine<double> smaller_reals(double value, Effort effort) {
     co_return;
   }
   const double unit = is_half_of_whole(value) ? 2.0 : power_of_ten(decimals);
-  auto search = smaller_distances(static_cast<std::uint64_t>(std::nearbyint(std::abs(value) * unit)), effort);
-  while (const auto distance = search.next()) {
-    const bool accepted = co_yield sign * (static_cast<double>(*distance) / unit);
-    search.accept(accepted);
-  }
+  co_await each_of(smaller_distances(static_cast<std::uint64_t>(std::nearbyint(std::abs(value) * unit)), effort),
+                   [=](std::uint64_t distance) { return sign * (static_cast<double>(distance) / unit); });
 }
 
 // From special values to whole numbers to fewer decimals to smaller ones, in the order of ranks.
@@ -223,8 +197,7 @@ SearchCoroutine<Choice> simpler_reals(const Choice& now, Constraint constraint, 
     co_return;
   }
   if (std::signbit(now.as_real())) {
-    const bool accepted = co_yield Choice::real(-now.as_real());
-    static_cast<void>(accepted);
+    co_yield Choice::real(-now.as_real());
   }
   if (std::isinf(now.as_real())) {
     const bool accepted = co_yield Choice::real(std::copysign(std::numeric_limits<double>::max(), now.as_real()));
@@ -233,17 +206,9 @@ SearchCoroutine<Choice> simpler_reals(const Choice& now, Constraint constraint, 
     }
   }
   if (effort == Effort::kThorough) {
-    auto shorter = shorter_reals(now);
-    while (const auto choice = shorter.next()) {
-      const bool accepted = co_yield *choice;
-      shorter.accept(accepted);
-    }
+    co_await shorter_reals(now);
   }
-  auto smaller = smaller_reals(now.as_real(), effort);
-  while (const auto value = smaller.next()) {
-    const bool accepted = co_yield Choice::real(*value);
-    smaller.accept(accepted);
-  }
+  co_await each_of(smaller_reals(now.as_real(), effort), &Choice::real);
 }
 
 // Parts with a power of two as length, from the end. Never below the minimum size of the draw.
@@ -255,8 +220,7 @@ SearchCoroutine<Choice> shorter_texts(const Choice& now, Constraint constraint) 
       if (row.size() < size_min + size || row.size() < end) {
         break;
       }
-      const bool accepted = co_yield text_of(row.erase(end - size, size), now.kind, constraint);
-      static_cast<void>(accepted);
+      co_yield text_of(row.erase(end - size, size), now.kind, constraint);
     }
   }
 }
@@ -318,8 +282,7 @@ SearchCoroutine<Choice> borrowed_bytes(const Choice& now, Constraint constraint)
     if (row[at] > 0) {
       --row[at];
       std::fill(row.begin() + static_cast<std::ptrdiff_t>(at) + 1, row.end(), 0xFF);
-      const bool accepted = co_yield text_of(std::move(row), now.kind, constraint);
-      static_cast<void>(accepted);
+      co_yield text_of(std::move(row), now.kind, constraint);
     }
   }
 }
@@ -336,8 +299,7 @@ SearchCoroutine<Choice> sorted_texts(const Choice& now, Constraint constraint) {
     std::u32string swapped = row_of(now, constraint);
     if (swapped[at - 1] > swapped[at]) {
       std::swap(swapped[at - 1], swapped[at]);
-      const bool accepted = co_yield text_of(std::move(swapped), now.kind, constraint);
-      static_cast<void>(accepted);
+      co_yield text_of(std::move(swapped), now.kind, constraint);
     }
   }
 }
@@ -380,11 +342,7 @@ SearchCoroutine<Choice> simpler_texts(const Choice& now, Constraint constraint, 
   if (nothing || effort == Effort::kLight) {
     co_return;
   }
-  auto first = shorter_texts(now, constraint);
-  while (const auto choice = first.next()) {
-    const bool accepted = co_yield *choice;
-    first.accept(accepted);
-  }
+  co_await shorter_texts(now, constraint);
   const bool plain = co_yield text_of(std::u32string(row_of(now, constraint).size(), 0), now.kind, constraint);
   if (plain) {
     co_return;
@@ -394,44 +352,21 @@ SearchCoroutine<Choice> simpler_texts(const Choice& now, Constraint constraint, 
     // What it refers to changes while this waits.
     const Choice before = now;  // NOLINT(performance-unnecessary-copy-initialization)
     for (const bool all_equal : kTogetherFirst) {
-      auto simpler = simpler_characters(now, constraint, all_equal);
-      while (const auto choice = simpler.next()) {
-        const bool accepted = co_yield *choice;
-        simpler.accept(accepted);
-      }
+      co_await simpler_characters(now, constraint, all_equal);
     }
-    auto sorted = sorted_texts(now, constraint);
-    while (const auto choice = sorted.next()) {
-      const bool accepted = co_yield *choice;
-      sorted.accept(accepted);
-    }
+    co_await sorted_texts(now, constraint);
     if (now.kind == ChoiceKind::kBytes) {
-      auto borrowed = borrowed_bytes(now, constraint);
-      while (const auto choice = borrowed.next()) {
-        const bool accepted = co_yield *choice;
-        borrowed.accept(accepted);
-      }
+      co_await borrowed_bytes(now, constraint);
     }
     // And one that became higher may make others superfluous.
-    auto shorter = shorter_texts(now, constraint);
-    while (const auto choice = shorter.next()) {
-      const bool accepted = co_yield *choice;
-      shorter.accept(accepted);
-    }
-    auto exchanged = exchanged_texts(now, constraint);
-    while (const auto choice = exchanged.next()) {
-      const bool accepted = co_yield *choice;
-      exchanged.accept(accepted);
-    }
+    co_await shorter_texts(now, constraint);
+    co_await exchanged_texts(now, constraint);
     changed = rank_of(now, constraint) < rank_of(before, constraint);
   }
 }
 
 // There is one other value.
-SearchCoroutine<Choice> simpler_booleans() {
-  const bool accepted = co_yield Choice::boolean(false);
-  static_cast<void>(accepted);
-}
+SearchCoroutine<Choice> simpler_booleans() { co_yield Choice::boolean(false); }
 
 }  // namespace
 
@@ -448,11 +383,7 @@ SearchCoroutine<std::uint64_t> smaller_distances(std::uint64_t distance, Effort 
   while (distance > 1) {
     const bool one_less = co_yield distance - 1;
     if (one_less) {
-      auto search = bisected(0, distance - 1);
-      while (const auto middle = search.next()) {
-        const bool accepted = co_yield *middle;
-        search.accept(accepted);
-      }
+      co_await bisected(0, distance - 1);
       co_return;
     }
     if (effort == Effort::kLight) {

@@ -42,6 +42,22 @@ TEST(SearchCoroutine, ACandidateWithoutAVerdictIsRefused) {
   EXPECT_FALSE(inquiry.next());
 }
 
+SearchCoroutine<int> two_countdowns() {
+  co_await countdown(3);
+  const bool accepted = co_yield 9;
+  co_await each_of(countdown(accepted ? 3 : 2), [](int value) { return -value; });
+}
+
+TEST(SearchCoroutine, ProposesTheCandidatesOfOthersAndPassesThemTheVerdicts) {
+  auto search = two_countdowns();
+  std::vector<int> asked;
+  while (const auto candidate = search.next()) {
+    asked.push_back(*candidate);
+    search.accept(*candidate != 1);
+  }
+  EXPECT_EQ(asked, (std::vector<int>{2, 1, 9, -2, -1, 0}));
+}
+
 TEST(SearchCoroutine, MayBeLeftAndMoved) {
   auto inquiry = countdown(5);
   EXPECT_EQ(inquiry.next(), 4);
