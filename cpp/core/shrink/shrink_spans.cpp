@@ -18,39 +18,9 @@ namespace ordeal {
 namespace {
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Whole arguments
-
-// The arguments that could be simpler.
-std::vector<std::size_t> open_arguments(const FailingTape& current) {
-  std::vector<std::size_t> open;
-  for (std::size_t i = 0; i < current.tape.arguments().size(); ++i) {
-    const TapeArgument& argument = current.tape.arguments()[i];
-    bool simplest = true;
-    for (std::size_t c = argument.choices_begin; c < argument.choices_end; ++c) {
-      simplest = simplest && current.is_simplest(c);
-    }
-    if (!simplest && !is_reference(argument)) {
-      open.push_back(i);
-    }
-  }
-  return open;
-}
-
-// Arguments [begin, end) of `open` without their choices: a replay gives each draw its simplest value.
-Tape without_arguments(const Tape& tape, const std::vector<std::size_t>& open, std::size_t begin, std::size_t end) {
-  ORDEAL_DCHECK(begin <= end && end <= open.size(), "begin=" << begin << " end=" << end << " of " << open.size());
-  std::vector<bool> keep(tape.choice_count(), true);
-  for (std::size_t i = begin; i < end; ++i) {
-    const TapeArgument& argument = tape.arguments()[open[i]];
-    for (std::size_t c = argument.choices_begin; c < argument.choices_end; ++c) {
-      keep[c] = false;
-    }
-  }
-  return tape.subset_of_choices(keep);
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
 // Spans
+
+Span span_of(const TapeArgument& argument) noexcept { return {argument.choices_begin, argument.choices_end}; }
 
 // The parts of a span: the spans directly inside it, and the choices between them.
 std::vector<Span> parts_of(const FailingTape& current, std::size_t span) {
@@ -71,6 +41,11 @@ std::vector<Span> parts_of(const FailingTape& current, std::size_t span) {
   }
   add_choices_until(whole.end);
   return parts;
+}
+
+// Whether a span is one choice of several of its argument, and so was looked at as a part of another span.
+bool is_single_part(const FailingTape& current, const Span& span) {
+  return span.size() == 1 && span_of(argument_of(current.tape, span.begin)) != span;
 }
 
 // Whether at most one value of the span is not the simplest.
@@ -175,8 +150,8 @@ Tape with_spans_swapped(const Tape& tape, const Span& first, const Span& second)
   return swapped;
 }
 
-// Each part moves to a place of one that draws the same kinds.
-Tape with_parts_sorted(const FailingTape& current, const std::vector<Span>& parts) {
+// Each part moves to a place of one that draws the same kinds. Nothing if they are in order.
+std::optional<Tape> with_parts_sorted(const FailingTape& current, const std::vector<Span>& parts) {
   std::vector<std::vector<Span>> groups;
   tsl::robin_map<std::uint64_t, std::size_t> group_of;
   for (const Span& part : parts) {
@@ -184,20 +159,19 @@ Tape with_parts_sorted(const FailingTape& current, const std::vector<Span>& part
     groups.resize(groups.size() + (is_new ? 1 : 0));
     groups[found->second].push_back(part);
   }
-  Tape tape = current.tape;
+  std::optional<Tape> sorted;
   for (const std::vector<Span>& group : groups) {
     std::vector<Span> order = group;
     std::ranges::stable_sort(order, [&](const Span& a, const Span& b) { return is_out_of_order(current, b, a); });
     for (std::size_t i = 0; i < group.size(); ++i) {
       for (std::uint32_t c = 0; order[i] != group[i] && c < group[i].size(); ++c) {
-        tape.replace_choice(group[i].begin + c, current.choice(order[i].begin + c));
+        sorted = sorted ? std::move(sorted) : current.tape;
+        sorted->replace_choice(group[i].begin + c, current.choice(order[i].begin + c));
       }
     }
   }
-  return tape;
+  return sorted;
 }
-
-Span span_of(const TapeArgument& argument) noexcept { return {argument.choices_begin, argument.choices_end}; }
 
 // The argument of the same name in the next step of the same rule.
 std::optional<Span> counterpart(const Tape& tape, std::size_t step, const TapeArgument& mine) {
@@ -216,29 +190,19 @@ std::optional<Span> counterpart(const Tape& tape, std::size_t step, const TapeAr
 
 }  // namespace
 
-// All arguments that could be simpler, then halves of them, down to single ones.
-SearchCoroutine<Tape> SimplifyArguments::candidates(const FailingTape& current) {
-  std::vector<std::size_t> open = open_arguments(current);
-  for (std::size_t size = open.size(); size > 0; size /= 2) {
-    for (std::size_t end = open.size(); end > 0;) {
-      const std::size_t begin = end > size ? end - size : 0;
-      const bool accepted = co_yield without_arguments(current.tape, open, begin, end);
-      open = accepted ? open_arguments(current) : std::move(open);
-      end = std::min(begin, open.size());
-    }
-  }
-}
-
 // What was removed changes only the spans that it lay in and those behind it, so the number of the span stays. Where
 // another draw has taken the place of what was removed, a list is as short as it may be.
 SearchCoroutine<Tape> DeleteSpans::candidates(const FailingTape& current) {
   for (std::size_t span = 0; span < current.spans.size(); ++span) {
+    if (is_single_part(current, current.spans[span])) {
+      continue;
+    }
     std::vector<Span> parts = parts_of(current, span);
     const bool was_swept = !swept_.insert(hash_of_span(current, current.spans[span])).second;
     const std::size_t count = current.tape.choice_count();
     Patience patience;
     bool goes_on = true;
-    for (std::size_t size = was_swept ? 1 : std::bit_floor(parts.size()); goes_on && size > 0; size /= 2) {
+    for (std::size_t size = was_swept ? 1 : parts.size(); goes_on && size > 0; size = std::bit_floor(size - 1)) {
       for (std::size_t end = parts.size(); goes_on && end >= size;) {
         const std::size_t begin = end - size;
         if (was_swept && !says_little(current, parts[begin])) {
@@ -323,7 +287,11 @@ SearchCoroutine<Tape> SortSpans::candidates(const FailingTape& current) {
   for (std::size_t span = 0; span < current.spans.size(); ++span) {
     const std::vector<Span> parts = parts_of(current, span);
     const std::size_t count = tape.choice_count();
-    const bool sorted = co_yield with_parts_sorted(current, parts);
+    std::optional<Tape> in_order = parts.size() > 1 ? with_parts_sorted(current, parts) : std::nullopt;
+    if (!in_order) {
+      continue;
+    }
+    const bool sorted = co_yield *std::move(in_order);
     for (std::size_t i = 1; !sorted && i < parts.size() && tape.choice_count() == count; ++i) {
       if (is_out_of_order(current, parts[i - 1], parts[i])) {
         const bool accepted = co_yield with_spans_swapped(tape, parts[i - 1], parts[i]);

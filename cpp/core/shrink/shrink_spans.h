@@ -14,15 +14,9 @@
 
 namespace ordeal {
 
-// Replaces arguments by the simplest that their strategies have: all, then halves, then single ones.
-class SimplifyArguments final : public ShrinkPass {
- public:
-  [[nodiscard]] std::string_view name() const noexcept override { return "arguments"; }
-  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
-};
-
 // Removes parts of a span, so that what follows takes their place: elements of a list, for example. Outer spans first,
-// and of each half of its parts, then quarters, down to single ones.
+// and of each all of its parts, then half of them, down to single ones. An argument without choices is the simplest
+// that its strategy has.
 class DeleteSpans final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "elements"; }

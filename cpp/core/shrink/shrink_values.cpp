@@ -362,7 +362,7 @@ SearchCoroutine<Tape> LowerMany::candidates(const FailingTape& current) {
     co_return;
   }
   co_await simplest_blocks(current);
-  std::uint64_t low = 0;  // a cap that passes; at 0 everything is the simplest, which SimplifyArguments has tried
+  std::uint64_t low = 0;  // a cap that passes; at 0 everything is the simplest, for which DeleteSpans is there
   std::uint64_t high = highest_distance(current);
   while (high - low > 1 && high > low) {
     const std::uint64_t middle = low + ((high - low) / 2);

@@ -24,7 +24,7 @@ std::vector<std::unique_ptr<ShrinkPass>> made() {
 // The order is that of what a pass saves for those behind it, which run on what it left:
 //
 // - Steps go first, from the end: each that is gone makes all later candidates shorter.
-// - Then whole arguments, large blocks of values and elements: few candidates, and each removes many choices.
+// - Then large blocks of values, whole arguments and elements: few candidates, and each removes many choices.
 // - Then single values, fault windows and references, one candidate or more for each of them.
 // - Then what costs a candidate for each pair: sums, the order of spans, spans inside spans.
 // - Last what helps seldom, when little is left to try it on: choices that decide about others, and steps whose work
@@ -38,7 +38,7 @@ std::vector<std::unique_ptr<ShrinkPass>> made() {
 // executions. RemovePairs, RemoveAndLower, NarrowFaults and MergeReferences are for what these suites do not have: an
 // acquire with its release, a count of earlier steps, short fault windows, fewer values of bundles.
 std::vector<std::unique_ptr<ShrinkPass>> all_passes() {
-  return made<RemoveSteps, SimplifyArguments, LowerMany, DeleteSpans,                     // large
+  return made<RemoveSteps, LowerMany, DeleteSpans,                                        // large
               LowerTogether, LowerValues, NarrowFaults, MergeReferences,                  // single
               LowerPairs, SortSpans, ReplaceByInner,                                      // pairs
               DeleteDecided, LowerAndMakeUp, MergeSteps, RemoveAndLower, RemovePairs>();  // seldom

@@ -27,29 +27,6 @@ Tape tape_of_integers(const Integers& integers) {
   return steps_with(steps);
 }
 
-TEST(SimplifyArguments, AllAtOnceThenHalves) {
-  SimplifyArguments pass;
-  const Swept swept = candidates(pass, FailingTape(tape_of_integers({5, 0, 6, 7, 8})), [](const Tape& tape) {
-    // The argument of step 2 is needed; others may go.
-    return !tape.choices(tape.arguments()[2]).empty();
-  });
-  std::vector<std::size_t> sizes;
-  for (const Tape& tape : swept.asked) {
-    sizes.push_back(tape.choice_count());
-  }
-  EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 3, 1, 2, 2}));
-  EXPECT_EQ(integers_of(swept.left.tape), (Integers{0, 6}));
-}
-
-TEST(SimplifyArguments, WhatIsSimplestOrAReferenceIsLeftAlone) {
-  SimplifyArguments pass;
-  Tape tape = step_with({Choice::integer(100)});
-  tape.begin_argument(2);
-  tape.add(Choice::integer(3));
-  tape.set_producer(0);
-  EXPECT_TRUE(candidates(pass, FailingTape(tape, {{100, 200, 100}, {}}), never).asked.empty());
-}
-
 // A list with a span for each element.
 FailingTape failing_list(const Integers& elements) {
   std::vector<Span> spans;
@@ -79,6 +56,13 @@ TEST(DeleteSpans, ElementsOfAListGo) {
     return std::ranges::count(left_over, 5) == 1 && std::ranges::count(left_over, 9) == 1;
   });
   EXPECT_EQ(left, step_with(list_of({5, 9})));
+}
+
+TEST(DeleteSpans, AWholeArgumentBecomesTheSimplest) {
+  DeleteSpans pass;
+  const Tape left = left_by(pass, tape_of_integers({5, 6, 7}),
+                            [](const Tape& tape) { return !tape.choices(tape.arguments()[1]).empty(); });
+  EXPECT_EQ(left, steps_with({{}, {Choice::integer(6)}, {}}));
 }
 
 TEST(DeleteSpans, ChoicesWithoutASpanGoOneByOne) {

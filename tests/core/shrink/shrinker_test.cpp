@@ -352,8 +352,8 @@ TEST(Shrinker, NamesItsPhases) {
       phases.emplace_back(shrinker.phase());
     }
   }
-  EXPECT_EQ(phases, (std::vector<std::string>{"steps", "arguments", "elements", "equals", "values", "windows", "sums",
-                                              "decisions", "trades", "joins", "pairs"}));
+  EXPECT_EQ(phases, (std::vector<std::string>{"steps", "elements", "equals", "values", "windows", "sums", "decisions",
+                                              "trades", "joins", "pairs"}));
   EXPECT_EQ(shrinker.phase(), "minimal");
 }
 
