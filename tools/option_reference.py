@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from ordeal.config.checks import as_python, as_toml, as_word
-from ordeal.config.options import SECTIONS, Fleet, Option, Tuning, flags_of, keys_of
+from ordeal.config.flags import flags_of
+from ordeal.config.options import SECTIONS, Fleet, Tuning
+from ordeal.config.table import Option, keys_of
 from ordeal.explore import Explorer
 
 REFERENCE = Path(__file__).parent.parent / "docs/reference"

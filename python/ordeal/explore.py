@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import os
 import threading
@@ -24,15 +23,8 @@ from ordeal._engine.isolation.child import can_supervise
 from ordeal._engine.search.exploration import Exploration
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.buggify import DEFAULT_PROBABILITY
-from ordeal.config.options import (
-    ExhaustiveOptions,
-    ExplorationOptions,
-    Fleet,
-    Traces,
-    Tuning,
-    checked,
-    values_of,
-)
+from ordeal.config.options import ExhaustiveOptions, ExplorationOptions, Fleet, Traces, Tuning
+from ordeal.config.table import values_of
 from ordeal.errors import ConfigError, MachineError, StoreError
 from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
 from ordeal.swarm.weights import distribution_of
@@ -122,8 +114,7 @@ class Explorer:
         tuning: Tuning | None = None,
     ) -> None:
         fleet = on if isinstance(on, Fleet) else Fleet(on)
-        options = checked(
-            ExplorationOptions(),
+        options = ExplorationOptions().with_arguments(
             **values_of(tuning or Tuning()),
             **values_of(fleet),
             target_modules=() if target_modules is None else target_modules,
@@ -207,8 +198,7 @@ class Explorer:
             StateError: the state cannot be saved where it should be, or cannot be resumed.
             MachineError: no rule can run in a state that was reached, or the machine breaks a rule of Hypothesis.
         """
-        options = checked(
-            self.options,
+        options = self.options.with_arguments(
             max_time=max_time,
             max_runs=max_runs,
             steps_per_run=steps_per_run,
@@ -282,9 +272,7 @@ class Explorer:
             outcome = RunningFleet(plan, progress, corpus=corpus.folder, code=digest_of(namespace)).run()
             wrong, edges = self._brought_home(plan, namespace, corpus, outcome)
             # The seeds are what counts; a search runs at least once.
-            here = dataclasses.replace(
-                options, on=None, store=None, workers=1, isolate=True, corpus_dir=corpus.folder, max_runs=1
-            )
+            here = options.replaced(on=None, store=None, workers=1, isolate=True, corpus_dir=corpus.folder, max_runs=1)
             result = Explorer.of(self.test_class, here).explore(progress)
         kept = self.options.corpus_dir is not None
         return fleet_result(result, outcome, edges, wrong, kept=kept, seeds=seeds)
@@ -386,8 +374,7 @@ class Explorer:
             NonDeterministicGeneration: a run differed from an earlier one with the same beginning.
             MachineError: no rule can run, or the machine breaks a rule of Hypothesis.
         """
-        options = checked(
-            ExhaustiveOptions(),
+        options = ExhaustiveOptions().with_arguments(
             depth=depth,
             limit=limit,
             faults=faults,

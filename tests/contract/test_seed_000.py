@@ -24,7 +24,8 @@ import pytest
 
 from ordeal.chaos import ChaosTest
 from ordeal.cli.commands import commands
-from ordeal.config import ExplorerConfig, ReportConfig, load_config
+from ordeal.config.options import ExplorerConfig, ReportConfig
+from ordeal.config.settings_file import load_config
 from ordeal.explore import ExplorationResult, Explorer, Tuning
 from ordeal.faults import LambdaFault
 from ordeal.stateful import rule

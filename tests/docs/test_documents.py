@@ -20,7 +20,7 @@ from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 from sybil.typing import Parser
 from tests.warm_python import run_module
 
-from ordeal.config import load_config
+from ordeal.config.settings_file import load_config
 
 ROOT = Path(__file__).parent.parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])

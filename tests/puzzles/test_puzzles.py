@@ -7,7 +7,7 @@ import pytest
 
 import ordeal._native as _native
 from ordeal.chaos import ChaosTest
-from ordeal.config.options import ExplorationOptions, checked
+from ordeal.config.options import ExplorationOptions
 from ordeal.explore import Explorer
 
 from .brim import Brim
@@ -44,7 +44,7 @@ def times(many: int) -> pytest.MarkDecorator:
 def solved(puzzle: type[ChaosTest], *, max_runs: int, seed: int = 42, **options: Any) -> bool:
     """Whether the Explorer finds the puzzle's bug within so many runs, in fixed shares unless the options say other."""
     given: dict[str, Any] = {"swarm_policy": "classic", "target_modules": [puzzle.__module__]} | options
-    explorer = Explorer.of(puzzle, checked(ExplorationOptions(), seed=seed, **given))
+    explorer = Explorer.of(puzzle, ExplorationOptions().with_arguments(seed=seed, **given))
     result = explorer.run(max_time=UNLIMITED_S, max_runs=max_runs, shrink=False)
     assert result.stopped_reason == "max_runs"
     return bool(result.failures)

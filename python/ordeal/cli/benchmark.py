@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import os
 import sys
@@ -19,8 +18,10 @@ from ordeal._report.exploration import session_header
 from ordeal._report.scaling import benchmark_header, scaling_csv, scaling_json, scaling_report, trial_line
 from ordeal.cli import INTERRUPTED, terminal
 from ordeal.cli.explore import exploration_options, make_explorer
-from ordeal.config import RNG_SEED_MAX, BenchmarkConfig, ExplorerConfig, OrdealConfig, load_config, override
-from ordeal.config.options import options_of, options_of_entry, values_of
+from ordeal.config.flags import BenchmarkConfig
+from ordeal.config.options import RNG_SEED_MAX, ExplorerConfig, options_of_entry
+from ordeal.config.settings_file import OrdealConfig, load_config
+from ordeal.config.table import values_of
 from ordeal.errors import WRONG_USE, ConfigError, MachineError
 from ordeal.result import ExplorationResult
 from ordeal.scaling.extrapolation import Extrapolation, extrapolate
@@ -33,9 +34,9 @@ _REPLACED = ("seed", "max_time", "max_runs", "patience", "workers")
 
 def run(given: Mapping[str, Any]) -> int:
     """Measure with the options of the command line, by name; ``None`` means not given."""
-    options = override(BenchmarkConfig(), given)
+    options = BenchmarkConfig().with_flags(given)
     config = load_config(options.config)
-    config = dataclasses.replace(config, explorer=override(config.explorer, given))
+    config = config.replaced(explorer=config.explorer.with_flags(given))
     _check(options, config)
     cpus = usable_cpus()
     plan = TrialPlan(
@@ -94,7 +95,7 @@ def _check_place(path: Path) -> None:
 
 def _shown(options: BenchmarkConfig, plan: TrialPlan, config: OrdealConfig) -> dict[str, object]:
     """Return every option of the benchmark, whether given or by default, and the settings that the trials use."""
-    settings = [name for name in options_of(ExplorerConfig) if name not in _REPLACED]
+    settings = [name for name in ExplorerConfig.options if name not in _REPLACED]
     return {
         **{name: value for name, value in values_of(options).items() if name != "json"},
         "max_workers": plan.max_workers,

@@ -21,7 +21,7 @@ from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._report.formats.document import line
 from ordeal.cli import terminal
 from ordeal.cli.folders import corpus_folders, traces_folders
-from ordeal.config.options import BisectFlags
+from ordeal.config.flags import BisectFlags
 from ordeal.errors import ConfigError
 
 

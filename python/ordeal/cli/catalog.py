@@ -13,8 +13,9 @@ from ordeal._engine.properties.catalog import make_catalog
 from ordeal._engine.properties.history import PROPERTIES_PATH, load_reached
 from ordeal._report.catalog import catalog_complaints, catalog_json, catalog_text
 from ordeal.cli import terminal
-from ordeal.config import DEFAULT_PATH, load_config
-from ordeal.config.options import CatalogFlags
+from ordeal.config.flags import CatalogFlags
+from ordeal.config.options import DEFAULT_PATH
+from ordeal.config.settings_file import load_config
 
 FOUND = 1
 

@@ -12,7 +12,8 @@ import click
 from click.shell_completion import get_completion_class
 
 from ordeal.cli import terminal
-from ordeal.config.options import Option, flags_of, record_of
+from ordeal.config.flags import flags_of, record_of
+from ordeal.config.table import Option
 
 _SHELLS = ("bash", "zsh", "fish")
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}

@@ -20,7 +20,7 @@ from ordeal._engine.parallel.fleet.plan import named_store
 from ordeal._engine.runs.folder import RUNS_PATH
 from ordeal._report.dashboard.app import make_app
 from ordeal.cli import terminal
-from ordeal.config.options import DashboardFlags
+from ordeal.config.flags import DashboardFlags
 from ordeal.errors import ConfigError
 from ordeal.store.open import open_records
 

@@ -10,8 +10,8 @@ from ordeal._base.formatting import counted
 from ordeal._tools.doctor.checks import Advice
 from ordeal._tools.doctor.running import examine
 from ordeal.cli import terminal
-from ordeal.config import load_config_for
-from ordeal.config.options import DoctorFlags
+from ordeal.config.flags import DoctorFlags
+from ordeal.config.settings_file import load_config_for
 from ordeal.errors import WRONG_USE
 
 

@@ -49,15 +49,10 @@ from ordeal.cli.commands import ALL_OPTIONS
 from ordeal.cli.folders import traces_folders
 from ordeal.cli.own_files import is_generated, is_state, refuse_foreign
 from ordeal.cli.progress import Watchers, progress_view
-from ordeal.config import ExplorerConfig, OrdealConfig, TestConfig, load_config_for, override
-from ordeal.config.options import (
-    ExplorationOptions,
-    ExploreFlags,
-    FleetConfig,
-    options_of,
-    options_of_entry,
-    values_of,
-)
+from ordeal.config.flags import ExploreFlags
+from ordeal.config.options import ExplorationOptions, ExplorerConfig, FleetConfig, TestConfig, options_of_entry
+from ordeal.config.settings_file import OrdealConfig, load_config_for
+from ordeal.config.table import values_of
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError, SkippedError, TraceError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, Failure, NoteKind, SeedOutcome, SeedStatus
@@ -71,14 +66,14 @@ TAKEN_BY = {"image": ("kubernetes",), "job_options": ("slurm", "kubernetes"), "p
 
 def run(given: Mapping[str, Any]) -> int:
     """Explore with the options of the command line, by name; ``None`` means not given. Return the exit code."""
-    own, command = override(ExploreFlags(), given), override(ExplorationOptions(), given)
+    own, command = ExploreFlags().with_flags(given), ExplorationOptions().with_flags(given)
     config = load_config_for(given["classes"], given["config"])
-    report = override(config.report, given)
+    report = config.report.with_flags(given)
     formats = tuple(dict.fromkeys((*config.report.formats, *report.formats)))
-    fail_on = (*config.health.fail_on, *override(config.health, given).fail_on)
-    health = dataclasses.replace(config.health, fail_on=tuple(dict.fromkeys(fail_on)))
-    config = dataclasses.replace(config, report=dataclasses.replace(report, formats=formats), health=health)
-    options = _effective(config, override(exploration_options(config, confirm_fresh=True), given), command, own)
+    fail_on = (*config.health.fail_on, *config.health.with_flags(given).fail_on)
+    health = config.health.replaced(fail_on=tuple(dict.fromkeys(fail_on)))
+    config = config.replaced(report=report.replaced(formats=formats), health=health)
+    options = _effective(config, exploration_options(config, confirm_fresh=True).with_flags(given), command, own)
     _refuse_flags(own, config, options, command)
     _refuse_fleet_flags(command, options)
     _check_entries(config, options)
@@ -115,8 +110,7 @@ def _effective(
 ) -> ExplorationOptions:
     """Return the options of each class, before its own entry is applied."""
     own_store = os.environ.get(STORE_VARIABLE) if options.isolate and not command.store else None
-    return dataclasses.replace(
-        options,
+    return options.replaced(
         # What this person has set, perhaps with a password, goes before what all share.
         store=own_store or options.store,
         known=config.explorer.known + command.known,
@@ -156,7 +150,7 @@ def _refuse_flags(
 
 def _refuse_fleet_flags(command: ExplorationOptions, options: ExplorationOptions) -> None:
     kind = (options.on or "").partition(":")[0]
-    for name, option in options_of(FleetConfig).items():
+    for name, option in FleetConfig.options.items():
         if values_of(command)[name] == option.default:
             continue
         # A store is also shared by commands that people start themselves.
@@ -205,7 +199,7 @@ def _header(flags: ExploreFlags, config: OrdealConfig, options: ExplorationOptio
 
 def _shown(flags: ExploreFlags, options: ExplorationOptions) -> dict[str, object]:
     """Return every option of the session, whether given or by default, in the order of the reference."""
-    names = [name for name in options_of(ExplorerConfig) if name != "seed"]
+    names = [name for name in ExplorerConfig.options if name != "seed"]
     return {"config": flags.config, **{name: getattr(options, name) for name in [*names, "shrink", "confirm_fresh"]}}
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from ordeal.config import DEFAULT_PATH, ReportConfig, load_config
+from ordeal.config.options import DEFAULT_PATH, ReportConfig
+from ordeal.config.settings_file import load_config
 from ordeal.errors import ConfigError
 
 

@@ -29,7 +29,8 @@ from ordeal._tools.scaffold.settings import WORKFLOW, FileChange, ignore_change,
 from ordeal._tools.scaffold.trying import ClassTry, explore, try_classes
 from ordeal._tools.scaffold.writing import machine_name, snake, written
 from ordeal.cli import terminal
-from ordeal.config.options import DEFAULT_PATH, InitFlags
+from ordeal.config.flags import InitFlags
+from ordeal.config.options import DEFAULT_PATH
 from ordeal.errors import ConfigError, MachineError
 
 _TRIED_MAX = 6

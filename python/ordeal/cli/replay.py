@@ -6,7 +6,6 @@ import pdb
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -35,8 +34,8 @@ from ordeal._report.replay import (
 from ordeal.cli import terminal
 from ordeal.cli.folders import corpus_folders, traces_folders
 from ordeal.cli.own_files import is_none, is_trace, refuse_foreign
-from ordeal.config import DEFAULT_PATH
-from ordeal.config.options import ReplayFlags
+from ordeal.config.flags import ReplayFlags
+from ordeal.config.options import DEFAULT_PATH
 from ordeal.errors import ConfigError, OutdatedTraceError
 
 FOUND = 1
@@ -47,7 +46,7 @@ def run(flags: ReplayFlags) -> int:
     _check(flags)
     trust_settings(Path(DEFAULT_PATH))
     path = str(find_failure(flags.trace, traces_folders(), corpus_folders()))
-    flags = replace(flags, trace=path)
+    flags = flags.replaced(trace=path)
     trace = Trace.load(path)
     terminal.say(replay_header(trace))
     result, changed = _rerun(trace, flags), changed_modules(trace.targets)

@@ -12,8 +12,8 @@ from ordeal._engine.runs.folder import RESULT, RUNS_PATH, find_run, run_folders
 from ordeal._report.comparing import compare, comparison_text, read_document
 from ordeal._report.formats import write_report
 from ordeal.cli import terminal
-from ordeal.config import DEFAULT_PATH
-from ordeal.config.options import FORMATS, ReportConfig, ReportFlags
+from ordeal.config.flags import ReportFlags
+from ordeal.config.options import DEFAULT_PATH, FORMATS, ReportConfig
 from ordeal.errors import ConfigError
 
 FOUND = 1

@@ -6,7 +6,7 @@ import json
 
 from ordeal._engine.runs.report import schemas
 from ordeal.cli import terminal
-from ordeal.config.options import SchemaFlags
+from ordeal.config.flags import SchemaFlags
 from ordeal.errors import ConfigError
 
 

@@ -11,8 +11,9 @@ from ordeal._engine.seed_corpus.corpus import SeedCorpus, SeedReplay, SeedReplay
 from ordeal._engine.seed_corpus.paths import CORPUS_DIR
 from ordeal._report.seeds import seed_details, seed_line, seeds_header, seeds_json, seeds_summary
 from ordeal.cli import terminal
-from ordeal.config import DEFAULT_PATH, load_config
-from ordeal.config.options import SeedsFlags
+from ordeal.config.flags import SeedsFlags
+from ordeal.config.options import DEFAULT_PATH
+from ordeal.config.settings_file import load_config
 from ordeal.errors import WRONG_USE, ConfigError
 from ordeal.result import SeedStatus
 from ordeal.result.failure import replay_command

@@ -12,8 +12,8 @@ from ordeal._report.html.page import render_trace
 from ordeal.cli import terminal
 from ordeal.cli.folders import corpus_folders, traces_folders
 from ordeal.cli.terminal import open_page
-from ordeal.config import DEFAULT_PATH, ReportConfig
-from ordeal.config.options import ViewFlags
+from ordeal.config.flags import ViewFlags
+from ordeal.config.options import DEFAULT_PATH, ReportConfig
 from ordeal.errors import ConfigError
 from ordeal.result.failure import failure_id
 

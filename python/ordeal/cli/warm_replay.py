@@ -26,7 +26,7 @@ from ordeal._engine.isolation.channel import Channel
 from ordeal._engine.isolation.child import Child, Limits, wait_for
 from ordeal._engine.seed_corpus.corpus import SeedReplayer
 from ordeal._report.seeds import seed_line
-from ordeal.config import DEFAULT_PATH
+from ordeal.config.options import DEFAULT_PATH
 
 #: More than a machine with its libraries has.
 MODULES_MAX = 10_000

@@ -27,8 +27,9 @@ from ordeal._base.interpreter import LineReader, end, start
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._native import monotonic
 from ordeal.cli import terminal
-from ordeal.config import OrdealConfig
-from ordeal.config.options import ExplorationOptions, ExploreFlags
+from ordeal.config.flags import ExploreFlags
+from ordeal.config.options import ExplorationOptions
+from ordeal.config.settings_file import OrdealConfig
 from ordeal.errors import ConfigError
 from ordeal.result.exploration import is_installed
 

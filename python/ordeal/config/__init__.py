@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-from ordeal.config.options import (
-    DEFAULT_PATH,
-    RNG_SEED_MAX,
-    BenchmarkConfig,
-    CheckpointKind,
-    ExplorerConfig,
-    Fleet,
-    FleetConfig,
-    Metric,
-    ReportConfig,
-    SnapshotKind,
-    TestConfig,
-    Tuning,
-    override,
-)
-from ordeal.config.settings_file import OrdealConfig, load_config, load_config_for
+import importlib
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "DEFAULT_PATH",
-    "RNG_SEED_MAX",
-    "BenchmarkConfig",
-    "CheckpointKind",
-    "ExplorerConfig",
-    "Fleet",
-    "FleetConfig",
-    "Metric",
-    "OrdealConfig",
-    "ReportConfig",
-    "SnapshotKind",
-    "TestConfig",
-    "Tuning",
-    "load_config",
-    "load_config_for",
-    "override",
-]
+if TYPE_CHECKING:
+    from ordeal.config.settings_file import OrdealConfig, load_config
+
+__all__ = ["OrdealConfig", "load_config"]
+
+
+def __getattr__(name: str) -> Any:
+    """Return what the settings file is read with, which an exploration does not wait for."""
+    if name in __all__:
+        return getattr(importlib.import_module("ordeal.config.settings_file"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,9 +6,10 @@ import math
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from ordeal._base.formatting import one_line
 from ordeal.errors import ConfigError
@@ -22,8 +23,7 @@ _NOT_BLANK = r"(?s:.*\S.*)"
 _PAGE_NAMES = {2**64 - 1: "2⁶⁴ − 1"}  # noqa: RUF001 - the minus sign of the reference
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """What a value must be.
 
     ``expected`` completes "is not ...", in the terms of TOML, ``example`` is a valid value, and ``page`` is the type as

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_type_hints
 
 import msgspec
 
-from ordeal.config.options import DEFAULT_PATH, SECTIONS, Option, keys_of
+from ordeal.config.options import DEFAULT_PATH, SECTIONS
+from ordeal.config.table import Option, Table, keys_of
 
 
 def config_schema() -> dict[str, Any]:
@@ -17,11 +18,12 @@ def config_schema() -> dict[str, Any]:
     return {"title": DEFAULT_PATH, "type": "object", "properties": tables, "additionalProperties": False}
 
 
-def _table(section: str, declared: type) -> dict[str, Any]:
+def _table(section: str, declared: type[Table]) -> dict[str, Any]:
     """Return the schema of a section. A key that is left out says what null would, which TOML has not."""
-    _, definitions = msgspec.json.schema_components([declared])
-    fields: Mapping[str, Mapping[str, Any]] = definitions[declared.__name__]["properties"]
-    options = keys_of(declared)
+    hints, options = get_type_hints(declared), keys_of(declared)
+    record = msgspec.defstruct(section, [(each.name, hints[each.name], each.default) for each in options.values()])
+    _, definitions = msgspec.json.schema_components([record])
+    fields: Mapping[str, Mapping[str, Any]] = definitions[section]["properties"]
     table: dict[str, Any] = {
         "type": "object",
         "properties": {key: _key(fields[option.name], option) for key, option in options.items()},

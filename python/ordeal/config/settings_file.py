@@ -1,11 +1,10 @@
-"""Reads ``ordeal.toml`` into frozen dataclasses; every key is checked, and every error says what to write instead."""
+"""Reads ``ordeal.toml`` into frozen records; every key is checked, and every error says what to write instead."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,8 @@ from ordeal.config.options import (
     MutationsConfig,
     ReportConfig,
     TestConfig,
-    keys_of,
 )
+from ordeal.config.table import Table, keys_of
 
 #: No settings are this long or have this many dots: tomllib's time grows with the square of the dots in one key.
 SIZE_MAX = 2**20
@@ -36,16 +35,15 @@ _FOREIGN_KEYS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class OrdealConfig:
+class OrdealConfig(Table):
     """A complete ``ordeal.toml``. ``tests`` has at least one entry, unless none was needed."""
 
     explorer: ExplorerConfig
     tests: tuple[TestConfig, ...]
     report: ReportConfig
-    health: HealthConfig = field(default_factory=HealthConfig)
-    fleet: FleetConfig = field(default_factory=FleetConfig)
-    mutations: MutationsConfig = field(default_factory=MutationsConfig)
+    health: HealthConfig = HealthConfig()
+    fleet: FleetConfig = FleetConfig()
+    mutations: MutationsConfig = MutationsConfig()
 
 
 def load_config(path: str | Path = DEFAULT_PATH, *, needs_tests: bool = True) -> OrdealConfig:
@@ -88,7 +86,7 @@ def load_config_for(class_paths: Sequence[str], path: str | Path | None) -> Orde
         config = load_config(DEFAULT_PATH if path is None else path, needs_tests=False)
     entries = {test.class_path: test for test in reversed(config.tests)}
     wanted = [accepted(CLASS_PATH, each, f"`CLASS` is {shown(each)}", _class_path_of(each)) for each in class_paths]
-    return replace(config, tests=tuple(entries.get(each, TestConfig(class_path=each)) for each in wanted))
+    return config.replaced(tests=tuple(entries.get(each, TestConfig(class_path=each)) for each in wanted))
 
 
 def _class_path_of(text: str) -> str:
@@ -195,8 +193,8 @@ def _place(name: str) -> str:
     return f"[[{section}]] number {number}" if number else f"[{name}]"
 
 
-def _section[Section](section: type[Section], table: Mapping[str, Any], name: str, source: str) -> Section:
-    """Check every key of one table and build its dataclass."""
+def _section[Section: Table](section: type[Section], table: Mapping[str, Any], name: str, source: str) -> Section:
+    """Check every key of one table and build its record."""
     options = keys_of(section)
     values = {}
     for key, value in table.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ordeal.config import SnapshotKind
+from ordeal.config.options import SnapshotKind
 from ordeal.result.exploration import Discovery, ExplorationResult, StoppedReason
 from ordeal.result.failure import Failure
 from ordeal.result.parts import (

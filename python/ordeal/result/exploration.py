@@ -21,7 +21,7 @@ from ordeal._base.formatting import (
 from ordeal._base.notebook import notebook_html
 from ordeal._base.property_text import explored_properties
 from ordeal._base.python_source import in_double_quotes
-from ordeal.config import SnapshotKind
+from ordeal.config.options import SnapshotKind
 from ordeal.result.failure import Failure, failure_details, needed_faults, trace_steps
 from ordeal.result.parts import FaultUse, Inconclusive, KnownFailure, RuleUse, SeedOutcome, known_lines
 

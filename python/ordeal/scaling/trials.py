@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ordeal.config import Metric
+from ordeal.config.options import Metric
 from ordeal.scaling.extrapolation import Extrapolation
 from ordeal.scaling.law import Analysis, Measurement
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from ordeal.config import Tuning
+from ordeal.config.options import Tuning
 from ordeal.trace import replay
 
 from ..projects import Project, explore, kinds, reloaded, step_names

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ordeal.config import Tuning
+from ordeal.config.options import Tuning
 from ordeal.faults import Fault
 from ordeal.faults.io import disk_full, permission_denied
 from ordeal.faults.timing import slow, timeout

@@ -25,7 +25,7 @@ from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.execution.snapshot import Snapshot
 from ordeal._engine.search.checkpoints import Checkpoints
 from ordeal._hypothesis import GlobalRandoms, RunContext
-from ordeal.config.options import ExplorationOptions, checked
+from ordeal.config.options import ExplorationOptions
 from ordeal.explore import ExplorationResult, Explorer, Tuning
 from ordeal.faults import Fault, LambdaFault
 
@@ -95,7 +95,7 @@ def explore(machine: Machine, memory: mmap.mmap, **options: Any) -> ExplorationR
     """Explore ``machine`` with a journal in ``memory``."""
     runs = options.pop("max_runs", 2000)
     shrink = options.pop("shrink", False)
-    explorer = Explorer.of(machine, checked(ExplorationOptions(), seed=3, **options))
+    explorer = Explorer.of(machine, ExplorationOptions().with_arguments(seed=3, **options))
     explorer._driver.journal = _native.Journal(memory)
     return explorer.run(max_time=UNLIMITED_S, max_shrink_time=UNLIMITED_S, max_runs=runs, shrink=shrink)
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from ordeal._engine.runs.report import schemas
 from ordeal.cli.commands import command_flags
-from ordeal.config.options import flags_of
+from ordeal.config.flags import flags_of
 
 from .conftest import Run
 

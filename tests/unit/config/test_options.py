@@ -18,28 +18,31 @@ from ordeal._engine.seed_corpus.paths import CORPUS_DIR
 from ordeal._pytest import session_seed
 from ordeal.buggify import DEFAULT_PROBABILITY, SEED_MAX
 from ordeal.cli.commands import commands
-from ordeal.config import RNG_SEED_MAX, BenchmarkConfig, ExplorerConfig, Fleet, ReportConfig, TestConfig, Tuning
+from ordeal.config.flags import _TABLES, BenchmarkConfig, ExploreFlags, flags_of
 from ordeal.config.options import (
-    _TABLES,
     FLEET_NAME,
     JOB_OPTIONS,
     ON,
+    RNG_SEED_MAX,
     SECTIONS,
     ExhaustiveOptions,
     ExplorationOptions,
-    ExploreFlags,
-    checked,
-    flags_of,
-    keys_of,
-    options_of,
+    ExplorerConfig,
+    Fleet,
+    ReportConfig,
+    TestConfig,
+    Tuning,
     options_of_entry,
-    override,
-    values_of,
 )
+from ordeal.config.table import Table, keys_of, values_of
 from ordeal.errors import ConfigError
 
 ROOT = Path(__file__).parent.parent.parent.parent
-TABLES = [*SECTIONS.values(), ExhaustiveOptions, *(table for tables in _TABLES.values() for table in tables)]
+TABLES: list[type[Table]] = [
+    *SECTIONS.values(),
+    ExhaustiveOptions,
+    *(table for tables in _TABLES.values() for table in tables),
+]
 # What is explored, who hears of it, and the groups of options.
 NO_OPTIONS = {"self", "test_class", "progress", "shrink_progress", "tuning"}
 
@@ -51,9 +54,9 @@ class Idle(RuleBasedStateMachine):
 
 @pytest.mark.parametrize("table", TABLES)
 def test_every_field_is_an_option_with_a_default_that_fits(table: type[Any]) -> None:
-    options = options_of(table)
+    options = table.options
     # A record of a command has words without a flag, too.
-    assert list(options) == list(table.__dataclass_fields__) or table not in SECTIONS.values()
+    assert list(options) == list(table.names) or table not in SECTIONS.values()
     for option in options.values():
         assert option.check.accept(option.check.example) is not None
         if option.default is None:
@@ -64,7 +67,7 @@ def test_every_field_is_an_option_with_a_default_that_fits(table: type[Any]) -> 
 
 @pytest.mark.parametrize("function", [Explorer.__init__, Explorer.run, Explorer.exhaustive])
 def test_the_explorer_takes_options_of_the_table_with_their_defaults(function: Any) -> None:
-    options = options_of(ExhaustiveOptions if function == Explorer.exhaustive else ExplorationOptions)
+    options = (ExhaustiveOptions if function == Explorer.exhaustive else ExplorationOptions).options
     parameters = inspect.signature(function).parameters
     assert len(parameters) <= 22
     for name in parameters.keys() - NO_OPTIONS:
@@ -74,8 +77,8 @@ def test_the_explorer_takes_options_of_the_table_with_their_defaults(function: A
 
 def test_every_option_of_the_search_is_an_argument() -> None:
     taken = {name for function in (Explorer.__init__, Explorer.run) for name in inspect.signature(function).parameters}
-    groups = options_of(Fleet).keys() | options_of(Tuning).keys()
-    assert options_of(ExplorationOptions).keys() == (taken - NO_OPTIONS) | groups
+    groups = Fleet.options.keys() | Tuning.options.keys()
+    assert ExplorationOptions.options.keys() == (taken - NO_OPTIONS) | groups
 
 
 def test_each_argument_of_the_explorer_arrives() -> None:
@@ -119,7 +122,7 @@ def test_each_argument_of_the_explorer_arrives() -> None:
     made = Explorer(Idle, **given, tuning=Tuning(**tuning), on=Fleet(**fleet)).options
     expected = given | tuning | fleet
     expected |= {"target_modules": ("json",), "known": ("x",), "job_options": ("a=b",), "corpus_dir": Path("seeds")}
-    changed = {name: value for name, value in values_of(made).items() if value != options_of(type(made))[name].default}
+    changed = {name: value for name, value in values_of(made).items() if value != type(made).options[name].default}
     assert changed == expected
     assert type(made.checkpoint_prob) is float
     assert Explorer(Idle, on="local:4").options.on == "local:4"
@@ -130,7 +133,7 @@ def test_each_argument_of_the_explorer_arrives() -> None:
 
 def test_flags_replace_what_was_given() -> None:
     given = {"seed": 7, "max_time": 5, "workers": None, "repeat": 7, "no_seeds": True}
-    assert override(ExplorerConfig(seed=1, workers=3), given) == ExplorerConfig(seed=7, max_time=5.0, workers=3)
+    assert ExplorerConfig(seed=1, workers=3).with_flags(given) == ExplorerConfig(seed=7, max_time=5.0, workers=3)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +161,7 @@ def test_flags_replace_what_was_given() -> None:
 )
 def test_a_flag_that_cannot_be_used_is_named(config: Any, given: dict[str, object], message: str, hint: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        override(config, given)
+        config.with_flags(given)
     assert (caught.value.message, caught.value.hint) == (message, hint)
 
 
@@ -170,9 +173,9 @@ def test_an_entry_takes_the_place_of_the_section() -> None:
 
 
 def test_only_time_may_have_no_end() -> None:
-    assert checked(ExplorationOptions(), max_time=math.inf).max_time == math.inf
+    assert ExplorationOptions().with_arguments(max_time=math.inf).max_time == math.inf
     with pytest.raises(ConfigError):
-        checked(ExplorationOptions(), buggify_prob=math.inf)
+        ExplorationOptions().with_arguments(buggify_prob=math.inf)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +207,7 @@ def test_an_argument_that_cannot_be_used_is_named(
     table: Any, name: str, value: object, message: str, example: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        checked(table(), **{name: value})
+        table().with_arguments(**{name: value})
     assert caught.value.message == f"{name} is {message}"
     assert caught.value.hint is not None
     assert caught.value.hint.endswith(f", for example `{example}`")
@@ -231,8 +234,8 @@ def test_where_members_run_and_what_they_are_called(check: Any, good: list[objec
 
 
 def test_an_entry_replaces_options_of_the_section() -> None:
-    replaced = [option.replaces for option in options_of(TestConfig).values() if option.replaces]
-    assert set(replaced) <= options_of(ExplorerConfig).keys()
+    replaced = [option.replaces for option in TestConfig.options.values() if option.replaces]
+    assert set(replaced) <= ExplorerConfig.options.keys()
     assert list(keys_of(TestConfig)) == ["class", "steps_per_run", "swarm", "rule_timeout"]
 
 
@@ -258,7 +261,7 @@ def test_flags_of_a_command_differ(command: str) -> None:
 
 
 def test_every_flag_belongs_to_a_command() -> None:
-    flagged = {name for table in TABLES for name, option in options_of(table).items() if option.flag}
+    flagged = {name for table in TABLES for name, option in table.options.items() if option.flag}
     assert flagged == {name for command in COMMANDS for name in flags_of(command)}
 
 
@@ -277,7 +280,7 @@ def value_of_cpp(text: str) -> object:
 
 
 def test_the_core_has_the_same_defaults() -> None:
-    core, options = defaults_of_the_core(), options_of(ExplorationOptions)
+    core, options = defaults_of_the_core(), ExplorationOptions.options
     common = core.keys() & options.keys()
     assert {name: core[name] for name in common} == {name: options[name].default for name in common}
     assert len(common) >= 9

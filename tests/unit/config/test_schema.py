@@ -9,8 +9,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from ordeal.config.options import SECTIONS, keys_of
+from ordeal.config.options import SECTIONS
 from ordeal.config.schema import config_schema
+from ordeal.config.table import keys_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 VALIDATOR = jsonschema.Draft202012Validator(config_schema())

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from pathlib import Path
 
 import pytest
 
-from ordeal.config import (
-    RNG_SEED_MAX,
-    ExplorerConfig,
-    OrdealConfig,
-    ReportConfig,
-    TestConfig,
-    load_config,
-    load_config_for,
-)
+from ordeal.config.options import RNG_SEED_MAX, ExplorerConfig, ReportConfig, TestConfig
+from ordeal.config.settings_file import OrdealConfig, load_config, load_config_for
 from ordeal.errors import ConfigError
 
 TESTS = '[[tests]]\nclass = "tests.test_chaos:MyServiceChaos"\n'
 EXAMPLE = 'class = "tests.test_chaos:MyServiceChaos"'
-EXPLORER_KEYS = ", ".join(field.name for field in dataclasses.fields(ExplorerConfig))
+EXPLORER_KEYS = ", ".join(ExplorerConfig.names)
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from hypothesis.stateful import rule
 
 from ordeal._engine.execution.machine import usable_definition
 from ordeal.cli import main
-from ordeal.config import CheckpointKind
+from ordeal.config.options import CheckpointKind
 from ordeal.errors import MachineError
 from ordeal.explore import Explorer, Tuning
 from ordeal.faults import LambdaFault

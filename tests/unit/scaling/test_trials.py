@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ordeal.config import Metric
+from ordeal.config.options import Metric
 from ordeal.scaling.law import Measurement
 from ordeal.scaling.trials import TrialPlan, WorkerTrial, measurements_of
 

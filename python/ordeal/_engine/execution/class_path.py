@@ -22,7 +22,7 @@ from ordeal._base.formatting import describe_error
 from ordeal._engine.execution.machine_files import machines_nearby
 from ordeal._engine.execution.project_modules import reach_test_file
 from ordeal._hypothesis import hint_for_definition, skip_types
-from ordeal.config import DEFAULT_PATH, load_config
+from ordeal.config.options import DEFAULT_PATH
 from ordeal.errors import ConfigError, MachineError, OrdealError, SkippedError
 from ordeal.stateful.test_case import AnyMachine, GenericStateMachine
 
@@ -44,7 +44,7 @@ def trust(function: object) -> None:
 def trust_settings(path: Path) -> None:
     """Trust the functions that a project's own settings name, if there are settings."""
     with suppress(ConfigError):
-        for test in load_config(path).tests:
+        for test in importlib.import_module("ordeal.config.settings_file").load_config(path).tests:
             trust(test.class_path)
 
 

@@ -21,7 +21,6 @@ _SAVED = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Settings(ExplorationOptions):
     """The checked options of one exploration, and what else it depends on.
 

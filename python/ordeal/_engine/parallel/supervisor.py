@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -69,7 +68,7 @@ def explore_in_processes(
     except WorkersInTheWay as met:
         left = max(settings.max_time - (monotonic() - started), settings.max_time * LEFT_SHARE)
         supervisor = Supervisor(
-            dataclasses.replace(settings, max_time=left),
+            settings.replaced(max_time=left),
             driver,
             targets,
             msgspec.structs.replace(options, workers=1),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from mmap import mmap
 from pathlib import Path
@@ -430,8 +429,7 @@ def settings_of(
     """Return the settings of one worker. It resumes with ``seed``, if it already has one."""
     if seed is None:
         seed = identity.seed_of(settings.seed)
-    return dataclasses.replace(
-        settings,
+    return settings.replaced(
         session_seed=seed,
         max_runs=runs,
         max_time=seconds,

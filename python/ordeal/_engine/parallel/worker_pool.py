@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import unittest
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -320,7 +319,7 @@ class WorkerPool:
         initial, known = self.initial_corpus, worker.known
         worker.started = monotonic()
         checkpoints = share_of_runs(self._settings.max_checkpoints, 0, len(self._workers), number) or 0
-        settings = dataclasses.replace(self._settings, max_checkpoints=checkpoints)
+        settings = self._settings.replaced(max_checkpoints=checkpoints)
         job = WorkerJob(
             settings=settings_of(settings, self._identity_of(worker), state.seeds[number], runs, left),
             driver=self._setup.driver,
@@ -550,7 +549,7 @@ class WorkerPool:
         name = type_name(self._setup.driver.definition.cls)
         if self._settings.checkpoint_kind != "replay":
             self._merged.note(f"Checkpoints of {name} are reached by running their steps again: {why}.")
-        self._settings = dataclasses.replace(self._settings, checkpoint_kind="replay")
+        self._settings = self._settings.replaced(checkpoint_kind="replay")
 
     def _end_report(self, worker: _PoolWorker, bucket: str) -> None:
         counters = self._counters[worker.number]

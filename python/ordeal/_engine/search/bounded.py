@@ -7,7 +7,6 @@ Abstractions", 2006: the small scope hypothesis).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,7 +49,6 @@ CASE, DONE, LIMIT_REACHED, FEWER = range(4)
 Progress = Callable[[ProgressSnapshot], object]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Scope(ExhaustiveOptions):
     """The scope to run, all options checked."""
 

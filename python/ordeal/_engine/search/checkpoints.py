@@ -32,7 +32,7 @@ from ordeal._engine.search.state import SearchProgress
 from ordeal._hypothesis import RunContext
 from ordeal._native import monotonic
 from ordeal.chaos import ChaosTest, overrides
-from ordeal.config import CheckpointKind
+from ordeal.config.options import CheckpointKind
 
 #: Each is a process, which costs memory where its state differs from others.
 FORK_SERVERS_MAX = 16

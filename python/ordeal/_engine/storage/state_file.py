@@ -21,7 +21,7 @@ import msgspec
 import ordeal._native as _native
 from ordeal._base.regular_file import read_regular
 from ordeal._base.trace_file import write_atomically
-from ordeal.config import SnapshotKind
+from ordeal.config.options import SnapshotKind
 from ordeal.errors import StateError
 
 MAGIC = b"ordeal-state\n"

@@ -19,8 +19,8 @@ import ordeal._native as _native
 from ordeal._base.formatting import name_list, one_line
 from ordeal._base.interpreter import run_module
 from ordeal._tools.doctor.checks import Advice, checks_of, stability
-from ordeal.config import OrdealConfig
 from ordeal.config.options import DEFAULT_PATH
+from ordeal.config.settings_file import OrdealConfig
 
 #: How long and how far a class is examined: with what follows, in about five seconds.
 SECONDS = 2.0

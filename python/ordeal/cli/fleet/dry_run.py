@@ -9,8 +9,8 @@ from ordeal._base.formatting import counted, one_line
 from ordeal._engine.parallel.fleet.cluster import packed_project, project_of
 from ordeal._engine.parallel.fleet.plan import FleetPlan, make_plan
 from ordeal.cli import terminal
-from ordeal.config import OrdealConfig
 from ordeal.config.options import ExplorationOptions, options_of_entry
+from ordeal.config.settings_file import OrdealConfig
 from ordeal.errors import ConfigError
 
 #: The launchers that give a scheduler a text, and those that send the project.

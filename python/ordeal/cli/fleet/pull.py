@@ -12,7 +12,8 @@ from ordeal._engine.seed_corpus.corpus import SeedCorpus, SeedReplay, SeedReplay
 from ordeal._report.seeds import pulled_summary, seed_line, seeds_json
 from ordeal.cli import terminal
 from ordeal.cli.terminal import contained
-from ordeal.config import DEFAULT_PATH, OrdealConfig
+from ordeal.config.options import DEFAULT_PATH
+from ordeal.config.settings_file import OrdealConfig
 from ordeal.errors import ConfigError
 
 FOUND = 1

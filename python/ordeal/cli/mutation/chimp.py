@@ -10,7 +10,7 @@ from ordeal._base.formatting import one_line
 from ordeal._tools.mutation.chimp import LABELS, Broken, broken_nodes, chimp_sources
 from ordeal.cli import terminal
 from ordeal.cli.mutation.mutate import progress_lines
-from ordeal.config.options import ChimpFlags
+from ordeal.config.flags import ChimpFlags
 from ordeal.errors import ConfigError
 
 _KINDS = {"dead": ("DEAD", "DEAD?"), "uncovered": ("UNCOVERED",)}

@@ -46,7 +46,7 @@ from ordeal.cli.mutation.settings import (
     refuse_options_of_others,
     with_settings,
 )
-from ordeal.config import load_config_for
+from ordeal.config.settings_file import load_config_for
 from ordeal.errors import ConfigError
 
 _INTERRUPTED = 130

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ordeal.config import load_config
-from ordeal.config.options import DEFAULT_PATH, MutateFlags, MutationsConfig, override, values_of
+from ordeal.config.flags import MutateFlags
+from ordeal.config.options import DEFAULT_PATH, MutationsConfig
+from ordeal.config.settings_file import load_config
+from ordeal.config.table import values_of
 from ordeal.errors import ConfigError
 
 _OF_VERBS = {"pin": "kill", "kill_budget": "kill", "output": "kill", "reason": "accept"}
@@ -25,8 +26,8 @@ def with_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     if given["config"] is not None or Path(DEFAULT_PATH).exists():
         section = load_config(given["config"] or DEFAULT_PATH, needs_tests=False).mutations
     if given["preset"] is not None:
-        section = replace(section, operators=())
-    options = values_of(override(MutateFlags(), given)) | values_of(override(section, given))
+        section = section.replaced(operators=())
+    options = values_of(MutateFlags().with_flags(given)) | values_of(section.with_flags(given))
     return {**options, "paths": given["paths"] or section.targets, "operators": ",".join(options["operators"])}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import os
 from pathlib import Path
@@ -185,8 +184,7 @@ class TestSettings:
             "confirm_fresh": False, "progress": None, "shrink_progress": None, "corpus_dir": None,
             "save_state_to": None, "resume_from": None,
         }  # fmt: skip
-        for each in dataclasses.fields(whole):
-            assert getattr(own, each.name) == expected.get(each.name, getattr(whole, each.name)), each.name
+        assert own == whole.replaced(**expected)
 
     def test_the_seed_of_the_exploration_stays_and_a_session_goes_on_with_its_own(self) -> None:
         whole = settings_for(Plain, seed=5)

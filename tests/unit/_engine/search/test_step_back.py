@@ -22,7 +22,7 @@ from ordeal._engine.search.checkpoints import KeptState
 from ordeal._engine.search.run_loop import RunLoop
 from ordeal._engine.search.search import Search
 from ordeal.assertions import sometimes
-from ordeal.config.options import ExplorationOptions, checked
+from ordeal.config.options import ExplorationOptions
 from ordeal.explore import Explorer
 from ordeal.faults import Fault, LambdaFault
 from ordeal.result import ExplorationResult
@@ -70,7 +70,7 @@ class Store(ChaosTest):
 def explore(machine: Any, runs: int = 120, **options: Any) -> ExplorationResult:
     arguments: dict[str, Any] = {"workers": 1, "seed": 3} | options
     run = {name: arguments.pop(name) for name in ("shrink", "save_state_to", "resume_from") if name in arguments}
-    return Explorer.of(machine, checked(ExplorationOptions(), **arguments)).run(
+    return Explorer.of(machine, ExplorationOptions().with_arguments(**arguments)).run(
         max_runs=runs, max_time=600, steps_per_run=50, **run
     )
 

@@ -9,7 +9,8 @@ import pytest
 
 from ordeal._tools.doctor import running
 from ordeal._tools.doctor.running import RUNS, SECONDS, SHORT_RUNS, examine
-from ordeal.config import ExplorerConfig, OrdealConfig, ReportConfig, TestConfig
+from ordeal.config.options import ExplorerConfig, ReportConfig, TestConfig
+from ordeal.config.settings_file import OrdealConfig
 
 
 @pytest.mark.parametrize(("fit", "compared"), [(RUNS, SHORT_RUNS), (RUNS - 1, SHORT_RUNS), (80, 10), (3, 5)])

@@ -15,7 +15,7 @@ from typing import Any
 
 import ordeal._native as _native
 from ordeal._base.interpreter import usable_cpus
-from ordeal.config.options import ExplorationOptions, ExplorerConfig, Fleet, checked, options_of
+from ordeal.config.options import ExplorationOptions, ExplorerConfig, Fleet
 from ordeal.errors import ConfigError
 
 #: The environment variables by which a member gets the store, whose address may hold a password, and its task.
@@ -65,7 +65,7 @@ class MemberTask:
 
     def options(self, **changes: Any) -> ExplorationOptions:
         """Return the options of an exploration that does this task."""
-        return checked(ExplorationOptions(), **{**self.init, **self.run, "max_time": self.seconds, **changes})
+        return ExplorationOptions().with_arguments(**{**self.init, **self.run, "max_time": self.seconds, **changes})
 
     def enter(self) -> None:
         """Go to the folder of the project, if it is here, and import its modules before all others."""
@@ -168,7 +168,7 @@ def _init(options: ExplorationOptions, kind: str, members: int) -> dict[str, Any
     workers = options.workers
     if kind == "local" and not workers:
         workers = max(1, usable_cpus() // members)
-    names = sorted(options_of(ExplorerConfig).keys() - _OWN)
+    names = sorted(ExplorerConfig.options.keys() - _OWN)
     return {name: getattr(options, name) for name in names} | {"workers": workers or int(kind != "slurm")}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ordeal._engine.parallel.fleet.plan import FleetPlan, MemberTask
-from ordeal.config import FleetConfig
+from ordeal.config.options import FleetConfig
 
 PASSWORD = "sesame"
 SECRET_STORE = f"redis://:{PASSWORD}@host:6379/0"

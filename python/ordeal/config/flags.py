@@ -1,0 +1,392 @@
+"""The options of the command line alone, and which flags each command has.
+
+``ordeal explore``, ``benchmark`` and ``mutate`` have those of the settings file as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, get_args
+
+from ordeal.config.checks import integer, number, one_of, text, texts
+from ordeal.config.options import (
+    CLOCKED_ABOVE_0,
+    DEFAULT_PATH,
+    FLEET_NAME,
+    RUNS,
+    SECONDS_ABOVE_0,
+    WORKERS_MAX,
+    ExplorationOptions,
+    HealthConfig,
+    Metric,
+    MutationsConfig,
+    ReportConfig,
+)
+from ordeal.config.table import Option, Table, option, place, switch
+
+
+class CommandFlags(Table):
+    """The options that ``ordeal explore`` and ``ordeal benchmark`` share: the file that they read."""
+
+    config: str = option(
+        DEFAULT_PATH, text("a file path", DEFAULT_PATH), flag="-c, --config PATH", help="Settings file"
+    )
+    json: bool = switch("--json", "Print the report as JSON")
+
+
+class ExploreFlags(CommandFlags):
+    """The options of ``ordeal explore`` itself: which files it reads and writes, and what it prints."""
+
+    no_seeds: bool = switch("--no-seeds", "Do not replay saved failures (seeds)")
+    prune_fixed_seeds: bool = switch("--prune-fixed-seeds", "Delete saved failures (seeds) that pass now")
+    watch: bool = switch("--watch", "After each save replay the seeds and explore again, until Ctrl-C")
+    dashboard: bool = switch("--dashboard", "Serve pages of the runs meanwhile, and print where")
+    generate_tests: str | None = place("--generate-tests PATH", "Write pytest functions")
+    dry_run: bool = switch("--dry-run", "Print the job, or the files that a cluster would be sent; start nothing")
+    force: bool = switch("--force", "Replace files that ordeal did not write")
+    all: bool = switch("--all", "Show all failures, not only ten of each class")
+    progress: str = option(
+        "auto",
+        one_of("auto", "live", "plain", "none"),
+        flag="--progress KIND",
+        help="Show it live, as plain lines, or none: auto is live on a terminal",
+    )
+
+
+class BenchmarkConfig(CommandFlags):
+    """What ``ordeal benchmark`` measures and prints. ``time`` is in seconds for each trial.
+
+    ``max_workers`` is ``None`` for as many as there are CPUs; ``csv`` and ``simulate`` are ``None`` for none.
+    """
+
+    max_workers: int | None = option(
+        None,
+        integer(1, WORKERS_MAX, example=4),
+        "one for each CPU",
+        flag="--max-workers N",
+        help="Most workers to measure",
+    )
+    time: float = option(10.0, SECONDS_ABOVE_0, flag="--time SECONDS", help="Length of each trial")
+    metric: Metric = option(
+        "runs",
+        one_of(*get_args(Metric), quoted=False),
+        flag="--metric NAME",
+        help="What to count: runs, steps or edges",
+    )
+    repeat: int = option(3, integer(1, 100, example=3), flag="--repeat N", help="Trials of each number of workers")
+    csv: str | None = option(
+        None,
+        text("a file path that ends in .csv", "scaling.csv", pattern=r"[^\0]*\.csv"),
+        "do not",
+        flag="--csv PATH",
+        help="Write the measurements as a CSV file",
+    )
+    simulate: int | None = option(
+        None, integer(10, 100_000, example=1000), "do not", flag="--simulate N", help="Extrapolate to N workers"
+    )
+
+
+class MutateFlags(CommandFlags):
+    """The options of ``ordeal mutate`` itself: which mutants, how each is judged, what is written."""
+
+    test_filter: str | None = option(
+        None,
+        text("an expression", "cart and not slow", "expression"),
+        "all",
+        flag="-k, --test-filter EXPRESSION",
+        help="Only tests that match, as -k of pytest takes it",
+    )
+    runs: int = option(1500, RUNS, flag="--runs N", help="Runs of each machine, whose traces judge")
+    traces: tuple[str, ...] = option(
+        (),
+        texts("a list of folders", "traces"),
+        "none",
+        flag="--traces DIR",
+        help="Traces that judge besides saved failures and guards; repeatable",
+    )
+    since: str | None = option(
+        None,
+        text("a commit", "main", "commit"),
+        "all lines",
+        flag="--since COMMIT",
+        help="Only mutants of lines that differ from a commit",
+    )
+    diff: str | None = place("--diff PATH", "Only mutants of lines that a diff has added", "all lines")
+    sample: int | None = option(None, RUNS, "all", flag="--sample N", help="Only N mutants, drawn by --seed")
+    seed: int = option(0, integer(0, example=1), flag="--seed N", help="Seed of the sample")
+    mutant: str | None = option(
+        None,
+        text("the beginning of an id", "3f1c", "id"),
+        "all",
+        flag="--mutant ID",
+        help="Only the mutants whose id begins so",
+    )
+    shard: str | None = option(
+        None,
+        text("a part such as 1/4", "1/4", "K/N"),
+        "all",
+        flag="--shard K/N",
+        help="Only the K-th of N parts, to share the work between machines",
+    )
+    rerun: bool = switch("--rerun", "Only mutants that nothing noticed in the last run")
+    workers: int | None = option(
+        None, integer(1, WORKERS_MAX, example=4), "all cores", flag="-w, --workers N", help="Mutants at a time"
+    )
+    isolation: str = option(
+        "batch",
+        one_of("batch", "fork", "spawn", quoted=False),
+        flag="--isolation KIND",
+        help="batch: 50 mutants to a process; fork: one; spawn: one that imports the program again, as --route import",
+    )
+    route: str = option(
+        "auto",
+        one_of("auto", "swap", "import", quoted=False),
+        flag="--route KIND",
+        help="How a mutant comes into the program: swap in memory, import, or auto for what its place needs",
+    )
+    memory: int = option(
+        1024, integer(16, 1 << 20, example=1024), flag="--memory MIB", help="What a mutant may take beyond the original"
+    )
+    mutant_timeout: float | None = option(
+        None,
+        CLOCKED_ABOVE_0,
+        "ten to twenty times that",
+        flag="--mutant-timeout SECONDS",
+        help="What tests may take of a mutant, at least twice what they take on the original",
+    )
+    deselect_failing: bool = switch(
+        "--deselect-failing", "Go on without tests that fail on the original; they judge nothing"
+    )
+    resume: bool = switch("--resume", "Resume an interrupted run")
+    no_cache: bool = switch("--no-cache", "Judge again although nothing has changed since the last run")
+    new_only: bool = switch("--new-only", "Exit with 1 if any unaccepted mutant survives")
+    every: bool = switch("--all", "Show each survivor, not only the first of each line")
+    lists: bool = switch("--list", "Print the mutants, and judge none")
+    rates: bool = switch("--rates", "Print how much was noticed by operator and by function")
+    report_json: str | None = place("--report-json PATH", "Write a report for the tools of Stryker")
+    generate_stubs: str | None = place(
+        "--generate-stubs PATH", "Write the beginning of a test for each line where nothing noticed, into a new file"
+    )
+    pin: bool = switch("--pin", "With kill: where nothing fails, write a test of the value that differs")
+    output: str | None = place("-o, --output PATH", "With kill: where the test goes", "stdout")
+    reason: str | None = option(
+        None,
+        text("a reason", "logging only", "text", pattern=r"(?s).*"),
+        "none",
+        flag="--reason TEXT",
+        help="With accept: why no test needs to notice it",
+    )
+
+
+# The commands that have one record each: its fields are the flags, and the words that stand without one.
+
+
+class BisectFlags(Table):
+    """What ``ordeal bisect`` replays, and between which commits."""
+
+    trace: str
+    good: str = option("", text("a commit", "v1.0"), flag="--good COMMIT", help="Commit without the failure")
+    bad: str = option("HEAD", text("a commit", "HEAD"), flag="--bad COMMIT", help="Commit with the failure")
+
+
+class CatalogFlags(Table):
+    """Which files and folders ``ordeal catalog`` lists; none for the target modules."""
+
+    paths: tuple[str, ...] = ()
+    json: bool = switch("--json", "Print the catalog as JSON")
+
+
+class ChimpFlags(Table):
+    """What ``ordeal chimp`` breaks; ``words`` are the commands of tests and the patterns to leave alone."""
+
+    words: tuple[str, ...] = ()
+    code: str = option("", text("a folder", "src"), flag="--code DIR", help="Folder of the program")
+    timeout: float = option(
+        20.0,
+        number("a number of seconds from 0.1", 20, "seconds from 0.1", lambda value: 0.1 <= value <= 1e9),
+        flag="--timeout SECONDS",
+        help="How long the tests may take",
+    )
+    fail_on: str | None = option(
+        None,
+        text("dead, uncovered, or both with a comma between them", "dead"),
+        "none",
+        flag="--fail-on WORDS",
+        help="End with 1 for any of these: dead, uncovered",
+    )
+    logs: bool = switch("--logs", "Append what no test notices to FILE.py.log beside each file")
+
+
+class DashboardFlags(Table):
+    """What ``ordeal dashboard`` serves. ``beside`` is True where it ends with its input."""
+
+    port: int = option(
+        0, integer(0, 65535, example=8080), "one that is free", flag="--port N", help="Port to listen on"
+    )
+    open: bool = switch("--open", "Open the page in a browser")
+    runs: str | None = place("--runs PATH", "Folder of the runs", ".ordeal/runs")
+    store: str | None = option(
+        None,
+        text("an address", "dir:///srv/ordeal"),
+        "$ORDEAL_STORE",
+        flag="--store URL",
+        help="Show the fleets in a store too",
+    )
+    beside: bool = False
+
+
+class DoctorFlags(HealthConfig):
+    """Which classes ``ordeal doctor`` examines; none for those of the settings file."""
+
+    classes: tuple[str, ...] = ()
+    config: str | None = place("-c, --config PATH", "Settings file", DEFAULT_PATH)
+    strict: bool = switch("--strict", "End with 1 for a warning, too")
+    json: bool = switch("--json", "Print all checks as JSON")
+    verbose: bool = switch("-v, --verbose", "Show the checks that passed")
+
+
+class FleetFlags(Table):
+    """What ``ordeal fleet`` does with the fleet in the store ``url``; None for that of the environment."""
+
+    action: str
+    url: str | None = None
+    name: str | None = option(
+        None, FLEET_NAME, "the one that was started last", flag="--name NAME", help="Name of the fleet"
+    )
+    follow: bool = switch("-f, --follow", "Show it again each second until it has ended; Ctrl-C leaves")
+    json: bool = switch("--json", "Print the records as JSON; with --follow, a line each second")
+
+
+class InitFlags(Table):
+    """For what ``ordeal init`` writes a machine; None for the package of the current folder."""
+
+    target: str | None = None
+    seconds: float = option(
+        3.0,
+        number("a number of seconds from 0.1 to 3600", 3, "0.1 to 3600", lambda value: 0.1 <= value <= 3600),
+        flag="--seconds SECONDS",
+        help="Time of the first run",
+    )
+    cls: str | None = option(
+        None,
+        text("the name of a class", "Cart"),
+        "the most promising",
+        flag="--class CLASS",
+        help="Take this class of the package",
+    )
+    yes: bool = switch("-y, --yes", "Take the most promising class without asking")
+    ci: str | None = option(
+        None,
+        one_of("github", quoted=False),
+        "none",
+        flag="--ci SERVICE",
+        help="Write a workflow that explores on each push and each night: github",
+    )
+    dry_run: bool = switch("--dry-run", "Print what would be written, as a diff; write nothing")
+    json: bool = switch("--json", "Print the outcome as JSON")
+
+
+class ReplayFlags(Table):
+    """What ``ordeal replay`` does with a trace; None for the last failure that was saved."""
+
+    trace: str | None = None
+    shrink: bool = switch("--shrink", "Make the trace shorter")
+    ablate: bool = switch("--ablate", "Find the faults that it needs")
+    output: str | None = place("-o, --output PATH", "Save the shrunk trace")
+    plain: str | None = place("--plain PATH", "Write plain Python that fails the same way; - for stdout")
+    force: bool = switch("--force", "Replace files that ordeal did not write")
+    json: bool = switch("--json", "Print the outcome as JSON")
+    verbose: bool = switch("-v, --verbose", "Show each step and the traceback")
+    pdb: bool = switch("--pdb", "Debug where it fails")
+
+
+class ReportFlags(Table):
+    """Which report ``ordeal report`` makes, and of which runs; none for the latest."""
+
+    what: str
+    runs: tuple[str, ...] = ()
+    folder: str | None = place(
+        "-o, --report-dir PATH", "Folder of the report", ".ordeal/report; of html, that of the run"
+    )
+    json: bool = switch("--json", "Print the comparison as JSON")
+
+
+class SchemaFlags(Table):
+    """Which schema ``ordeal schema`` prints."""
+
+    name: str
+
+
+class SeedsFlags(Table):
+    """What ``ordeal seeds`` replays; ``words`` are none, or `pull`, the address of a store, and classes."""
+
+    words: tuple[str, ...] = ()
+    dir: str | None = place("--dir DIR", "Folder of the seeds", f"that of {DEFAULT_PATH}, else .ordeal/seeds")
+    prune_fixed: bool = switch("--prune-fixed", "Delete seeds that pass now")
+    json: bool = switch("--json", "Print the outcome as JSON")
+    verbose: bool = switch("-v, --verbose", "Show programs, tracebacks and output")
+    watch: bool = switch("--watch", "Replay again what a saved file concerns, until Ctrl-C")
+
+
+class ViewFlags(Table):
+    """Of which trace ``ordeal view`` makes a page; None for the last failure that was saved."""
+
+    trace: str | None = None
+    no_browser: bool = switch("--no-browser", "Only print the path of the page")
+    output: str | None = place("-o, --output PATH", "File of the page", ".ordeal/report/failure-ID.html")
+
+
+#: The tables that declare the flags of each command.
+_TABLES: dict[str, tuple[type[Table], ...]] = {
+    "bisect": (BisectFlags,),
+    "catalog": (CatalogFlags,),
+    "chimp": (ChimpFlags,),
+    "dashboard": (DashboardFlags,),
+    "doctor": (DoctorFlags,),
+    "fleet": (FleetFlags,),
+    "init": (InitFlags,),
+    "replay": (ReplayFlags,),
+    "report": (ReportFlags,),
+    "schema": (SchemaFlags,),
+    "seeds": (SeedsFlags,),
+    "view": (ViewFlags,),
+    "explore": (ReportConfig, HealthConfig, ExplorationOptions, ExploreFlags),
+    "benchmark": (ExplorationOptions, BenchmarkConfig),
+    "mutate": (MutationsConfig, MutateFlags),
+}
+#: The flags of each command, in the groups and in the order of its help.
+_FLAGS = {
+    "explore": {
+        "Search": "config target_modules seed max_time max_runs patience workers isolate buggify_prob shrink "
+        "confirm_fresh",
+        "Seeds": "known no_seeds prune_fixed_seeds watch",
+        "State": "save_state_to resume_from store",
+        "Fleet": "on members image job_options on_interrupt project fleet_name dry_run",
+        "Output": "verbose progress dashboard all generate_tests force formats report_dir json fail_on",
+    },
+    "benchmark": {"Trials": "config max_workers time metric repeat seed", "Output": "simulate csv json"},
+    "mutate": {
+        "Mutants": "config exclude preset operators since diff sample seed shard mutant rerun",
+        "Judges": "tests test_filter judges runs traces deselect_failing",
+        "How they judge": "workers passed budget isolation route memory mutant_timeout resume no_cache",
+        "Exit code": "threshold assertion_threshold new_only",
+        "Kill and accept": "pin kill_budget output reason",
+        "Output": "every lists rates report_json generate_stubs json",
+    },
+}
+
+
+@cache
+def flags_of(command: str) -> dict[str, tuple[str, Option]]:
+    """Return each option of a command of ``ordeal`` with its group in the help, in the order of the help."""
+    declared = {name: each for table in _TABLES.get(command, ()) for name, each in table.options.items()}
+    groups = _FLAGS.get(command, {"Options": " ".join(declared)})
+    return {name: (group, declared[name]) for group, names in groups.items() for name in names.split()}
+
+
+def record_of(command: str, given: Mapping[str, Any]) -> Table:
+    """Return the record of a command that has one, filled with its command line; ``None`` means not given."""
+    table = _TABLES[command][0]
+    words = {*table.names} - table.options.keys()
+    return table(**{name: given[name] for name in words & given.keys()}).with_flags(given)
