@@ -46,6 +46,7 @@ class OutsideWatch:
         self.warned: dict[str, None] = {}
         self.mode: OutsideMode = "fail"
         self._how = ""
+        self._violation: AssertionError | None = None  # the latest; a finaliser that raises it needs no warning
         self._undo: ExitStack | None = None
         self._patched_asyncio = False
         self._threads: set[threading.Thread] = set()
@@ -56,6 +57,7 @@ class OutsideWatch:
     def violated(self, error: AssertionError) -> None:
         """Note that an assertion which always holds did not; ``error`` is about to be raised."""
         if self._undo is not None:
+            self._violation = error
             self._fail(error, "the program caught the violation, or did not raise it in the step")
 
     def failed_in(self, error: BaseException, where: str) -> None:
@@ -79,13 +81,14 @@ class OutsideWatch:
     def clear(self) -> None:
         """Begin a run, or end one that has failed already."""
         self.failed.clear()
+        self._violation = None
 
     def raise_failed(self) -> None:
         """Raise the first failure since the last ``clear``, as if the step had raised it."""
         if not self.failed:
             return
         error, note = self.failed[0], f"{_MARK}{self._how}"
-        self.failed.clear()
+        self.clear()
         bounded_call(lambda: _add_note(error, note), lambda _raised: None)
         raise error
 
@@ -167,7 +170,7 @@ class OutsideWatch:
 
         def unraisablehook(args: Any) -> None:
             error: BaseException | None = args.exc_value
-            if error is not None and not any(error is each for each in self.failed) and not _is_own(error):
+            if error is not None and error is not self._violation and not _is_own(error):
                 self._warn(f"{_said(error)} in {_name_of(args.object)}, where Python cannot raise it")
             if unraisable_hook is not sys.__unraisablehook__ and not _is_of_pytest(unraisable_hook):
                 unraisable_hook(args)

@@ -133,6 +133,24 @@ def test_the_first_failure_is_raised_once_with_one_note() -> None:
     assert len(outside_notes(error)) == 1
 
 
+class Finalised(RuleBasedStateMachine):
+    """What goes away in a step violates the same twice."""
+
+    class Held:
+        def __del__(self) -> None:
+            always(False, "planted")
+
+    @rule()
+    def act(self) -> None:
+        for _ in range(2):
+            self.Held()
+
+
+def test_what_a_finaliser_violates_fails_the_step_and_is_no_warning_too() -> None:
+    result = explored(Finalised)
+    assert ([failure.step for failure in result.failures], result.notes) == ([1], ())
+
+
 def test_nothing_is_kept_while_nothing_watches() -> None:
     watch = OutsideWatch()
     watch.violated(AssertionError("planted"))
