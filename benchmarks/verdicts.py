@@ -405,7 +405,7 @@ def _tell(made: tuple[threading.Thread, queue.Queue[int], list[int]]) -> None:
     made[1].join()
 
 
-def _handler() -> list[int]:
+def _signalled_list() -> list[int]:
     got: list[int] = []
     signal.signal(signal.SIGUSR1, lambda _number, _frame: got.append(1))
     return got
@@ -464,7 +464,7 @@ STATES: dict[str, State] = {
         lambda _made, count: os.environ["VERDICTS"] == str(count),
     ),
     "handler": State(
-        _handler,
+        _signalled_list,
         lambda _made: os.kill(os.getpid(), signal.SIGUSR1),
         lambda made, count: len(made) == count,
         lambda _made: signal.signal(signal.SIGUSR1, signal.SIG_DFL),
