@@ -7,6 +7,7 @@ import pytest
 from bugs.catalog import target_named
 from bugs.environments import Engine, engine_named
 from bugs_suite import cells, run_cell, search
+from harness.cells import said_by
 
 DEPTH = target_named("syn_depth")
 FAULTS = target_named("syn_two_faults")
@@ -51,3 +52,14 @@ def test_cells_in_the_file_are_not_run_again(tmp_path: Path) -> None:
     options = argparse.Namespace(seeds=1, seconds=0.2, repaired=True)
     first = search([engine_named("ordeal")], [DEPTH], options, path)
     assert search([Engine("ordeal", "ordeal", Path("/bin/false"), "ordeal")], [DEPTH], options, path) == first
+
+
+@pytest.mark.slow
+def test_rule_calls_are_the_same_each_time_and_never_more_than_the_limit() -> None:
+    engine = engine_named("ordeal")
+    arguments = ["--engine", engine.module, "--target", FAULTS.name, "--seeds", "2", "--steps", "300"]
+    calls = [said_by(engine.python, "bugs.steps", *arguments, limit_s=60.0)["calls"] for _ in range(2)]
+    assert calls[0] == calls[1]
+    assert isinstance(calls[0], list)
+    assert len(calls[0]) == 2
+    assert max(calls[0]) <= 300
