@@ -72,7 +72,6 @@ SUITES = (
     Suite("iniconfig", "2.3.1", "src/iniconfig", ("testing",)),
     Suite("asyncstdlib", "3.14.0", "asyncstdlib", ("unittests",)),
     Suite("boltons", "26.2.0", "boltons", ("tests",)),
-    Suite("more-itertools", "11.2.1", "more_itertools", ("tests",)),
     Suite("tenacity", "9.2.1", "tenacity", ("tests",), ("typeguard", "tornado")),
     Suite("pluggy", "1.7.0", "src/pluggy", ("testing",), ("pytest-benchmark", "py-cpuinfo")),
 )

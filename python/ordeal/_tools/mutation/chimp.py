@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from ordeal._base.formatting import counted
-from ordeal._tools.mutation.dead import statement_of, stored_only, unreferenced, words_in
+from ordeal._tools.mutation.dead import proof, statement_of, unread, unreferenced, words_in
 from ordeal._tools.mutation.interpreters import sitecustomize
 from ordeal._tools.mutation.interpreters.handing_down import begins_with_ours
 from ordeal._tools.mutation.interpreters.observations import SEPARATOR
@@ -59,8 +59,10 @@ class Reasons:
         name = unreferenced(source, statement, self._words)
         if name:
             return "DEAD?", f"nothing else names `{name}`"
-        if stored := stored_only(source, mutant, statement):
-            return stored
+        if why := proof(source, mutant, statement):
+            return "DEAD", why
+        if name := unread(source, mutant, statement):
+            return "DEAD?", f"`{name}` is stored and never read"
         path, (first, last) = str(self._paths[source.shown].resolve()), mutant.lines
         if self._lines and not any((path, line) in self._lines for line in range(first, last + 1)):
             return "UNCOVERED", "never run"

@@ -5,15 +5,18 @@ from __future__ import annotations
 import ast
 import dis
 import hashlib
+import operator
+import os
 import re
 import sys
 import types
 import warnings
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from operator import itemgetter
 from typing import Any
 
@@ -31,6 +34,20 @@ _GENERIC = {
     *("Dict", "FrozenSet", "List", "Set", "Tuple", "dict", "frozenset", "list", "set", "tuple", "type"),
     *("Awaitable", "Coroutine", "Iterable", "Iterator", "Mapping", "Sequence"),
 }
+#: What asks which Python runs, and where.
+_SYSTEM = {"version_info", "hexversion", "implementation", "maxunicode", "maxsize", "platform", "byteorder", "name"}
+_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda one, others: one in others,
+}
+#: What holds a text within a ``raise``, and what makes one.
+_TEXTS = {ast.JoinedStr, ast.BinOp}
+_TEXT_MAKERS = {"len", "str", "repr", "type", "sorted", "join", "format", "lower", "upper", "strip", "title"}
 _ARID_NAMES = {"__all__", "__slots__"}
 _ARID_GUARD = re.compile(r"if\s+((typing\.)?TYPE_CHECKING|__name__\s*==)")
 #: That a function has a docstring, from Python 3.14 on.
@@ -159,7 +176,8 @@ def _own_lines(statement: ast.stmt | ast.ExceptHandler) -> tuple[int, int]:
 def is_arid(source: Source, node: ast.AST) -> bool:
     """Return whether nobody tests what a node does: docstrings, annotations, logging, guards of types and scripts.
 
-    So are the texts of errors and of ``__repr__``, how long something sleeps, and what only type checkers read.
+    So are the texts of errors and of ``__repr__``, how long something sleeps, what only type checkers read, and what
+    other versions of Python or other systems run.
     """
     chain = [node, *source.ancestors(node)]
     is_text, is_number = _is_constant(node, str), _is_constant(node, int | float)
@@ -176,7 +194,9 @@ def is_arid(source: Source, node: ast.AST) -> bool:
             return True
         if isinstance(inner, ast.If) and _ARID_GUARD.match(source.part(source.span(inner))):
             return True
-        if _is_for_type_checkers(inner, outer):
+        if _is_for_type_checkers(inner, outer) or _is_for_others(source, inner, outer):
+            return True
+        if isinstance(inner, ast.Assign) and inner in _texts_of_errors(source):
             return True
         if isinstance(inner, ast.Assign | ast.AnnAssign) and _assigned(inner) & _ARID_NAMES:
             return True
@@ -201,6 +221,83 @@ def _is_for_type_checkers(inner: ast.AST, outer: ast.AST) -> bool:
     if isinstance(inner, ast.ClassDef):
         return any(_last_name(each) == "Protocol" for each in _bases(inner))
     return isinstance(outer, ast.Call) and _last_name(outer.func) == "cast" and inner in outer.args[:1]
+
+
+def _is_for_others(source: Source, inner: ast.AST, outer: ast.AST) -> bool:
+    """Return whether only other Pythons or systems run a branch; or whether it is the condition that says so."""
+    if isinstance(outer, ast.If | ast.IfExp):
+        with suppress(Exception):
+            never = outer.orelse if _value_here(source, outer.test) else outer.body
+            return inner is outer.test or inner is never or (isinstance(never, list) and inner in never)
+    return False
+
+
+def _value_here(source: Source, node: ast.AST) -> Any:
+    """Return what an expression is that asks which Python runs, and where.
+
+    Raises:
+        LookupError: it asks for anything else.
+    """
+    value = partial(_value_here, source)
+    match node:
+        case ast.Constant():
+            return node.value
+        case ast.Tuple():
+            return tuple(map(value, node.elts))
+        case ast.Name(id=name):
+            return value(_constants_of(source)[name])
+        case ast.Attribute(value=ast.Name(id="sys" | "os" as module), attr=name) if name in _SYSTEM:
+            return getattr(sys if module == "sys" else os, name)
+        case ast.Attribute(value=inner, attr="major" | "minor" | "name" as name):
+            return getattr(value(inner), name)
+        case ast.Subscript(value=inner, slice=ast.Slice(lower=None, upper=ast.Constant(value=int(end)), step=None)):
+            return value(inner)[:end]
+        case ast.Subscript(value=inner, slice=ast.Constant(value=at)):
+            return value(inner)[at]
+        case ast.Compare(left=left, ops=[asked], comparators=[right]):
+            return _COMPARED[type(asked)](value(left), value(right))
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return not value(inner)
+        case ast.BoolOp():
+            return (all if isinstance(node.op, ast.And) else any)([value(each) for each in node.values])
+        case ast.Call(func=ast.Attribute(value=inner, attr="startswith"), args=[begin]):
+            return value(inner).startswith(value(begin))
+    raise LookupError
+
+
+@lru_cache(maxsize=64)
+def _constants_of(source: Source) -> dict[str, ast.expr]:
+    """Return the values of names that a module stores once and nothing else stores."""
+    stored = Counter(each.id for each in ast.walk(source.tree) if isinstance(each, ast.Name) and _is_stored(each))
+    found = [
+        each for each in source.tree.body if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
+    ]
+    values = {ast.unparse(each.targets[0]): each.value for each in found}
+    return {name: value for name, value in values.items() if stored[name] == 1 and not isinstance(value, ast.Constant)}
+
+
+def _is_stored(name: ast.Name) -> bool:
+    return not isinstance(name.ctx, ast.Load)
+
+
+@lru_cache(maxsize=64)
+def _texts_of_errors(source: Source) -> set[ast.Assign]:
+    """Return the statements that store a local which is read in the texts of errors alone, and do nothing else."""
+    found: set[ast.Assign] = set()
+    for function in (each for each in ast.walk(source.tree) if isinstance(each, Function)):
+        read: dict[str, bool] = {}
+        for each in ast.walk(function):
+            if isinstance(each, ast.Name) and not _is_stored(each):
+                above = [type(outer) for outer in source.ancestors(each)]
+                read[each.id] = read.get(each.id, True) and ast.Raise in above and bool(_TEXTS.intersection(above))
+            elif isinstance(each, ast.Global | ast.Nonlocal):
+                read.update(dict.fromkeys(each.names, False))
+        for each in ast.walk(function):
+            if isinstance(each, ast.Assign) and all(read.get(ast.unparse(target), False) for target in each.targets):
+                calls = [ast.unparse(call.func) for call in ast.walk(each) if isinstance(call, ast.Call)]
+                if {name.rpartition(".")[2] for name in calls} <= _TEXT_MAKERS:
+                    found.add(each)
+    return found
 
 
 def _bases(of: ast.ClassDef) -> list[ast.expr]:

@@ -21,7 +21,7 @@ from ordeal._tools.mutation.mutants import (
     mutants_of,
     same_code,
 )
-from ordeal._tools.mutation.operators import OPERATORS
+from ordeal._tools.mutation.operators import OPERATORS, PRESETS
 from ordeal._tools.mutation.source import Source
 from ordeal.errors import ConfigError
 
@@ -197,3 +197,20 @@ def test_what_is_none_is_counted() -> None:
     assert [(each.line, each.replacement) for each in made.equivalent] == [(3, "2")]
     assert (2, "remove_not") in [(each.line, each.operator) for each in made.duplicate]
     assert next((each.line, each.operator) for each in made.mutants) == (2, "negate")
+
+
+@pytest.mark.parametrize(
+    ("code", "made"),
+    [
+        ("import sys\nif sys.version_info < (3,):\n    LIMIT = 1\n", 0),
+        ("import sys\nif sys.version_info >= (3,):\n    LIMIT = 1\n", 3),
+        ("import sys\nPY2 = sys.version_info[0] == 2\ndef f():\n    return 1 if PY2 else 'x'\n", 7),
+        ("DEBUG = False\ndef f():\n    if DEBUG: print(1)\n", 6),
+        ("def f(a):\n    plural = 's' if len(a) > 1 else ''\n    raise ValueError(f'{plural}')\n", 1),
+        ("def f(a):\n    plural = 's' if len(a) > 1 else ''\n    print(plural)\n", 7),
+        ("def f(a):\n    line = next(a)\n    raise ValueError(f'{line}')\n", 2),
+    ],
+)
+def test_code_for_other_pythons_and_texts_of_errors_make_no_mutants(tmp_path: Path, code: str, made: int) -> None:
+    found = mutants_of(Source(tmp_path / "shop.py", "shop.py", code.encode()), PRESETS["standard"])
+    assert len(found) == made, [(each.operator, each.original) for each in found]
