@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import BuiltinMethodType, FunctionType, ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.replacement import MACHINERY, BoundPlaces, Replacement, package_of
@@ -24,25 +24,12 @@ _WAITS_FOR_REAL = MACHINERY | {
 }  # fmt: skip
 
 
-class Timepiece(Protocol):
-    """Provides the time for the functions below.
-
-    The date is that many seconds after its ``epoch``, if it has one. ``packages`` is what it serves of the standard
-    library besides the program, if anything.
-    """
-
-    def time(self) -> float:
-        """Return the present time, in seconds."""
-
-    def sleep(self, seconds: float) -> None:
-        """Let ``seconds`` pass."""
+#: The clocks of the blocks and runs that are in progress, the innermost last. Each has ``time()`` and ``sleep(s)``; it
+#: may have an ``epoch``, the date at its beginning, and ``packages``, what it serves of the standard library.
+clocks: list[Any] = []
 
 
-#: The clocks of the blocks and runs that are in progress, the innermost last.
-clocks: list[Timepiece] = []
-
-
-def replace_clock_functions[Clock: Timepiece](clock: Clock, on_change: Callable[[int], None]) -> Replacement[Clock]:
+def replace_clock_functions(clock: Clock, on_change: Callable[[int], None]) -> Replacement[Clock]:
     """Return a block in which ``clock`` answers; it calls ``on_change`` with +1 at its start and -1 at its end."""
 
     def change(by: int) -> None:
@@ -55,7 +42,7 @@ def replace_clock_functions[Clock: Timepiece](clock: Clock, on_change: Callable[
     return Replacement(clock, CLOCK_PLACES, on_change=change)
 
 
-def _clock_for(caller: str) -> Timepiece | None:
+def _clock_for(caller: str) -> Any:
     """Return the clock for a module, or None if it must see the real time."""
     if not clocks:
         return None
@@ -72,7 +59,7 @@ def _caller() -> str:
 
 
 def _answering(
-    real: Callable[[], Any], unit: Callable[[float], Any], seconds: Callable[[Timepiece], float]
+    real: Callable[[], Any], unit: Callable[[float], Any], seconds: Callable[[Any], float]
 ) -> Callable[[], Any]:
     def answer() -> Any:
         clock = _clock_for(_caller())
@@ -81,13 +68,13 @@ def _answering(
     return answer
 
 
-def _elapsed(clock: Timepiece) -> float:
-    return clock.time()
+def _elapsed(clock: Any) -> float:
+    return float(clock.time())
 
 
-def _date(clock: Timepiece) -> float:
+def _date(clock: Any) -> float:
     """Return the seconds since 1970."""
-    return clock.time() + float(getattr(clock, "epoch", 0.0))
+    return float(clock.time() + getattr(clock, "epoch", 0.0))
 
 
 def _sleep(seconds: float, /) -> None:

@@ -9,9 +9,12 @@ import posixpath
 from collections.abc import Buffer
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol, override
+from typing import TYPE_CHECKING, Any, override
 
 from ordeal.simulate.disk import File, Folder, Resize, Write
+
+if TYPE_CHECKING:
+    from ordeal.simulate.file_system import FileSystem
 
 AnyPath = str | os.PathLike[str]
 
@@ -109,58 +112,7 @@ class Descriptors:
         self._open.clear()
 
 
-class Files(Protocol):
-    """What the replaced functions of the operating system need of a simulated file system."""
-
-    descriptors: Descriptors
-
-    def exists(self, path: str, /) -> bool:
-        """Return whether there is anything at ``path``."""
-
-    def node(self, where: str) -> File | Folder:
-        """Return what is there. Raises OSError."""
-
-    def file(self, where: str) -> File:
-        """Return the file there. Raises OSError."""
-
-    def folder(self, where: str) -> Folder:
-        """Return the folder there. Raises OSError."""
-
-    def open_file(self, where: str, *, create: bool) -> File:
-        """Return the file there; with ``create``, make a missing one. Raises OSError."""
-
-    def new_folder(self, where: str) -> None:
-        """Make a folder. Raises OSError."""
-
-    def make_root(self, where: str) -> None:
-        """Make the root folder of a patch."""
-
-    def delete(self, path: str, /) -> None:
-        """Remove what is there. Raises OSError."""
-
-    def rename(self, source: str, destination: str, /) -> None:
-        """Move what is at ``source``. Raises OSError."""
-
-    def is_readonly(self, where: str) -> bool:
-        """Return whether a fault forbids writing there."""
-
-    def check_space(self, where: str) -> None:
-        """Raise OSError if a fault says that the disk is full or broken."""
-
-    def check_works(self, where: str) -> None:
-        """Raise OSError if a fault says that the disk is broken."""
-
-    def seen(self, where: str, content: bytes) -> bytes:
-        """Return what a reader gets of ``content``, which a fault may damage. Raises OSError."""
-
-    def sync_node(self, node: File | Folder) -> None:
-        """Make what was written to ``node`` survive a crash."""
-
-    def now_s(self) -> float:
-        """Return the time of the file system, in seconds."""
-
-
-def open_descriptor(files: Files, where: str, flags: int) -> int:
+def open_descriptor(files: FileSystem, where: str, flags: int) -> int:
     """Open a path as ``os.open`` does. Raises OSError."""
     if flags & os.O_CREAT and flags & os.O_EXCL and files.exists(where):
         raise os_error(errno.EEXIST, where)
@@ -176,7 +128,7 @@ def open_descriptor(files: Files, where: str, flags: int) -> int:
     return files.descriptors.add(Descriptor(where, node, flags))
 
 
-def read(files: Files, descriptor: Descriptor, size: int) -> bytes:
+def read(files: FileSystem, descriptor: Descriptor, size: int) -> bytes:
     """Read up to ``size`` bytes at the descriptor's offset. Raises OSError."""
     file = descriptor.file()
     if not descriptor.readable:
@@ -186,7 +138,7 @@ def read(files: Files, descriptor: Descriptor, size: int) -> bytes:
     return files.seen(descriptor.where, content)
 
 
-def write(files: Files, descriptor: Descriptor, content: bytes) -> int:
+def write(files: FileSystem, descriptor: Descriptor, content: bytes) -> int:
     """Write all of ``content`` at the descriptor's offset, or at the end if it appends. Raises OSError."""
     file = descriptor.file()
     if not descriptor.writable:
@@ -208,14 +160,14 @@ def seek(descriptor: Descriptor, offset: int, whence: int) -> int:
     return descriptor.offset
 
 
-def resize(files: Files, descriptor: Descriptor, size: int) -> None:
+def resize(files: FileSystem, descriptor: Descriptor, size: int) -> None:
     """Set the size of an open file. Raises OSError."""
     if not descriptor.writable:
         raise os_error(errno.EINVAL, descriptor.where)
     resize_file(files, descriptor.where, descriptor.file(), size)
 
 
-def resize_file(files: Files, where: str, file: File, size: int) -> None:
+def resize_file(files: FileSystem, where: str, file: File, size: int) -> None:
     """Set the size of a file. Raises OSError."""
     if size < 0:
         raise os_error(errno.EINVAL, where)
@@ -231,7 +183,7 @@ BUFFER_BYTES = io.DEFAULT_BUFFER_SIZE
 class SimulatedFile(io.RawIOBase):
     """The unbuffered layer. After a crash its program is gone: its writes are lost, and it reads nothing."""
 
-    def __init__(self, files: Files, number: int, name: Any, mode: str, closefd: bool) -> None:
+    def __init__(self, files: FileSystem, number: int, name: Any, mode: str, closefd: bool) -> None:
         super().__init__()
         self._files = files
         # Not looked up in `files` later, because a reset replaces the table.

@@ -10,35 +10,22 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ordeal.simulate import descriptors
 from ordeal.simulate.descriptors import SimulatedFile, absolute, check_arguments, flags_of, in_layers, os_error
 from ordeal.simulate.disk import File, Folder
 from ordeal.simulate.replacement import BoundPlaces, Replacement
 
-
-class Mount(Protocol):
-    """Says which file system answers for a path."""
-
-    @property
-    def root(self) -> str:
-        """The folder at which it answers."""
-
-    @property
-    def files(self) -> descriptors.Files | None:
-        """The file system that answers now, if any."""
-
-    def answers(self, path: str, where: str) -> bool:
-        """Return whether ``files`` have a path; ``where`` is the same path from the root."""
+if TYPE_CHECKING:
+    from ordeal.simulate.file_system import FileSystem
 
 
 @dataclass(frozen=True, slots=True)
 class FixedMount:
     """A file system that answers for the paths at ``root`` and below."""
 
-    files: descriptors.Files
+    files: FileSystem
     root: str
 
     def answers(self, path: str, where: str) -> bool:
@@ -50,17 +37,16 @@ class FixedMount:
 class SimulatedPath:
     """A path in a simulated file system."""
 
-    files: descriptors.Files
+    files: FileSystem
     where: str
 
 
-#: Who answers for paths in the blocks and runs that are in progress, the innermost last.
-mounts: list[Mount] = []
+#: Who answers for paths in the blocks and runs that are in progress, the innermost last. Each has a ``root``, the
+#: ``files`` that answer now, if any, and says by ``answers(path, where)`` whether a path is theirs.
+mounts: list[Any] = []
 
 
-def replace_file_functions[Simulated: descriptors.Files](
-    files: Simulated, root: str, on_change: Callable[[int], None]
-) -> Replacement[Simulated]:
+def replace_file_functions(files: FileSystem, root: str, on_change: Callable[[int], None]) -> Replacement[FileSystem]:
     """Return a block in which ``files`` answers at ``root``; it calls ``on_change`` with +1 and -1 at its ends."""
 
     def change(by: int) -> None:
@@ -77,12 +63,12 @@ def replace_file_functions[Simulated: descriptors.Files](
 # -- who answers --------------------------------------------------------------------------------------------------
 
 
-def _owner_of(number: object) -> descriptors.Files | None:
+def _owner_of(number: object) -> FileSystem | None:
     """Return the file system in which a descriptor is open."""
     if not isinstance(number, int) or number < descriptors.FIRST_DESCRIPTOR:
         return None
     for mount in reversed(mounts):
-        files = mount.files
+        files: FileSystem | None = mount.files
         if files is not None and files.descriptors.is_open(number):
             return files
     return None
@@ -206,12 +192,12 @@ def _opened(file: Any, place: SimulatedPath, flags: int) -> int:
 # -- functions of os on descriptors ---------------------------------------------------------------------------------
 
 
-def _fsync(files: descriptors.Files, descriptor: descriptors.Descriptor) -> None:
+def _fsync(files: FileSystem, descriptor: descriptors.Descriptor) -> None:
     files.check_works(descriptor.where)
     files.sync_node(descriptor.node)
 
 
-def _accept(_files: descriptors.Files, _descriptor: descriptors.Descriptor, *_: Any) -> None:
+def _accept(_files: FileSystem, _descriptor: descriptors.Descriptor, *_: Any) -> None:
     """Accept modes and owners of files, without effect."""
 
 
@@ -371,9 +357,7 @@ class Entries:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -83,6 +83,36 @@ class BoundPlaces:
                     yield module, bound, namespace, self._by_id[id(value)]
 
 
+class ClassStandIn:
+    """What stands for a class: subclasses make simulated objects when called, and it is the real class in all else."""
+
+    def __init__(self, real: Any, simulated: type) -> None:
+        self._real = real
+        self._both = real, simulated
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return isinstance(instance, self._both)
+
+    def __subclasscheck__(self, subclass: type) -> bool:
+        return issubclass(subclass, self._both)
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        # A module that is imported inside of a run derives from the real class.
+        return (self._real,)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def __getitem__(self, item: Any) -> Any:
+        return self._real[item]
+
+    def __or__(self, other: Any) -> Any:
+        return self._real | other
+
+    def __ror__(self, other: Any) -> Any:
+        return other | self._real
+
+
 def modules_mark() -> tuple[int, str | None]:
     """Return a mark that changes when a module has been imported, and costs nothing."""
     return len(sys.modules), next(reversed(sys.modules), None)

@@ -11,7 +11,7 @@ import sys
 from asyncio import events
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import ordeal._native as _native
 from ordeal.simulate.file_system import FileSystem
@@ -45,15 +45,6 @@ class NodeClock(_native.ClockState):
         return vars(self), {name: getattr(self, name) for name in ("rate", "_since", "_base")}
 
 
-class _Loop(Protocol):
-    """What a life needs of its loop."""
-
-    @property
-    def now(self) -> float: ...
-    def at(self, when: float, callback: Callable[..., object], *args: Any) -> object: ...
-    def make_ready(self, handles: Iterable[events.Handle]) -> None: ...
-
-
 #: What the loop reads of a life.
 _NATIVE = ("clock", "is_dead", "is_silent", "steps", "next_strike", "step_s", "_held", "_freed", "_held_until")
 
@@ -61,7 +52,7 @@ _NATIVE = ("clock", "is_dead", "is_silent", "steps", "next_strike", "step_s", "_
 class Life(_native.LifeState):
     """One life of a node. What runs in a context where ``LIFE`` is this one belongs to it. Not thread-safe."""
 
-    def __init__(self, loop: _Loop, name: str, clock: NodeClock, disk: FileSystem) -> None:
+    def __init__(self, loop: Any, name: str, clock: NodeClock, disk: FileSystem) -> None:
         self.name = name
         self.clock = clock
         self.disk = disk

@@ -5,10 +5,9 @@ from __future__ import annotations
 import heapq
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any
 
-from ordeal.simulate.network.links import Link
 from ordeal.simulate.nodes.node import Node
 from ordeal.simulate.runtime.decisions import KINDS, name_key
 from ordeal.simulate.runtime.faults import (
@@ -31,17 +30,6 @@ _STEP_SITE = name_key(STEP)
 _OF_SURROUNDINGS = ("partition", "clog", *DISK_FAULTS)
 
 
-class _Network(Protocol):
-    """What the nemesis does to the network."""
-
-    def isolating(self, node: Node, manner: int) -> Sequence[Link]: ...
-    def manners(self) -> int: ...
-    def cut(self, links: Sequence[Link]) -> None: ...
-    def heal_links(self, links: Sequence[Link]) -> None: ...
-    def clog(self, node: Node, seconds: float) -> None: ...
-    def reset_one(self, node: Node, chosen: Callable[[int], int]) -> None: ...
-
-
 @dataclass(slots=True)
 class _Window:
     """A fault that lasts: what ends it."""
@@ -52,28 +40,22 @@ class _Window:
     is_over: bool = False
 
 
-@dataclass(slots=True)
-class _Plans:
-    """When a node will be struck: (step, order of planning, fault)."""
-
-    strikes: list[tuple[int, int, NodeFault]] = field(default_factory=list)
-
-
 class Nemesis:
     """The faults of one run's nodes. Each strikes a node again only when its last strike is over."""
 
-    def __init__(self, loop: SimulationLoop, network: _Network, faults: Sequence[NodeFault]) -> None:
+    def __init__(self, loop: SimulationLoop, network: Any, faults: Sequence[NodeFault]) -> None:
         self._loop = loop
         self._network = network
         self._faults = faults
-        self._plans: dict[str, _Plans] = {}
+        self._plans: dict[str, list[tuple[int, int, NodeFault]]] = {}
+        """When each node will be struck: (step, order of planning, fault)."""
         self._windows: list[_Window] = []
         self._planned = 0
         self._is_over = False
 
     def begin_life(self, node: Node) -> None:
         """Plan the strikes of a node that has just started."""
-        self._plans[node.name] = _Plans()
+        self._plans[node.name] = []
         for fault in self._faults:
             # What strikes the network or the disk lasts beyond the life that it has struck.
             lasts = fault.kind in _OF_SURROUNDINGS and any(
@@ -86,13 +68,13 @@ class Nemesis:
         value = self._loop.decide_evenly(KINDS.index(fault.kind), node.key, _STEP_SITE, STRIKES)
         if value and not self._is_over and node.is_up:
             self._planned += 1
-            plans = self._plans[node.name].strikes
+            plans = self._plans[node.name]
             heapq.heappush(plans, (node.life.steps + strike_step(value), self._planned, fault))
             node.life.next_strike = plans[0][0]
 
     def strike(self, node: Node) -> None:
         """Do what is due after the present step of a node."""
-        plans = self._plans[node.name].strikes
+        plans = self._plans[node.name]
         life = node.life
         while plans and plans[0][0] <= life.steps and not life.is_dead:
             *_, fault = heapq.heappop(plans)
@@ -161,4 +143,4 @@ class Nemesis:
             window.is_over = True
             window.end()
         for plans in self._plans.values():
-            plans.strikes.clear()
+            plans.clear()

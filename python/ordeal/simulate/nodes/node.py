@@ -11,7 +11,6 @@ from collections.abc import Callable, Coroutine
 from functools import cache
 from typing import Any
 
-from ordeal.simulate import descriptors
 from ordeal.simulate.errors import SimulationError, checked_seconds
 from ordeal.simulate.file_system import FileSystem
 from ordeal.simulate.nodes.life import LIFE, Life, NodeClock
@@ -37,7 +36,7 @@ class NodeDisks:
     root = "/"
 
     @property
-    def files(self) -> descriptors.Files | None:
+    def files(self) -> FileSystem | None:
         """The disk of the present node; None in the test itself."""
         life = LIFE.get()
         return None if life is None else life.disk

@@ -8,12 +8,13 @@ import inspect
 import io
 import signal
 import subprocess
-from collections import deque
 from collections.abc import Callable
+from functools import partialmethod
 from typing import Any
 
 from ordeal.simulate.errors import checked_seconds
 from ordeal.simulate.outside.declared import Command, Output, command, output, said
+from ordeal.simulate.replacement import ClassStandIn
 from ordeal.simulate.runtime.decisions import CUT, PACKET, name_key
 
 _REAL_POPEN = subprocess.Popen
@@ -110,13 +111,8 @@ class SimulatedPopen:
         if self.returncode is None:
             self.returncode = -int(sig)
 
-    def terminate(self) -> None:
-        """End the process."""
-        self.send_signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """End the process."""
-        self.send_signal(signal.SIGKILL)
+    terminate = partialmethod(send_signal, signal.SIGTERM)
+    kill = partialmethod(send_signal, signal.SIGKILL)
 
     def __enter__(self) -> SimulatedPopen:
         return self
@@ -126,11 +122,12 @@ class SimulatedPopen:
             self.wait()
 
 
-class PopenType:
-    """What ``subprocess.Popen`` is inside of a run: it starts declared programs, and is the real class in all else."""
+class PopenType(ClassStandIn):
+    """What ``subprocess.Popen`` is inside of a run: it starts declared programs."""
 
     def __init__(self, running: Any) -> None:
         """``running()`` returns the loop of the run that the caller belongs to, None if there is none."""
+        super().__init__(_REAL_POPEN, SimulatedPopen)
         self._running = running
 
     def __call__(self, args: Any, *rest: Any, **options: Any) -> Any:
@@ -141,21 +138,6 @@ class PopenType:
             if answer is not None:
                 return SimulatedPopen(loop, args, answer, options)
         return _REAL_POPEN(args, *rest, **options)
-
-    def __instancecheck__(self, instance: object) -> bool:
-        return isinstance(instance, _REAL_POPEN | SimulatedPopen)
-
-    def __subclasscheck__(self, subclass: type) -> bool:
-        return issubclass(subclass, _REAL_POPEN | SimulatedPopen)
-
-    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
-        return (_REAL_POPEN,)
-
-    def __getitem__(self, item: Any) -> Any:
-        return _REAL_POPEN[item]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(_REAL_POPEN, name)
 
 
 _SITE = name_key("process")
@@ -176,10 +158,6 @@ class _Stdin(asyncio.WriteTransport):
         if not self._is_closing:
             self.written += data
 
-    def write_eof(self) -> None:
-        """Say that nothing more will be written."""
-        self.close()
-
     def can_write_eof(self) -> bool:
         """Return True."""
         return True
@@ -190,74 +168,41 @@ class _Stdin(asyncio.WriteTransport):
             self._is_closing = True
             self._process.stdin_closed()
 
-    def abort(self) -> None:
-        """Close the pipe."""
-        self.close()
+    write_eof = abort = close
 
     def is_closing(self) -> bool:
         """Return whether the pipe is closed."""
         return self._is_closing
 
-    def get_write_buffer_size(self) -> int:
-        """Return 0: what was written is there."""
-        return 0
-
 
 class _Printed(asyncio.ReadTransport):
-    """A pipe from a child process."""
+    """A pipe from a child process. What it prints is there at once, so that nothing is gained by pausing it."""
 
     def __init__(self, process: SimulatedProcess, number: int) -> None:
         super().__init__()
         self._process = process
         self._number = number
-        self._arrived: deque[bytes] = deque()
-        self._is_paused = self._is_closing = self._has_ended = self._was_told = False
+        self._is_closing = False
+        self.is_over = False
+        """Whether the protocol knows that nothing more comes."""
 
     def arrive(self, data: bytes) -> None:
         """Take what the process prints."""
-        self._arrived.append(data)
-        self._deliver()
+        if not self._is_closing:
+            self._process.protocol.pipe_data_received(self._number, data)
 
     def end(self) -> None:
         """Take the end of what it prints."""
-        self._has_ended = True
-        self._deliver()
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the protocol knows that nothing more comes."""
-        return self._was_told
-
-    def _deliver(self) -> None:
-        while self._arrived and not self._is_paused and not self._is_closing:
-            self._process.protocol.pipe_data_received(self._number, self._arrived.popleft())
-        if (self._has_ended and not self._arrived) or self._is_closing:
-            self._tell()
-
-    def _tell(self) -> None:
-        if not self._was_told:
-            self._was_told = True
+        if not self.is_over:
+            self.is_over = True
             self._process.protocol.pipe_connection_lost(self._number, None)
             self._process.pipe_ended()
-
-    def pause_reading(self) -> None:
-        """Give nothing more to the protocol for now."""
-        self._is_paused = True
-
-    def resume_reading(self) -> None:
-        """Give the protocol again what arrives."""
-        self._is_paused = False
-        self._process.soon(self._deliver)
-
-    def is_reading(self) -> bool:
-        """Return whether the protocol gets what arrives."""
-        return not self._is_paused and not self._is_closing
 
     def close(self) -> None:
         """Read nothing more."""
         if not self._is_closing:
             self._is_closing = True
-            self._process.soon(self._deliver)
+            self._process.soon(self.end)
 
     def is_closing(self) -> bool:
         """Return whether the pipe is closed."""
@@ -388,13 +333,8 @@ class SimulatedProcess(asyncio.SubprocessTransport):
         if signal in _ENDING_SIGNALS:
             self._exit(-int(signal))
 
-    def terminate(self) -> None:
-        """End the process."""
-        self.send_signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """End the process."""
-        self.send_signal(signal.SIGKILL)
+    terminate = partialmethod(send_signal, signal.SIGTERM)
+    kill = partialmethod(send_signal, signal.SIGKILL)
 
     def close(self) -> None:
         """Close the pipes, and end the process if it runs."""

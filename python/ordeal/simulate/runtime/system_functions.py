@@ -22,7 +22,7 @@ from ordeal.simulate.network.sockets import SimulatedSocket
 from ordeal.simulate.network.tls import wrapping_open
 from ordeal.simulate.nodes.life import LIFE
 from ordeal.simulate.outside.processes import PopenType
-from ordeal.simulate.replacement import MACHINERY, BoundPlaces, package_of
+from ordeal.simulate.replacement import MACHINERY, BoundPlaces, ClassStandIn, package_of
 
 #: What ``time.time()`` answers when a run begins: the first of January 2026, in UTC.
 EPOCH_S = 1_767_225_600.0
@@ -54,7 +54,7 @@ def card_number(loop: Any) -> int:
     return int.from_bytes(_drawn(loop)[:_CARD_BYTES]) | _MULTICAST
 
 
-def time_uuid(loop: Any, node: int | None, clock_seq: int | None) -> uuid.UUID:
+def time_uuid(loop: Any, node: int | None = None, clock_seq: int | None = None) -> uuid.UUID:
     """Return a UUID of version 1: from the simulated date and the machine. A machine makes none of them twice."""
     host = host_name()
     ticks = int((epoch_s() + loop.time()) * _TICKS_PER_S) + _TICKS_TO_1970
@@ -78,9 +78,6 @@ _JOBS = "ordeal.simulate.runtime.system_loop"
 
 _REAL_SOCKET = socket.socket
 _REAL_GETADDRINFO = socket.getaddrinfo
-_REAL_GETHOSTNAME, _REAL_GETNODE, _REAL_UUID1 = socket.gethostname, uuid.getnode, uuid.uuid1
-_REAL_GETFQDN = socket.getfqdn
-_REAL_SIGNAL, _REAL_GETSIGNAL, _REAL_RAISE = signal.signal, signal.getsignal, signal.raise_signal
 _REAL_KILL = os.kill
 _REAL_POLL = select.poll
 _REAL_NEW_EVENT_LOOP = asyncio.new_event_loop
@@ -128,8 +125,8 @@ def _is_declared(name: str) -> bool:
     return loop is not None and loop.world is not None and loop.world.is_declared(name)
 
 
-class _SocketType:
-    """What ``socket.socket`` is inside of a run: it makes simulated sockets, and is the real class in all else."""
+class _SocketType(ClassStandIn):
+    """What ``socket.socket`` is inside of a run."""
 
     def __call__(self, family: int = -1, type: int = -1, proto: int = -1, fileno: int | None = None) -> Any:  # noqa: A002
         loop = _loop("socket") if fileno is None else None
@@ -137,27 +134,21 @@ class _SocketType:
             return _REAL_SOCKET(family, type, proto, fileno)
         return SimulatedSocket(loop, family, type, proto)
 
-    def __instancecheck__(self, instance: object) -> bool:
-        return isinstance(instance, _REAL_SOCKET | SimulatedSocket)
 
-    def __subclasscheck__(self, subclass: type) -> bool:
-        return issubclass(subclass, _REAL_SOCKET | SimulatedSocket)
+def _asking(real: Callable[..., Any], fence: str, simulated: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that is ``simulated(loop, ...)`` for a program in a run, and ``real`` for all others."""
 
-    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
-        # A module that is imported inside of a run derives from the real class.
-        return (_REAL_SOCKET,)
+    @functools.wraps(real)
+    def ask(*arguments: Any, **named: Any) -> Any:
+        __tracebackhide__ = True
+        loop = _loop(fence)
+        return real(*arguments, **named) if loop is None else simulated(loop, *arguments, **named)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(_REAL_SOCKET, name)
-
-    def __or__(self, other: Any) -> Any:
-        return _REAL_SOCKET | other
-
-    def __ror__(self, other: Any) -> Any:
-        return other | _REAL_SOCKET
+    return ask
 
 
 def _getaddrinfo(
+    loop: Any,
     host: Any,
     port: Any,
     family: int = 0,
@@ -165,10 +156,9 @@ def _getaddrinfo(
     proto: int = 0,
     flags: int = 0,
 ) -> Any:
-    loop = _loop("socket")
-    if loop is None or not _is_simulated(loop, host):
-        return _REAL_GETADDRINFO(host, port, family, type, proto, flags)
-    return loop.addresses(host, port, type)
+    if _is_simulated(loop, host):
+        return loop.addresses(host, port, type)
+    return _REAL_GETADDRINFO(host, port, family, type, proto, flags)
 
 
 def _is_simulated(loop: Any, host: Any) -> bool:
@@ -182,48 +172,13 @@ def _is_simulated(loop: Any, host: Any) -> bool:
     return True
 
 
-def _gethostname() -> str:
-    return _REAL_GETHOSTNAME() if _loop("socket") is None else host_name()
-
-
-def _getfqdn(name: str = "") -> str:
-    if _loop("socket") is None:
-        return _REAL_GETFQDN(name)
+def _getfqdn(_loop: Any, name: str = "") -> str:
     name = name.strip()
     return host_name() if name in ("", "0.0.0.0", "::") else name
 
 
-def _getnode() -> int:
-    loop = _loop("uuid")
-    return _REAL_GETNODE() if loop is None else card_number(loop)
-
-
-def _uuid1(node: int | None = None, clock_seq: int | None = None) -> uuid.UUID:
-    loop = _loop("uuid")
-    return _REAL_UUID1(node, clock_seq) if loop is None else time_uuid(loop, node, clock_seq)
-
-
-def _signal(signalnum: Any, handler: Any) -> Any:
-    loop = _loop("signal")
-    return _REAL_SIGNAL(signalnum, handler) if loop is None else loop.set_signal(signalnum, handler)
-
-
-def _getsignal(signalnum: Any) -> Any:
-    loop = _loop("signal")
-    return _REAL_GETSIGNAL(signalnum) if loop is None else loop.reaction_to(signalnum)
-
-
-def _raise_signal(signalnum: Any, /) -> None:
-    loop = _loop("signal")
-    if loop is None:
-        _REAL_RAISE(signalnum)
-    else:
-        loop.send_signal(LIFE.get(), signalnum)
-
-
-def _kill(pid: int, sig: int, /) -> None:
-    loop = _loop("signal")
-    if loop is None or pid != os.getpid() or not sig:
+def _kill(loop: Any, pid: int, sig: int, /) -> None:
+    if pid != os.getpid() or not sig:
         _REAL_KILL(pid, sig)
     else:
         loop.send_signal(LIFE.get(), sig)
@@ -248,15 +203,13 @@ def _refusing(
     ``may``, if given, returns whether a simulated program may call it with these arguments.
     """
 
-    @functools.wraps(real)
-    def refusing(*arguments: Any, **named: Any) -> Any:
+    def refuse(loop: Any, *arguments: Any, **named: Any) -> Any:
         __tracebackhide__ = True
-        loop = _loop(fence)
-        if loop is None or (may is not None and may(*arguments)):
+        if may is not None and may(*arguments):
             return real(*arguments, **named)
         return loop.escape(f"the program {what} ({name})", hint)
 
-    return refusing
+    return _asking(real, fence, refuse)
 
 
 _ALARM = "sets an alarm of the system", "use asyncio.timeout, or loop.call_later"
@@ -317,17 +270,21 @@ SYSTEM_PLACES = BoundPlaces(
             select.select, "select.select", "socket", *_WAIT, may=lambda *given: _is_zero(given, 3)
         ),
         (select, "poll"): _poll,
-        (socket, "socket"): _SocketType(),
-        (socket, "getaddrinfo"): _getaddrinfo,
-        (socket, "gethostname"): _gethostname,
-        (socket, "getfqdn"): _getfqdn,
-        (uuid, "getnode"): _getnode,
-        (uuid, "uuid1"): _uuid1,
+        (socket, "socket"): _SocketType(_REAL_SOCKET, SimulatedSocket),
+        (socket, "getaddrinfo"): _asking(_REAL_GETADDRINFO, "socket", _getaddrinfo),
+        (socket, "gethostname"): _asking(socket.gethostname, "socket", lambda _: host_name()),
+        (socket, "getfqdn"): _asking(socket.getfqdn, "socket", _getfqdn),
+        (uuid, "getnode"): _asking(uuid.getnode, "uuid", card_number),
+        (uuid, "uuid1"): _asking(uuid.uuid1, "uuid", time_uuid),
         (subprocess, "Popen"): PopenType(_loop_of_popen),
-        (signal, "signal"): _signal,
-        (signal, "getsignal"): _getsignal,
-        (signal, "raise_signal"): _raise_signal,
-        (os, "kill"): _kill,
+        (signal, "signal"): _asking(
+            signal.signal, "signal", lambda loop, signalnum, handler: loop.set_signal(signalnum, handler)
+        ),
+        (signal, "getsignal"): _asking(signal.getsignal, "signal", lambda loop, signalnum: loop.reaction_to(signalnum)),
+        (signal, "raise_signal"): _asking(
+            signal.raise_signal, "signal", lambda loop, signalnum, /: loop.send_signal(LIFE.get(), signalnum)
+        ),
+        (os, "kill"): _asking(_REAL_KILL, "signal", _kill),
         (asyncio, "new_event_loop"): _new_event_loop,
         (asyncio.events, "new_event_loop"): _new_event_loop,
         (threading.Condition, "wait"): _wait,
