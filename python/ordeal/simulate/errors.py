@@ -89,10 +89,11 @@ class SimulationWarning(UserWarning):
     """A simulated run says less than it seems to."""
 
 
-def checked_number(name: str, value: Any, least: int, most: int) -> int:
+def checked_number(name: str, value: Any, least: int, most: float = math.inf) -> int:
     """Return ``value``; raises SimulationError unless it is a whole number in these bounds."""
     if type(value) is not int or not least <= value <= most:
-        raise SimulationError(f"{name} is {value!r:.100}", hint=f"write a whole number from {least} to {most:,}")
+        limit = "" if most == math.inf else f" to {most:,}"
+        raise SimulationError(f"{name} is {value!r:.100}", hint=f"write a whole number from {least}{limit}")
     return value
 
 

@@ -28,7 +28,6 @@ from ordeal.simulate.runtime.running import RunSettings, failure_of
 from ordeal.simulate.runtime.tasks import TaskRecord
 from ordeal.simulate.ticks.machine import Ticking, ticking
 
-CLIENTS_MAX = 1_000
 _RULE_SITE, _CLIENT = name_key(OVERLAP), name_key("clients")
 
 
@@ -83,7 +82,7 @@ def world(
     Raises:
         SimulationError: an argument cannot be used.
     """
-    checked_number("clients", clients, 1, CLIENTS_MAX)
+    checked_number("clients", clients, 1)
     checked_seconds("settle", settle)
     if ticks is not None:
         return ticking(ticks, tick_length, float(settle), checked_faults(faults))

@@ -15,7 +15,7 @@ from ordeal.simulate.errors import SimulationError
 
 _MISSING = object()
 _STUB_CHARS_MAX = 200
-_WEB_PORTS = (80, 443)
+WEB_PORTS = (80, 443)
 
 
 class Declared:
@@ -86,7 +86,7 @@ def http_stub(host: str, asked: str = "GET /*") -> str:
 
 def host_hint(host: str, port: object, *, has_world: bool) -> str:
     """Return what to write where a program connects to a host that is not in the run."""
-    if port in _WEB_PORTS:
+    if port in WEB_PORTS:
         return stub_hint(http_stub(host), has_world=has_world)
     stub = f"world.node({_quoted(host)}, serve)"
     return f"{stub_hint(stub, has_world=has_world)}, where `serve` is an `async def` function that starts such a server"

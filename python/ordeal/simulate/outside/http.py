@@ -11,9 +11,8 @@ from typing import Any
 
 from ordeal.simulate.errors import EscapedSimulation, SimulationError, checked_seconds
 from ordeal.simulate.network.network_loop import SimulatedServer
-from ordeal.simulate.outside.declared import Declared, http_stub, is_missing, said, stub_hint
+from ordeal.simulate.outside.declared import WEB_PORTS, Declared, http_stub, is_missing, said, stub_hint
 
-_PORTS = (80, 443)
 #: With this byte a connection begins on which the program itself speaks TLS.
 _TLS_HANDSHAKE = 0x16
 _PORT_MAX = 65_535
@@ -76,7 +75,7 @@ def host_and_ports(name: Any) -> tuple[str, tuple[int, ...]]:
             f"{name!r:.100} is no name of a host",
             hint='write the name alone, such as "api.example" or "api.example:8080"',
         )
-    return host, (int(port),) if colon else _PORTS
+    return host, (int(port),) if colon else WEB_PORTS
 
 
 class WebService:

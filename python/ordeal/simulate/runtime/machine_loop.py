@@ -25,8 +25,6 @@ from ordeal.simulate.runtime.surroundings import Surroundings
 
 #: How often a decision is not 0.
 _SHARE = 1 / 8
-#: The same for what a run meets seldom.
-_OFTEN = 1 / 2
 
 
 def _number(bound: int) -> int:
@@ -74,7 +72,7 @@ class TapeSchedule:
 
     def decide_evenly(self, kind: int, actor: int, site: int, bound: int) -> int:
         """Draw a value below ``bound`` that is often not 0; those above 0 are about equally likely."""
-        value = 1 + _number(bound - 1) if bound > 1 and effect_acts(_OFTEN) else 0
+        value = 1 + _number(bound - 1) if bound > 1 and effect_acts(0.5) else 0
         return self._told(kind, actor, site, value)
 
     def _told(self, kind: int, actor: int, site: int, value: int) -> int:

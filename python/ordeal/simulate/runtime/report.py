@@ -245,7 +245,6 @@ def reach_text(report: Report) -> str:
 
 #: In so many runs a fault strikes by chance, if it can.
 _RUNS_ENOUGH = 100
-_NODES_MAX = 10
 
 
 def vain_faults(faults: Iterable[SimulatedFault], reach: Report) -> Iterator[str]:
@@ -268,7 +267,7 @@ def _why(fault: SimulatedFault, reach: Report) -> str:
         return ""
     named = [name for name in reach.nodes if fault.strikes(name)]
     if not named:
-        nodes = ", ".join(list(reach.nodes)[:_NODES_MAX])
+        nodes = ", ".join(reach.nodes)
         return f"no node has such a name, the nodes were {nodes}" if nodes else "there were no nodes"
     if any(reach.strikes[fault.kind, name] for name in named):
         return ""

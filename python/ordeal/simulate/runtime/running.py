@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -125,8 +125,6 @@ class WorldMain:
     """A coroutine function with a parameter ``world``: each run gives it one of its own."""
 
     function: Callable[..., Coroutine[Any, Any, Any]]
-    shared: SharedGlobals | None = None
-    """Notices globals that several nodes write, if given."""
 
     @property
     def module(self) -> str:
@@ -138,7 +136,6 @@ class WorldMain:
 
     def __call__(self, world: World) -> Coroutine[Any, Any, Any]:
         """Begin a run in a world."""
-        world.shared = self.shared
         return self.function(world=world)
 
 
@@ -183,8 +180,6 @@ def run_once(
         if examination is not None:
             stack.enter_context(watched_locks(lambda: _running_name(loop)))
             stack.enter_context(examination.watching())
-        if isinstance(main, WorldMain):
-            main = replace(main, shared=SharedGlobals(without=main.module) if is_examined else None)
         _run(main, loop, settings, surroundings, outcome, examination)
     if outcome.error is not None:
         outcome.bucket = bucket_of(outcome.error)
@@ -209,7 +204,7 @@ def _run(
     """Run ``main()`` to its end, and that of all that it leaves behind."""
     try:
         try:
-            outcome.value = loop.run_until_complete(_started(main, loop, settings))
+            outcome.value = loop.run_until_complete(_started(main, loop, settings, examination))
             failure = failure_of(loop)
             loop.shut_down()
             outcome.error = failure or failure_of(loop)
@@ -219,13 +214,13 @@ def _run(
                 outcome.error = failure_of_main(error, loop.records, loop._main)
                 outcome.is_cut_short = outcome.error is None
             if examination is not None:
-                outcome.examined = _examined(main, loop, outcome, examination)
+                outcome.examined = _examined(loop, outcome, examination)
             loop.abandon()
             if not _is_failure(error):
                 raise
         finally:
             if examination is not None and outcome.examined is None:
-                outcome.examined = _examined(main, loop, outcome, examination)
+                outcome.examined = _examined(loop, outcome, examination)
             loop.close()
     finally:
         forgotten = surroundings.end()
@@ -234,8 +229,8 @@ def _run(
         outcome.error = _forgotten_error(loop, forgotten)
 
 
-def _examined(main: Main, loop: SimulationLoop, outcome: SimulatedRun, examination: Examination) -> Examined:
-    shared = main.shared.found() if isinstance(main, WorldMain) and main.shared is not None else {}
+def _examined(loop: SimulationLoop, outcome: SimulatedRun, examination: Examination) -> Examined:
+    shared = {} if loop.world is None or loop.world.shared is None else loop.world.shared.found()
     return examination.found(loop, outcome.decisions, shared)
 
 
@@ -246,10 +241,13 @@ def _forgotten_error(loop: SimulationLoop, held: Sequence[asyncio.Future[Any]]) 
     return _unhandled("", errors[0], None, loop, who="a future") if errors else None
 
 
-def _started(main: Main, loop: SimulationLoop, settings: RunSettings) -> Coroutine[Any, Any, Any]:
+def _started(
+    main: Main, loop: SimulationLoop, settings: RunSettings, examination: Examination | None
+) -> Coroutine[Any, Any, Any]:
     if isinstance(main, WorldMain):
-        faults = [fault for fault in settings.faults if isinstance(fault, NodeFault)]
-        coroutine: Any = main(World(loop, faults))
+        world = World(loop, [fault for fault in settings.faults if isinstance(fault, NodeFault)])
+        world.shared = None if examination is None else SharedGlobals(without=main.module)
+        coroutine: Any = main(world)
         main = main.function
     else:
         coroutine = main()

@@ -29,8 +29,6 @@ _SPAWNER = "/anyio/_backends/_asyncio.py"
 _INSTALL_FOLDERS = frozenset(("site-packages", "dist-packages"))
 _ASYNCIO = f"{Path(asyncio.__file__).parent}/"
 _LINE_CHARS_MAX = 100
-#: The deepest chain of coroutines that is followed.
-_DEPTH_MAX = 10_000
 #: How many places of a stack are told.
 _PLACES_MAX = 5
 #: Who refers to the table of a frame that the program has never asked for: the frame, who reads it, and the call.
@@ -205,7 +203,7 @@ def locals_of(frame: FrameType) -> dict[str, Any]:
 
 def frames_of(waiting: Any) -> Iterator[FrameType]:
     """Yield the frames of a suspended coroutine from the outermost, through all that it awaits."""
-    for _ in range(_DEPTH_MAX):
+    while True:
         frame = getattr(waiting, "cr_frame", None)
         if frame is not None:
             yield frame

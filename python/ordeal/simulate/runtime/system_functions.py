@@ -28,13 +28,9 @@ from ordeal.simulate.replacement import MACHINERY, BoundPlaces, ClassStandIn, pa
 EPOCH_S = 1_767_225_600.0
 #: The name of the machine that the test itself runs on.
 TEST_HOST = "localhost"
-#: What UUIDs count: a tenth of a microsecond, from the beginning of the Gregorian calendar.
-_TICKS_PER_S = 10_000_000
-_TICKS_TO_1970 = 0x01B21DD213814000
 #: Marks a number that is no address of a real card.
 _MULTICAST = 1 << 40
-_CARD_BYTES, _SEQUENCE_MASK = 6, 0x3FFF
-_VARIANT = 0x80
+_CARD_BYTES = 6
 
 
 def epoch_s() -> float:
@@ -56,13 +52,14 @@ def card_number(loop: Any) -> int:
 
 def time_uuid(loop: Any, node: int | None = None, clock_seq: int | None = None) -> uuid.UUID:
     """Return a UUID of version 1: from the simulated date and the machine. A machine makes none of them twice."""
-    host = host_name()
-    ticks = int((epoch_s() + loop.time()) * _TICKS_PER_S) + _TICKS_TO_1970
-    ticks = loop.uuid_ticks[host] = max(ticks, loop.uuid_ticks.get(host, 0) + 1)
+    host, before = host_name(), vars(uuid)["_last_timestamp"]
     sequence = int.from_bytes(_drawn(loop)[_CARD_BYTES:]) if clock_seq is None else clock_seq
-    sequence &= _SEQUENCE_MASK
-    fields = ticks & 0xFFFFFFFF, ticks >> 32 & 0xFFFF, ticks >> 48 & 0x0FFF, sequence >> 8 | _VARIANT, sequence & 0xFF
-    return uuid.UUID(fields=(*fields, card_number(loop) if node is None else node), version=1)
+    vars(uuid)["_last_timestamp"] = loop.uuid_ticks.get(host)
+    try:
+        # With a number of a card it is made in Python, from the time that the run answers.
+        return _REAL_UUID1(card_number(loop) if node is None else node, sequence)
+    finally:
+        loop.uuid_ticks[host], vars(uuid)["_last_timestamp"] = vars(uuid)["_last_timestamp"], before
 
 
 def _drawn(loop: Any) -> bytes:
@@ -79,6 +76,7 @@ _JOBS = "ordeal.simulate.runtime.system_loop"
 _REAL_SOCKET = socket.socket
 _REAL_GETADDRINFO = socket.getaddrinfo
 _REAL_KILL = os.kill
+_REAL_UUID1 = uuid.uuid1
 _REAL_POLL = select.poll
 _REAL_NEW_EVENT_LOOP = asyncio.new_event_loop
 
@@ -275,7 +273,7 @@ SYSTEM_PLACES = BoundPlaces(
         (socket, "gethostname"): _asking(socket.gethostname, "socket", lambda _: host_name()),
         (socket, "getfqdn"): _asking(socket.getfqdn, "socket", _getfqdn),
         (uuid, "getnode"): _asking(uuid.getnode, "uuid", card_number),
-        (uuid, "uuid1"): _asking(uuid.uuid1, "uuid", time_uuid),
+        (uuid, "uuid1"): _asking(_REAL_UUID1, "uuid", time_uuid),
         (subprocess, "Popen"): PopenType(_loop_of_popen),
         (signal, "signal"): _asking(
             signal.signal, "signal", lambda loop, signalnum, handler: loop.set_signal(signalnum, handler)

@@ -15,7 +15,7 @@ from ordeal.simulate.errors import SimulationError, checked_number
 from ordeal.simulate.fresh_arguments import FreshArgument, FreshMain
 from ordeal.simulate.runtime.decisions import SEED_MAX, Decided
 from ordeal.simulate.runtime.examination import Examined
-from ordeal.simulate.runtime.exploring import RUNS_MAX, ScheduleSearch, check_cancel, check_policy, noted
+from ordeal.simulate.runtime.exploring import ScheduleSearch, check_cancel, check_policy, noted
 from ordeal.simulate.runtime.faults import SimulatedFault, fault_of_text, fault_text
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S
 from ordeal.simulate.runtime.report import ScheduleFailure, decision_text, reach_text, replay_call
@@ -288,7 +288,7 @@ def simulated_test(
         SimulationError: an argument cannot be used, or the function is not ``async def``.
     """
     settings = run_settings(faults, allow, time_limit)
-    checked_number("runs", runs, 1, RUNS_MAX)
+    checked_number("runs", runs, 1)
     checked_number("seed", seed, 0, SEED_MAX)
     check_cancel(cancel, settings)
     check_policy(policy)

@@ -94,8 +94,6 @@ def _watching(original: Callable[..., Any], what: str, name_of: Callable[[], str
 _LINES_MAX = 30
 #: In what an object is looked for, beside attributes.
 _HOLDERS = (list, tuple, set, frozenset, dict, deque)
-#: How many attributes of an object are looked through for a name.
-_ATTRIBUTES_MAX = 200
 
 
 def wait_lines(records: Sequence[TaskRecord]) -> list[str]:
@@ -223,10 +221,10 @@ def _names(target: object, frame: FrameType) -> Iterator[str]:
 def _holders_of(target: object, name: str, value: object) -> Iterator[str]:
     """Yield how the lists, sets and tables are called that have an object in them: ``name``, or an attribute of it."""
     attributes = getattr(value, "__dict__", None)
-    small = attributes if isinstance(attributes, dict) and len(attributes) <= _ATTRIBUTES_MAX else {}
-    named = [(f"{name}.{key}", each) for key, each in list(small.items()) if isinstance(key, str)]
+    found = attributes if isinstance(attributes, dict) else {}
+    named = [(f"{name}.{key}", each) for key, each in list(found.items()) if isinstance(key, str)]
     for called, holder in [(name, value), *named]:
-        if type(holder) in _HOLDERS and len(holder) <= _ATTRIBUTES_MAX:
+        if type(holder) in _HOLDERS:
             items = holder.values() if isinstance(holder, dict) else holder
             if any(each is target for each in items):
                 yield called
@@ -234,7 +232,7 @@ def _holders_of(target: object, name: str, value: object) -> Iterator[str]:
 
 def _keys_of(target: object, holder: object) -> Iterator[str]:
     attributes = getattr(holder, "__dict__", None)
-    if isinstance(attributes, dict) and len(attributes) <= _ATTRIBUTES_MAX:
+    if isinstance(attributes, dict):
         yield from (key for key, value in list(attributes.items()) if value is target and isinstance(key, str))
 
 

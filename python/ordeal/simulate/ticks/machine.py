@@ -21,7 +21,6 @@ from ordeal.simulate.runtime.faults import NodeFault
 from ordeal.simulate.ticks.commands import CommandType, command_types
 from ordeal.simulate.ticks.world import TickLoop, TickWorld, in_step, restore, snapshot_of
 
-TICKS_MAX = 1_000_000
 #: How many ticks one step of a run lets pass, at most; and in which rhythm snapshots are taken, at most.
 TICKS_AT_ONCE, SNAPSHOT_EVERY = 20, 25
 #: Weights of rules that would keep a program from growing old.
@@ -100,7 +99,7 @@ def ticking(ticks: Any, tick_length: Any, settle: Any, faults: tuple[Any, ...]) 
     Raises:
         SimulationError: one of them cannot be used.
     """
-    checked_number("ticks", ticks, 1, TICKS_MAX)
+    checked_number("ticks", ticks, 1)
     kinds = {fault.kind: fault for fault in faults if isinstance(fault, NodeFault)}
     for fault in faults:
         if not isinstance(fault, NodeFault) or fault.kind not in ("crash", "skew"):

@@ -28,11 +28,11 @@ from ordeal._base.regular_file import read_whole
 from ordeal._hypothesis import invariants_of
 from ordeal.errors import MachineError
 from ordeal.simulate.errors import SimulationError, checked_number, checked_seconds
+from ordeal.simulate.runtime.decisions import SEED_MAX
 from ordeal.simulate.ticks.commands import LIVE_OF_TEN, CommandType, as_fields, command_types
 from ordeal.simulate.ticks.machine import Ticking, perform, take_tick
 
 _BYTES = "bytes in base64"
-_LINE_MAX = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _lines(path: Path) -> list[str]:
 
 def _row(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
-        row = json.loads(line[:_LINE_MAX], object_hook=_unpacked)
+        row = json.loads(line, object_hook=_unpacked)
     except (ValueError, RecursionError) as error:
         raise _damaged(path, number) from error
     if not isinstance(row, dict):
@@ -199,7 +199,7 @@ def e2e(
     """
     kinds = _commands_of(machine)
     seconds = _seconds(duration)
-    checked_number("seed", seed, 0, 2**64 - 1)
+    checked_number("seed", seed, 0, SEED_MAX)
     limit = None if per_command is None else checked_seconds("per_command", per_command)
 
     def decorate(function: Callable[..., Any]) -> Callable[..., None]:
