@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import errno
-import ipaddress
 import os
 import socket
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ from typing import Any
 
 from ordeal.simulate.network.datagrams import DatagramEndpoint, SocketAddress, host_name
 from ordeal.simulate.network.links import Conduct, Links
-from ordeal.simulate.network.sockets import Address, Inbox, SimulatedSocket
+from ordeal.simulate.network.sockets import Address, Inbox, SimulatedSocket, is_ip
 from ordeal.simulate.network.tls import checked_context, tls_protocol
 from ordeal.simulate.network.transport import LATENCY_S, StreamTransport
 from ordeal.simulate.nodes.life import LIFE, Life
@@ -162,34 +161,22 @@ class NetworkLoop(SystemLoop):
         port: int | None = None,
         *,
         sock: Any = None,
-        ssl: Any = None,
-        start_serving: bool = True,
         **options: Any,
     ) -> SimulatedServer:
         """Listen on a host and a port of the simulated network; options of sockets have no effect."""
-        factory = self._secured(protocol_factory, ssl, options)
-        if sock is not None:
-            if host is not None or port is not None:
-                raise ValueError("host/port and sock can not be specified at the same time")
-            return await self._serve(factory, [self._bound(sock, "create_server")], start_serving)
-        number = port or self.free_port()
-        hosts = [host or ""] if host is None or isinstance(host, str) else list(host)
-        return await self._serve(factory, [(each, number) for each in hosts], start_serving)
+        if sock is None:
+            number = port or self.free_port()
+            hosts = [host or ""] if host is None or isinstance(host, str) else list(host)
+            return await self._serve(protocol_factory, [(each, number) for each in hosts], **options)
+        _demand_no_address(host, port)
+        return await self._serve(protocol_factory, [self._bound(sock, "create_server")], **options)
 
     async def create_unix_server(  # type: ignore[override]
-        self,
-        protocol_factory: ProtocolFactory,
-        path: Any = None,
-        *,
-        sock: Any = None,
-        ssl: Any = None,
-        start_serving: bool = True,
-        **options: Any,
+        self, protocol_factory: ProtocolFactory, path: Any = None, *, sock: Any = None, **options: Any
     ) -> SimulatedServer:
         """Listen on a path of the simulated network. No file appears."""
-        factory = self._secured(protocol_factory, ssl, options)
         address = os.fspath(path) if sock is None else self._bound(sock, "create_unix_server")
-        return await self._serve(factory, [address], start_serving)
+        return await self._serve(protocol_factory, [address], **options)
 
     async def create_connection(  # type: ignore[override]
         self,
@@ -207,14 +194,10 @@ class NetworkLoop(SystemLoop):
         Raises:
             ConnectionRefusedError: no server of the run listens there.
         """
-        server_hostname = checked_context(ssl, server_hostname, host)
+        options["server_hostname"] = checked_context(ssl, server_hostname, host)
         if sock is not None:
-            if host is not None or port is not None:
-                raise ValueError("host/port and sock can not be specified at the same time")
-            return await self.taken_over(protocol_factory, sock, ssl, server_hostname=server_hostname, **options)
-        return await self._connect(
-            protocol_factory, (host or "localhost", port or 0), ssl, server_hostname=server_hostname, **options
-        )
+            _demand_no_address(host, port)
+        return await self._connect(protocol_factory, (host or "localhost", port or 0), sock, ssl, **options)
 
     async def create_unix_connection(  # type: ignore[override]
         self,
@@ -231,11 +214,8 @@ class NetworkLoop(SystemLoop):
         Raises:
             ConnectionRefusedError: no server of the run listens there.
         """
-        if sock is not None:
-            return await self.taken_over(protocol_factory, sock, ssl, server_hostname=server_hostname, **options)
-        return await self._connect(
-            protocol_factory, os.fspath(path), ssl, server_hostname=server_hostname or "", **options
-        )
+        options["server_hostname"] = server_hostname or ""
+        return await self._connect(protocol_factory, "" if path is None else os.fspath(path), sock, ssl, **options)
 
     async def start_tls(
         self,
@@ -264,54 +244,48 @@ class NetworkLoop(SystemLoop):
             raise
         return secured._app_transport
 
-    async def taken_over(
-        self, protocol_factory: ProtocolFactory, sock: Any, ssl: Any, *, is_server: bool = False, **options: Any
+    async def _connect(
+        self,
+        factory: ProtocolFactory,
+        address: Address,
+        sock: Any,
+        ssl: Any,
+        *,
+        is_server: bool = False,
+        **options: Any,
     ) -> tuple[Any, asyncio.BaseProtocol]:
-        """Give the connection of a socket to a protocol."""
-        if not isinstance(sock, SimulatedSocket):
-            self.escape("a loop is given a socket of the system", "make the socket inside of the run, or give a host")
-        stream: Any = sock.given_away()
-        protocol: Any = protocol_factory()
-        if not ssl:
-            stream.adopted_by(protocol)
-            return stream, protocol
-        waiter = self.create_future()
-        secured = tls_protocol(self, protocol, ssl, waiter, is_server=is_server, **options)
-        stream.adopted_by(secured)
-        return await self._after_handshake(stream, secured, waiter)
+        """Connect a protocol to an address, or give it the connection of a socket; return its transport, and itself."""
+        waiter = self.create_future() if ssl else None
 
-    async def _after_handshake(
-        self, stream: StreamTransport, secured: Any, waiter: Any
-    ) -> tuple[Any, asyncio.BaseProtocol]:
-        """Wait for the handshake of TLS, and return the transport and its protocol."""
-        del stream
-        transport = secured._app_transport
+        def made() -> Any:
+            protocol = factory()
+            return tls_protocol(self, protocol, ssl, waiter, is_server=is_server, **options) if ssl else protocol
+
+        stream: Any
+        protocol: Any
+        if sock is None:
+            stream, protocol = await self.reach(made, address)
+        else:
+            stream, protocol = self._own(sock, "create_connection").given_away(), made()
+            stream.adopted_by(protocol)
+        if waiter is None:
+            return stream, protocol
+        transport = protocol._app_transport
         try:
             await waiter
         except BaseException:
             transport.close()
             raise
-        return transport, secured._app_protocol
-
-    def _secured(self, factory: ProtocolFactory, ssl: Any, options: dict[str, Any]) -> ProtocolFactory:
-        if not ssl:
-            return factory
-        if ssl is True:
-            raise TypeError("ssl argument must be an SSLContext or None")
-        return lambda: tls_protocol(self, factory(), ssl, None, is_server=True, **options)
+        return transport, protocol._app_protocol
 
     def _bound(self, sock: Any, method: str) -> Address:
-        if not isinstance(sock, SimulatedSocket):
-            self.escape(
-                f"loop.{method}(sock=...) with a socket of the system",
-                "make the socket inside of the run, or give a host and a port",
-            )
-        if sock.acceptor is not None:
-            sock.acceptor.close()
-            sock.acceptor = None
-        if sock.own is None:
-            sock.own = "", self.free_port()
-        return sock.own
+        own = self._own(sock, method)
+        if own.acceptor is not None:
+            own.acceptor.close()
+            own.acceptor = None
+        if own.own is None:
+            own.own = "", self.free_port()
+        return own.own
 
     def drop_connections(self) -> None:
         """Forget the connections of a run that has ended: nobody is to be told that they were not closed."""
@@ -319,14 +293,25 @@ class NetworkLoop(SystemLoop):
             end.drop()
         self._ends.clear()
 
-    async def _serve(self, factory: ProtocolFactory, addresses: list[Address], start: bool) -> SimulatedServer:
+    async def _serve(
+        self,
+        factory: ProtocolFactory,
+        addresses: list[Address],
+        *,
+        ssl: Any = None,
+        start_serving: bool = True,
+        **options: Any,
+    ) -> SimulatedServer:
+        if ssl is True:
+            raise TypeError("ssl argument must be an SSLContext or None")
         own = host_name(LIFE.get())
         at_home = [self._at_home(address, own) for address in addresses]
         for address in at_home:
             if any(server.accepts(own, address) for server in self.servers):
                 raise OSError(errno.EADDRINUSE, f"error while attempting to bind on address {address!r}")
-        server = SimulatedServer(self, factory, at_home)
-        if start:
+        secured = lambda: tls_protocol(self, factory(), ssl, None, is_server=True, **options)  # noqa: E731
+        server = SimulatedServer(self, secured if ssl else factory, at_home)
+        if start_serving:
             await server.start_serving()
         return server
 
@@ -370,17 +355,6 @@ class NetworkLoop(SystemLoop):
                 await asyncio.sleep(wait_s)
         raise TimeoutError(errno.ETIMEDOUT, f"{target or 'the test'} does not answer")
 
-    async def _connect(
-        self, factory: ProtocolFactory, address: Address, ssl: Any = None, **options: Any
-    ) -> tuple[Any, asyncio.BaseProtocol]:
-        if not ssl:
-            return await self.reach(factory, address)
-        waiter = self.create_future()
-        stream, secured = await self.reach(
-            lambda: tls_protocol(self, factory(), ssl, waiter, is_server=False, **options), address
-        )
-        return await self._after_handshake(stream, secured, waiter)
-
     async def reach(self, factory: ProtocolFactory, address: Address) -> tuple[StreamTransport, asyncio.BaseProtocol]:
         """Connect a protocol to whoever listens at an address."""
         place = address if isinstance(address, str) else f"{self._shown(address[0])}:{address[1]}"
@@ -405,7 +379,7 @@ class NetworkLoop(SystemLoop):
 
     def _escape_to(self, address: Address) -> None:
         """Refuse to connect to a host outside of the run: a name with a dot that nobody in the run has."""
-        if isinstance(address, str) or "." not in address[0] or _is_number(address[0]):
+        if isinstance(address, str) or "." not in address[0] or is_ip(address[0]):
             return
         if self.world is None or self.world.host_of(address[0]) is None:
             hint = host_hint(*address, has_world=self.world is not None)
@@ -431,9 +405,14 @@ class NetworkLoop(SystemLoop):
             server.lost(end)
 
         client = StreamTransport(
-            self, f"{name}, client", protocol, _extra(own, address), self._ends.remove, contextvars.copy_context()
+            self,
+            f"{name}, client",
+            protocol,
+            {"sockname": own, "peername": address},
+            self._ends.remove,
+            contextvars.copy_context(),
         )
-        end = StreamTransport(self, f"{name}, server", accepted, _extra(address, own), lost, context)
+        end = StreamTransport(self, f"{name}, server", accepted, {"sockname": address, "peername": own}, lost, context)
         client.peer, end.peer = end, client
         server.connections.append(end)
         self._ends += [client, end]
@@ -588,7 +567,7 @@ class NetworkLoop(SystemLoop):
         self, protocol_factory: Callable[[], Any], sock: Any, *, ssl: Any = None, **options: Any
     ) -> tuple[asyncio.Transport, asyncio.BaseProtocol]:
         """Give an accepted connection to a protocol."""
-        return await self.taken_over(protocol_factory, sock, ssl, is_server=True, **options)
+        return await self._connect(protocol_factory, "", sock, ssl, is_server=True, **options)
 
     async def sendfile(
         self, transport: Any, file: Any, offset: int = 0, count: int | None = None, *, fallback: bool = True
@@ -606,7 +585,9 @@ class NetworkLoop(SystemLoop):
 
     def _own(self, sock: Any, method: str) -> SimulatedSocket:
         if not isinstance(sock, SimulatedSocket):
-            self.escape(f"loop.{method}() with a socket of the system", "make the socket inside of the run")
+            self.escape(
+                f"loop.{method}() with a socket of the system", "make the socket inside of the run, or give an address"
+            )
         return sock
 
     def _inbox(self, sock: Any, method: str) -> Inbox:
@@ -616,21 +597,14 @@ class NetworkLoop(SystemLoop):
         return protocol
 
 
+def _demand_no_address(host: object, port: object) -> None:
+    if host is not None or port is not None:
+        raise ValueError("host/port and sock can not be specified at the same time")
+
+
 def network_address(address: Any) -> Address:
     """Return an address as the network has it; sockets of IPv6 have longer ones."""
     return (str(address[0]), int(address[1])) if isinstance(address, tuple | list) else os.fspath(address)
-
-
-def _is_number(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-def _extra(own: Address, other: Address) -> dict[str, Any]:
-    return {"sockname": own, "peername": other}
 
 
 def _leads_to(address: Address, own: Address) -> bool:

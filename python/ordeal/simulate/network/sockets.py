@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import ipaddress
 import os
 import socket
 from collections import deque
@@ -28,6 +29,15 @@ _FENCED = (
     *("accept", "connect", "connect_ex", "recv", "recv_into", "recvfrom", "recvfrom_into", "recvmsg", "recvmsg_into"),
     *("send", "sendall", "sendto", "sendmsg", "sendfile", "makefile", "dup", "detach"),
 )
+
+
+def is_ip(host: str) -> bool:
+    """Return whether a host is given by its address, and not by its name."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def refusing_method(what: str, hint: str) -> Callable[..., Any]:

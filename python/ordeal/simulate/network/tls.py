@@ -62,15 +62,27 @@ def tls_protocol(
 _REAL_WRAP_BIO = ssl.SSLContext.wrap_bio
 
 
+def _returning(value: Any) -> Callable[..., Any]:
+    return lambda *_arguments, **_named: value
+
+
 class OpenTls:
     """What stands for an ``ssl.SSLObject`` whose handshake has succeeded, and which hides nothing."""
 
+    server_side = session_reused = False
+    session = None
+    # The handshake has succeeded, no end is announced, and nothing is decrypted ahead.
+    do_handshake = unwrap = _returning(None)
+    pending = _returning(0)
+    # What it would be with a service that speaks TLS.
+    version = _returning("TLSv1.3")
+    cipher = _returning(("TLS_AES_256_GCM_SHA384", "TLSv1.3", 256))
+    selected_alpn_protocol = _returning("http/1.1")
+    selected_npn_protocol = shared_ciphers = compression = get_channel_binding = _returning(None)
+
     def __init__(self, context: ssl.SSLContext, incoming: Any, outgoing: Any, server_hostname: str) -> None:
         self.context = context
-        self.server_side = False
         self.server_hostname = server_hostname
-        self.session = None
-        self.session_reused = False
         self._incoming = incoming
         self._outgoing = outgoing
 
@@ -88,44 +100,9 @@ class OpenTls:
         """Send bytes."""
         return self._outgoing.write(data)  # type: ignore[no-any-return]
 
-    def do_handshake(self) -> None:
-        """Do nothing: the handshake has succeeded."""
-
-    def unwrap(self) -> None:
-        """Do nothing: no end is announced."""
-
-    def pending(self) -> int:
-        """Return 0: nothing is decrypted ahead."""
-        return 0
-
     def getpeercert(self, binary_form: bool = False) -> Any:
         """Return no certificate."""
         return None if binary_form else {}
-
-    def version(self) -> str:
-        """Return the version of TLS that it would be."""
-        return "TLSv1.3"
-
-    def cipher(self) -> tuple[str, str, int]:
-        """Return the cipher that it would be."""
-        return "TLS_AES_256_GCM_SHA384", "TLSv1.3", 256
-
-    def selected_alpn_protocol(self) -> str:
-        """Return what the service speaks."""
-        return "http/1.1"
-
-    def selected_npn_protocol(self) -> None:
-        """Return None: nothing was chosen in that way."""
-
-    def shared_ciphers(self) -> None:
-        """Return None: there are none."""
-
-    def compression(self) -> None:
-        """Return None: nothing is compressed."""
-
-    def get_channel_binding(self, cb_type: str = "tls-unique") -> None:
-        """Return None: there is none."""
-        del cb_type
 
 
 def wrapping_open(is_declared: Callable[[str], bool]) -> Callable[..., Any]:

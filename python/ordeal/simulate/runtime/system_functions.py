@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
-import ipaddress
 import os
 import select
 import signal
@@ -18,7 +17,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from ordeal.simulate.network.sockets import SimulatedSocket
+from ordeal.simulate.network.sockets import SimulatedSocket, is_ip
 from ordeal.simulate.network.tls import wrapping_open
 from ordeal.simulate.nodes.life import LIFE
 from ordeal.simulate.outside.processes import PopenType
@@ -163,11 +162,7 @@ def _is_simulated(loop: Any, host: Any) -> bool:
     name = host.decode() if isinstance(host, bytes) else host
     if name in (None, "", "localhost") or (loop.world is not None and loop.world.host_of(name) is not None):
         return True
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+    return is_ip(name)
 
 
 def _getfqdn(_loop: Any, name: str = "") -> str:
