@@ -104,6 +104,14 @@ def test_binary_file_moves_and_changes_in_place(files: FileSystem, buffering: in
     assert files.read("/d/a") == b"hE\0!"
 
 
+@pytest.mark.parametrize(("mode", "buffering"), [("rb", -1), ("r+b", -1), ("ab", 100), ("r", -1)])
+def test_open_returns_the_layers_of_python(files: FileSystem, mode: str, buffering: int) -> None:
+    files.write("/d/a", "a")
+    with built_in.open("/d/a", mode, buffering) as file:
+        kinds = {"rb": io.BufferedReader, "r+b": io.BufferedRandom, "ab": io.BufferedWriter, "r": io.TextIOWrapper}
+        assert (type(file), file.mode, file.isatty()) == (kinds[mode], mode, False)
+
+
 def test_text_file_has_lines_and_an_encoding(files: FileSystem) -> None:
     with built_in.open("/d/a", "x", encoding="utf-16", newline="\r\n") as file:
         file.write("één\ntwee\n")
@@ -170,6 +178,13 @@ def test_descriptors_do_what_they_do_in_the_operating_system(files: FileSystem) 
         assert file.fileno() == number
     with pytest.raises(OSError, match="Bad file descriptor"):
         system.read(number, 1)
+    kept = system.open("/d/a", os.O_RDONLY | os.O_TRUNC)
+    with built_in.open(kept, closefd=False) as file:
+        assert file.read() == "h"
+    assert [system.lseek(kept, *to) for to in ((3, os.SEEK_SET), (-1, os.SEEK_CUR), (4, os.SEEK_END))] == [3, 2, 5]
+    assert system.open("/d/a", os.O_WRONLY | os.O_TRUNC) != number
+    assert files.read("/d/a") == b""
+    files.write("/d/a", "h")
     with built_in.open(system.open("/d/a", os.O_RDONLY), closefd=True) as file:
         assert file.read() == "h"
 
@@ -246,10 +261,12 @@ def test_errors_are_those_of_the_operating_system(files: FileSystem, act: Callab
 @pytest.mark.parametrize(
     ("mode", "options", "message"),
     [
-        ("rw", {}, "invalid mode"),
-        ("", {}, "invalid mode"),
+        *((mode, {}, "invalid mode") for mode in ("", "b", "rw", "rr", "rbt", "r++", "U", "r ")),
         ("r", {"buffering": 0}, "unbuffered text"),
-        ("rb", {"encoding": "utf-8"}, "binary mode"),
+        *(
+            ("rb", {name: value}, "binary mode")
+            for name, value in (("encoding", "utf-8"), ("errors", "strict"), ("newline", "\n"))
+        ),
     ],
 )
 def test_wrong_modes_are_value_errors(files: FileSystem, mode: str, options: dict[str, Any], message: str) -> None:

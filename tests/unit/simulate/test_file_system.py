@@ -7,7 +7,7 @@ import errno
 import itertools
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -51,6 +51,14 @@ def test_what_is_written_is_read(files: FileSystem) -> None:
     assert files.read_text("d/../d/./a.txt") == "naïve!"
     files.write("/d/a.txt", "")
     assert files.read("/d/a.txt") == b""
+
+
+@pytest.mark.parametrize(
+    "path", ["/a/b", "a/b", "//a//b/", "///a/b", "c/../a/./b", "../../a/b", PurePosixPath("a/b"), "/../a/b"]
+)
+def test_a_path_has_many_forms(files: FileSystem, path: Any) -> None:
+    files.write("/a/b", "x")
+    assert files.read(path) == b"x"
 
 
 def test_files_are_listed_by_prefix(files: FileSystem) -> None:
@@ -212,6 +220,19 @@ def test_torn_write_arrives_in_part(synced: FileSystem) -> None:
     assert synced.read_text("/a") == "old text12"
     whole.crash(choose=answers(0, 2))
     assert whole.read_text("/a") == "old text"
+
+
+def test_a_crash_asks_for_names_first_and_then_for_files_by_age(files: FileSystem) -> None:
+    for path in ("/old", "/middle"):
+        files.write(path, "x")
+    files.sync()
+    asked: list[int] = []
+    for path, writes in (("/young", 5), ("/old", 1)):
+        for _ in range(writes):
+            files.append(path, "x")
+    files.append("/middle", "")
+    files.crash(torn=True, choose=lambda most: asked.append(most) or most)  # type: ignore[func-returns-value]
+    assert asked == [1, 1, 5]
 
 
 def test_crash_without_a_choice_goes_by_the_seed_and_by_nothing_else() -> None:
