@@ -9,12 +9,12 @@ import posixpath
 from collections.abc import Buffer
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, override
+from typing import Any, override
 
 from ordeal.simulate.disk import File, Folder, Resize, Write
 
-if TYPE_CHECKING:
-    from ordeal.simulate.file_system import FileSystem
+#: A FileSystem, which imports this module.
+type Files = Any
 
 AnyPath = str | os.PathLike[str]
 
@@ -112,7 +112,7 @@ class Descriptors:
         self._open.clear()
 
 
-def open_descriptor(files: FileSystem, where: str, flags: int) -> int:
+def open_descriptor(files: Files, where: str, flags: int) -> int:
     """Open a path as ``os.open`` does. Raises OSError."""
     if flags & os.O_CREAT and flags & os.O_EXCL and files.exists(where):
         raise os_error(errno.EEXIST, where)
@@ -125,20 +125,21 @@ def open_descriptor(files: FileSystem, where: str, flags: int) -> int:
         raise os_error(errno.ENOTDIR, where)
     if writes and flags & os.O_TRUNC and isinstance(node, File) and node.content:
         node.change(Resize(0), files.now_s())
-    return files.descriptors.add(Descriptor(where, node, flags))
+    return int(files.descriptors.add(Descriptor(where, node, flags)))
 
 
-def read(files: FileSystem, descriptor: Descriptor, size: int) -> bytes:
+def read(files: Files, descriptor: Descriptor, size: int) -> bytes:
     """Read up to ``size`` bytes at the descriptor's offset. Raises OSError."""
     file = descriptor.file()
     if not descriptor.readable:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     content = bytes(file.content[descriptor.offset : descriptor.offset + size])
     descriptor.offset += len(content)
-    return files.seen(descriptor.where, content)
+    seen: bytes = files.seen(descriptor.where, content)
+    return seen
 
 
-def write(files: FileSystem, descriptor: Descriptor, content: bytes) -> int:
+def write(files: Files, descriptor: Descriptor, content: bytes) -> int:
     """Write all of ``content`` at the descriptor's offset, or at the end if it appends. Raises OSError."""
     file = descriptor.file()
     if not descriptor.writable:
@@ -160,14 +161,14 @@ def seek(descriptor: Descriptor, offset: int, whence: int) -> int:
     return descriptor.offset
 
 
-def resize(files: FileSystem, descriptor: Descriptor, size: int) -> None:
+def resize(files: Files, descriptor: Descriptor, size: int) -> None:
     """Set the size of an open file. Raises OSError."""
     if not descriptor.writable:
         raise os_error(errno.EINVAL, descriptor.where)
     resize_file(files, descriptor.where, descriptor.file(), size)
 
 
-def resize_file(files: FileSystem, where: str, file: File, size: int) -> None:
+def resize_file(files: Files, where: str, file: File, size: int) -> None:
     """Set the size of a file. Raises OSError."""
     if size < 0:
         raise os_error(errno.EINVAL, where)
@@ -183,13 +184,13 @@ BUFFER_BYTES = io.DEFAULT_BUFFER_SIZE
 class SimulatedFile(io.RawIOBase):
     """The unbuffered layer. After a crash its program is gone: its writes are lost, and it reads nothing."""
 
-    def __init__(self, files: FileSystem, number: int, name: Any, mode: str, closefd: bool) -> None:
+    def __init__(self, files: Files, number: int, name: Any, mode: str, closefd: bool) -> None:
         super().__init__()
         self._files = files
         # Not looked up in `files` later, because a reset replaces the table.
-        self._descriptors = files.descriptors
+        self._descriptors: Descriptors = files.descriptors
         self._number = number
-        self._descriptor = self._descriptors.get(number)
+        self._descriptor: Descriptor = self._descriptors.get(number)
         self._closefd = closefd
         self.name = name
         self.mode = mode

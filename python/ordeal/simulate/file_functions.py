@@ -10,22 +10,19 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from ordeal.simulate import descriptors
-from ordeal.simulate.descriptors import SimulatedFile, absolute, check_arguments, flags_of, in_layers, os_error
+from ordeal.simulate.descriptors import Files, SimulatedFile, absolute, check_arguments, flags_of, in_layers, os_error
 from ordeal.simulate.disk import File, Folder
 from ordeal.simulate.replacement import BoundPlaces, Replacement
-
-if TYPE_CHECKING:
-    from ordeal.simulate.file_system import FileSystem
 
 
 @dataclass(frozen=True, slots=True)
 class FixedMount:
     """A file system that answers for the paths at ``root`` and below."""
 
-    files: FileSystem
+    files: Files
     root: str
 
     def answers(self, path: str, where: str) -> bool:
@@ -37,7 +34,7 @@ class FixedMount:
 class SimulatedPath:
     """A path in a simulated file system."""
 
-    files: FileSystem
+    files: Files
     where: str
 
 
@@ -46,7 +43,7 @@ class SimulatedPath:
 mounts: list[Any] = []
 
 
-def replace_file_functions(files: FileSystem, root: str, on_change: Callable[[int], None]) -> Replacement[FileSystem]:
+def replace_file_functions(files: Files, root: str, on_change: Callable[[int], None]) -> Replacement[Files]:
     """Return a block in which ``files`` answers at ``root``; it calls ``on_change`` with +1 and -1 at its ends."""
 
     def change(by: int) -> None:
@@ -63,12 +60,12 @@ def replace_file_functions(files: FileSystem, root: str, on_change: Callable[[in
 # -- who answers --------------------------------------------------------------------------------------------------
 
 
-def _owner_of(number: object) -> FileSystem | None:
+def _owner_of(number: object) -> Files | None:
     """Return the file system in which a descriptor is open."""
     if not isinstance(number, int) or number < descriptors.FIRST_DESCRIPTOR:
         return None
     for mount in reversed(mounts):
-        files: FileSystem | None = mount.files
+        files: Files | None = mount.files
         if files is not None and files.descriptors.is_open(number):
             return files
     return None
@@ -192,12 +189,12 @@ def _opened(file: Any, place: SimulatedPath, flags: int) -> int:
 # -- functions of os on descriptors ---------------------------------------------------------------------------------
 
 
-def _fsync(files: FileSystem, descriptor: descriptors.Descriptor) -> None:
+def _fsync(files: Files, descriptor: descriptors.Descriptor) -> None:
     files.check_works(descriptor.where)
     files.sync_node(descriptor.node)
 
 
-def _accept(_files: FileSystem, _descriptor: descriptors.Descriptor, *_: Any) -> None:
+def _accept(_files: Files, _descriptor: descriptors.Descriptor, *_: Any) -> None:
     """Accept modes and owners of files, without effect."""
 
 
