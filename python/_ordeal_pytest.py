@@ -338,7 +338,8 @@ def _read_settings(path: Path) -> dict[str, Any]:
         raise _WrongFileError(f"cannot be read: {reason}", "correct the file") from None
     for section, key, kind, expected in _USED_SETTINGS:
         value = _setting(settings, section, key)
-        if value is not None and not (isinstance(value, kind) and _is_usable(value)):
+        is_right = value in kind if isinstance(kind, list) else isinstance(value, kind) and _is_usable(value)
+        if value is not None and not is_right:
             hint = f"write {expected}, or remove the line"
             raise _WrongFileError(f"has {value!r:.60} as `{key}` in [{section}]", hint)
     return settings
@@ -346,7 +347,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
 
 _USED_SETTINGS = (
     ("explorer", "rule_timeout", (int, float), "a number of seconds, for example `rule_timeout = 30.0`"),
-    ("explorer", "outside", str, 'what fails outside of the steps means, for example `outside = "warn"`'),
+    ("explorer", "outside", ["fail", "warn", "ignore"], '`outside = "fail"`, `"warn"` or `"ignore"`'),
     ("fleet", "store", str, 'an address, for example `store = "dir:///srv/ordeal"`'),
     ("report", "corpus_dir", str, f'a folder path, for example `corpus_dir = "{CORPUS_DIR}"`'),
 )

@@ -18,7 +18,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from ordeal._base.outside import NOTE, outside
 from ordeal._base.rule_timeout import RuleLoop, RuleTimeoutError, Tell, call_with_timeout, end_unstarted
 from ordeal._base.world_reach import WorldReach
-from ordeal._hypothesis import INITIALIZE_MARKER, RULE_MARKER, forgotten_constructor, is_constructed, rewrap_rules
+from ordeal._hypothesis import (
+    INITIALIZE_MARKER,
+    RULE_MARKER,
+    forgotten_constructor,
+    is_constructed,
+    raised_in_precondition,
+    rewrap_rules,
+)
 from ordeal._native import Interleaving
 from ordeal.assertions import tracker
 from ordeal.buggify import DEFAULT_PROBABILITY, activate, set_seed
@@ -491,11 +498,15 @@ def _end_observed(machine: ChaosTest) -> None:
 
 
 def _end_run(machine: ChaosTest) -> None:
+    by_hypothesis = machine._is_observed
     try:
         if machine._rule_loop is not None:
             machine._rule_loop.end(machine)
-        if machine._is_observed:
+        if by_hypothesis:
             _end_observed(machine)
+            error = sys.exception()
+            if isinstance(error, Exception) and (wrong := raised_in_precondition(type(machine), error)) is not None:
+                raise wrong from error
     finally:
         # Not only the faults that the swarm kept: a rule may have switched any fault of the class.
         release(machine.faults)

@@ -82,6 +82,13 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {plural or f'{noun}s'}"
 
 
+def percent(share: float) -> str:
+    """Return a share as text: ``0%`` only for none, and ``100%`` only for all."""
+    if share < 0.1:
+        return f"{100 * share:.2g}%"
+    return "100%" if share >= 1 else f"{min(99, round(100 * share))}%"
+
+
 def short_names(names: Sequence[str]) -> list[str]:
     """Shorten fault names as far as they stay apart: ``timeout(db.call, 3s)`` to ``timeout``, or ``timeout(call)``."""
     forms = [_short_forms(name) for name in names]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
         hint_for_definition,
         is_constructed,
         may_forget_constructor,
+        precondition_error,
+        raised_in_precondition,
     )
     from ordeal._hypothesis.draws import Draw, compile_draw, describe_strategy, draws_from_bundle
     from ordeal._hypothesis.internals import (
@@ -99,6 +101,8 @@ __all__ = [
     "may_initialize",
     "may_run",
     "position_among_initializers",
+    "precondition_error",
+    "raised_in_precondition",
     "random_state",
     "reproducing_test",
     "resolve",
@@ -112,7 +116,8 @@ __all__ = [
 _NAMES = {
     "bundles": "BundleState ENGINE_ATTRIBUTES add_to_bundles resolve",
     "definition_checks": (
-        "check_constructor forgotten_constructor hint_for_definition is_constructed may_forget_constructor"
+        "check_constructor forgotten_constructor hint_for_definition is_constructed may_forget_constructor "
+        "precondition_error raised_in_precondition"
     ),
     "draws": "Draw compile_draw describe_strategy draws_from_bundle",
     "internals": "REJECTED database_key failure_types reproducing_test skip_types unprinted_notes",

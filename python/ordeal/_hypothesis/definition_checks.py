@@ -5,12 +5,15 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable
-from types import FunctionType
+from pathlib import Path
+from traceback import walk_tb
+from types import CodeType, FunctionType
 from typing import Any
 
 from hypothesis.errors import InvalidArgument
 from hypothesis.stateful import RuleBasedStateMachine
 
+from ordeal._base.formatting import describe_error
 from ordeal._hypothesis.markers import RULE_MARKER, untimed
 from ordeal.errors import MachineError
 
@@ -78,6 +81,34 @@ def forgotten_constructor(cls: type) -> MachineError:
         f"{owner.__name__}.__init__() does not call that of its base class",
         hint=f"write `super().__init__()` as the first line of {owner.__name__}.__init__()",
     )
+
+
+def precondition_error(cls: type, name: str, error: BaseException, line: tuple[CodeType, int] | None) -> MachineError:
+    """Return the error for a precondition of the rule or invariant ``name`` that raised ``error``, at ``line``."""
+    at = f" ({Path(line[0].co_filename).name}:{line[1]})" if line is not None else ""
+    return MachineError(
+        f"a precondition of {cls.__name__}.{name} raised {describe_error(error)}{at}",
+        hint="let it return a truth value in each state; what may raise belongs in the rule",
+    )
+
+
+def raised_in_precondition(cls: Any, error: BaseException) -> MachineError | None:
+    """Return what to raise in place of ``error``, which ended a run of Hypothesis; None unless a precondition did."""
+    state = cls.setup_state()
+    marks = (*state.rules, *state.initializers, *state.invariants)
+    conditions = {_code(each): mark.function.__name__ for mark in marks for each in mark.preconditions}
+    calls = {_code(inspect.unwrap(mark.function)) for mark in marks}
+    for frame, line in walk_tb(error.__traceback__):
+        if frame.f_code in calls:
+            return None
+        if frame.f_code in conditions:
+            return precondition_error(cls, conditions[frame.f_code], error, (frame.f_code, line))
+    return None
+
+
+def _code(function: Any) -> CodeType | None:
+    code = getattr(function, "__code__", None)
+    return code if isinstance(code, CodeType) else None
 
 
 def may_forget_constructor(cls: type) -> bool:

@@ -135,7 +135,8 @@ def mutation_annotations(sources: Sequence[Source], judgement: Judgement) -> str
 
 def mutation_badge(_sources: Sequence[Source], judgement: Judgement) -> dict[str, Any]:
     """Return what shields.io makes a badge of."""
-    percent = Score.of(judgement.verdicts).percent
+    score = Score.of(judgement.verdicts)
+    percent = score.range[0] if score.judged and score.range else None  # a badge has no room for what was not run
     color = "lightgrey" if percent is None else "green" if percent >= _GOOD else "yellow" if percent >= _FAIR else "red"
     return {
         "schemaVersion": 1,

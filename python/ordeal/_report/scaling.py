@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, one_line
+from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, one_line, percent
 
 if TYPE_CHECKING:
     from ordeal.scaling.extrapolation import Assumptions, Extrapolation, Projection
@@ -249,14 +249,10 @@ def _projection_line(projection: Projection) -> str:
     between = "unknown" if interval is None else f"{_times(interval.low)} to {_times(interval.high)}"
     return (
         f"{projection.workers:>7}  {_times(projection.capacity):>8}  {between:>18}"
-        f"  {_times(projection.fleet_capacity):>12}  {_percent(projection.store_load):>10}"
+        f"  {_times(projection.fleet_capacity):>12}  {percent(projection.store_load):>10}"
         f"  {_bytes(projection.fan_out_bytes) + '/s':>11}  {_bytes(projection.cold_start_bytes):>10}"
         f"  {_dollars(projection.usd_per_hour):>8}"
     )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f}%" if share >= 0.1 else f"{100 * share:.2g}%"
 
 
 def _bytes(number: float) -> str:

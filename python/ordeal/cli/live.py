@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from ordeal._base.formatting import counted, one_line
+from ordeal._base.formatting import counted, one_line, percent
 from ordeal._report.exploration import explorers_text, shrink_progress_line
 from ordeal.cli import terminal
 from ordeal.config.options import ExplorationOptions
@@ -217,7 +217,7 @@ def figures(snapshot: ProgressSnapshot, since_edge: float, width: int) -> Text:
         parts.append((f"last new edge {since_edge:.0f} s ago", 3))
     if chance is not None:
         may_stop = ", may stop" if chance < SATURATED else ""
-        parts.append((f"next new edge \u2264 {100 * chance:.2g}%{may_stop}", 1))
+        parts.append((f"next new edge \u2264 {percent(chance)}{may_stop}", 1))
         styles[parts[-1][0]] = "green" if may_stop else "yellow" if chance < 10 * SATURATED else "default"
     return Text("  ").join(Text(text, style=styles.get(text, "")) for text in _fitting(parts, width))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from ordeal._base.formatting import counted, name_list
+from ordeal._base.formatting import counted, name_list, percent
 
 
 def case_count(done: int, total: int | None) -> str:
@@ -17,7 +17,7 @@ def case_count(done: int, total: int | None) -> str:
 
 def case_progress(done: int, share: float) -> str:
     """Return the text of the live line: cases so far, and roughly their share of all."""
-    return f"{done:,} cases, about {share:.0%}"
+    return f"{done:,} cases, about {percent(share)}"
 
 
 def show_in_place(text: str, *, instead_of: str) -> None:

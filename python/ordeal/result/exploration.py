@@ -16,6 +16,7 @@ from ordeal._base.formatting import (
     indented,
     name_list,
     one_line,
+    percent,
     short_names,
 )
 from ordeal._base.notebook import notebook_html
@@ -237,8 +238,8 @@ def coverage_lines(result: ExplorationResult) -> list[str]:
     """Return how much of the targets ran, and the first branches that no run reached."""
     lines = []
     if result.lines_total:
-        percent = 100 * result.lines_covered // result.lines_total
-        lines.append(f"Line coverage: {result.lines_covered}/{result.lines_total} ({percent}%)")
+        share = percent(result.lines_covered / result.lines_total)
+        lines.append(f"Line coverage: {result.lines_covered}/{result.lines_total} ({share})")
         lines += _missed(result.missed_lines)
     gaps = result.coverage_gaps
     if gaps:
@@ -275,9 +276,9 @@ def discovery_lines(discovery: Discovery | None) -> list[str]:
     if discovery is None:
         return []
     one = discovery.what.removesuffix("s")
-    likely = f"at most {_percent(discovery.next_run_max)} (95% confidence)"
+    likely = f"at most {percent(discovery.next_run_max)} (95% confidence)"
     if discovery.next_run:
-        likely = f"about {_percent(discovery.next_run)}, {likely}"
+        likely = f"about {percent(discovery.next_run)}, {likely}"
     if discovery.unseen > 0:
         so = f"at least {counted(discovery.unseen, one)} more can be found"
     elif discovery.next_run_max < _SATURATED:
@@ -285,10 +286,6 @@ def discovery_lines(discovery: Discovery | None) -> list[str]:
     else:
         so = "more time may help"
     return [f"Saturation: the next run shows a new {one} with a probability of {likely}; {so}"]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g}%" if share < 0.1 else f"{100 * share:.0f}%"
 
 
 def remark_lines(result: ExplorationResult) -> list[str]:
@@ -359,7 +356,7 @@ def run_kind_lines(kinds: Mapping[str, Mapping[str, int]]) -> list[str]:
         counts = kinds.get(what, {})
         total = sum(counts.values())
         shares = [
-            f"{100 * count / total:.0f}% {_KIND_NAMES[what].get(kind, kind)}" for kind, count in counts.items() if count
+            f"{percent(count / total)} {_KIND_NAMES[what].get(kind, kind)}" for kind, count in counts.items() if count
         ]
         if len(shares) > 1:
             lines.append(f"{title}: {', '.join(shares)}")

@@ -19,7 +19,13 @@ from hypothesis import strategies as st
 from hypothesis.reporting import with_reporter
 from hypothesis.stateful import get_state_machine_test, invariant, rule
 
-from ordeal._hypothesis import DECORATOR_MARKS, failure_types, mark_as_machine_test
+from ordeal._hypothesis import (
+    DECORATOR_MARKS,
+    failure_types,
+    forgotten_constructor,
+    is_constructed,
+    mark_as_machine_test,
+)
 from ordeal._native import monotonic
 from ordeal.errors import ConfigError, MachineError
 
@@ -119,7 +125,12 @@ def _new_test_case(cls: type[RuleBasedStateMachine]) -> type[Any]:
         settings = MutableSettings(hypothesis_case.settings)
 
         def runTest(self) -> None:  # noqa: N802 - as unittest has it
-            run_rule_machines(cls, self.settings)
+            try:
+                run_rule_machines(cls, self.settings)
+            except AttributeError as error:
+                if isinstance(error.obj, cls) and not is_constructed(error.obj):
+                    raise forgotten_constructor(cls) from error
+                raise
 
         mark_as_machine_test(runTest, cls)
 

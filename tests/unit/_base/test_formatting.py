@@ -12,6 +12,7 @@ from ordeal._base.formatting import (
     indented,
     name_list,
     one_line,
+    percent,
     program_lines,
     safe_lines,
     short_names,
@@ -117,3 +118,10 @@ def test_a_separator_inside_a_string_of_a_program_breaks_no_line() -> None:
 def test_weights_are_told_heaviest_first_and_what_is_left_out_last() -> None:
     assert weights_text({"a": 1, "b": 0, "c": 5, "d": 1}) == "c 5, a 1, d 1; without b"
     assert weights_text({"a": 1}) == "a 1"
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0, "0%"), (0.00001, "0.001%"), (0.0449, "4.5%"), (0.5, "50%"), (0.9999, "99%"), (1, "100%")]
+)
+def test_a_share_is_all_or_none_only_if_it_is(share: float, text: str) -> None:
+    assert percent(share) == text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import threading
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from ordeal._base.outside import OutsideMode, OutsideWatch, outside, outside_notes
@@ -189,3 +191,16 @@ def test_a_worker_sends_what_it_warns_of() -> None:
     result = Explorer(Leaking, workers=1, isolate=True).run(max_runs=5, steps_per_run=3)
     (note,) = result.notes
     assert note.startswith("Outside of the steps: unclosed file <_io.TextIOWrapper name=")
+
+
+def test_a_warning_outlives_the_process_that_sent_it() -> None:
+    class LeakingAndEnding(RuleBasedStateMachine):
+        @rule(ends=st.booleans())
+        def act(self, ends: bool) -> None:
+            if ends:
+                os._exit(3)
+            Path(__file__).open()  # noqa: SIM115 - that is what it leaves open
+
+    result = Explorer(LeakingAndEnding, workers=1, isolate=True).run(max_runs=12, steps_per_run=2, shrink=False)
+    assert [type(each.error).__name__ for each in result.failures] == ["ProcessExitError"]
+    assert any(note.startswith("Outside of the steps: unclosed file") for note in result.notes)

@@ -306,6 +306,11 @@ def test_value_that_cannot_be_used(project: Project, option: str, message: str) 
             "write a number of seconds, for example `rule_timeout = 30.0`, or remove the line",
         ),
         (
+            '[explorer]\noutside = "warned"\n',
+            "ordeal.toml has 'warned' as `outside` in [explorer]",
+            'write `outside = "fail"`, `"warn"` or `"ignore"`, or remove the line',
+        ),
+        (
             "[explorer]\nrule_timeout = nan\n",
             "ordeal.toml has nan as `rule_timeout` in [explorer]",
             "write a number of seconds, for example `rule_timeout = 30.0`, or remove the line",
@@ -367,3 +372,35 @@ def test_without_the_plugin_marked_tests_are_as_any_other(project: Project, monk
     # Neither skipped, nor with seeds beside them: two here, and one of the project's own.
     result.assert_outcomes(passed=3)
     assert section(result, "Ordeal Warning") == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "chaos", "outcome"),
+    [
+        ("fail", (), {"failed": 1}),
+        ("fail", ("--chaos",), {"failed": 1}),
+        ("warn", (), {"passed": 1, "warnings": 3}),
+        ("ignore", (), {"passed": 1}),
+    ],
+)
+def test_the_settings_say_what_a_failure_outside_of_the_steps_means(
+    project: Project, mode: str, chaos: tuple[str, ...], outcome: dict[str, int]
+) -> None:
+    source = """
+        import threading
+        from hypothesis import settings
+        from ordeal import ChaosTest, rule
+
+        class Threaded(ChaosTest):
+            @rule()
+            def act(self):
+                thread = threading.Thread(target=lambda: 1 / 0)
+                thread.start()
+                thread.join()
+
+        TestThreaded = Threaded.TestCase
+        TestThreaded.settings = settings(max_examples=3, stateful_step_count=3, database=None)
+    """
+    project.write({"thread_test.py": source, "ordeal.toml": f'[explorer]\noutside = "{mode}"\n'})
+    result = project.run_apart("-q", "-pno:threadexception", *chaos, "thread_test.py")
+    result.assert_outcomes(**outcome)

@@ -51,6 +51,16 @@ def test_the_settings_name_what_fails_and_the_flag_adds_to_it(run: Run) -> None:
     assert run(*SEARCH)[0] == 0
 
 
+def test_a_search_ends_with_1_at_what_it_only_warns_of(run: Run) -> None:
+    leaking = MACHINES.replace("json.dumps({})", "open(__file__)")
+    Path("machines.py").write_text(dedent(leaking))
+    settings()
+    assert run(*SEARCH)[0] == 0
+    code, _, err = run(*SEARCH, "--fail-on", "outside")
+    assert code == 1
+    assert "error: machines:Machine: Outside of the steps: unclosed file" in err
+
+
 @pytest.mark.slow
 def test_the_doctor_ends_with_1_for_the_checks_that_are_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ordeal._tools.doctor.running.RUNS", 60)

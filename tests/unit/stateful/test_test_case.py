@@ -9,8 +9,10 @@ from typing import Any
 import hypothesis.stateful
 import pytest
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import rule
+from hypothesis.stateful import precondition, rule
 
+from ordeal import ChaosTest
+from ordeal.errors import MachineError
 from ordeal.stateful import RuleBasedStateMachine
 from ordeal.stateful.test_case import MutableSettings, run_rule_machines
 
@@ -122,3 +124,42 @@ def test_the_end_of_the_time_says_nothing(capsys: pytest.CaptureFixture[str]) ->
     run_rule_machines(machine, limited(1e-9))
     assert capsys.readouterr().out == ""
     assert machine.made == 0
+
+
+class Forgetful(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        self.count = 0
+
+    @rule()
+    def act(self) -> None: ...
+
+
+class ForgetfulChaos(ChaosTest):
+    __init__ = Forgetful.__init__
+    act = Forgetful.act
+
+
+class RaisingPrecondition(ChaosTest):
+    @rule()
+    def act(self) -> None: ...
+
+    @precondition(lambda self: self.missing)
+    @rule()
+    def other(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("cls", "said"),
+    [
+        (Forgetful, r"Forgetful.__init__\(\) does not call that of its base class"),
+        (ForgetfulChaos, r"ForgetfulChaos.__init__\(\) does not call that of its base class"),
+        (
+            RaisingPrecondition,
+            r"a precondition of RaisingPrecondition.other raised AttributeError.*\(test_test_case.py:",
+        ),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_a_machine_that_cannot_be_judged_says_what_the_explorer_says(cls: Any, said: str) -> None:
+    with pytest.raises(MachineError, match=said):
+        unittest.TestCase.debug(cls.TestCase())

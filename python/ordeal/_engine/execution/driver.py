@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
@@ -14,7 +13,6 @@ from hypothesis.errors import FailedHealthCheck, InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._base import interrupts
-from ordeal._base.formatting import describe_error
 from ordeal._base.outside import OutsideMode, outside
 from ordeal._base.rule_timeout import RuleLoop, RuleTimeoutError, timeout_error
 from ordeal._base.untrusted import readable
@@ -41,6 +39,7 @@ from ordeal._hypothesis import (
     make_loop,
     may_initialize,
     may_run,
+    precondition_error,
     resolve,
     routes_results,
     skip_types,
@@ -565,12 +564,8 @@ class Driver:
         """Refuse the machine because a precondition of ``name`` raised ``error``, unless that says something else."""
         if not isinstance(error, Exception) or isinstance(error, (RuleTimeoutError, *REJECTED, *skip_types())):
             raise error
-        place = user_frames(error)[-1:]
-        at = "".join(f" ({Path(code.co_filename).name}:{line})" for code, line in place)
-        raise MachineError(
-            f"a precondition of {self.definition.cls.__name__}.{name} raised {describe_error(error)}{at}",
-            hint="let it return a truth value in each state; what may raise belongs in the rule",
-        ) from error
+        line = next(reversed(user_frames(error)), None)
+        raise precondition_error(self.definition.cls, name, error, line) from error
 
     def out_of_time(self) -> NoReturn:
         """End a replay whose time is up."""

@@ -12,9 +12,10 @@ from ordeal._engine.isolation.channel import ChannelError, Value
 from ordeal.errors import OrdealError
 from ordeal.result import SnapshotKind, StoppedReason
 
-#: How a message begins. From a worker: an update, a new finding, all that it knows, what it uses outside, its end, an
-#: error that ends the exploration, and one after which another process replaces it.
-UPDATE, FOUND, PART, USES, DONE, ERROR, FAILED = "news", "found", "part", "uses", "done", "error", "failed"
+#: How a message begins. From a worker: an update, a new finding, all that it knows, what it uses outside, a
+#: warning, its end, an error that ends the exploration, and one after which another process replaces it.
+UPDATE, FOUND, PART, USES, WARNED = "news", "found", "part", "uses", "warned"
+DONE, ERROR, FAILED = "done", "error", "failed"
 #: From the supervisor: updates of others.
 FROM_OTHERS = "given"
 

@@ -14,6 +14,7 @@ from hypothesis.errors import InvalidDefinition
 
 import ordeal._native as _native
 from ordeal._base.formatting import describe_error
+from ordeal._base.outside import outside
 from ordeal._base.untrusted import error_message
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.bucket import traceback_text
@@ -31,6 +32,7 @@ from ordeal._engine.parallel.messages import (
     PART,
     UPDATE,
     USES,
+    WARNED,
     WorkerEnd,
     WorkerError,
     WorkerReport,
@@ -256,6 +258,7 @@ class _Worker(SearchListener):
         self._save_due = 0.0 if job.sends_state_first else monotonic() + PERIOD_SECONDS
         self._unconfirmed: Finding | None = None
         self._uses = OutsideUse()
+        self._warnings = 0
         self._search.checkpoints.mark_copying = self._mark_copying
         self._search.checkpoints.mark_restored = self._mark_restored
 
@@ -302,6 +305,9 @@ class _Worker(SearchListener):
             own.set_up = int((monotonic() - self._job.process_began) * MICROSECONDS)
         if uses := self._uses.take():
             self._channel.send(USES, pack(uses))
+        while len(outside.warned) > self._warnings:  # at once: a later run may end this process
+            self._channel.send(WARNED, list(outside.warned)[self._warnings])
+            self._warnings += 1
         if self._job.counters.stop:
             return "interrupted"
         if self._job.schedule.is_due(tally.runs, self._has_entries):

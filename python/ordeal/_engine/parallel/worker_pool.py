@@ -14,6 +14,7 @@ import msgspec.structs
 import ordeal._native as _native
 from ordeal import errors
 from ordeal._base.formatting import one_line
+from ordeal._base.outside import NOTE
 from ordeal._base.untrusted import type_name
 from ordeal._engine.coverage.targets import Target, source_bytes
 from ordeal._engine.execution.bucket import traceback_text
@@ -33,6 +34,7 @@ from ordeal._engine.parallel.messages import (
     PART,
     UPDATE,
     USES,
+    WARNED,
     WorkerEnd,
     WorkerError,
     WorkerReport,
@@ -423,6 +425,9 @@ class WorkerPool:
             self._state.keep(worker.number, *_bytes(values))
         elif kind == USES:
             self._take_uses(worker, *values)
+        elif kind == WARNED:
+            (text,) = values
+            self._merged.note(f"{NOTE}{one_line(str(text))}.")
         elif kind == DONE:
             ended, *update, part = values
             self._take_update(worker, update, last=True)

@@ -326,8 +326,7 @@ class Triage:
         if each.is_refuted:
             what = error_message(each.finding.error).partition(" timed out")[0]
             self._listener.note(
-                f"{what} took less than its limit: this search did not wait for it, and one with a larger max_time "
-                "would."
+                f"{what} took less than its limit. It may be slow rather than hung; raise max_time to see it finish."
             )
             return True
         if not (each.finding.flaky and each.finding.was_killed):

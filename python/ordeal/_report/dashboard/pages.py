@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ordeal._base.formatting import counted
+from ordeal._base.formatting import counted, percent
 from ordeal._engine.runs.events import (
     ClassDone,
     ClassStarted,
@@ -199,7 +199,7 @@ def _figures(progress: Progress) -> list[dict[str, str]]:
     ]
     figures = [{"value": f"{value:,}", "what": what} for value, what in rows if value]
     if progress.next_run_max is not None:
-        figures.append({"value": f"\u2264 {100 * progress.next_run_max:.2g}%", "what": "that a run shows a new edge"})
+        figures.append({"value": f"\u2264 {percent(progress.next_run_max)}", "what": "that a run shows a new edge"})
     return figures
 
 

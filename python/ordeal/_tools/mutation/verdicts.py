@@ -71,18 +71,18 @@ class Score:
 
     @property
     def percent(self) -> float | None:
-        """The share that was detected, rounded down to a tenth; None without mutants. 100 only if all were judged."""
-        return self._share(self.detected, self.judged)
+        """The share of the judged ones that was detected; None without mutants."""
+        return _percent(self.detected, self.judged)
 
     @property
     def covered_percent(self) -> float | None:
         """The same of those that a test runs."""
-        return self._share(self.detected, self.judged - self.uncovered)
+        return _percent(self.detected, self.judged - self.uncovered)
 
     @property
     def asserted_percent(self) -> float | None:
         """The share of the judged ones that an assertion noticed."""
-        return self._share(self.asserted, self.judged)
+        return _percent(self.asserted, self.judged)
 
     @property
     def range(self) -> tuple[float, float] | None:
@@ -96,7 +96,7 @@ class Score:
     def least_asserted(self) -> float | None:
         """The share that an assertion noticed if none of those that were not judged is; None without mutants."""
         every = self.judged + self.not_run
-        return self.asserted * 1000 // every / 10 if every else None
+        return _percent(self.asserted, every)
 
     def interval(self, drawn_from: int) -> tuple[float, float] | None:
         """Return where the score of all ``drawn_from`` mutants lies with 95 percent, these being a sample of them."""
@@ -109,11 +109,10 @@ class Score:
         middle, half = share + wide / 2, sqrt(wide * (share * (1 - share) + wide / 4))
         return round(100 * (middle - half) / (1 + wide), 1), round(100 * (middle + half) / (1 + wide), 1)
 
-    def _share(self, part: int, of: int) -> float | None:
-        if not of:
-            return None
-        tenths = part * 1000 // of
-        return min(tenths, 999 if self.not_run else 1000) / 10
+
+def _percent(part: int, of: int) -> float | None:
+    """Return a share in percent, rounded down to a tenth: 100 only for all of them."""
+    return part * 1000 // of / 10 if of else None
 
 
 def rates[Key: (str, tuple[str, str])](

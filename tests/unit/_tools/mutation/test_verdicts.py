@@ -41,9 +41,9 @@ def test_without_mutants_there_is_no_score() -> None:
     assert score("not run").percent is None
 
 
-def test_what_was_not_judged_forbids_a_hundred() -> None:
-    assert score("killed").percent == 100.0
-    assert score("killed", "not run").percent == 99.9
+def test_what_was_not_judged_widens_the_range_and_not_the_score() -> None:
+    found = score("killed", "not run")
+    assert (found.percent, found.range) == (100.0, (50.0, 100.0))
 
 
 def test_one_survivor_of_a_line_is_shown() -> None:
