@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from typing import Any, Protocol
+
+from msgspec.structs import asdict
 
 from ordeal._base.fast_path import Idle, fast_path
 from ordeal._base.outside import outside

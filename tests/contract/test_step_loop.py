@@ -21,6 +21,7 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
+from msgspec import structs
 
 from ordeal import buggify
 from ordeal._engine.execution.driver import Driver
@@ -148,7 +149,7 @@ class Explored:
     @property
     def report(self) -> dict[str, Any]:
         """All of the result that time has no part in."""
-        found = {field.name: getattr(self.result, field.name) for field in dataclasses.fields(self.result)}
+        found = structs.asdict(self.result)
         for timed in ("duration_seconds", "failures", "traces", "seed_replays"):
             found.pop(timed, None)
         return found

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
 
 from ordeal._base.formatting import JSON_MESSAGE_CHARS_MAX, MESSAGE_CHARS_MAX, capped, counted, one_line
 

@@ -6,8 +6,11 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, NotRequired, TypedDict, get_args
+
+import msgspec
+import msgspec.structs
+from msgspec.structs import asdict, fields
 
 import ordeal._native as _native
 from ordeal.errors import PropertyError
@@ -22,8 +25,7 @@ PROPERTY_TYPES: tuple[PropertyType, ...] = get_args(PropertyType)
 PROPERTIES_MAX = 10_000
 
 
-@dataclass(slots=True)
-class PropertyTally:
+class PropertyTally(msgspec.Struct):
     """What was seen of one property, or of one property in one cell.
 
     ``distance`` is the smallest one seen, for a property that compares numbers: see ``PropertyTracker.distances``.
@@ -106,8 +108,7 @@ class PropertyTally:
             self.first_run = other.first_run if self.first_run is None else min(self.first_run, other.first_run)
 
 
-@dataclass(frozen=True, slots=True)
-class PropertyResult:
+class PropertyResult(msgspec.Struct, frozen=True):
     """The result of one property. ``passes`` and ``failures`` add up to ``hits``.
 
     ``status`` is PASS or FAIL. ``evidence_status`` is NOT EXERCISED for a declared property that was never seen, and
@@ -144,8 +145,7 @@ class PropertyResult:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ReliabilityCell:
+class ReliabilityCell(msgspec.Struct, frozen=True):
     """The result of one property while one operation met one fault. ``status`` may be NOT EXERCISED."""
 
     operation: str
@@ -178,12 +178,11 @@ class ReliabilityCell:
 Cell = tuple[str, str, str]  # operation, fault, name
 
 
-@dataclass(slots=True)
-class Tallies:
+class Tallies(msgspec.Struct):
     """All tallies, by name and by cell. Not thread-safe: its owner, a tracker, locks."""
 
-    properties: dict[str, PropertyTally] = field(default_factory=dict)
-    cells: dict[Cell, PropertyTally] = field(default_factory=dict)
+    properties: dict[str, PropertyTally] = msgspec.field(default_factory=dict)
+    cells: dict[Cell, PropertyTally] = msgspec.field(default_factory=dict)
 
     def tally(self, kind: PropertyType, name: str) -> PropertyTally:
         """Return the tally of a property, making one if needed. Raises what ``PropertyTracker.record`` does."""

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import msgspec
+import msgspec.structs
 from msgspec import Meta
 
 import ordeal._native as _native

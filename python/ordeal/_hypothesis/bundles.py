@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 from hypothesis.stateful import MultipleResults, RuleBasedStateMachine, VarReference
 
 from ordeal._hypothesis.machines import Rule, routes_results
@@ -72,8 +72,7 @@ def _routed(machine: RuleBasedStateMachine, rule: Rule, results: Sequence[Any]) 
     return list(machine.names_list[known:])
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class BundleState:
+class BundleState(msgspec.Struct, frozen=True):
     """Which values are in which bundle, and which initialize rules are left: Hypothesis' part of a run's state.
 
     References never change, so copying the lists that hold them is enough. The values belong to the machine.

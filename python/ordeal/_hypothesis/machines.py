@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import msgspec
 from hypothesis.errors import InvalidArgument, InvalidDefinition
 from hypothesis.stateful import Bundle, RuleBasedStateMachine
 from hypothesis.strategies import SearchStrategy
@@ -29,8 +29,7 @@ BODY_ARGUMENT = "(body)"
 _ROUTES = ("bundle", "_new_name", "_add_results_to_targets", "_add_result_to_targets")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(msgspec.Struct, frozen=True):
     """An argument of a rule; ``number`` is its index in the definition's table of argument names."""
 
     name: str
@@ -39,8 +38,7 @@ class Argument:
     strategy: SearchStrategy[Any]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """A rule or initialize rule. ``index`` is its position in Hypothesis' own order.
 
     ``fills`` names the bundles whose sizes it changes, each with a number that is unique in the class.
@@ -64,8 +62,7 @@ class Rule:
         return bool(self.arguments) and not self.required_bundles and not self.draws_in_body
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Invariant:
+class Invariant(msgspec.Struct, frozen=True):
     """A check after every step."""
 
     name: str
@@ -74,8 +71,7 @@ class Invariant:
     check_during_init: bool
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MachineDefinition:
+class MachineDefinition(msgspec.Struct, frozen=True):
     """What Hypothesis knows of a rule machine class, in its order.
 
     Argument name 0 stands for draws in the body of a rule, the last one for the decisions of buggify in a step.

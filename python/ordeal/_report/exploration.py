@@ -6,12 +6,12 @@ import json
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from itertools import chain
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import to_builtins
 
 from ordeal._base.formatting import (
     JSON_MESSAGE_CHARS_MAX,
@@ -260,7 +260,7 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
         "checkpoints_saved": result.checkpoints_saved,
         "rejected_runs": result.rejected_runs,
         "unconfirmed": result.unconfirmed,
-        "inconclusive": None if result.inconclusive is None else asdict(result.inconclusive),
+        "inconclusive": None if result.inconclusive is None else to_builtins(result.inconclusive),
         "stopped_reason": result.stopped_reason,
         "target_modules": None if result.target_modules is None else list(result.target_modules),
         "imported_modules": list(result.imported_modules),
@@ -283,7 +283,7 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
         ],
         "properties": json_properties(result.properties),
         "reliability_cells": json_cells(result.reliability_cells),
-        "faults": [asdict(use) for use in result.faults],
+        "faults": [to_builtins(use) for use in result.faults],
         "rules": [_json_rule(use) for use in result.rules],
         "notes": list(result.notes),
         "failures": [_json_failure(failure) for failure in result.failures],
@@ -293,7 +293,7 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
 
 
 def _json_rule(use: RuleUse) -> dict[str, Any]:
-    return {"name": use.name, "cells": [asdict(cell) for cell in use.cells]}
+    return {"name": use.name, "cells": [to_builtins(cell) for cell in use.cells]}
 
 
 def _json_option(value: object) -> object:
@@ -303,7 +303,7 @@ def _json_option(value: object) -> object:
 
 
 def _json_discovery(discovery: Discovery | None) -> dict[str, Any] | None:
-    return None if discovery is None else {**asdict(discovery), "unseen": discovery.unseen}
+    return None if discovery is None else {**to_builtins(discovery), "unseen": discovery.unseen}
 
 
 def _json_timing(result: ExplorationResult) -> dict[str, float]:
@@ -331,7 +331,7 @@ def _json_failure(failure: Failure) -> dict[str, Any]:
         "step": failure.step,
         "run_id": failure.run_id,
         "bucket": failure.bucket,
-        "place": None if failure.place is None else asdict(failure.place),
+        "place": None if failure.place is None else to_builtins(failure.place),
         "broken_by": list(failure.broken_by),
         "count": failure.count,
         "flaky": failure.flaky,

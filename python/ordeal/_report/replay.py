@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import PurePath
 from typing import TYPE_CHECKING
+
+from msgspec import to_builtins
 
 from ordeal._base.formatting import (
     JSON_MESSAGE_CHARS_MAX,
@@ -142,7 +143,7 @@ def replay_json(
         **_about(trace, trace_path, result.status.value),
         "error_type": None if result.error is None else type_name(type(result.error)),
         "error_message": None if result.error is None else error_message(result.error)[:JSON_MESSAGE_CHARS_MAX],
-        "place": None if result.place is None else asdict(result.place),
+        "place": None if result.place is None else to_builtins(result.place),
         "misfit_choices": result.misfits,
         "unused_choices": result.unused,
         "changed_step": result.changed or None,

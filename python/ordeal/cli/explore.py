@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import os
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec.structs
 
 import ordeal._native as _native
 from ordeal._base.formatting import counted, one_line
@@ -404,14 +404,14 @@ class _CliSession:
                 if trace.failure is None:
                     self._save_trace(trace, folder / f"path-run-{trace.run_id}.json")
         failures = [self._save_failure(failure, folder) for failure in result.failures]
-        return dataclasses.replace(result, failures=failures)
+        return msgspec.structs.replace(result, failures=failures)
 
     def _save_failure(self, failure: Failure, folder: Path) -> Failure:
         """Save the trace of a failure, whatever the settings are: a failure must not be lost."""
         if failure.trace is None:
             return failure
         path = self._save_trace(failure.trace, folder / f"fail-run-{failure.trace.run_id}.json")
-        return dataclasses.replace(failure, trace_path=path)
+        return msgspec.structs.replace(failure, trace_path=path)
 
     def _save_trace(self, trace: Trace, wanted: Path) -> str | None:
         """Return where the trace was saved, or ``None`` after reporting why it could not be."""

@@ -7,10 +7,11 @@ import threading
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self, SupportsIndex
+
+import msgspec
 
 import ordeal._native as _native
 from ordeal.errors import FaultError, OrdealError
@@ -21,8 +22,7 @@ from ordeal.faults.patching import Patch, UnresolvedTargetError, is_of_program, 
 from ordeal.faults.randomness import fault_chance
 
 
-@dataclass(frozen=True)
-class CallLimits:
+class CallLimits(msgspec.Struct, frozen=True):
     """Calls are counted from 1, from ``first`` to ``last`` (None: no end); each is met with ``probability``."""
 
     probability: float | None = None
@@ -64,8 +64,7 @@ def make_limits(fault_name: str, probability: Any, calls: Any) -> CallLimits:
 _PACKAGE_FOLDER = str(Path(__file__).parents[1])
 
 
-@dataclass(slots=True)
-class FaultCounts:
+class FaultCounts(msgspec.Struct):
     """What a fault has done: the ``runs`` in which it was on, the ``calls`` that met it then, and ``hits``.
 
     Hits are the calls that it diverted, or whose results it changed.

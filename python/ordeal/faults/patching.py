@@ -19,11 +19,12 @@ import pkgutil
 import sys
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 from weakref import WeakValueDictionary
+
+import msgspec
 
 import ordeal._native as _native
 from ordeal.errors import FaultError
@@ -131,8 +132,7 @@ class UnresolvedTargetError(Exception):
         self.meant = meant
 
 
-@dataclass(frozen=True, eq=False)
-class Layer:
+class Layer(msgspec.Struct, frozen=True, eq=False):
     """What one fault adds to one or more sites; compared by identity."""
 
     fault_name: str

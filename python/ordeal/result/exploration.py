@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sysconfig
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from ordeal._base.formatting import (
     MESSAGE_CHARS_MAX,
@@ -71,8 +72,7 @@ _INSTALLED = frozenset({"dist-packages", "site-packages"})
 _STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discovery:
+class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     """An estimate of what an exploration has not seen yet, from what only single runs showed.
 
     ``runs`` are those of the sample and ``seen`` counts the ``what`` in it. ``next_run`` is the probability that one
@@ -102,8 +102,7 @@ class Discovery:
         return round(self.total) - self.seen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ExplorationResult:
+class ExplorationResult(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What one exploration did and found.
 
     ``checkpoints`` is how many checkpoints all workers together keep at the end; ``checkpoints_saved`` counts all that
@@ -130,31 +129,31 @@ class ExplorationResult:
     unique_edges: int
     checkpoints_saved: int
     duration_seconds: float
-    failures: list[Failure] = field(default_factory=list)
-    traces: list[Trace] = field(default_factory=list)
-    seed_replays: list[SeedOutcome] = field(default_factory=list)
-    properties: list[PropertyResult] = field(default_factory=list)
-    reliability_cells: list[ReliabilityCell] = field(default_factory=list)
-    coverage_gaps: list[dict[str, Any]] = field(default_factory=list)
+    failures: list[Failure] = msgspec.field(default_factory=list)
+    traces: list[Trace] = msgspec.field(default_factory=list)
+    seed_replays: list[SeedOutcome] = msgspec.field(default_factory=list)
+    properties: list[PropertyResult] = msgspec.field(default_factory=list)
+    reliability_cells: list[ReliabilityCell] = msgspec.field(default_factory=list)
+    coverage_gaps: list[dict[str, Any]] = msgspec.field(default_factory=list)
     lines_covered: int = 0
     lines_total: int = 0
-    missed_lines: dict[str, list[int]] = field(default_factory=dict)
-    covered_lines: dict[str, list[int]] = field(default_factory=dict)
+    missed_lines: dict[str, list[int]] = msgspec.field(default_factory=dict)
+    covered_lines: dict[str, list[int]] = msgspec.field(default_factory=dict)
     stopped_reason: StoppedReason = "time"
     snapshot_kind: SnapshotKind = "copy"
     swarm_summary: str = ""
-    run_kinds: dict[str, dict[str, int]] = field(default_factory=dict)
+    run_kinds: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     discovery: Discovery | None = None
     rejected_runs: int = 0
     unconfirmed: int = 0
     notes: tuple[str, ...] = ()
     inconclusive: Inconclusive | None = None
-    faults: list[FaultUse] = field(default_factory=list)
-    rules: list[RuleUse] = field(default_factory=list)
+    faults: list[FaultUse] = msgspec.field(default_factory=list)
+    rules: list[RuleUse] = msgspec.field(default_factory=list)
     checkpoints: int | None = None
     target_modules: tuple[str, ...] | None = None
     imported_modules: tuple[str, ...] = ()
-    known: list[KnownFailure] = field(default_factory=list)
+    known: list[KnownFailure] = msgspec.field(default_factory=list)
 
     def __repr__(self) -> str:
         name = one_line(self.test_class.rpartition(":")[2])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from ordeal._base.formatting import (
     MESSAGE_CHARS_MAX,
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 _SEQUENCE_STEPS_MAX = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Failure:
+class Failure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """One distinct failure: all runs that failed in the same place with the same type of exception.
 
     ``step`` counts from one inside run ``run_id``, which is 0 for the replay of a saved seed. ``rule_log`` names the
@@ -57,7 +57,7 @@ class Failure:
     necessary_faults: dict[str, bool] | None = None
     error_traceback: str = ""
     bucket: str = ""
-    broken_by: list[str] = field(default_factory=list)
+    broken_by: list[str] = msgspec.field(default_factory=list)
     count: int = 1
     flaky: bool = False
     flaky_reason: str = ""

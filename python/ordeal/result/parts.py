@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
+
+import msgspec
 
 from ordeal._base.formatting import MESSAGE_CHARS_MAX, counted, one_line
 from ordeal._base.world_reach import OF_WORLDS
@@ -55,8 +56,7 @@ def has_kind(notes: Iterable[str], kind: NoteKind) -> bool:
 PlaceKind = Literal["rule", "initialize", "invariant", "teardown", "constructor", "other"]
 
 
-@dataclass(frozen=True, slots=True)
-class CodeLine:
+class CodeLine(msgspec.Struct, frozen=True):
     """A line of a source file. The path is relative to the current folder, or to that of installed packages."""
 
     file: str
@@ -68,8 +68,7 @@ class CodeLine:
         return one_line(f"{self.file}:{self.line} in {self.function}", limit=2 * MESSAGE_CHARS_MAX)
 
 
-@dataclass(frozen=True, slots=True)
-class FailurePlace:
+class FailurePlace(msgspec.Struct, frozen=True):
     """Where a failure happened.
 
     ``name`` is the rule or invariant that failed, as ``kind`` says, and ``at`` its line that failed. ``raised_at`` is
@@ -101,8 +100,7 @@ def place_lines(place: FailurePlace | None) -> list[str]:
     return lines + [f"{'' if number else 'Asserted: '}{one_line(text)}" for number, text in enumerate(place.asserted)]
 
 
-@dataclass(frozen=True, slots=True)
-class FaultUse:
+class FaultUse(msgspec.Struct, frozen=True):
     """In how many ``runs`` a fault was on, how many ``calls`` met it then, and how many it changed: ``hits``.
 
     Replays are not counted, nor are runs that start from a state held by a process.
@@ -144,8 +142,7 @@ def world_lines(uses: Sequence[FaultUse]) -> list[str]:
 RUNS_TO_REMARK = 500
 
 
-@dataclass(frozen=True, slots=True)
-class UnderFault:
+class UnderFault(msgspec.Struct, frozen=True):
     """The ``steps`` of a rule under a fault, or without one where ``fault`` is None, and how many of them failed."""
 
     fault: str | None
@@ -153,8 +150,7 @@ class UnderFault:
     failures: int
 
 
-@dataclass(frozen=True, slots=True)
-class RuleUse:
+class RuleUse(msgspec.Struct, frozen=True):
     """What a rule did in the runs of an exploration: first without a fault, then under each fault of the machine.
 
     A step with two faults on counts for both. One fails that raises or breaks an invariant, and no step is one that
@@ -181,8 +177,7 @@ def unused_remark(uses: Sequence[RuleUse], runs: int) -> str:
     return f"{ran}: `ordeal doctor` says what keeps {them} from it."
 
 
-@dataclass(frozen=True, slots=True)
-class Inconclusive:
+class Inconclusive(msgspec.Struct, frozen=True):
     """An exploration found no failure, but did not do enough work for this to be a claim.
 
     ``reason`` says what it did not do, ``hint`` what to change.
@@ -195,8 +190,7 @@ class Inconclusive:
         return f"{self.reason}: {self.hint}"
 
 
-@dataclass(frozen=True, slots=True)
-class KnownFailure:
+class KnownFailure(msgspec.Struct, frozen=True):
     """A known failure: the ``entry`` of ``known`` or ``--ignore`` that names it, and how many runs met it.
 
     It was neither confirmed nor shrunk. ``count`` is 0 if only a saved seed showed it.
@@ -238,8 +232,7 @@ class SeedStatus(Enum):
         return self in (SeedStatus.REPRODUCED, SeedStatus.FAILS_DIFFERENTLY)
 
 
-@dataclass(frozen=True, slots=True)
-class SeedOutcome:
+class SeedOutcome(msgspec.Struct, frozen=True):
     """The result of one saved seed that an exploration replayed before its first run.
 
     ``message`` is the failure as text, or why the seed does not apply or cannot be read; empty for a fixed one.
@@ -251,8 +244,7 @@ class SeedOutcome:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ShrinkSnapshot:
+class ShrinkSnapshot(msgspec.Struct, frozen=True):
     """The progress of shrinking failure ``number`` of ``total``, from ``steps_before`` to ``steps`` steps.
 
     ``elapsed`` is in seconds since the exploration began; ``candidates`` counts the traces that were tried. With
@@ -268,8 +260,7 @@ class ShrinkSnapshot:
     waits: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFailure:
+class FoundFailure(msgspec.Struct, frozen=True):
     """A failure that was found, and failed again from a fresh machine. Its trace has ``steps`` steps.
 
     It is not shrunk yet, unless it comes from a fleet.
@@ -284,8 +275,7 @@ class FoundFailure:
     steps: int
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerProgress:
+class WorkerProgress(msgspec.Struct, frozen=True):
     """What a worker has done. ``ended`` counts its processes that ended, each of which has a successor."""
 
     runs: int
@@ -293,8 +283,7 @@ class WorkerProgress:
     ended: int
 
 
-@dataclass(frozen=True, slots=True)
-class ProgressSnapshot:
+class ProgressSnapshot(msgspec.Struct, frozen=True):
     """The progress of an exploration, passed to ``progress`` after each run. ``elapsed`` is in seconds.
 
     ``found`` are the failures so far, in the order in which they were found; it is the same object until there is

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import msgspec
 from hypothesis.stateful import RuleBasedStateMachine, RuleStrategy
 from hypothesis.strategies import SearchStrategy
 
@@ -181,8 +182,7 @@ def _is_rule(member: object) -> bool:
 # The configuration of a machine's runs
 
 
-@dataclass(frozen=True, slots=True)
-class SwarmOptions:
+class SwarmOptions(msgspec.Struct, frozen=True):
     """What is known about the operations of a machine before a run draws its configuration.
 
     ``distribution`` is one of DISTRIBUTIONS, or "off". ``bases`` multiply drawn weights, ``caps`` bound them, each for

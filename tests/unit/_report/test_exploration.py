@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shlex
 from typing import Any, ClassVar
 
 import pytest
+from msgspec import structs
 
 from ordeal._base.trace_file import Trace, TraceStep
 from ordeal._report.exploration import (
@@ -179,7 +179,7 @@ class TestReport:
             "    Saturation: the next run shows a new feature with a probability of at most 26% (95% confidence); "
             "more time may help"
         )
-        discovery = dataclasses.replace(discovery, runs=9000, next_run_max=0.0003)
+        discovery = structs.replace(discovery, runs=9000, next_run_max=0.0003)
         assert "at most 0.03% (95% confidence); more time is unlikely to help" in "".join(
             report_lines(make_result(discovery=discovery))
         )
@@ -426,7 +426,7 @@ class TestLayout:
         trace.test_class = "tests.test_bank:Bank"
         own: dict[str, Any] = {"trace": trace, "bucket": "b", "trace_path": "t/fail-run-1.json", "place": self.PLACE}
         own["program"] = "state = Bank()\nstate.go()\nstate.adds_up()  # the invariant\nstate.teardown()"
-        return dataclasses.replace(make_failure(ValueError("no"), "go"), **own, **changes)
+        return structs.replace(make_failure(ValueError("no"), "go"), **own, **changes)
 
     def test_a_failure_says_where_and_its_program_runs_as_pasted(self) -> None:
         failure = self.failure()

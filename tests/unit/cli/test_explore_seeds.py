@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from textwrap import dedent
 from typing import ClassVar
 
 import pytest
+from msgspec import structs
 
 from ordeal._base.trace_file import TraceFailure
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
@@ -64,18 +64,18 @@ class TestSeeds:
 
     def test_of_failures_are_told_of_with_their_folder(self, run: Run, explorer: ScriptedExplorer) -> None:
         result = make_result(7, 8)
-        failures = [dataclasses.replace(result.failures[0], seed_path="s/A/seed-7.json"), result.failures[1]]
-        explorer.outcomes = [dataclasses.replace(result, failures=failures)]
+        failures = [structs.replace(result.failures[0], seed_path="s/A/seed-7.json"), result.failures[1]]
+        explorer.outcomes = [structs.replace(result, failures=failures)]
         assert "  Seeds saved: 1 in .ordeal/seeds/, replayed by the next run\n" in run("explore")[2]
 
     def test_that_were_known_are_not_told_of_as_new(self, run: Run, explorer: ScriptedExplorer) -> None:
         result = make_result(7, 8, seed_replays=self.OUTCOMES[:1])
         old, new = result.failures
-        failures = [dataclasses.replace(old, seed_path=self.OUTCOMES[0].path)]
-        explorer.outcomes = [dataclasses.replace(result, failures=failures)]
+        failures = [structs.replace(old, seed_path=self.OUTCOMES[0].path)]
+        explorer.outcomes = [structs.replace(result, failures=failures)]
         assert "  Seeds saved: none new (1 known in .ordeal/seeds/)\n" in run("explore")[2]
-        failures.append(dataclasses.replace(new, seed_path="s/A/seed-7.json"))
-        explorer.outcomes = [dataclasses.replace(result, failures=failures)]
+        failures.append(structs.replace(new, seed_path="s/A/seed-7.json"))
+        explorer.outcomes = [structs.replace(result, failures=failures)]
         assert "  Seeds saved: 1 in .ordeal/seeds/ (1 known), replayed by the next run\n" in run("explore")[2]
 
     def test_that_hang_are_told_of_before_the_search_begins(self, run: Run, explorer: ScriptedExplorer) -> None:
@@ -93,8 +93,8 @@ class TestSeeds:
 
     def test_that_failed_name_the_trace_and_the_failure(self, run: Run, explorer: ScriptedExplorer) -> None:
         result = make_result(0)
-        failures = [dataclasses.replace(result.failures[0], seed_path="s/A/seed-0123.json")]
-        explorer.outcomes = [dataclasses.replace(result, failures=failures)]
+        failures = [structs.replace(result.failures[0], seed_path="s/A/seed-0123.json")]
+        explorer.outcomes = [structs.replace(result, failures=failures)]
         _, out, _ = run("explore")
         assert "    Seed 0123, step 1: ValueError: bad\n" in out
         assert f"      Replay: ordeal replay .ordeal/traces/fail-run-{make_trace(0).run_id}.json\n" in out

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
-
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
@@ -99,7 +97,7 @@ def test_each_run_and_each_try_is_told_with_figures_that_only_grow() -> None:
 def test_they_are_values() -> None:
     told = ShrinkSnapshot(1.0, 1, 2, 30, 9, 80)
     assert told == ShrinkSnapshot(1.0, 1, 2, 30, 9, 80)
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError):
         told.steps = 3  # type: ignore[misc]
 
 

@@ -8,12 +8,13 @@ import os
 import sys
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from types import CodeType
 from typing import Any
+
+import msgspec
 
 from ordeal._base.regular_file import source_text
 from ordeal._engine.coverage.real_path import real_path
@@ -44,8 +45,7 @@ _CONDITIONAL = (*_BRANCHES, ast.With, ast.AsyncWith)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-@dataclass(frozen=True, slots=True)
-class Gaps:
+class Gaps(msgspec.Struct, frozen=True):
     """What the runs did not reach in the targets.
 
     ``gaps`` holds a dict for each branch statement that never ran, the nearest to executed lines first: ``file``
@@ -55,17 +55,16 @@ class Gaps:
     of which no code ran.
     """
 
-    gaps: list[dict[str, Any]] = field(default_factory=list)
+    gaps: list[dict[str, Any]] = msgspec.field(default_factory=list)
     lines_covered: int = 0
     lines_total: int = 0
-    missed_lines: dict[str, list[int]] = field(default_factory=dict)
-    unreadable: list[str] = field(default_factory=list)
-    unreached: list[str] = field(default_factory=list)
-    covered_lines: dict[str, list[int]] = field(default_factory=dict)
+    missed_lines: dict[str, list[int]] = msgspec.field(default_factory=dict)
+    unreadable: list[str] = msgspec.field(default_factory=list)
+    unreached: list[str] = msgspec.field(default_factory=list)
+    covered_lines: dict[str, list[int]] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Statement:
+class _Statement(msgspec.Struct, frozen=True):
     line: int
     own_lines: frozenset[int]  # lines with instructions, without the statements nested in it
     is_branch: bool
@@ -73,8 +72,7 @@ class _Statement:
     is_conditional: bool  # a line that runs at import, but importing may have skipped it
 
 
-@dataclass(frozen=True, slots=True)
-class _Parsed:
+class _Parsed(msgspec.Struct, frozen=True):
     statements: tuple[_Statement, ...]
     text: tuple[str, ...]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
+import msgspec.structs
 
 from ordeal.config.options import ExplorationOptions
 from ordeal.result import NoteKind, Notes, ProgressSnapshot, ShrinkSnapshot
@@ -39,8 +40,7 @@ class Settings(ExplorationOptions):
         return {name: getattr(self, name) for name in _SAVED}
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(msgspec.Struct):
     """What the report counts."""
 
     runs: int = 0
@@ -51,7 +51,7 @@ class Tally:
     stuck: int = 0
     unconfirmed: int = 0
     runs_without_novelty: int = 0
-    notes: Notes = field(default_factory=Notes)
+    notes: Notes = msgspec.field(default_factory=Notes)
 
     def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
         """Add a note for the user, once."""
@@ -59,5 +59,5 @@ class Tally:
 
     def counts(self) -> dict[str, int]:
         """Return the figures by name."""
-        values = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+        values = msgspec.structs.asdict(self)
         return {name: value for name, value in values.items() if isinstance(value, int)}

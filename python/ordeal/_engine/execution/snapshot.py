@@ -144,7 +144,7 @@ class Snapshots:
         state = {
             name: value
             for name, value in vars(machine).items()
-            if name not in ENGINE_ATTRIBUTES and name not in BundleState.__slots__
+            if name not in ENGINE_ATTRIBUTES and name not in BundleState.__struct_fields__
         }
         if self._filters:
             state = {name: value for name, value in state.items() if _kept(machine, name, value)}

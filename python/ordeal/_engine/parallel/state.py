@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 
 import msgspec
+import msgspec.structs
 
 import ordeal._native as _native
 from ordeal._base.formatting import counted

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
+import msgspec.structs
 
 from ordeal._engine.plain.expressions import TAKEN
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from ordeal._base.property_tracker import PROPERTY_TYPES, PropertyType
 from ordeal._base.regular_file import read_whole
@@ -20,8 +21,7 @@ _ORDEAL = "ordeal"
 SiteType = PropertyType | Literal["buggify"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(msgspec.Struct, frozen=True):
     """A function of ordeal: the type of its properties, and the position of the name among the arguments."""
 
     type: SiteType
@@ -45,8 +45,7 @@ _CALLS = _ASSERTIONS | _POINTS
 _IN_MODULE = {"assertions": _ASSERTIONS, "buggify": _POINTS}
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(msgspec.Struct, frozen=True):
     """One call in a source file: ``call`` is the function without its module, ``path`` the file as it was named.
 
     ``name`` is the property's, None for a point of buggify and for a name computed at run time.
@@ -59,8 +58,7 @@ class Site:
     name: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(msgspec.Struct, frozen=True):
     """The sites of some files, by file and line, and the files that could not be read, with the reasons."""
 
     files: int

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+
+import msgspec
 
 from ordeal._base.property_tracker import PropertyResult, PropertyTally
 from ordeal._engine.properties.call_sites import Scan, Site, scan
@@ -21,8 +22,7 @@ class SiteStatus(Enum):
     UNKNOWN = "unknown"  # its name is not known, so runs cannot be searched for it
 
 
-@dataclass(frozen=True, slots=True)
-class SiteEntry:
+class SiteEntry(msgspec.Struct, frozen=True):
     """A site, its status, and how often all runs together have reached a property of that name."""
 
     site: Site
@@ -30,16 +30,14 @@ class SiteEntry:
     hits: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Clash:
+class Clash(msgspec.Struct, frozen=True):
     """A name that is used with two types, and the first site of each."""
 
     name: str
     sites: tuple[Site, Site]
 
 
-@dataclass(frozen=True, slots=True)
-class SiteCatalog:
+class SiteCatalog(msgspec.Struct, frozen=True):
     """The sites of some files, in order. ``unreadable`` are files with reasons."""
 
     files: int

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
+import msgspec.structs
 
 from ordeal._base.json_fields import Record, checked, read_json
 from ordeal._base.property_tracker import PROPERTIES_MAX, PropertyResult, PropertyType

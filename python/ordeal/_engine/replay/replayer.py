@@ -6,8 +6,8 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 
+import msgspec
 from hypothesis.errors import InvalidDefinition
 
 import ordeal._native as _native
@@ -28,8 +28,7 @@ from ordeal.result.parts import FailurePlace
 CONFIRMATIONS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(msgspec.Struct, frozen=True):
     """The result of a replay. ``bucket`` is empty when it did not fail; ``tape`` holds the steps that really ran.
 
     ``misaligned`` counts draws without a fitting recorded choice, ``unused`` counts recorded choices that nothing drew.
@@ -45,8 +44,7 @@ class Replayed:
     rejected: int
 
 
-@dataclass(frozen=True, slots=True)
-class ShrinkProgress:
+class ShrinkProgress(msgspec.Struct, frozen=True):
     """The progress of shrinking: its phase, the steps of the smallest failing tape, and the replays so far."""
 
     phase: str
@@ -54,8 +52,7 @@ class ShrinkProgress:
     candidates: int
 
 
-@dataclass(frozen=True, slots=True)
-class ShrinkResult:
+class ShrinkResult(msgspec.Struct, frozen=True):
     """The simplest failing tape found.
 
     ``candidates`` counts the replays. ``finished`` is False when time ran out or Ctrl-C was pressed before the tape was

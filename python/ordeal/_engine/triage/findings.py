@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 
 import msgspec
+import msgspec.structs
 
 import ordeal._native as _native
 from ordeal._base.formatting import describe_error, one_line
@@ -299,7 +299,7 @@ class KnownFailures:
             one = KnownFailure(entry, finding.bucket, error_type, message, count_of(finding))
             first = known.setdefault((entry, place), one)
             if first is not one:
-                known[entry, place] = dataclasses.replace(first, count=first.count + one.count)
+                known[entry, place] = msgspec.structs.replace(first, count=first.count + one.count)
         return unknown, list(known.values())
 
     def _by_bucket(self, bucket: str) -> str | None:

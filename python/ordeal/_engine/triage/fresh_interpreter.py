@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import sys
@@ -11,6 +10,7 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import batched
 
 import msgspec
+import msgspec.structs
 
 from ordeal._base.formatting import counted, one_line
 from ordeal._base.interpreter import finish, start, start_code
@@ -156,7 +156,7 @@ def confirm_fresh(
         if reason:
             finding.flaky = True
         told = "; ".join(filter(None, (failure.flaky_reason, reason)))
-        judged.append(dataclasses.replace(failure, flaky=failure.flaky or bool(reason), flaky_reason=told))
+        judged.append(msgspec.structs.replace(failure, flaky=failure.flaky or bool(reason), flaky_reason=told))
     notes = [f"Not confirmed in a fresh process: {counted(n, 'failure')} ({why})." for why, n in unknown.items()]
     return judged, notes
 

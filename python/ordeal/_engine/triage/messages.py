@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any, get_type_hints
 
 import msgspec
+import msgspec.structs
 
 import ordeal._native as _native
 from ordeal._base.trace_file import Trace, TraceStep
@@ -92,7 +92,7 @@ Message = SeedBegun | SeedDone | Shrinking | FailureWritten | Refuted | TraceWri
 # -- failures and findings as bytes -----------------------------------------------------------------------------------
 
 #: The fields of a failure except its exception and its trace, which are sent by name.
-_PLAIN_FIELDS = [field.name for field in dataclasses.fields(Failure) if field.name not in ("error", "trace")]
+_PLAIN_FIELDS = [name for name in Failure.__struct_fields__ if name not in ("error", "trace")]
 _HINTS = get_type_hints(Failure, localns={"Trace": object})
 _PlainFields = msgspec.defstruct(
     "_PlainFields", [(name, _HINTS[name]) for name in _PLAIN_FIELDS], kw_only=True, forbid_unknown_fields=True

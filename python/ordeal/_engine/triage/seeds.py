@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
+
+import msgspec.structs
 
 from ordeal._base.formatting import describe_error
 from ordeal._base.trace_file import Trace
@@ -63,7 +64,7 @@ class ClassSeeds:
                 path = self._saved(finding, failure, outcomes)
             except SeedError as error:
                 notes.append(_not_saved(error))
-            kept.append(dataclasses.replace(failure, seed_path=None if path is None else str(path)))
+            kept.append(msgspec.structs.replace(failure, seed_path=None if path is None else str(path)))
         if any(failure.seed_path for failure in kept) and not self._is_importable:
             notes.append(
                 Note(f"Only an Explorer of {self._test_class} can replay its seeds: nothing else can import it.")

@@ -7,11 +7,11 @@ differ only in the last step.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 
 import msgspec
+import msgspec.structs
 
 from ordeal._engine.execution.bucket import place_of
 from ordeal._engine.triage.findings import Finding
@@ -71,7 +71,7 @@ def _merged(judged: Sequence[Judged], keys: Sequence[Hashable]) -> list[Judged]:
         if len(group) > 1:
             finding.count = sum(other.count for other, _ in group)
             steps = dict.fromkeys(step for _, each in [(finding, failure), *group] for step in each.broken_by)
-            failure = dataclasses.replace(failure, count=finding.count, broken_by=list(steps))
+            failure = msgspec.structs.replace(failure, count=finding.count, broken_by=list(steps))
         merged.append((finding, failure))
     return merged
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
+import msgspec.structs
 
 import ordeal._native as _native
 from ordeal._base.formatting import describe_error
@@ -209,7 +209,7 @@ class Triage:
         for each in judged:
             each.finding.count = self._listener.count_of(each.finding)
             failure = each.failure or bare_failure(self._setup, each.finding)
-            pairs.append((each.finding, dataclasses.replace(failure, count=each.finding.count)))
+            pairs.append((each.finding, msgspec.structs.replace(failure, count=each.finding.count)))
         if len(pairs) > 1:
             pairs = joined(pairs)
         return self._kept([finding for finding, _ in pairs], [failure for _, failure in pairs])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
+
+from msgspec import to_builtins
 
 from ordeal._base.formatting import counted, one_line
 from ordeal._base.outside import NOTE
@@ -272,7 +274,7 @@ def _warnings(result: ExplorationResult) -> Iterator[Advice]:
     if remark := unused_remark(result.rules, runs):
         what, _, hint = remark.partition(": ")
         yield Advice("rules", "warning", what, hint)
-    yield from faults_without_calls([asdict(use) for use in result.faults], runs, called_faults(result))
+    yield from faults_without_calls([to_builtins(use) for use in result.faults], runs, called_faults(result))
     if runs >= RUNS_LONG:
         yield from properties_never_reached(json_properties(result.properties))
     if result.unconfirmed:

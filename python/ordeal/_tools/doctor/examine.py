@@ -15,7 +15,7 @@ import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from time import thread_time
@@ -23,6 +23,7 @@ from types import CodeType
 from typing import Any
 
 from hypothesis.errors import UnsatisfiedAssumption
+from msgspec import to_builtins
 
 from ordeal._base.monitoring_tools import needed_tool
 from ordeal._base.property_text import json_properties
@@ -260,11 +261,11 @@ def _plain(result: ExplorationResult, compiled: list[str]) -> dict[str, Any]:
         "stopped_reason": result.stopped_reason,
         "unique_edges": result.unique_edges,
         "failures": len(result.failures),
-        "inconclusive": None if result.inconclusive is None else asdict(result.inconclusive),
+        "inconclusive": None if result.inconclusive is None else to_builtins(result.inconclusive),
         "target_modules": list(result.target_modules or ()),
         "imported_modules": list(result.imported_modules),
         "snapshot_kind": result.snapshot_kind,
-        "faults": [asdict(use) for use in result.faults],
+        "faults": [to_builtins(use) for use in result.faults],
         "properties": json_properties(result.properties),
         "covered_lines": {file: ",".join(line_ranges(lines)) for file, lines in result.covered_lines.items()},
         "calling": called_faults(result),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import ordeal._native as _native
 from ordeal._engine.coverage.gaps import CODE_CHARS_MAX, Gaps, files_with_gaps, find_gaps

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import os
@@ -18,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
+from msgspec import structs
 from tests.warm_python import WarmPopen
 
 import ordeal
@@ -264,7 +264,7 @@ class TestGoingOn:
         assert again.place is not None
         assert failure.place is not None
         assert again.place.name == failure.place.name == "frown"
-        assert str(dataclasses.replace(again, place=None)) == str(dataclasses.replace(failure, place=None))
+        assert str(structs.replace(again, place=None)) == str(structs.replace(failure, place=None))
         assert again.error_traceback == failure.error_traceback
         assert type(again.error).__name__ == "KeyError"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine
+from msgspec import structs
 
 from ordeal._engine.replay.rerun import ReplayStatus, rerun
 from ordeal._engine.triage.jobs import bare_failure
@@ -152,7 +153,7 @@ class TestJoined:
     def judged(self, *tapes: Any, shrunk: bool = True) -> Any:
         setup = setup_for(Turned)
         found = [finding_for(setup, tape_for(setup.driver, *steps)) for steps in tapes]
-        failures = [dataclasses.replace(bare_failure(setup, each), shrunk=shrunk) for each in found]
+        failures = [structs.replace(bare_failure(setup, each), shrunk=shrunk) for each in found]
         return list(zip(found, failures, strict=True))
 
     def test_those_of_other_steps_stay_apart(self) -> None:

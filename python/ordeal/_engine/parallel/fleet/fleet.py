@@ -7,9 +7,11 @@ import os
 import socket
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
+
+import msgspec.structs
 
 from ordeal._base.formatting import counted, one_line
 from ordeal._engine.parallel.fleet.board import (
@@ -442,7 +444,9 @@ def fleet_result(
         unique_edges=edges,
         checkpoints_saved=0,
         duration_seconds=outcome.seconds,
-        failures=result.failures if kept else [replace(each, seed_path=None) for each in result.failures],
+        failures=result.failures
+        if kept
+        else [msgspec.structs.replace(each, seed_path=None) for each in result.failures],
         traces=result.traces,
         seed_replays=[each for each in result.seed_replays if each.path in seeds],
         properties=result.properties,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import os
 import re
 import sys
@@ -12,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from types import CodeType, TracebackType
 from typing import Any, override
 
+import msgspec.structs
 from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
@@ -149,7 +149,7 @@ class TraceReplayer:
         """Take a driver of the same machine as ``driver`` is, that looks at its states as well, with these limits."""
         self._lookout = Lookout(lambda machine: sketch(self._reader, machine), self._disarmed)
         looked = (*self.definition.invariants, Invariant("(a look at the state)", self._lookout, (), True))
-        definition = dataclasses.replace(self.definition, invariants=looked)
+        definition = msgspec.structs.replace(self.definition, invariants=looked)
         self.driver = type(driver)(definition, driver.factory, driver.faults, rule_timeout)
         self.driver.isolated = True
         self.driver.buggify_prob = None

@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
-import msgspec
+import msgspec.structs
 from hypothesis.stateful import RuleBasedStateMachine
 
 import ordeal._native as _native

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import msgspec
+import msgspec.structs
 
 from ordeal._engine.execution.class_path import load_class
 from ordeal._tools.mutation.forks import Ended, Job, Message, Say, run_jobs
