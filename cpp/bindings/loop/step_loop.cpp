@@ -94,9 +94,9 @@ StepLoop::StepLoop(const py::object& definition, py::list faults, py::list switc
       failed_(std::move(failed)),
       hashes_state_(hashes_state),
       length_max_(length_max) {
-  const py::module_ stateful = py::module_::import("hypothesis.stateful");
-  reference_type_ = stateful.attr("VarReference");
-  multiple_results_type_ = stateful.attr("MultipleResults");
+  const py::module_ names = py::module_::import("ordeal._hypothesis.private");
+  reference_type_ = names.attr("VarReference");
+  multiple_results_type_ = names.attr("MultipleResults");
   for (const py::handle each : switches_) {
     known_switches_.push_back(each.is_none() ? nullptr : &each.cast<FaultSwitch&>());
   }

@@ -58,7 +58,7 @@ StepRule read_rule(const py::handle& rule, const py::function& bundle_of) {
   read.keywords = std::move(keywords);
   read.required_bundles = interned_names(rule.attr("required_bundles"));
   read.preconditions = objects(rule.attr("preconditions"));
-  const py::object reference_type = py::module_::import("hypothesis.stateful").attr("VarReference");
+  const py::object reference_type = py::module_::import("ordeal._hypothesis.private").attr("VarReference");
   for (py::object& target : interned_names(rule.attr("targets"))) {
     read.targets.emplace_back(std::move(target), reference_type);
   }

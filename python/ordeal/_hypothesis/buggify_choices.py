@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hypothesis import currently_in_test_context
-from hypothesis.control import current_build_context
+
+from ordeal._hypothesis.private import private
 
 if TYPE_CHECKING:
     from ordeal._hypothesis.provider import ChoiceSource
     from ordeal._native import ChoiceValue, Journal, StepLoop
+
+_test_context = private("hypothesis.control:current_build_context", None)
 
 #: The argument name under which decisions are recorded. No argument of a rule can have it.
 BUGGIFY_ARGUMENT = "(buggify)"
@@ -97,7 +100,7 @@ class BuggifyDraws:
 
 def decide_in_test(probability: float) -> bool | None:
     """Draw a choice of the Hypothesis test in this thread, true with ``probability``; None outside a test."""
-    if not currently_in_test_context():
+    if _test_context is None or not currently_in_test_context():
         return None
-    data = current_build_context().data
+    data = _test_context().data
     return False if data.frozen else data.draw_boolean(probability)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
-from hypothesis.stateful import MultipleResults, RuleBasedStateMachine, VarReference
+from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._hypothesis.machines import Rule, routes_results
+from ordeal._hypothesis.private import MultipleResults, VarReference
 
 #: Attributes of a machine that hold no state of the run: copies share them by reference.
 ENGINE_ATTRIBUTES = frozenset(

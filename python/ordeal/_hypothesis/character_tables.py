@@ -9,9 +9,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisWarning
-from hypothesis.internal import charmap
 from hypothesis.strategies import SearchStrategy
-from hypothesis.strategies._internal.lazy import unwrap_strategies
+
+from ordeal._hypothesis.private import private, unwrap
 
 _CODEC = "utf-8"
 #: Strategies that draw from others which nobody sees before: ``st.data()``, ``@st.composite`` and ``flatmap``.
@@ -36,7 +36,8 @@ def load_character_tables() -> None:
 
 def _are_there() -> bool:
     with _early():
-        return any(charmap.charmap_file().parent.glob(f"codec-*{_CODEC}.json.gz"))
+        file = private("hypothesis.internal.charmap:charmap_file", None)
+        return file is not None and any(file().parent.glob(f"codec-*{_CODEC}.json.gz"))
 
 
 @contextmanager
@@ -51,7 +52,7 @@ def _is_open(strategy: SearchStrategy[Any]) -> bool:
     seen = dict[int, SearchStrategy[Any]]()
     left = [strategy]
     while left:
-        plain: Any = unwrap_strategies(left.pop())  # type: ignore[no-untyped-call]
+        plain = unwrap(left.pop())
         if type(plain).__name__ in _OPEN:
             return True
         if id(plain) not in seen:

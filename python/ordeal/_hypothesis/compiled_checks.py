@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import hypothesis
-from hypothesis.control import BuildContext
 from hypothesis.errors import StopTest, UnsatisfiedAssumption
-from hypothesis.internal.conjecture import data as conjecture_data
 from hypothesis.strategies import (
     SearchStrategy,
     booleans,
@@ -25,6 +24,7 @@ from hypothesis.strategies import (
 )
 
 import ordeal._native as _native
+from ordeal._hypothesis.build_context import BuildContext
 from ordeal._hypothesis.provider import TapeProvider, given_up
 from ordeal._hypothesis.tape_data import TapeData
 
@@ -149,7 +149,7 @@ def ends_by_choice() -> bool:
 
 def spans_of_unique_list() -> int:
     """Return how many spans a unique list opens around itself."""
-    return 1 if hasattr(conjecture_data, "UNIQUE_COLLECTION_LABEL") else 0
+    return 1 if hasattr(sys.modules.get("hypothesis.internal.conjecture.data"), "UNIQUE_COLLECTION_LABEL") else 0
 
 
 def _no_test() -> None:

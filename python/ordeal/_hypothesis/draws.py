@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis.stateful import Bundle
 from hypothesis.strategies import SearchStrategy
-from hypothesis.strategies._internal.lazy import unwrap_strategies
-from hypothesis.strategies._internal.misc import BooleansStrategy, JustStrategy
-from hypothesis.strategies._internal.numbers import IntegersStrategy
-from hypothesis.strategies._internal.strategies import SampledFromStrategy
 
 import ordeal._native as _native
+from ordeal._hypothesis.private import kind_of, unwrap
 from ordeal._hypothesis.provider import is_int64
-
-if TYPE_CHECKING:
-    pass
 
 #: Twelve strategies in each other, each in a container.
 _DEPTH_MAX = 24
@@ -31,20 +25,28 @@ def compile_draw(strategy: SearchStrategy[Any]) -> tuple[Draw, bool]:
 
     Only the exact types below are drawn without Hypothesis; they write the same choices to the tape as it would.
     """
-    plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
-    kind = type(plain)
-    if kind is IntegersStrategy and plain.start is not None and plain.end is not None:
-        if is_int64(plain.start) and is_int64(plain.end):
-            return _draw_integers(plain.start, plain.end), False
-    elif kind is BooleansStrategy:
-        return _draw_boolean, False
-    elif kind is JustStrategy and not plain._transformations:
-        return _draw_constant(plain.elements[0]), False
-    elif kind is SampledFromStrategy and not plain._transformations:
-        return _draw_sampled(tuple(plain.elements)), False
-    elif kind is Bundle and not getattr(plain, "_transformations", ()):
-        return _draw_bundle(plain.name, plain.consume), False
-    return _draw_generic(strategy), True
+    plain = unwrap(strategy)
+    try:
+        draw = _draw_plain(plain, kind_of(plain))
+    except (AttributeError, TypeError, IndexError):
+        draw = None  # of this name, and made in another way than those that are known
+    return (_draw_generic(strategy), True) if draw is None else (draw, False)
+
+
+def _draw_plain(plain: Any, kind: str) -> Draw | None:
+    if kind == "IntegersStrategy":
+        low, high = plain.start, plain.end
+        is_plain = low is not None and high is not None and is_int64(low) and is_int64(high)
+        return _draw_integers(low, high) if is_plain else None
+    if kind == "BooleansStrategy":
+        return _draw_boolean
+    if kind == "JustStrategy" and not plain._transformations:
+        return _draw_constant(plain.elements[0])
+    if kind == "SampledFromStrategy" and not plain._transformations:
+        return _draw_sampled(tuple(plain.elements))
+    if kind == "Bundle" and not getattr(plain, "_transformations", ()):
+        return _draw_bundle(plain.name, plain.consume)
+    return None
 
 
 def compile_argument(strategy: SearchStrategy[Any]) -> tuple[Draw, bool]:
@@ -52,15 +54,15 @@ def compile_argument(strategy: SearchStrategy[Any]) -> tuple[Draw, bool]:
     draw, goes_through_hypothesis = compile_draw(strategy)
     if goes_through_hypothesis:
         return _native.new_compiled_strategy(strategy, draw), True
-    plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
-    kind = type(plain)
-    if kind is IntegersStrategy:
+    plain = unwrap(strategy)
+    kind = kind_of(plain)
+    if kind == "IntegersStrategy":
         node = _native.integers_node(plain.start, plain.end)
-    elif kind is BooleansStrategy:
+    elif kind == "BooleansStrategy":
         node = _native.booleans_node()
-    elif kind is JustStrategy:
+    elif kind == "JustStrategy":
         node = _native.constant_node(plain.elements[0])
-    elif kind is SampledFromStrategy:
+    elif kind == "SampledFromStrategy":
         node = _native.sampled_node(tuple(plain.elements), is_position=True)
     else:
         return draw, False  # a bundle: the step loop reads it itself
@@ -139,5 +141,5 @@ _PARTS = (
 
 def describe_strategy(strategy: SearchStrategy[Any]) -> tuple[str, dict[str, Any]]:
     """Return the name of the class that draws for ``strategy``, and its parts."""
-    plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
+    plain = unwrap(strategy)
     return type(plain).__name__, {part.strip("_"): getattr(plain, part, None) for part in _PARTS}

@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import hypothesis
-import hypothesis.core
 from hypothesis import Verbosity, settings
-from hypothesis._settings import local_settings
-from hypothesis.core import encode_failure
 from hypothesis.errors import StopTest, UnsatisfiedAssumption
-from hypothesis.internal.reflection import function_digest
-from hypothesis.stateful import RuleBasedStateMachine, get_state_machine_test
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal._hypothesis.private import private
+from ordeal.errors import OrdealError
+
+_local_settings = private("hypothesis._settings:local_settings", None)
 
 #: Exceptions that end a run without a failure: a failed ``assume``, or a draw that cannot be satisfied.
 REJECTED = (StopTest, UnsatisfiedAssumption)
@@ -42,36 +43,53 @@ def _loaded() -> tuple[bool | int, ...]:
 
 @functools.lru_cache(maxsize=4)
 def _types(_loaded: tuple[bool | int, ...]) -> tuple[tuple[type[BaseException], ...], ...]:
-    """Return the types of failures, and those of skips. Each run that fails asks for both, and modules seldom load."""
-    skips: tuple[type[BaseException], ...] = hypothesis.core.skip_exceptions_to_reraise()  # type: ignore[no-untyped-call]
-    outcomes: Any = sys.modules.get("_pytest.outcomes")
-    asked = () if outcomes is None else (outcomes.XFailed, outcomes.Exit)
-    return tuple(hypothesis.core.failure_exceptions_to_catch()), (*skips, *asked)
+    """Return the types of failures, and those of skips. Each run that fails asks for both, and modules seldom load.
+
+    The failures are those of Hypothesis: a program that exits has failed, and one that is interrupted has not.
+    """
+    failures: list[type[BaseException]] = [Exception, SystemExit, GeneratorExit]
+    skips: list[type[BaseException]] = []
+    if (unittest := sys.modules.get("unittest")) is not None:
+        skips.append(unittest.SkipTest)
+    if (outcomes := sys.modules.get("_pytest.outcomes")) is not None:
+        failures.append(outcomes.Failed)
+        skips += [outcomes.Skipped, outcomes.XFailed, outcomes.Exit]
+    return tuple(failures), tuple(skips)
 
 
 def database_key(cls: type[RuleBasedStateMachine]) -> bytes:
     """Return the key under which ``cls.TestCase`` looks for its failures in an example database.
 
-    It depends on the source of the class and on the version of Hypothesis.
+    It depends on the source of the class and on the version of Hypothesis. Raises OrdealError where that has none.
     """
-    test: Any = get_state_machine_test(cls)
-    return function_digest(test.hypothesis.inner_test)
+    test = _needed("hypothesis.stateful:get_state_machine_test")(cls)
+    digest: bytes = _needed("hypothesis.internal.reflection:function_digest")(test.hypothesis.inner_test)
+    return digest
 
 
 def reproducing_test(
     cls: type[RuleBasedStateMachine], choices: tuple[Any, ...], settings: hypothesis.settings
 ) -> Callable[[], None]:
-    """Return the test of ``cls`` that runs only ``choices``, as ``@reproduce_failure`` makes it."""
-    reproduced = hypothesis.reproduce_failure(hypothesis.__version__, encode_failure(choices))
-    return reproduced(get_state_machine_test(cls, settings=settings))
+    """Return the test of ``cls`` that runs only ``choices``, as ``@reproduce_failure`` makes it. Raises OrdealError."""
+    encoded = _needed("hypothesis.core:encode_failure")(choices)
+    test = _needed("hypothesis.stateful:get_state_machine_test")(cls, settings=settings)
+    reproduced: Callable[[], None] = hypothesis.reproduce_failure(hypothesis.__version__, encoded)(test)
+    return reproduced
+
+
+def _needed(place: str) -> Any:
+    found = private(place, None)
+    if found is None:
+        raise OrdealError(f"Hypothesis {hypothesis.__version__} has no {place.partition(':')[2]}, which this needs")
+    return found
 
 
 @contextmanager
 def unprinted_notes() -> Iterator[None]:
     """Have no run in the block print or format its notes, whatever verbosity the profile of the user's tests has."""
     default = settings.default or settings()
-    if default.verbosity < Verbosity.verbose:
+    if default.verbosity < Verbosity.verbose or _local_settings is None:
         yield
         return
-    with local_settings(settings(verbosity=Verbosity.normal)):
+    with _local_settings(settings(verbosity=Verbosity.normal)):
         yield

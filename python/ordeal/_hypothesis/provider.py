@@ -5,15 +5,14 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 from array import array
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hypothesis.internal.conjecture.data import ConjectureData
-from hypothesis.internal.conjecture.providers import PrimitiveProvider
-
 import ordeal._native as _native
+from ordeal._hypothesis.private import base_class
 from ordeal._native import Redraw
 
 if TYPE_CHECKING:
@@ -221,7 +220,30 @@ def _nearest(value: int, low: int | None, high: int | None) -> int:
     return high if high is not None and value > high else value
 
 
-class RunProvider(PrimitiveProvider):
+class _Provider:
+    """Stands for the base class of Hypothesis' own providers, without what only its engine asks of one."""
+
+    avoid_realization = False
+
+    def __init__(self, _data: Any, /) -> None:
+        """Take what a provider of Hypothesis takes."""
+
+    def span_start(self, label: int, /) -> None:
+        """Take no notice of a span."""
+
+    def span_end(self, discard: bool, /) -> None:
+        """Take no notice of a span."""
+
+    def realize(self, value: Any, *, for_failure: bool = False) -> Any:
+        """Return the value itself, which is no symbol for another."""
+        del for_failure
+        return value
+
+
+_base: Any = base_class("hypothesis.internal.conjecture.providers:PrimitiveProvider", _Provider, inspect.isclass)
+
+
+class RunProvider(_base):  # type: ignore[misc]
     """Gives Hypothesis' strategies their choices for one run. Derived classes implement the draws."""
 
     lifetime = "test_case"
@@ -247,8 +269,9 @@ class TapeBackend(TapeProvider):
     Hypothesis still decides which test cases there are, shrinks failures and replays them.
     """
 
-    def __init__(self, data: ConjectureData | None) -> None:
-        seed = 0 if data is None or data._random is None else data._random.getrandbits(SEED_BITS)
+    def __init__(self, data: Any) -> None:
+        generator = getattr(data, "_random", None)
+        seed = 0 if generator is None else generator.getrandbits(SEED_BITS)
         # The name of the stream decides the draws of a seed. Keep a reference, as the source writes to its tape.
         self._redraw = Redraw(seed, "live source")
         super().__init__(self._redraw.source)

@@ -4,14 +4,46 @@ from __future__ import annotations
 
 import functools
 import random
+import sys
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import hypothesis.core
-from hypothesis.internal.entropy import _RKEY, RANDOMS_TO_MANAGE, deterministic_PRNG
-
+from ordeal._hypothesis.private import private
 from ordeal._native import StateWatch
+
+# What Hypothesis keeps of generators, the numbers of those that it registers itself, and where it has its own.
+_registry: Any = private("hypothesis.internal.entropy:RANDOMS_TO_MANAGE", None)
+_numbers: Any = private("hypothesis.internal.entropy:_RKEY", None)
+_local: Any = private("hypothesis.core:threadlocal", None)
+_deterministic: Any = private("hypothesis.internal.entropy:deterministic_PRNG", None)
+
+
+class _Numpy:
+    """The generator behind the functions of ``numpy.random``."""
+
+    def __init__(self, numpy: Any) -> None:
+        self.seed, self.getstate, self.setstate = numpy.random.seed, numpy.random.get_state, numpy.random.set_state
+
+
+if _registry is None or _deterministic is None:
+    _registry = weakref.WeakValueDictionary({-1: random})
+    _numpy: _Numpy | None = None
+
+    @contextmanager
+    def _deterministic() -> Iterator[None]:
+        """Put the generators back into their states after the block, where Hypothesis does not."""
+        global _numpy  # noqa: PLW0603 - the registry holds no references
+        if _numpy is None and "numpy" in sys.modules:
+            _registry[-2] = _numpy = _Numpy(sys.modules["numpy"])
+        before = [(generator, generator.getstate()) for generator in _registry.values()]
+        try:
+            yield
+        finally:
+            for generator, state in before:
+                generator.setstate(state)
+
 
 # The C class behind random.Random. It holds the whole state except a cached normal variate.
 _CORE: Any = random.Random.__mro__[1]
@@ -31,7 +63,7 @@ class GlobalRandoms:
         """Put all generators into the state in which every run starts."""
         if self._has_others():
             # Keeps references, so that the set of generators cannot change unnoticed.
-            self._known = list(RANDOMS_TO_MANAGE.values())
+            self._known = list(_registry.values())
             self._seeders = [_seeder(generator) for generator in self._managed()]
         for seed in self._seeders:
             seed()
@@ -39,7 +71,7 @@ class GlobalRandoms:
     def _has_others(self) -> bool:
         """Return whether generators came since ``reseed``, or went."""
         # The dictionary itself would count in Python, in each run.
-        return len(RANDOMS_TO_MANAGE.data) != len(self._known)  # type: ignore[attr-defined]
+        return len(_registry.data) != len(self._known)
 
     def changed(self) -> list[tuple[Any, Any]]:
         """Return the generators used since ``reseed``, each with its present state."""
@@ -57,13 +89,13 @@ class GlobalRandoms:
     def managed(self) -> Iterator[GlobalRandoms]:
         """Save the states of the generators now, and restore them after the block."""
         give_own_generator()
-        with deterministic_PRNG():
+        with _deterministic():
             yield self
 
     @staticmethod
     def _managed() -> list[Any]:
-        own = hypothesis.core.threadlocal._hypothesis_global_random
-        return [generator for generator in RANDOMS_TO_MANAGE.values() if generator is not own]
+        own = getattr(_local, "_hypothesis_global_random", None)
+        return [generator for generator in _registry.values() if generator is not own]
 
     def _seeded_state(self, generator: Any) -> Any:
         known = self._seeded.get(id(generator))
@@ -87,9 +119,8 @@ def give_own_generator() -> None:
     forked a moment ago this copies their pages, and takes longer than a replay. Where objects are frozen, Python 3.14
     finds none, and Hypothesis warns of that.
     """
-    local = hypothesis.core.threadlocal
-    if local._hypothesis_global_random is None:
-        local._hypothesis_global_random = RANDOMS_TO_MANAGE[next(_RKEY)] = random.Random()
+    if _numbers is not None and getattr(_local, "_hypothesis_global_random", random) is None:
+        _local._hypothesis_global_random = _registry[next(_numbers)] = random.Random()
 
 
 def _seeder(generator: Any) -> Callable[[], object]:

@@ -8,15 +8,14 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from hypothesis.control import BuildContext, _current_build_context
-from hypothesis.internal.conjecture.data import ConjectureData, Status
-from hypothesis.internal.conjecture.engine import BUFFER_SIZE
-from hypothesis.stateful import RuleBasedStateMachine, VarReference
+from hypothesis.stateful import RuleBasedStateMachine
 from hypothesis.strategies import SearchStrategy, fixed_dictionaries
 
 from ordeal._base.buggify_state import Before, enter_run, leave_run
 from ordeal._hypothesis.buggify_choices import BuggifyDraws
+from ordeal._hypothesis.build_context import BuildContext, current_build_context, no_test
 from ordeal._hypothesis.machines import Argument, MachineDefinition, Rule
+from ordeal._hypothesis.private import BUFFER_SIZE
 from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.tape_data import TapeData
 from ordeal._native import ChoiceSource as NativeSource
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from ordeal._hypothesis.provider import ChoiceSource
     from ordeal._native import Interleaving, StepLoop
 
+#: What a run stands in, as ``note()`` and the like see it, and the variable that holds it.
 #: A run ends early once its choices fill this much of Hypothesis' buffer: better a shorter run than an overrun.
 LENGTH_MAX = int(0.8 * BUFFER_SIZE)
 
@@ -37,7 +37,7 @@ PLACE_BITS = 20
 _SPANS_OF_STEP = 2
 
 
-class LateContext(BuildContext):
+class LateContext(BuildContext):  # type: ignore[misc]
     """A build context that makes its data object on first use: most runs never need one.
 
     It refers to the run only while the run is entered: a cycle would keep what a run held until the next collection.
@@ -45,14 +45,16 @@ class LateContext(BuildContext):
 
     def __init__(self) -> None:
         self._run: RunContext | None = None
-        self._data: ConjectureData | None = None  # of the run that is over
-        self._outside: BuildContext | None = None
-        super().__init__(None, is_final=False, wrapped_test=_no_test)  # type: ignore[arg-type]
+        self._data: TapeData | None = None  # of the run that is over
+        self._outside: Any = None
+        self.tasks: list[Any]
+        self.known_object_printers: defaultdict[Any, list[Any]]
+        super().__init__(None, is_final=False, wrapped_test=no_test)
 
     @property
-    def data(self) -> ConjectureData:
+    def data(self) -> TapeData | None:
         """The run's data object."""
-        return self._data if self._run is None else self._run.data  # type: ignore[return-value]
+        return self._data if self._run is None else self._run.data
 
     @data.setter
     def data(self, _nothing: object) -> None:
@@ -68,15 +70,15 @@ class LateContext(BuildContext):
     def enter(self, run: RunContext) -> None:
         """Enter the context for ``run``."""
         self._run, self._data = run, None
-        self._outside = _current_build_context.value
-        _current_build_context.value = self
+        self._outside = current_build_context.value
+        current_build_context.value = self
 
     def leave(self, run: RunContext, *exc_info: Any) -> None:
         """Leave the context of ``run`` and keep only its data object, if it has one."""
-        _current_build_context.value = self._outside
+        current_build_context.value = self._outside
         try:
             if self.tasks:
-                self.assign_variable = nullcontext()  # type: ignore[assignment]  # that is done already
+                self.assign_variable = nullcontext()  # that is done already
                 self.__exit__(*exc_info)
         finally:
             self._run, self._data = None, run._data
@@ -168,7 +170,7 @@ class RunContext:
     @property
     def has_overrun(self) -> bool:
         """Whether the run has drawn more than Hypothesis allows."""
-        return self._data is not None and self._data.status is Status.OVERRUN
+        return self._data is not None and self._data.has_overrun
 
     def _make_data(self) -> TapeData:
         source = self.source
@@ -202,7 +204,7 @@ class RunContext:
         for place, name in enumerate(name for added in names for name in added):
             self.producers[name] = origin << PLACE_BITS | place
 
-    def follow(self, references: list[VarReference]) -> int:
+    def follow(self, references: list[Any]) -> int:
         """Return the position, 0 for the newest, of the value that the recorded argument was."""
         source = self.source
         if not self.follows:
@@ -286,10 +288,6 @@ class _Keyed(SearchStrategy[Any]):
         self._argument = argument
         self._run = run
 
-    def do_draw(self, data: ConjectureData) -> Any:
+    def do_draw(self, data: Any) -> Any:
         self._run.source.begin_argument(self._argument.number)
         return data.draw(self._argument.strategy)
-
-
-def _no_test() -> None:
-    """Stands for the test function in a run that has none."""

@@ -17,25 +17,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-from hypothesis.strategies._internal.collections import (
-    ListStrategy,
-    TupleStrategy,
-    UniqueListStrategy,
-    UniqueSampledListStrategy,
-)
-from hypothesis.strategies._internal.core import BuildsStrategy
-from hypothesis.strategies._internal.flatmapped import FlatMapStrategy
-from hypothesis.strategies._internal.lazy import LazyStrategy
-from hypothesis.strategies._internal.misc import BooleansStrategy, JustStrategy
-from hypothesis.strategies._internal.numbers import FloatStrategy, IntegersStrategy
-from hypothesis.strategies._internal.recursive import RecursiveStrategy
-from hypothesis.strategies._internal.strategies import (
-    FilteredStrategy,
-    MappedStrategy,
-    OneOfStrategy,
-    SampledFromStrategy,
-)
-from hypothesis.strategies._internal.strings import BytesStrategy, OneCharStringStrategy, TextStrategy
+
+from ordeal._hypothesis.private import kind_of
 
 #: When there are more they are all forgotten, and so are longer collections and what nests more deeply.
 STRATEGIES_MAX = 4096
@@ -79,7 +62,7 @@ def same_strategy(strategy: SearchStrategy[Any]) -> Same | None:
 
     The first one is validated here, so that it does not matter what becomes of its arguments.
     """
-    if type(strategy) not in _STRATEGIES:
+    if kind_of(strategy) not in _STRATEGIES:
         return None
     keys = _Keys()
     try:
@@ -118,7 +101,7 @@ class _Keys:
             return kind, value
         if kind is float:
             return kind, value.hex()
-        key = _PARTS.get(kind)
+        key = _PARTS.get(kind) or _STRATEGIES.get(kind_of(value))
         if key is None:
             if isinstance(value, type) or kind is BuiltinFunctionType or _is_dtype(kind):
                 return kind, value
@@ -217,31 +200,27 @@ def _attributes(*names: str) -> Callable[[_Keys, Any], Hashable]:
 
 
 _SIZED = ("element_strategy", "min_size", "max_size")
-_STRATEGIES: dict[type, Callable[[_Keys, Any], Hashable]] = {
-    BooleansStrategy: _attributes(),
-    IntegersStrategy: _attributes("start", "end"),
-    FloatStrategy: _attributes("min_value", "max_value", "allow_nan", "smallest_nonzero_magnitude"),
-    TextStrategy: _attributes(*_SIZED),
-    BytesStrategy: _attributes("min_size", "max_size"),
-    OneCharStringStrategy: lambda _keys, strategy: strategy.intervals,
-    ListStrategy: _attributes(*_SIZED),
-    UniqueListStrategy: _attributes(*_SIZED, "keys", "tuple_suffixes"),
-    UniqueSampledListStrategy: _attributes(*_SIZED, "keys", "tuple_suffixes"),
-    TupleStrategy: _attributes("element_strategies"),
-    BuildsStrategy: _Keys._builds,
-    LazyStrategy: _Keys._lazy,
-    SampledFromStrategy: _Keys._sampled,
-    JustStrategy: _Keys._sampled,
-    OneOfStrategy: _Keys._one_of,
-    MappedStrategy: _Keys._mapped,
-    FilteredStrategy: _Keys._filtered,
-    FlatMapStrategy: _Keys._flatmap,
-    RecursiveStrategy: _Keys._recursive,
+_STRATEGIES: dict[str, Callable[[_Keys, Any], Hashable]] = {
+    "BooleansStrategy": _attributes(),
+    "IntegersStrategy": _attributes("start", "end"),
+    "FloatStrategy": _attributes("min_value", "max_value", "allow_nan", "smallest_nonzero_magnitude"),
+    "TextStrategy": _attributes(*_SIZED),
+    "BytesStrategy": _attributes("min_size", "max_size"),
+    "OneCharStringStrategy": lambda _keys, strategy: strategy.intervals,
+    "ListStrategy": _attributes(*_SIZED),
+    "UniqueListStrategy": _attributes(*_SIZED, "keys", "tuple_suffixes"),
+    "UniqueSampledListStrategy": _attributes(*_SIZED, "keys", "tuple_suffixes"),
+    "TupleStrategy": _attributes("element_strategies"),
+    "BuildsStrategy": _Keys._builds,
+    "LazyStrategy": _Keys._lazy,
+    "SampledFromStrategy": _Keys._sampled,
+    "JustStrategy": _Keys._sampled,
+    "OneOfStrategy": _Keys._one_of,
+    "MappedStrategy": _Keys._mapped,
+    "FilteredStrategy": _Keys._filtered,
+    "FlatMapStrategy": _Keys._flatmap,
+    "RecursiveStrategy": _Keys._recursive,
 }
-_PARTS: dict[type, Callable[[_Keys, Any], Hashable]] = {
-    **_STRATEGIES,
-    FunctionType: _Keys._function,
-    tuple: _Keys._all,
-}
+_PARTS: dict[type, Callable[[_Keys, Any], Hashable]] = {FunctionType: _Keys._function, tuple: _Keys._all}
 #: What these make depends on types that were registered since.
 _NEVER_SAME = frozenset((st.from_type, getattr(st.from_type, "__wrapped__", None), None))

@@ -11,16 +11,18 @@ from io import StringIO
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
-from hypothesis.control import _current_build_context
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, RuleStrategy
+from hypothesis.stateful import Bundle, RuleBasedStateMachine
 from hypothesis.strategies import SearchStrategy
-from hypothesis.strategies._internal.lazy import unwrap_strategies
-from hypothesis.vendor.pretty import RepresentationPrinter
 
 from ordeal._base.outside import outside
 from ordeal._hypothesis.machines import MachineDefinition
+from ordeal._hypothesis.private import private, unwrap
 from ordeal._hypothesis.run_context import LENGTH_MAX
 from ordeal._native import FaultSwitch, StepLoop
+
+_RuleStrategy: Any = private("hypothesis.stateful:RuleStrategy", None)
+_Printer: Any = private("hypothesis.vendor.pretty:RepresentationPrinter", None)
+_context: Any = private("hypothesis.control:_current_build_context", None)
 
 _STREAM = "_RuleBasedStateMachine__stream"
 _PRINTER = "_RuleBasedStateMachine__printer"
@@ -36,8 +38,8 @@ _KNOWN = {
     "names_list": list,
     "names_to_values": dict,
     _STREAM: StringIO,
-    _PRINTER: RepresentationPrinter,
-    _STRATEGY: RuleStrategy,
+    _PRINTER: _Printer,
+    _STRATEGY: _RuleStrategy,
 }
 
 _make_slowly = RuleBasedStateMachine.__init__
@@ -67,12 +69,12 @@ def make_machines_quick() -> None:
         return
     setattr(RuleBasedStateMachine, _STREAM, _Late(_STREAM, lambda _machine: StringIO()))
     setattr(RuleBasedStateMachine, _PRINTER, _Late(_PRINTER, _make_printer))
-    setattr(RuleBasedStateMachine, _STRATEGY, _Late(_STRATEGY, RuleStrategy))
+    setattr(RuleBasedStateMachine, _STRATEGY, _Late(_STRATEGY, _RuleStrategy))
     RuleBasedStateMachine.__init__ = _make_quickly  # type: ignore[method-assign]
 
 
-def _make_printer(machine: Any) -> RepresentationPrinter:
-    return RepresentationPrinter(getattr(machine, _STREAM), context=_current_build_context.value)
+def _make_printer(machine: Any) -> Any:
+    return _Printer(getattr(machine, _STREAM), context=_context.value)
 
 
 def _make_quickly(self: RuleBasedStateMachine) -> None:
@@ -110,8 +112,10 @@ class _Strategy:
 
 def _is_known() -> bool:
     """Return whether the constructor sets what is known, by running it once, among other names."""
+    if None in (_RuleStrategy, _Printer, _context):
+        return False
     plain: Any = _make_slowly
-    names = {**plain.__globals__, RuleStrategy.__name__: _Strategy}
+    names = {**plain.__globals__, _RuleStrategy.__name__: _Strategy}
     make = FunctionType(plain.__code__, names, plain.__name__, plain.__defaults__, plain.__closure__)
     machine = _Smallest.__new__(_Smallest)
     try:
@@ -119,7 +123,7 @@ def _is_known() -> bool:
     except Exception:  # noqa: BLE001  That of another version may want what this machine has not.
         return False
     found = [(name, type(value)) for name, value in vars(machine).items()]
-    return found == [(name, _Strategy if made is RuleStrategy else made) for name, made in _KNOWN.items()]
+    return found == [(name, _Strategy if made is _RuleStrategy else made) for name, made in _KNOWN.items()]
 
 
 def make_loop(
@@ -137,7 +141,7 @@ def make_loop(
 
 def _bundle_of(strategy: SearchStrategy[Any]) -> tuple[str, bool] | None:
     """Return the bundle whose values ``strategy`` gives unchanged, and whether it consumes them; else None."""
-    plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
+    plain = unwrap(strategy)
     if type(plain) is not Bundle or getattr(plain, "_transformations", None):
         return None
     return plain.name, plain.consume

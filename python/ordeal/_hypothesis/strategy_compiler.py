@@ -15,24 +15,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.errors import UnsatisfiedAssumption
-from hypothesis.internal.conjecture import utils as conjecture_utils
-from hypothesis.internal.conjecture.data import MAX_DEPTH
-from hypothesis.stateful import Bundle
 from hypothesis.strategies import SearchStrategy
-from hypothesis.strategies._internal import collections as collection_strategies
-from hypothesis.strategies._internal import core as core_strategies
-from hypothesis.strategies._internal import datetime as time_strategies
-from hypothesis.strategies._internal import strings as string_strategies
-from hypothesis.strategies._internal.flatmapped import FlatMapStrategy
-from hypothesis.strategies._internal.lazy import unwrap_strategies
-from hypothesis.strategies._internal.misc import BooleansStrategy, JustStrategy
-from hypothesis.strategies._internal.numbers import FloatStrategy, IntegersStrategy
-from hypothesis.strategies._internal.strategies import (
-    FilteredStrategy,
-    MappedStrategy,
-    OneOfStrategy,
-    SampledFromStrategy,
-)
 
 import ordeal._native as _native
 from ordeal._hypothesis.compiled_checks import (
@@ -43,6 +26,7 @@ from ordeal._hypothesis.compiled_checks import (
     shuffles_dictionaries,
     spans_of_unique_list,
 )
+from ordeal._hypothesis.private import MAX_DEPTH, kind_of, private, unwrap
 from ordeal._hypothesis.provider import SIZE_MAX, WIDE_MAX, is_int64
 
 Node = _native.StrategyNode
@@ -64,7 +48,7 @@ def time_node(strategy: Any) -> _native.StrategyNode | None:
     """Return the node of a strategy for dates or times without a timezone, or None."""
     low, high = strategy.min_value, strategy.max_value
     kind = type(low)
-    if type(high) is not kind or kind is not _KINDS[type(strategy)]:
+    if type(high) is not kind or kind is not _KINDS[kind_of(strategy)]:
         return None
     if kind is datetime.timedelta:
         return _native.timedelta_node(kind, _timedelta_parts(low), _timedelta_parts(high))
@@ -84,7 +68,8 @@ def _datetime_node(strategy: Any) -> _native.StrategyNode | None:
     make = datetime.datetime
     if not getattr(strategy, "tricky_possible", False):
         return _native.calendar_node(make, low, high, first=0, end=len(_PARTS), has_fold=True)
-    instants, nearest = time_strategies._interesting_instants(None, *strategy.instant_window)
+    interesting, tricky_p, widths = _tricky()
+    instants, nearest = interesting(None, *strategy.instant_window)
     return _native.calendar_node(
         make,
         low,
@@ -92,16 +77,29 @@ def _datetime_node(strategy: Any) -> _native.StrategyNode | None:
         first=0,
         end=len(_PARTS),
         has_fold=True,
-        tricky_p=time_strategies._TRICKY_P,
+        tricky_p=tricky_p,
         instants=[_parts(instant) for instant in instants],
         simplest=nearest,
-        widths_us=[width // _MICROSECOND for width in time_strategies._TRICKY_WIDTHS],
+        widths_us=[width // _MICROSECOND for width in widths],
     )
 
 
+@cache
+def _tricky() -> tuple[Any, ...]:
+    """Return how datetimes near changes of a clock are chosen, and what widths and chance they have."""
+    places = [f"hypothesis.strategies._internal.datetime:{name}" for name in _TRICKY]
+    found = tuple(private(place, None) for place in places)
+    if None in found:
+        raise NotCompilableError
+    return found
+
+
+_TRICKY = ("_interesting_instants", "_TRICKY_P", "_TRICKY_WIDTHS")
+
+
 def _is_none(timezones: Any) -> bool:
-    plain: Any = unwrap_strategies(timezones)  # type: ignore[no-untyped-call]
-    return type(plain) is JustStrategy and plain.elements[0] is None and not plain._transformations
+    plain = unwrap(timezones)
+    return kind_of(plain) == "JustStrategy" and plain.elements[0] is None and not plain._transformations
 
 
 def _parts(moment: Any) -> tuple[int, ...]:
@@ -112,13 +110,12 @@ def _timedelta_parts(delta: datetime.timedelta) -> tuple[int, int, int]:
     return delta.days, delta.seconds, delta.microseconds
 
 
-_KINDS: dict[type, type] = {
-    time_strategies.DateStrategy: datetime.date,
-    time_strategies.TimeStrategy: datetime.time,
-    time_strategies.DatetimeStrategy: datetime.datetime,
-    time_strategies.TimedeltaStrategy: datetime.timedelta,
+_KINDS: dict[str, type] = {
+    "DateStrategy": datetime.date,
+    "TimeStrategy": datetime.time,
+    "DatetimeStrategy": datetime.datetime,
+    "TimedeltaStrategy": datetime.timedelta,
 }
-TIME_STRATEGIES = tuple(_KINDS)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -129,11 +126,6 @@ DENSE_MAX = 4096
 
 _Part = Callable[[SearchStrategy[Any]], _native.StrategyNode]
 _SizesOf = Callable[[int, float, float], tuple[int, int | None, float]]
-
-
-def is_array_strategy(kind: type) -> bool:
-    """Return whether strategies of type ``kind`` draw arrays of NumPy."""
-    return kind.__name__ == "ArrayStrategy" and kind.__module__ == "hypothesis.extra.numpy"
 
 
 def array_node(strategy: Any, part: _Part, sizes: _SizesOf) -> _native.StrategyNode | None:
@@ -226,14 +218,16 @@ class Compiler:
         # A recursive strategy, by deferred(), ends here; a draw that never ends does so in Hypothesis.
         if strategy.is_empty or any(each is strategy for each in self._open) or depth >= MAX_DEPTH:
             raise NotCompilableError
-        plain: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
-        make = _MAKERS.get(type(plain)) or (_array if is_array_strategy(type(plain)) else None)
+        plain = unwrap(strategy)
+        make = _MAKERS.get(kind_of(plain))
         if make is None:
             raise NotCompilableError
         self.height = max(self.height, depth + 1)
         self._open.append(strategy)
         try:
             return make(self, plain, depth + 1)
+        except (AttributeError, TypeError, IndexError) as error:
+            raise NotCompilableError from error  # it is made in another way than those of this name that are known
         finally:
             self._open.pop()
 
@@ -311,7 +305,7 @@ def _one_of(compiler: Compiler, strategy: Any, depth: int) -> Node:
     for branch in strategy.element_strategies:
         bundle = None
         if type(branch).is_currently_empty is not SearchStrategy.is_currently_empty:
-            if type(branch) is not Bundle:
+            if kind_of(branch) != "Bundle":
                 raise NotCompilableError
             bundle = branch.name
         branches.append((compiler.part(branch, depth), bundle))
@@ -320,8 +314,8 @@ def _one_of(compiler: Compiler, strategy: Any, depth: int) -> Node:
 
 
 def _text(compiler: Compiler, strategy: Any, depth: int) -> Node:
-    characters: Any = unwrap_strategies(strategy.element_strategy)  # type: ignore[no-untyped-call]
-    if isinstance(characters, string_strategies.OneCharStringStrategy):
+    characters = unwrap(strategy.element_strategy)
+    if kind_of(characters) == "OneCharStringStrategy":
         return _native.text_node(_alphabet(characters), strategy.min_size, _size_max(strategy.max_size))
     return _native.joined_node(_list(compiler, strategy, depth))
 
@@ -351,8 +345,25 @@ _Sizes = tuple[int, int | None, float]
 
 
 def _sizes(low: int, high: float, average: float) -> _Sizes:
-    p_continue = conjecture_utils._calc_p_continue(average - low, high - low)
-    return low, None if high == math.inf else int(high), p_continue
+    return low, None if high == math.inf else int(high), _p_continue(average - low, high - low)
+
+
+#: After these the probability is exact.
+_HALVINGS = 53
+
+
+def _p_continue(average: float, most: float) -> float:
+    """Return with what probability each further element comes, for ``average`` of at most ``most`` elements."""
+    if average == most:
+        return 1.0
+    if most == math.inf:
+        return 1 - 1 / (1 + average)
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        p = (low + high) / 2
+        # The first element comes with p, and with it the second with p, and so on.
+        low, high = (p, high) if p * (1 - p**most) / (1 - p) <= average else (low, p)
+    return low
 
 
 def _list(compiler: Compiler, strategy: Any, depth: int) -> Node:
@@ -366,7 +377,7 @@ def _unique_list(compiler: Compiler, strategy: Any, depth: int) -> Node:
     if strategy.element_strategy.is_empty:
         raise NotCompilableError
     # Hypothesis joins the filter against duplicates with the filters of the element.
-    filtered = FilteredStrategy(strategy.element_strategy, conditions=(bool,))
+    filtered: Any = SearchStrategy.filter(strategy.element_strategy, bool)
     conditions = list(filtered.flat_conditions[:-1])
     compiler.calls(*conditions)
     inside = depth + spans_of_unique_list() + 1
@@ -378,7 +389,7 @@ def _unique_list(compiler: Compiler, strategy: Any, depth: int) -> Node:
 
 def _unique_sample(compiler: Compiler, strategy: Any, depth: int) -> Node:
     sampled = strategy.element_strategy
-    if type(sampled) not in (SampledFromStrategy, JustStrategy):
+    if kind_of(sampled) not in ("SampledFromStrategy", "JustStrategy"):
         raise NotCompilableError
     sizes = _sizes(strategy.min_size, strategy.max_size, strategy.average_size)
     keys, suffix = _uniqueness(compiler, strategy, depth + 1)
@@ -389,11 +400,11 @@ def _unique_sample(compiler: Compiler, strategy: Any, depth: int) -> Node:
 
 def _uniqueness(compiler: Compiler, strategy: Any, depth: int) -> tuple[list[Callable[[Any], Any] | None], Node | None]:
     compiler.calls(*strategy.keys)
-    keys = [None if key is getattr(conjecture_utils, "identity", None) else key for key in strategy.keys]
+    keys = [None if is_own_function(key) and key.__name__ == "identity" else key for key in strategy.keys]
     suffix = strategy.tuple_suffixes
     if suffix is None:
         return keys, None
-    if type(suffix) is not collection_strategies.TupleStrategy:
+    if kind_of(suffix) != "TupleStrategy":
         raise NotCompilableError
     return keys, compiler.part(suffix, depth)
 
@@ -467,36 +478,39 @@ def _time(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
 
 def _array(compiler: Compiler, strategy: Any, depth: int) -> Node:
     compiler.is_auditable = False  # two arrays are not compared by one value
+    if type(strategy).__module__ != "hypothesis.extra.numpy":
+        raise NotCompilableError  # arrays of another library
     node = array_node(strategy, lambda each: compiler.part(each, depth), _sizes)
     if node is None:
         raise NotCompilableError
     return node
 
 
-_MAKERS: dict[type, _Maker] = {
-    IntegersStrategy: _integers,
-    BooleansStrategy: _booleans,
-    FloatStrategy: _floats,
-    JustStrategy: _just,
-    SampledFromStrategy: _sampled,
-    OneOfStrategy: _one_of,
-    string_strategies.TextStrategy: _text,
-    string_strategies.OneCharStringStrategy: _characters,
-    string_strategies.BytesStrategy: _bytes,
-    collection_strategies.ListStrategy: _list,
-    collection_strategies.UniqueListStrategy: _unique_list,
-    collection_strategies.UniqueSampledListStrategy: _unique_sample,
-    collection_strategies.TupleStrategy: _tuple,
-    collection_strategies.FixedDictStrategy: _fixed_dictionary,
-    core_strategies.PermutationStrategy: _permutation,
-    MappedStrategy: _map,
-    FilteredStrategy: _filter,
-    core_strategies.BuildsStrategy: _builds,
-    FlatMapStrategy: _flatmap,
-    core_strategies.CompositeStrategy: _composite,
-    core_strategies.RunnerStrategy: _runner,
-    Bundle: _bundle,
-    **dict.fromkeys(TIME_STRATEGIES, _time),
+_MAKERS: dict[str, _Maker] = {
+    "IntegersStrategy": _integers,
+    "BooleansStrategy": _booleans,
+    "FloatStrategy": _floats,
+    "JustStrategy": _just,
+    "SampledFromStrategy": _sampled,
+    "OneOfStrategy": _one_of,
+    "TextStrategy": _text,
+    "OneCharStringStrategy": _characters,
+    "BytesStrategy": _bytes,
+    "ListStrategy": _list,
+    "UniqueListStrategy": _unique_list,
+    "UniqueSampledListStrategy": _unique_sample,
+    "TupleStrategy": _tuple,
+    "FixedDictStrategy": _fixed_dictionary,
+    "PermutationStrategy": _permutation,
+    "MappedStrategy": _map,
+    "FilteredStrategy": _filter,
+    "BuildsStrategy": _builds,
+    "FlatMapStrategy": _flatmap,
+    "CompositeStrategy": _composite,
+    "RunnerStrategy": _runner,
+    "Bundle": _bundle,
+    "ArrayStrategy": _array,
+    **dict.fromkeys(_KINDS, _time),
 }
 
 _native.set_unsatisfied(UnsatisfiedAssumption)

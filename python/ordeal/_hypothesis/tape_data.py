@@ -7,24 +7,27 @@ span, a label and a time. The tape replaces them here, so that a draw costs only
 from __future__ import annotations
 
 import math
+import struct
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
-from hypothesis.control import should_note
-from hypothesis.internal.conjecture.choice import choices_size
-from hypothesis.internal.conjecture.data import MAX_DEPTH, ConjectureData
-from hypothesis.internal.conjecture.providers import COLLECTION_DEFAULT_MAX_SIZE, PrimitiveProvider
-from hypothesis.internal.floats import SMALLEST_SUBNORMAL, float_to_int, int_to_float
-from hypothesis.internal.intervalsets import IntervalSet
+from hypothesis.database import choices_to_bytes
+from hypothesis.errors import Frozen, StopTest
 from hypothesis.strategies import DataObject, SearchStrategy
-from hypothesis.strategies._internal.lazy import unwrap_strategies
 
+from ordeal._hypothesis.private import BUFFER_SIZE, MAX_DEPTH, base_class, private, unwrap
+from ordeal._hypothesis.provider import SIZE_MAX, RunProvider, TapeProvider
 from ordeal._hypothesis.same_strategies import same_strategy
-from ordeal._native import SPANS_OF_ARGUMENT, DrawContext
+from ordeal._native import SPANS_OF_ARGUMENT, DrawContext, Redraw
 
-type DoDraw = Callable[[ConjectureData], Any]
+type DoDraw = Callable[[TapeData], Any]
+
+#: Whether Hypothesis would print a note now.
+_should_note: Callable[[], bool] = private("hypothesis.control:should_note", lambda: False)
+_SMALLEST_FLOAT = 5e-324
 
 # The attribute of a validated strategy that caches the function that draws.
 _DO_DRAW = "_ordeal_do_draw"
@@ -34,6 +37,7 @@ _NO_LABELS: nullcontext[dict[str, int]] = nullcontext({})
 
 # The size of a choice in Hypothesis' serialization: a byte for kind and size, then the value, if that is short.
 _FLOAT_SIZE = 9
+_DOUBLE = struct.Struct("<d")
 _SHORT_BITS = 30 * 8
 
 
@@ -58,7 +62,7 @@ class DataDraws(DataObject):
         """Draw a value of ``strategy``, by its plan if it has one; ``label`` names it in notes, also of a failure."""
         data = self.conjecture_data
         known = data.known(strategy)
-        if known is None or should_note():
+        if known is None or _should_note():
             return super().draw(strategy, label)
         self.count += 1
         try:
@@ -72,17 +76,62 @@ class DataDraws(DataObject):
         return f"Draw {self.count}{'' if label is None else f' ({label})'}"
 
 
-class TapeData(ConjectureData):
+class _Data:
+    """What strategies ask of Hypothesis' record of a run, where there is no class for it that can be derived from."""
+
+    def __init__(self, *, random: None, provider: RunProvider) -> None:
+        del random
+        self.provider = provider
+        self.length, self.max_length = 0, BUFFER_SIZE
+        self.depth, self.frozen, self.testcounter = 0, False, 0
+        self.target_observations: dict[str, float] = {}
+        self.hypothesis_runner: Any = None
+        self.span_comments: dict[int | None, str] = {}
+        self.unique_element_depth = 0
+        self.seeds_to_states = self.states_for_ids = None
+        self.expected_exception = self._last_rejected_filter = self._sampled_from_all_strategies_elements_message = None
+        self._stateful_run_times: defaultdict[str, float] = defaultdict(float)
+        self._observability_args: dict[str, Any] = {}
+        self._observability_predicates: defaultdict[str, Any] = defaultdict(Counter)
+        self._shared_strategy_draws: dict[Any, tuple[Any, SearchStrategy[Any]]] = {}
+
+    def start_span(self, label: int) -> None:
+        """Refuse to go on after the end of the run."""
+        raise Frozen(f"Cannot call start_span({label}) on frozen data")
+
+    def mark_invalid(self, why: str | None = None) -> NoReturn:
+        """End the run, because a choice cannot be used. Raises StopTest."""
+        del why
+        self.frozen = True
+        raise StopTest(self.testcounter)
+
+    def mark_overrun(self) -> NoReturn:
+        """End the run, because it has made too many choices. Raises StopTest."""
+        self.mark_invalid()
+
+
+def _works(derived: Any) -> bool:
+    made = derived(random=None, provider=TapeProvider(Redraw(0).source))
+    return {"depth", "length", "max_length", "frozen"} <= set(vars(made))
+
+
+_base: Any = base_class("hypothesis.internal.conjecture.data:ConjectureData", _Data, _works)
+
+
+class TapeData(_base):  # type: ignore[misc]
     """Draws as its base class does, choice by choice, and counts their size alike; it keeps their values.
 
     Its depth is ``SPANS_OF_ARGUMENT`` from the start. ``context`` draws by plans once the data object is
     set in it; without one, each draw is recorded choice by choice.
     """
 
-    def __init__(self, provider: PrimitiveProvider, context: DrawContext | None = None) -> None:
+    def __init__(self, provider: RunProvider, context: DrawContext | None = None) -> None:
         self.context = context
         self._values: list[Any] = []
         self._drawn = 0
+        self.has_overrun = False
+        self.length: int
+        self.depth: int
         self._recursions = 0  # draws under way from strategies that hold a recursive one
         self._draws: DataObject | None = None
         self._spans = getattr(provider, "spans", None)
@@ -173,12 +222,11 @@ class TapeData(ConjectureData):
         strategy.validate()
         if strategy.is_empty:
             self.mark_invalid(f"empty strategy {strategy!r}")
-        plain = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
-        do_draw: DoDraw = plain.do_draw
+        do_draw: DoDraw = unwrap(strategy).do_draw
         strategy.__dict__[_DO_DRAW] = do_draw
         return do_draw
 
-    def _recur(self, do_draw: DoDraw, data: ConjectureData) -> Any:
+    def _recur(self, do_draw: DoDraw, data: TapeData) -> Any:
         self._recursions += 1
         try:
             return do_draw(data)
@@ -200,11 +248,11 @@ class TapeData(ConjectureData):
         if not self.frozen:
             self._leave(self.depth - 1)
 
-    def track_arg_span(self) -> AbstractContextManager[int]:  # type: ignore[override]
+    def track_arg_span(self) -> AbstractContextManager[int]:
         """Do nothing: only reports of Hypothesis need the span of an argument."""
         return _NO_SPAN
 
-    def track_arg_label(self, label: str) -> AbstractContextManager[dict[str, int]]:  # type: ignore[override]
+    def track_arg_label(self, label: str) -> AbstractContextManager[dict[str, int]]:
         """Do nothing, as above, for a name."""
         del label
         return _NO_LABELS
@@ -238,7 +286,7 @@ class TapeData(ConjectureData):
             value = self.provider.draw_integer(min_value, max_value, weights=weights, shrink_towards=shrink_towards)
         if observe:
             bits = value.bit_length()
-            self._take(value, 2 + (bits >> 3) if bits < _SHORT_BITS else choices_size((value,)))
+            self._take(value, 2 + (bits >> 3) if bits < _SHORT_BITS else len(choices_to_bytes((value,))))
         return value
 
     def draw_float(
@@ -247,7 +295,7 @@ class TapeData(ConjectureData):
         max_value: float = math.inf,
         *,
         allow_nan: bool = True,
-        smallest_nonzero_magnitude: float = SMALLEST_SUBNORMAL,
+        smallest_nonzero_magnitude: float = _SMALLEST_FLOAT,
         forced: float | None = None,
         observe: bool = True,
     ) -> float:
@@ -264,17 +312,17 @@ class TapeData(ConjectureData):
             )
         if value != value:
             # Make each NaN a new object, so that no list finds one that it did not get.
-            value = int_to_float(float_to_int(value))
+            (value,) = _DOUBLE.unpack(_DOUBLE.pack(value))
         if observe:
             self._take(value, _FLOAT_SIZE)
         return value
 
     def draw_string(
         self,
-        intervals: IntervalSet,
+        intervals: Any,
         *,
         min_size: int = 0,
-        max_size: int = COLLECTION_DEFAULT_MAX_SIZE,
+        max_size: int = SIZE_MAX,
         forced: str | None = None,
         observe: bool = True,
     ) -> str:
@@ -285,13 +333,13 @@ class TapeData(ConjectureData):
                 self.mark_overrun()
             value = self.provider.draw_string(intervals, min_size=min_size, max_size=max_size)
         if observe:
-            self._take(value, choices_size((value,)))
+            self._take(value, len(choices_to_bytes((value,))))
         return value
 
     def draw_bytes(
         self,
         min_size: int = 0,
-        max_size: int = COLLECTION_DEFAULT_MAX_SIZE,
+        max_size: int = SIZE_MAX,
         *,
         forced: bytes | None = None,
         observe: bool = True,
@@ -303,8 +351,14 @@ class TapeData(ConjectureData):
                 self.mark_overrun()
             value = self.provider.draw_bytes(min_size, max_size)
         if observe:
-            self._take(value, choices_size((value,)))
+            self._take(value, len(choices_to_bytes((value,))))
         return value
+
+    def mark_overrun(self) -> NoReturn:
+        """End the run, because it has made too many choices. Raises StopTest."""
+        self.has_overrun = True
+        super().mark_overrun()
+        raise AssertionError
 
     def _take(self, value: Any, size: int) -> None:
         used = self.length + size

@@ -16,8 +16,7 @@ import hypothesis
 import hypothesis.stateful
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.reporting import with_reporter
-from hypothesis.stateful import get_state_machine_test, invariant, rule
+from hypothesis.stateful import invariant, rule
 
 from ordeal._hypothesis import (
     DECORATOR_MARKS,
@@ -26,6 +25,7 @@ from ordeal._hypothesis import (
     is_constructed,
     mark_as_machine_test,
 )
+from ordeal._hypothesis.private import private
 from ordeal._native import monotonic
 from ordeal.errors import ConfigError, MachineError
 
@@ -160,9 +160,16 @@ class _TimeIsUp(KeyboardInterrupt):
     """Ends a test in which nothing has failed. As for Ctrl-C, Hypothesis saves nothing and calls nothing flaky."""
 
 
+_MAKE_TEST, _WITH_REPORTER = "hypothesis.stateful:get_state_machine_test", "hypothesis.reporting:with_reporter"
+
+
 def _run_for(seconds: float, machines: Any, chosen: settings) -> None:
     """Run a test, and begin no further example after this time, unless one has failed."""
-    test: Any = get_state_machine_test(machines, settings=chosen)
+    make_test, with_reporter = (private(place, None) for place in (_MAKE_TEST, _WITH_REPORTER))
+    if make_test is None:
+        hypothesis.stateful.run_state_machine_as_test(machines, settings=chosen)  # as long as its settings say
+        return
+    test = make_test(machines, settings=chosen)
     run_example = test.hypothesis.inner_test
     deadline = monotonic() + seconds
     has_failed = False
@@ -173,7 +180,8 @@ def _run_for(seconds: float, machines: Any, chosen: settings) -> None:
             nonlocal has_failed
             if not has_failed and monotonic() >= deadline:
                 # Hypothesis would print how to reproduce it.
-                quiet.enter_context(with_reporter(_say_nothing))
+                if with_reporter is not None:
+                    quiet.enter_context(with_reporter(_say_nothing))
                 raise _TimeIsUp
             try:
                 run_example(*args, **kwargs)

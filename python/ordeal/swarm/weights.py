@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import msgspec
-from hypothesis.stateful import RuleBasedStateMachine, RuleStrategy
+from hypothesis.stateful import RuleBasedStateMachine
 from hypothesis.strategies import SearchStrategy
 
 from ordeal._base.formatting import weights_text
 from ordeal._hypothesis import RULE_MARKER, set_rules_strategy
+from ordeal._hypothesis.private import private
 from ordeal._native import draw_rule_weights, rule_picker
 from ordeal.errors import MachineError, OrdealError
 
@@ -401,7 +402,10 @@ class ChanceStrategy(SearchStrategy[Any]):
         return self._draw(data.draw_boolean)
 
 
-class WeighedRules(RuleStrategy):
+_RuleStrategy: Any = private("hypothesis.stateful:RuleStrategy", None)
+
+
+class WeighedRules(_RuleStrategy or SearchStrategy):  # type: ignore[misc]
     """Chooses the next rule by weight among those that can run. Hypothesis leaves out no rule then."""
 
     def __init__(self, machine: RuleBasedStateMachine, weights: Mapping[str, int]) -> None:
@@ -419,5 +423,6 @@ class WeighedRules(RuleStrategy):
 
 
 def weigh_rules(machine: RuleBasedStateMachine, weights: Mapping[str, int]) -> None:
-    """Choose the rules of ``machine`` by ``weights`` from now on."""
-    set_rules_strategy(machine, WeighedRules(machine, weights))
+    """Choose the rules of ``machine`` by ``weights`` from now on, if Hypothesis has the class that chooses rules."""
+    if _RuleStrategy is not None:
+        set_rules_strategy(machine, WeighedRules(machine, weights))

@@ -15,7 +15,6 @@ from hypothesis.control import BuildContext
 from hypothesis.errors import InvalidArgument, StopTest, UnsatisfiedAssumption
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, VarReference, consumes, rule
 from hypothesis.strategies import DrawFn, SearchStrategy
-from hypothesis.strategies._internal.numbers import FloatStrategy
 
 import ordeal._native as _native
 from ordeal._hypothesis import compiled_checks, strategy_compiler
@@ -459,7 +458,7 @@ def test_an_audit_sees_a_plan_that_went_wrong(monkeypatch: pytest.MonkeyPatch) -
     given_up: list[str] = []
     monkeypatch.setattr(compiled_checks, "given_up", given_up)
     monkeypatch.setattr(strategy_compiler, "passes_probe", lambda *_: True)
-    monkeypatch.setitem(strategy_compiler._MAKERS, FloatStrategy, lambda *_: _native.integers_node(0, 9))
+    monkeypatch.setitem(strategy_compiler._MAKERS, "FloatStrategy", lambda *_: _native.integers_node(0, 9))
     compiled_strategy, run = _compiled(st.floats()), Run()
     for _ in range(DRAWS_PER_AUDIT - 1):
         run.draw_context.length = 0

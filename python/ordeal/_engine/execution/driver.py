@@ -44,6 +44,7 @@ from ordeal._hypothesis import (
     routes_results,
     skip_types,
 )
+from ordeal._hypothesis.build_context import in_test
 from ordeal._native import Replay, Session, lend_frames, monotonic, return_frames
 from ordeal.buggify import DEFAULT_PROBABILITY
 from ordeal.chaos import ChaosTest, has_tasks, interleaving_of, overrides
@@ -206,7 +207,10 @@ class Driver:
                 with run:
                     lent = lend_frames(FRAMES)
                     try:
-                        self._run(run, step_source, restore, listener, observer, outcome)
+                        if in_test is None:
+                            self._run(run, step_source, restore, listener, observer, outcome)
+                        else:
+                            in_test(self._run, run, step_source, restore, listener, observer, outcome)
                     finally:
                         return_frames(lent)
                     self._loop.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import keyword
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
@@ -12,9 +13,8 @@ from types import FunctionType
 from typing import Any, override
 
 import hypothesis
-import hypothesis.control
 import msgspec
-from hypothesis.stateful import MultipleResults, RuleBasedStateMachine, VarReference
+from hypothesis.stateful import RuleBasedStateMachine
 from hypothesis.strategies import DataObject, SearchStrategy
 
 import ordeal._native as _native
@@ -24,6 +24,7 @@ from ordeal._base.trace_file import TraceStep
 from ordeal._base.untrusted import bounded_call, type_name
 from ordeal._hypothesis import BODY_ARGUMENT, MachineDefinition, Rule, draws_from_bundle, random_state
 from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
+from ordeal._hypothesis.private import MultipleResults, VarReference
 from ordeal.chaos import ChaosTest
 from ordeal.faults import Fault
 
@@ -311,7 +312,7 @@ def _asks_hypothesis(function: Any) -> bool:
     used = [function.__globals__.get(name) for name in names]
     if any(each is hypothesis for each in used):
         used += [vars(hypothesis).get(name) for name in names]
-    asks = {id(each) for each in vars(hypothesis.control).values() if isinstance(each, FunctionType)}
+    asks = {id(each) for each in vars(sys.modules["hypothesis.control"]).values() if isinstance(each, FunctionType)}
     return any(id(each) in asks for each in used)
 
 

@@ -85,7 +85,8 @@ class _Shelf:
             with GlobalRandoms().managed():
                 lowered = LoweringDriver(self._driver).run(tape)
             self._check(lowered, tape)
-        _put(database, database_key(self._cls), choices_to_bytes(lowered.choices))
+            key = database_key(self._cls)
+        _put(database, key, choices_to_bytes(lowered.choices))
 
     def _database(self) -> ExampleDatabase:
         """Return the database, if ``TestCase`` will look into it."""

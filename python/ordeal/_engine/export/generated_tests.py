@@ -18,7 +18,7 @@ from typing import Any, override
 
 import msgspec
 from hypothesis.errors import HypothesisWarning
-from hypothesis.stateful import MultipleResults, RuleBasedStateMachine, VarReference
+from hypothesis.stateful import RuleBasedStateMachine
 from hypothesis.strategies import DataObject
 
 import ordeal._native as _native
@@ -35,6 +35,7 @@ from ordeal._engine.execution.recorder import Observer, slug
 from ordeal._engine.isolation.child import Limits, call_in_fork, can_supervise
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal._hypothesis import REJECTED, MachineDefinition, Rule, define_machine, failure_types, skip_types
+from ordeal._hypothesis.private import MultipleResults, VarReference
 from ordeal.errors import TraceError
 from ordeal.faults import Fault
 
@@ -450,6 +451,6 @@ class _CallWriter(Observer):
             raise NoSourceError("draws inside the rule")
         return self._values.write(value)
 
-    def _reference(self, reference: VarReference) -> str:
+    def _reference(self, reference: Any) -> str:
         self._used.add(reference.name)
         return self._places[reference.name]

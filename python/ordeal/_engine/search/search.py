@@ -34,6 +34,7 @@ from ordeal._engine.triage.findings import Findings, KnownFailures
 from ordeal._engine.triage.messages import CheckFailed
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._hypothesis import GlobalRandoms, given_up, skip_types, unprinted_notes
+from ordeal._hypothesis.private import note_missing
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 from ordeal.result import Discovery, StoppedReason
@@ -264,5 +265,5 @@ class Search:
         for rule in self.driver.definition.rules:
             if rule.targets and returns_nothing(rule.function):
                 self.tally.note(f"Rule {rule.name} fills bundle {rule.targets[0]} and always returns None.")
-        for note in (*self.progress.faults.remarks(), *given_up[self._given_up_before :]):
+        for note in (*self.progress.faults.remarks(), *given_up[self._given_up_before :], *note_missing()):
             self.tally.note(note)
