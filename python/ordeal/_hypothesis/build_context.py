@@ -57,20 +57,22 @@ def _once() -> settings:
     )
 
 
-def _in_test(function: Callable[..., None], *arguments: Any) -> None:
+def _in_test[Result](function: Callable[..., Result], *arguments: Any) -> Result:
+    returned: list[Result] = []
     raised: list[BaseException] = []
 
     @_once()
     @given(none())
     def test(_nothing: None) -> None:
         try:
-            function(*arguments)
+            returned.append(function(*arguments))
         except BaseException as error:  # noqa: BLE001 - raised again outside of the test
             raised.append(error)
 
     test()
     if raised:
         raise raised[0]
+    return returned[0]
 
 
 #: Calls a function in a test of Hypothesis, where a run of ours cannot be in a context of its own; otherwise None.

@@ -13,7 +13,7 @@ from hypothesis.strategies import SearchStrategy, fixed_dictionaries
 
 from ordeal._base.buggify_state import Before, enter_run, leave_run
 from ordeal._hypothesis.buggify_choices import BuggifyDraws
-from ordeal._hypothesis.build_context import BuildContext, current_build_context, no_test
+from ordeal._hypothesis.build_context import BuildContext, current_build_context, in_test, no_test
 from ordeal._hypothesis.machines import Argument, MachineDefinition, Rule
 from ordeal._hypothesis.private import BUFFER_SIZE
 from ordeal._hypothesis.provider import TapeProvider
@@ -161,6 +161,14 @@ class RunContext:
         self.draw_context.end()
         leave_run(self._before)
         self._context.leave(self, *exc_info)
+
+    def draw(self, draw: Callable[[RunContext], Any]) -> Any:
+        """Return what ``draw`` returns of this run, which stands in its context meanwhile."""
+        return self._draw(draw) if in_test is None else in_test(self._draw, draw)
+
+    def _draw(self, draw: Callable[[RunContext], Any]) -> Any:
+        with self:
+            return draw(self)
 
     @property
     def data(self) -> TapeData:

@@ -348,22 +348,21 @@ def _sizes(low: int, high: float, average: float) -> _Sizes:
     return low, None if high == math.inf else int(high), _p_continue(average - low, high - low)
 
 
-#: After these the probability is exact.
-_HALVINGS = 53
-
-
-def _p_continue(average: float, most: float) -> float:
+def _solved(average: float, most: float) -> float:
     """Return with what probability each further element comes, for ``average`` of at most ``most`` elements."""
     if average == most:
         return 1.0
     if most == math.inf:
         return 1 - 1 / (1 + average)
     low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        p = (low + high) / 2
+    while low < (p := (low + high) / 2) < high:
         # The first element comes with p, and with it the second with p, and so on.
         low, high = (p, high) if p * (1 - p**most) / (1 - p) <= average else (low, p)
     return low
+
+
+#: Hypothesis' own is less exact, and the same choices give the same lists only with the same probability.
+_p_continue: Callable[[float, float], float] = private("hypothesis.internal.conjecture.utils:_calc_p_continue", _solved)
 
 
 def _list(compiler: Compiler, strategy: Any, depth: int) -> Node:

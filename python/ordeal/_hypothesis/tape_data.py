@@ -99,9 +99,12 @@ class _Data:
         """Refuse to go on after the end of the run."""
         raise Frozen(f"Cannot call start_span({label}) on frozen data")
 
-    def mark_invalid(self, why: str | None = None) -> NoReturn:
+    def last_rejected_filter_location(self) -> None:
+        """Return None: where a filter was written is for reports of Hypothesis."""
+
+    def mark_invalid(self, why: str | None = None, *, location: str | None = None) -> NoReturn:
         """End the run, because a choice cannot be used. Raises StopTest."""
-        del why
+        del why, location
         self.frozen = True
         raise StopTest(self.testcounter)
 

@@ -212,8 +212,7 @@ class Gen(_native.Choices):
             run = RunContext(self._source)
             make_enumerable(run, self._source)
             try:
-                with run:
-                    return True, draw(run)
+                return True, run.draw(draw)
             except REJECTED:
                 if not self._odometer.retry(begin):
                     return False, None

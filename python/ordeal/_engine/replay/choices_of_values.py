@@ -107,9 +107,7 @@ def _makes(strategy: SearchStrategy[Any], choices: Choices, value: Any) -> bool:
     replay = _native.Replay(_native.Tape.from_steps([(RULE, 0, 0, [(BODY, choices)])]))
     replay.next()
     try:
-        with RunContext(replay.source) as run:
-            run.source.begin_argument(BODY)
-            made = as_public(run.data.draw(strategy))
+        made = as_public(RunContext(replay.source).draw(lambda run: _drawn(run, strategy)))
     except REJECTED:
         return False
     except Exception as error:
@@ -117,6 +115,11 @@ def _makes(strategy: SearchStrategy[Any], choices: Choices, value: Any) -> bool:
         raise NoChoicesError(f"{_text_of(strategy):.200} raises {type(error).__name__}") from error
     ((_, _, _, ((_, used),)),) = replay.tape.steps()
     return list(map(encode_choice, used)) == list(map(encode_choice, choices)) and _key(made) == _key(value)
+
+
+def _drawn(run: RunContext, strategy: SearchStrategy[Any]) -> Any:
+    run.source.begin_argument(BODY)
+    return run.data.draw(strategy)
 
 
 # For each kind of strategy, proposes choices that might make the value; a proposal may be wrong.
