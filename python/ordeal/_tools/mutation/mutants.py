@@ -69,7 +69,8 @@ class Mutant:
         name: the dotted name of what holds it; empty for a module.
         lines: the lines of its statement, without those of the statements within; a test that runs one covers it.
         start, end: the span in bytes that ``replacement`` replaces.
-        function: the span in lines of the outermost function whose body holds it, decorators included; None outside.
+        function: the span in lines of the outermost function whose body, or literal default, holds it, decorators
+            included; None outside.
     """
 
     id: str
@@ -145,6 +146,8 @@ def _mutant(source: Source, operator: str, change: Change, ordinals: Counter[tup
     digest = hashlib.sha256("\0".join((*key, str(ordinals[key]))).encode()).hexdigest()
     ordinals[key] += 1
     function = source.function_of(change.node)
+    if function is None and (default := source.default_at(change.span)):
+        function = default[0]
     return Mutant(
         digest[:12],
         source.shown,
@@ -155,11 +158,12 @@ def _mutant(source: Source, operator: str, change: Change, ordinals: Counter[tup
         *change.span,
         source.part(change.span),
         change.replacement,
-        _lines_of(function) if function is not None else None,
+        lines_of(function) if function is not None else None,
     )
 
 
-def _lines_of(function: Function) -> tuple[int, int]:
+def lines_of(function: Function) -> tuple[int, int]:
+    """Return the first and last line of a function, decorators included."""
     first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
     return first, function.end_lineno or first
 
@@ -496,7 +500,7 @@ def _heads(source: Source) -> dict[tuple[int, int], list[bytes]]:
     while waiting:
         node, heads = waiting.pop()
         if isinstance(node, Function):
-            found[_lines_of(node)] = heads
+            found[lines_of(node)] = heads
         # A handler or a case has the indentation of its statement or its own; either way that of the statement stands
         # for it. So has an `elif`, which is an `if` within an `if`.
         if isinstance(node, ast.stmt):

@@ -20,6 +20,7 @@ import site
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
@@ -35,6 +36,8 @@ from ordeal.errors import OrdealError
 #: What a copy of a project may take, in bytes: a few seconds of a disk that writes 500 MB a second.
 COPY_BYTES_MAX = 2 << 30
 _NOT_COPIED = {"__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis"}
+_PREFIX = "ordeal-mutate-"
+_ABANDONED_SECONDS = 2.0
 _PLACE = "place"
 #: The folder next to ``place`` for what Python compiles; only forks that run the original write there.
 BYTECODE = "bytecode"
@@ -126,7 +129,10 @@ def sandbox(folder: Path, passed: Sequence[str] = (), *, limit: int = 1024) -> I
     Raises:
         NoVerdictError: a copy is needed that is too large, or cannot be made.
     """
-    scratch = Path(tempfile.mkdtemp(prefix="ordeal-mutate-")).resolve()
+    _remove_abandoned()
+    scratch = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
+    lock = os.open(scratch, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
     try:
         for name in (_PLACE, BYTECODE, "home", "tmp"):
             (scratch / name).mkdir(0o700)
@@ -143,6 +149,7 @@ def sandbox(folder: Path, passed: Sequence[str] = (), *, limit: int = 1024) -> I
         yield here
     finally:
         _remove(scratch)
+        os.close(lock)
 
 
 def end_all(process: subprocess.Popen[bytes]) -> None:
@@ -157,6 +164,20 @@ def _project_of(folder: Path) -> Path:
     """Return the top of the repository that holds a folder; the folder itself if there is none."""
     above = (each for each in (folder, *folder.parents) if (each / ".git").exists())
     return next((each for each in above if each != each.parent), folder)
+
+
+def _remove_abandoned() -> None:
+    """Remove the folders of those that were killed before they could: nobody has locked them."""
+    for each in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            if time.time() - each.stat().st_mtime < _ABANDONED_SECONDS:  # it may be about to be locked
+                continue
+            handle = os.open(each, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _remove(each)
+            finally:
+                os.close(handle)
 
 
 def _remove(scratch: Path) -> None:

@@ -6,6 +6,7 @@ import ast
 import io
 import tokenize
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -114,6 +115,24 @@ class Source:
                 found = each
             inner = each
         return found
+
+    @cached_property
+    def _defaults(self) -> list[tuple[Function, ast.expr]]:
+        found: list[tuple[Function, ast.expr]] = []
+        for node in ast.walk(self.tree):
+            if isinstance(node, Function) and self.function_of(node) is None:
+                for each in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
+                    with suppress(ValueError):
+                        ast.literal_eval(each)
+                        found.append((node, each))
+        return found
+
+    def default_at(self, span: Span) -> tuple[Function, ast.expr] | None:
+        """Return the function, in no other one, whose literal default holds a place, and that default."""
+        for function, default in self._defaults:
+            if self.start(default) <= span[0] and span[1] <= self.end(default):
+                return function, default
+        return None
 
     def name_of(self, node: ast.AST) -> str:
         """Return the dotted name of the functions and classes that hold a node, with its own where it is one."""

@@ -1,15 +1,16 @@
-"""Put the code of a mutant into the live functions of a program, undo that, and know the lines that cover a mutant."""
+"""Put the code or default of a mutant into live functions, undo that, and know the lines that cover a mutant."""
 
 from __future__ import annotations
 
+import ast
 import gc
 import types
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
-from ordeal._tools.mutation.mutants import Mutant, compiled_unit, same_code
-from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.mutants import Mutant, compiled_unit, lines_of, same_code
+from ordeal._tools.mutation.source import Function, Source
 
 Place = tuple[str, int]
 
@@ -78,39 +79,76 @@ class Swap:
     """One mutant in the live functions, from construction to ``undo``. The functions stay the same objects."""
 
     def __init__(self, live: LiveFunctions, source: Source, mutant: Mutant) -> None:
-        path = real_path(str(source.path))
         assert mutant.function is not None
-        original = original_unit(source, mutant.function)
-        changed = compiled_unit(source, mutant.applied(source.text), mutant.function)
-        self._before: list[tuple[types.FunctionType, types.CodeType]] = []
+        self._live, self._path = live, real_path(str(source.path))
+        self._original = original_unit(source, mutant.function)
+        self._before: list[tuple[types.FunctionType, str, object]] = []
+        default = source.default_at((mutant.start, mutant.end))
+        try:
+            if default is None:
+                self._exchange_code(compiled_unit(source, mutant.applied(source.text), mutant.function), mutant)
+            else:
+                self._exchange_default(source, mutant, *default)
+            if not self._before:
+                raise NotSwappable("its function is not alive")
+        except NotSwappable:
+            self.undo()
+            raise
+
+    def _exchange_code(self, changed: types.CodeType, mutant: Mutant) -> None:
+        assert mutant.function is not None
         news = {_place(code): code for code in codes_in(changed)}
         reached = False
-        for code in codes_in(original):
+        for code in codes_in(self._original):
             new = news.get(_place(code))
-            for function in live.at(path, code) if code.co_name != "<module>" else ():
-                if not live.has_code(function, code):
-                    self.undo()
-                    raise NotSwappable("the live function has other code than its file")
+            for function in self._functions(code):
                 if new is None or new.co_freevars != code.co_freevars:
-                    self.undo()
                     raise NotSwappable("the mutant needs other variables of its surroundings")
                 reached = reached or code.co_firstlineno == mutant.function[0]
-                self._before.append((function, function.__code__))
                 file = function.__code__.co_filename
-                function.__code__ = new if new.co_filename == file else new.replace(co_filename=file)
+                self._set(function, "__code__", new if new.co_filename == file else new.replace(co_filename=file))
         if not reached:
-            self.undo()
             raise NotSwappable("its function is not alive")
+
+    def _exchange_default(self, source: Source, mutant: Mutant, node: Function, default: ast.expr) -> None:
+        first, last = source.span(default)
+        text = mutant.applied(source.text)[first : last + len(mutant.replacement.encode()) - mutant.end + mutant.start]
+        before, new = ast.literal_eval(default), ast.literal_eval(text.decode().strip())
+        for code in codes_in(self._original):
+            for function in self._functions(code) if code.co_firstlineno == lines_of(node)[0] else ():
+                defaults, named = function.__defaults__ or (), function.__kwdefaults__ or {}
+                if default in node.args.defaults and len(defaults) == len(node.args.defaults):
+                    at = node.args.defaults.index(default)
+                    found, changed = defaults[at], (*defaults[:at], new, *defaults[at + 1 :])
+                    self._set(function, "__defaults__", changed)
+                else:
+                    names = [each.arg for each in node.args.kwonlyargs]
+                    name = names[node.args.kw_defaults.index(default)] if default in node.args.kw_defaults else ""
+                    found = named.get(name)
+                    self._set(function, "__kwdefaults__", {**named, name: new})
+                if (type(found), found) != (type(before), before):
+                    raise NotSwappable("the live function has other defaults than its file")
+
+    def _functions(self, code: types.CodeType) -> list[types.FunctionType]:
+        """Return the live functions of a piece of the original's code."""
+        found = self._live.at(self._path, code) if code.co_name != "<module>" else []
+        if not all(self._live.has_code(function, code) for function in found):
+            raise NotSwappable("the live function has other code than its file")
+        return found
+
+    def _set(self, function: types.FunctionType, name: str, value: object) -> None:
+        self._before.append((function, name, getattr(function, name)))
+        setattr(function, name, value)
 
     def codes(self) -> Iterator[types.CodeType]:
         """Yield the code that the functions have now."""
-        for function, _ in self._before:
+        for function, *_ in self._before:
             yield function.__code__
 
     def undo(self) -> None:
-        """Give the functions the code that they had."""
-        for function, code in reversed(self._before):
-            function.__code__ = code
+        """Give the functions what they had."""
+        for function, name, value in reversed(self._before):
+            setattr(function, name, value)
         self._before.clear()
 
 
@@ -124,9 +162,8 @@ class OwnLines:
     def of(self, mutant: Mutant) -> set[int]:
         """Return the lines of a mutant's statement that have code; where none has, all of its function."""
         key = mutant.place
+        source, function = self._sources[mutant.shown], mutant.function
         if key not in self._found:
-            source = self._sources[mutant.shown]
-            function = mutant.function
             unit = compiled_unit(source, source.text, None) if function is None else original_unit(source, function)
             self._found[key] = {
                 line
@@ -137,4 +174,7 @@ class OwnLines:
                 if line
             }
         first, last = mutant.lines
+        if function is not None and source.default_at((mutant.start, mutant.end)) is not None:
+            # It matters wherever the function runs; its own line runs when the function is made.
+            return {line for line in self._found[key] if line > last} or self._found[key]
         return {line for line in self._found[key] if first <= line <= last} or self._found[key]

@@ -312,6 +312,8 @@ def _exit_code(judgement: Judgement, given: Mapping[str, Any]) -> int:
 
 
 _INTERVAL_SECONDS = 0.1
+#: How often there is a line of progress where lines follow one another.
+_LINE_SECONDS = 10.0
 #: How long it is silent where lines follow one another, while the tests run without a mutant.
 _QUIET_SECONDS = 3.0
 _BAR = 20
@@ -334,7 +336,7 @@ class MutationProgress:
     """Counts verdicts, and shows them when it is time."""
 
     def __init__(self, total: int) -> None:
-        self._total, self._done, self._tenths = total, 0, 0
+        self._total, self._done = total, 0
         self._counts: Counter[str] = Counter()
         self._is_live = terminal.is_terminal() and os.environ.get("TERM") not in (None, "", "dumb")
         self._first = self._due = 0.0
@@ -358,19 +360,23 @@ class MutationProgress:
         if self._is_live and now >= self._due:
             self._due = now + _INTERVAL_SECONDS
             self._draw(self.line(now - self._first, get_terminal_size().columns - 1))
-        elif not self._is_live and self._done * 10 // self._total > self._tenths:
-            self._tenths = self._done * 10 // self._total
-            terminal.say(f"  {self._done}/{self._total}  survived {self._counts['survived']}")
+        elif not self._is_live and (self._done == self._total or now >= self._due):
+            self._due = now + _LINE_SECONDS
+            terminal.say(f"  {self.text(now - self._first)}")
 
     def line(self, seconds: float, width: int) -> str:
         """Return a bar, what became of how many, how many a second, and the time that is left."""
         filled = self._done * _BAR // self._total
-        parts = [f"[{'#' * filled}{'-' * (_BAR - filled)}]", f"{self._done}/{self._total}"]
+        return f"[{'#' * filled}{'-' * (_BAR - filled)}]  {self.text(seconds)}"[:width]
+
+    def text(self, seconds: float) -> str:
+        """Return what became of how many, how many a second, and the time that is left."""
+        parts = [f"{self._done}/{self._total}"]
         parts += [f"{word} {self._counts[word]}" for word in WORDS if self._counts[word]]
         if seconds > 0 and self._done > 1:
             left = int((self._total - self._done) * seconds / self._done + 0.5)
             parts += [f"{self._done / seconds:.0f}/s", f"{left // 60}:{left % 60:02} left"]
-        return "  ".join(parts)[:width]
+        return "  ".join(parts)
 
     def close(self) -> None:
         """Clear the line."""

@@ -304,6 +304,45 @@ def test_a_module_line_that_never_runs_is_uncovered(tmp_path: Path) -> None:
     assert found == {**words, "Old.f arithmetic": ("uncovered", "none")}
 
 
+def test_a_default_is_exchanged_in_memory(tmp_path: Path) -> None:
+    program = """
+        import functools
+        from inspect import signature
+        def kept(function):
+            return functools.partial(function, signature(function).parameters["n"].default)
+        def f(a, n=1): return a + n
+        def g(a, *, n=1):
+            return a + n
+        class Cart:
+            def total(self, n=1):
+                return n
+        @functools.cache
+        def cached(n=1):
+            return n
+        @kept
+        def read(n=1):
+            return n
+        def uncalled(n=1):
+            return n
+        def computed(n=1 + len("")):
+            return n
+    """
+    tests = """
+        from shop import Cart, cached, computed, f, g, read
+        def test_it(): assert (f(1), g(1), Cart().total(2), cached(), read(), computed()) == (2, 2, 2, 1, 1, 1)
+    """
+    found, _ = judged(tmp_path, program, tests, "boundary", workers=1)
+    assert found == {
+        "f boundary": ("killed", "swap"),
+        "g boundary": ("killed", "swap"),
+        "Cart.total boundary": ("survived", "swap"),
+        "cached boundary": ("killed", "swap"),
+        "read boundary": ("killed", "import"),
+        "uncalled boundary": ("survived", "import"),
+        "computed boundary": ("killed", "import"),
+    }
+
+
 def test_a_loop_that_ends_is_no_timeout(tmp_path: Path) -> None:
     program = """
         import math

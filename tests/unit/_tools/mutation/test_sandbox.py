@@ -205,3 +205,17 @@ def test_another_user_is_isolated_without_rights_of_its_own(tmp_path: Path) -> N
             os._exit(code)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     assert status == 0, signal.Signals(-status) if status < 0 else status
+
+
+def test_what_a_killed_run_has_left_is_removed_at_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    left = tmp_path / "ordeal-mutate-left"
+    left.mkdir()
+    os.utime(left, (0, 0))
+    with sandbox(tmp_path) as used:
+        os.utime(used.scratch, (0, 0))
+        with sandbox(tmp_path):
+            assert Path(used.scratch).exists()
+            assert not left.exists()

@@ -51,7 +51,7 @@ def test_a_survivor_is_shown_with_its_diff(run: Run) -> None:
     path.write_text(json.dumps({**kept, "key": "", "begun": kept["key"], "kept": kept["kept"][1:]}))
     _, same, err = run("mutate", "shop.py", "--preset", "essential", "--resume", "--all")
     assert "2 verdicts of a run that did not come to its end stand" in err
-    assert "  1/1  survived 0\n" in err
+    assert "  1/1  killed 1\n" in err
     assert "score 2/3 (66.6 %)\n" in same
     words = ("--rates", "--generate-stubs", "test_stubs.py")
     _, out, _ = run("mutate", "shop.py", "--preset", "essential", *words)
@@ -251,7 +251,7 @@ def test_the_line_has_the_words_the_speed_and_the_time_left(capsys: pytest.Captu
     assert progress.line(2.0, 100) == "[##########----------]  2/4  killed 1  survived 1  1/s  0:02 left"
     assert progress.line(2.0, 26) == "[##########----------]  2/"
     progress.close()
-    assert capsys.readouterr().err == "  1/4  survived 0\n  2/4  survived 1\n"
+    assert capsys.readouterr().err == "  1/4  killed 1\n"
 
 
 def test_how_far_the_tests_are_is_told_from_time_to_time(
