@@ -1,6 +1,6 @@
 """What the first description of the Explorer promises, in our words: names, defaults, options, files and outputs.
 
-What deviates stands in ``docs/reference/deviations.md`` with the reason. Where the environment names the file of the
+What deviates stands in ``docs/reference/compatibility.md`` with the reason. Where the environment names the file of the
 description itself (``ORDEAL_SEED_000``), its blocks of code run as well.
 """
 
@@ -32,7 +32,7 @@ from ordeal.stateful import rule
 from .projects import Project, importable
 
 ROOT = Path(__file__).parents[2]
-DEVIATIONS = (ROOT / "docs/reference/deviations.md").read_text("utf-8")
+DEVIATIONS = (ROOT / "docs/reference/compatibility.md").read_text("utf-8").partition("## Where ordeal differs")[2]
 
 PROJECT = {
     "myapp/__init__.py": "",
