@@ -27,9 +27,13 @@ class CounterChaos(ChaosTest):
     @rule()  # type: ignore[arg-type]
     async def add(self) -> None:
         value = self.value
-        await asyncio.sleep(1)
+        await self.pause()
         self.value = value + 1
         self.ended += 1
+
+    @staticmethod
+    async def pause() -> None:
+        await asyncio.sleep(1)
 
     def converged(self) -> bool:
         assert self.value == self.ended
@@ -156,11 +160,33 @@ def test_the_program_of_a_failure_says_what_the_world_decided() -> None:
     assert "chance acts at call" not in failure.program
 
 
-def test_operations_overlap() -> None:
+async def _a_turn() -> None:
+    await asyncio.sleep(0)
+
+
+async def _a_while() -> None:
+    await asyncio.sleep(1)
+
+
+async def _a_job() -> None:
+    await asyncio.to_thread(int)
+
+
+async def _an_event() -> None:
+    ready = asyncio.Event()
+    asyncio.get_running_loop().call_soon(ready.set)
+    await ready.wait()
+
+
+@pytest.mark.parametrize("pause", [_a_turn, _a_while, _a_job, _an_event])
+def test_operations_overlap_and_are_told_to(pause: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CounterChaos, "pause", staticmethod(pause))
     failure = failure_of(CounterChaos)
     assert type(failure.error).__name__ == "AssertionError"
-    assert rules(failure) == ["add", "add"]
+    assert set(rules(failure)) == {"add"}
     assert not failure.flaky
+    assert "overlap" in str(failure)
+    assert "timers" not in f"{failure}{failure.program}"
 
 
 def test_correct_machines_pass() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
 import logging
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -246,14 +248,63 @@ async def _used_shielded() -> None:
     assert slow.free == 1
 
 
-def test_a_task_is_struck_again_while_it_cleans_up() -> None:
-    async def main() -> None:
-        slow, before = Slow(), []
-        task = asyncio.create_task(slow.use())
-        await asyncio.wait([task])
-        before.append(task.cancelling())
-        assert before[0] < 2
+async def _rolled_back_late() -> None:
+    accounts = {"a": 1, "b": 0}
 
+    async def move() -> None:
+        accounts["a"] -= 1
+        try:
+            await asyncio.sleep(0.1)
+        except asyncio.CancelledError:
+            await asyncio.sleep(0.05)
+            accounts["a"] += 1
+            raise
+        accounts["b"] += 1
+
+    await asyncio.wait([asyncio.create_task(move())])
+    assert sum(accounts.values()) == 1
+
+
+async def _left_late() -> None:
+    slots = asyncio.Semaphore(1)
+
+    @contextlib.asynccontextmanager
+    async def slot() -> AsyncIterator[None]:
+        await slots.acquire()
+        try:
+            yield
+        except asyncio.CancelledError:
+            await asyncio.sleep(0.05)
+            slots.release()
+            raise
+        slots.release()
+
+    async def use() -> None:
+        async with slot():
+            await asyncio.sleep(0.1)
+
+    await asyncio.wait([asyncio.create_task(use())])
+    assert not slots.locked()
+
+
+async def _told_late() -> None:
+    begun, told = list[str](), list[str]()
+
+    async def work(name: str) -> None:
+        begun.append(name)
+        try:
+            await asyncio.sleep(0.1)
+        except asyncio.CancelledError:
+            await asyncio.to_thread(told.append, name)
+            raise
+        told.append(name)
+
+    await asyncio.wait([asyncio.create_task(work(name)) for name in "ab"])
+    assert sorted(told) == begun
+
+
+@pytest.mark.parametrize("main", [_rolled_back_late, _left_late, _told_late])
+def test_a_task_is_struck_again_while_it_cleans_up(main: Any) -> None:
     failure = failure_of(main, faults=[simulate.cancel()]).failure
     assert failure is not None
     assert [each.kind for each in failure.decided] == ["cancel", "cancel"]
