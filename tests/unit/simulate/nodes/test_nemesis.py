@@ -48,7 +48,7 @@ async def careful(world: simulate.World) -> None:
 def test_a_careful_client_gets_its_answers_whatever_happens() -> None:
     report = simulate.explore(careful, runs=150, faults=ALL, check=False)
     assert report.failure is None
-    kinds = {"crash", "pause", "partition", "reset", "slow", "skew", "clog", "disk_full", "disk_error"}
+    kinds = {*KINDS, "reset"}
     for kind in kinds:
         assert f"struck by {kind}: client " in str(report)
     assert set(report.disturbed) >= {*kinds, "silence"}
@@ -243,19 +243,10 @@ def test_faults_are_texts_and_calls() -> None:
             fault_of_text(text)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        simulate.crash,
-        simulate.pause,
-        simulate.partition,
-        simulate.slow,
-        simulate.skew,
-        simulate.clog,
-        simulate.disk_full,
-        simulate.disk_error,
-    ],
-)
+KINDS = ("crash", "pause", "partition", "slow", "skew", "clog", "disk_full", "disk_error")
+
+
+@pytest.mark.parametrize("make", [getattr(simulate, kind) for kind in KINDS])
 def test_wrong_arguments_are_refused(make: Any) -> None:
     for arguments in ((5,), ("",)):
         with pytest.raises(simulate.SimulationError, match="pattern of names"):

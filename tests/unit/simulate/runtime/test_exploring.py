@@ -348,21 +348,6 @@ def test_a_shrink_ends_at_its_limit_and_says_so(
         simulate.run(_ten_sleepers, decisions=failure.decisions)
 
 
-async def _deposit_before_audit() -> None:
-    """Rely on what asyncio promises of ``call_soon``."""
-    loop, balance, seen = asyncio.get_running_loop(), list[int](), list[int]()
-    loop.call_soon(balance.append, 1)
-    loop.call_soon(lambda: seen.append(len(balance)))
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-    assert seen == [1]
-
-
-@pytest.mark.filterwarnings("ignore::ordeal.simulate.SimulationWarning")
-def test_callbacks_keep_their_order() -> None:
-    assert simulate.explore(_deposit_before_audit, check=False).failure is None
-
-
 def _used_seldom(how: str, runs: list[tuple[float, float]]) -> Any:
     """A program that draws in the runs in which two timers fire in the other order."""
 

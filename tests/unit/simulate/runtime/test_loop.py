@@ -14,21 +14,6 @@ import pytest
 from ordeal import simulate
 
 
-def test_it_returns_what_the_function_returns() -> None:
-    async def main() -> int:
-        return 5
-
-    assert simulate.run(main) == 5
-
-
-def test_it_raises_what_the_function_raises() -> None:
-    async def main() -> None:
-        raise KeyError("k")
-
-    with pytest.raises(KeyError, match="k"):
-        simulate.run(main)
-
-
 def test_calls_that_are_ready_run_in_the_order_in_which_they_were_asked_for() -> None:
     async def main() -> None:
         loop, seen = asyncio.get_running_loop(), list[int]()
@@ -100,16 +85,6 @@ def test_time_is_skipped() -> None:
     assert after - before == datetime.timedelta(hours=1)
 
 
-def test_a_time_out_ends_a_wait() -> None:
-    async def main() -> float:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(5):
-                await asyncio.Event().wait()
-        return asyncio.get_running_loop().time()
-
-    assert simulate.run(main) == 5.0
-
-
 def test_a_stall_makes_a_time_out_meet_what_it_guards() -> None:
     async def main() -> None:
         future = asyncio.get_running_loop().create_future()
@@ -171,21 +146,6 @@ def test_nothing_sleeps_in_real_time_whoever_calls_sleep() -> None:
         return time.monotonic()
 
     assert simulate.run(main, allow=["time.sleep"]) == 1003.0
-
-
-def test_context_variables_belong_to_their_tasks() -> None:
-    variable = contextvars.ContextVar("variable", default=0)
-
-    async def set_it(number: int) -> int:
-        variable.set(number)
-        await asyncio.sleep(1)
-        return variable.get()
-
-    async def main() -> list[int]:
-        found = await asyncio.gather(*(set_it(number) for number in (1, 2, 3)))
-        return [*found, variable.get()]
-
-    assert simulate.run(main) == [1, 2, 3, 0]
 
 
 def test_tasks_that_are_left_are_cancelled_and_generators_closed() -> None:
@@ -406,14 +366,6 @@ def test_a_task_that_cleans_up_already_is_left_to_it_for_some_time() -> None:
     assert cleaned == ["short"]
 
 
-def test_one_task_that_waits_is_it() -> None:
-    async def main() -> None:
-        await asyncio.Event().wait()
-
-    with pytest.raises(simulate.Deadlock, match="1 task waits, and nothing can wake it\n"):
-        simulate.run(main)
-
-
 def test_a_run_forgets_tasks_that_have_ended_unless_there_is_something_to_tell() -> None:
     async def nothing() -> None:
         pass
@@ -471,24 +423,6 @@ def test_a_mistake_of_who_is_told_of_errors_is_a_failure() -> None:
         simulate.run(main)
 
 
-def test_a_handle_is_that_of_asyncio() -> None:
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        ran = list[object]()
-        context = contextvars.copy_context()
-        handle = loop.call_soon(ran.append, 1, context=context)
-        dropped = loop.call_soon(ran.append, 2)
-        assert type(handle) is asyncio.Handle
-        assert handle.get_context() is context
-        assert "append" in repr(handle)
-        dropped.cancel()
-        assert dropped.cancelled()
-        await asyncio.sleep(0)
-        assert ran == [1]
-
-    simulate.run(main)
-
-
 def test_call_soon_refuses_what_it_does_not_know() -> None:
     async def main() -> None:
         loop: Any = asyncio.get_running_loop()
@@ -498,31 +432,6 @@ def test_call_soon_refuses_what_it_does_not_know() -> None:
             loop.call_soon(print, contxt=None)
 
     simulate.run(main)
-
-
-def test_a_handle_of_debug_mode_says_where_it_was_made() -> None:
-    async def main() -> None:
-        loop: Any = asyncio.get_running_loop()
-        loop.set_debug(1)
-        handle: Any = loop.call_soon(print)
-        assert any(frame.name == "main" for frame in handle._source_traceback)
-        handle.cancel()
-
-    simulate.run(main)
-
-
-def test_the_loop_is_told_what_a_callback_raises() -> None:
-    told = list[dict[str, Any]]()
-
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda _, context: told.append(context))
-        loop.call_soon(int, "x")
-        await asyncio.sleep(0)
-
-    simulate.run(main)
-    assert isinstance(told[0]["exception"], ValueError)
-    assert "Exception in callback" in told[0]["message"]
 
 
 def test_what_ends_the_program_goes_through_a_callback() -> None:
