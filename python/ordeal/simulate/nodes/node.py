@@ -56,16 +56,8 @@ class Node:
     """A machine of a world; made by ``World.node``. Not thread-safe."""
 
     def __init__(
-        self,
-        loop: SimulationLoop,
-        name: str,
-        address: str,
-        main: NodeMain,
-        arguments: tuple[Any, ...],
-        before_start: Callable[[Node], object],
-        on_start: Callable[[Node], object],
+        self, loop: SimulationLoop, name: str, address: str, main: NodeMain, arguments: tuple[Any, ...]
     ) -> None:
-        """Calls ``before_start(node)`` before its function is called, and ``on_start(node)`` when a life has begun."""
         self.name = name
         self.address = address
         """Its address on the network. The name is as good."""
@@ -79,7 +71,6 @@ class Node:
         self._loop = loop
         self._main = main
         self._arguments = arguments
-        self._before_start, self._on_start = before_start, on_start
         self._context = contextvars.copy_context()
         self.start()
 
@@ -99,8 +90,9 @@ class Node:
         self.life = Life(self._loop, self.name, self.clock, self.disk)
         context = self._context.copy()
         context.run(LIFE.set, self.life)
-        self._before_start(self)
-        coroutine: Any = self._loop.world.inside(self.name, context.run, self._main, *self._arguments)
+        world = self._loop.world
+        world.begins(self)
+        coroutine: Any = world.inside(self.name, context.run, self._main, *self._arguments)
         if not asyncio.iscoroutine(coroutine):
             name = getattr(self._main, "__qualname__", repr(self._main))
             raise SimulationError(
@@ -108,7 +100,7 @@ class Node:
             )
         task = self._loop.create_task(coroutine, context=context)
         task.add_done_callback(self._loop.fail_with, context=contextvars.Context())
-        self._on_start(self)
+        world.has_begun(self)
         return task
 
     def crash(self) -> None:

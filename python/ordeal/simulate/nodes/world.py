@@ -87,7 +87,7 @@ class World(_native.WorldState):
             self._own.give(name, own)
             self._has_own = True
         address = f"{FIRST_ADDRESS}{len(self._nodes) + 1}"
-        return Node(self._loop, name, address, main, arguments, self._begins, self._begun)
+        return Node(self._loop, name, address, main, arguments)
 
     # What lies outside
 
@@ -135,11 +135,13 @@ class World(_native.WorldState):
         """Return whether a host is a web service that is only declared."""
         return host in self._services
 
-    def _begins(self, node: Node) -> None:
+    def begins(self, node: Node) -> None:
+        """Prepare for the next life of a node, whose function is not called yet."""
         if self._has_own:
             self._own.begin_life(node.name)
 
-    def _begun(self, node: Node) -> None:
+    def has_begun(self, node: Node) -> None:
+        """Know a node, and plan what strikes it in the life that has begun."""
         self._nodes[node.name] = node
         self._nemesis.begin_life(node)
 

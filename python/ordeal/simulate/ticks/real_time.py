@@ -10,10 +10,10 @@ import json
 import re
 import time
 import unittest
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -42,25 +42,6 @@ class Sent:
     seconds: float
     command: Any
     outcome: str
-
-
-class CommandLog:
-    """Writes a log. Each command is in the file before it is sent."""
-
-    def __init__(self, file: IO[str]) -> None:
-        self._file = file
-
-    def send(self, seconds: float, kind: CommandType, command: Any) -> None:
-        """Write a command that is about to be sent."""
-        self._write({"at": round(seconds, 6), "command": kind.name, "fields": as_fields(command)})
-
-    def end(self, outcome: str) -> None:
-        """Write what became of the last command; empty if it went well."""
-        self._write({"outcome": outcome})
-
-    def _write(self, line: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(line, default=_packed) + "\n")
-        self._file.flush()
 
 
 def _packed(value: Any) -> Any:
@@ -148,27 +129,62 @@ _BATCH = 100
 _SHOWN = 20
 
 
-@dataclass
 class Sendings:
-    """What was sent, and how it went."""
+    """What is sent to a program, and how it goes. Each command is in the log before it is sent."""
 
-    seconds: float = 0.0
-    latencies_s: list[float] = field(default_factory=list)
-    sent: Counter[str] = field(default_factory=Counter)
-    errors: Counter[str] = field(default_factory=Counter)
-    last: list[str] = field(default_factory=list)
+    def __init__(self, log: IO[str], errors: tuple[type[Exception], ...]) -> None:
+        """``errors`` are those that are only counted."""
+        self._log = log
+        self._accepted = errors
+        self._begin = time.monotonic()
+        self._ended_s = 0.0
+        self._latencies_s: list[float] = []
+        self._errors = Counter[str]()
+        self.sent = Counter[str]()
+        self.last = deque[str](maxlen=_SHOWN)
+
+    @property
+    def seconds(self) -> float:
+        """The time since the first command could be sent."""
+        return time.monotonic() - self._begin
+
+    def send(self, kind: CommandType, command: Any, take: Callable[[Any], object]) -> None:
+        """Call ``take(command)``, and raise what it raises, unless it is only counted."""
+        at = self.seconds
+        self._write({"at": round(at, 6), "command": kind.name, "fields": as_fields(command)})
+        self.sent[kind.name] += 1
+        shown = untrusted.bounded_call(lambda: repr(command), lambda _: kind.name)
+        self.last.append(one_line(shown, limit=200))
+        outcome = "interrupted"
+        try:
+            take(command)
+            outcome = ""
+        except self._accepted as error:
+            outcome = untrusted.type_name(type(error))
+            self._errors[outcome] += 1
+        except Exception as error:
+            outcome = f"{untrusted.type_name(type(error))}: {untrusted.error_message(error)}"
+            raise
+        finally:
+            self._ended_s = self.seconds
+            self._latencies_s.append(self._ended_s - at)
+            self._write({"outcome": outcome})
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        self._log.write(json.dumps(line, default=_packed) + "\n")
+        self._log.flush()
 
     def text(self, log: Path) -> str:
         """Return the figures, for people."""
-        ordered = sorted(self.latencies_s) or [0.0]
+        ordered = sorted(self._latencies_s) or [0.0]
+        rate = len(self._latencies_s) / self._ended_s if self._ended_s else 0.0
         median, late = ordered[len(ordered) // 2], ordered[len(ordered) * 99 // 100]
-        rate = len(self.latencies_s) / self.seconds if self.seconds else 0.0
         lines = [
-            f"{counted(sum(self.sent.values()), 'command')} in {self.seconds:.1f} s: {rate:,.1f} a second",
+            f"{counted(sum(self.sent.values()), 'command')} in {self._ended_s:.1f} s: {rate:,.1f} a second",
             f"half of them within {1e3 * median:.1f} ms, 99 of 100 within {1e3 * late:.1f} ms",
             ", ".join(f"{name} {number:,}" for name, number in self.sent.most_common()),
         ]
-        lines += [f"{number:,} times {one_line(name)}" for name, number in self.errors.most_common()]
+        lines += [f"{number:,} times {one_line(name)}" for name, number in self._errors.most_common()]
         return "\n".join([*lines, f"log, for simulate.run_log: {log}"])
 
 
@@ -305,28 +321,24 @@ def _send_all(
     limit: float | None,
     path: Path,
 ) -> Sendings:
-    sendings = Sendings()
     with ExitStack() as stack:
-        log = CommandLog(stack.enter_context(path.open("w", encoding="utf-8")))
+        log = stack.enter_context(path.open("w", encoding="utf-8"))
         target, finish, call = stack.enter_context(_set_up(function, fixtures, limit))
+        take = functools.partial(call, target.send if hasattr(target, "send") else target)
         commands = _drawn(kinds, seed)
         next(commands)
-        begin = time.monotonic()
+        sendings = Sendings(log, errors)
         try:
             for kind, values, chance in commands:
-                at = time.monotonic() - begin
-                if at >= seconds:
+                if sendings.seconds >= seconds:
                     break
                 command = _command(kind, values, chance, target)
                 if command is not None:
-                    log.send(at, kind, command)
-                    _send(call, target, kind, command, errors, log, sendings)
-            sendings.seconds = time.monotonic() - begin
+                    sendings.send(kind, command, take)
             if not sendings.sent:
                 raise SimulationError(f"no command was sent in {seconds:g} s", hint="write a longer duration")
             finish()
         except BaseException as error:
-            sendings.seconds = time.monotonic() - begin
             error.add_note(f"\n{sendings.text(path)}\nThe last commands:\n" + "\n".join(sendings.last))
             raise
     return sendings
@@ -379,34 +391,6 @@ def _command(kind: CommandType, values: dict[str, Any], chance: _native.Rng, tar
         return kind.read(values)
     except (TypeError, ValueError):
         return None
-
-
-def _send(
-    call: Callable[..., Any],
-    target: Any,
-    kind: CommandType,
-    command: Any,
-    errors: tuple[type[Exception], ...],
-    log: CommandLog,
-    sendings: Sendings,
-) -> None:
-    sendings.sent[kind.name] += 1
-    shown = untrusted.bounded_call(lambda: repr(command), lambda _: kind.name)
-    sendings.last = [*sendings.last[1 - _SHOWN :], one_line(shown, limit=200)]
-    begin = time.monotonic()
-    outcome = "interrupted"
-    try:
-        call(target.send if hasattr(target, "send") else target, command)
-        outcome = ""
-    except errors as error:
-        outcome = untrusted.type_name(type(error))
-        sendings.errors[outcome] += 1
-    except Exception as error:
-        outcome = f"{untrusted.type_name(type(error))}: {untrusted.error_message(error)}"
-        raise
-    finally:
-        sendings.latencies_s.append(time.monotonic() - begin)
-        log.end(outcome)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
