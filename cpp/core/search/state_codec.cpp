@@ -286,7 +286,8 @@ CoverageState::Edge read_edge(ByteReader& in, std::uint64_t runs) {
   }
   edge.stale_runs = in.byte("the runs of an edge without anything new");
   edge.rules = in.word("the rules of an edge");
-  edge.frequency = read_frequency(in, runs);
+  // What runs after a run belongs to the next one.
+  edge.frequency = read_frequency(in, runs + 1);
   return edge;
 }
 

@@ -127,6 +127,13 @@ TEST(StateCodec, ASessionGoesOnAsIfItHadNotStopped) {
   }
 }
 
+TEST(StateCodec, AnEdgeThatRanAfterTheLastRunComesBack) {
+  Exploration exploration({});
+  exploration.run(3);
+  exploration.coverage->mark(exploration.coverage->add_edge(0xED6E));  // by a finaliser, or while the state is copied
+  EXPECT_EQ(refusal(encode_state(toy_names(), exploration.session.save(), {})), "");
+}
+
 TEST(StateCodec, EveryKindOfChoiceComesBack) {
   const LoadedState loaded = decode_state(with_tapes({every_choice(), Tape()}), toy_names());
   ASSERT_EQ(loaded.tapes.size(), 2U);
