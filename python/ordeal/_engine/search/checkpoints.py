@@ -36,6 +36,8 @@ from ordeal.config.options import CheckpointKind
 
 #: Each is a process, which costs memory where its state differs from others.
 FORK_SERVERS_MAX = 16
+#: A state to which no run has returned yet is copied if going there takes as long as so many copies.
+COPIES_AHEAD = 16
 #: How much memory the process may gain with its copies, in bytes, and as a share of what a limit leaves. The rest is
 #: for the rules.
 COPIES_BYTES_MAX = 1 << 30
@@ -79,6 +81,7 @@ class Checkpoints:
         self._snapshots = snapshots
         self._progress = progress
         self._copies: dict[int, Snapshot] = {}
+        self._paid: dict[int, tuple[int, float]] = {}  # what returning to a checkpoint has taken: steps, seconds
         self._fork_servers: OrderedDict[int, ForkServer] = OrderedDict()
         self._name = environment.driver.definition.cls.__name__
         self._returns = self._steps_returned = 0
@@ -184,23 +187,35 @@ class Checkpoints:
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 
-    def take(self, checkpoint: int, run: RunContext) -> None:
-        """Copy the state of ``run`` for a new checkpoint, if states are copied."""
-        copied = self._copied(run)
-        if copied is not None:
-            self._copies[checkpoint] = copied
-            self._make_room()
+    def keep(self, checkpoint: int, run: RunContext, steps: int) -> None:
+        """Copy the state of ``run``, to which its ``steps`` lead, for a new checkpoint, if going there takes that long.
+
+        Most checkpoints are never returned to.
+        """
+        seconds = steps * self._seconds_returned / self._steps_returned if self._steps_returned else 0.0
+        if self._pays(steps / COPIES_AHEAD, seconds / COPIES_AHEAD):
+            self._take(checkpoint, run)
 
     def take_on_the_way(self, run: RunContext, steps: int, seconds: float) -> Snapshot | None:
         """Copy the state to which ``run`` went back by its ``steps`` in some ``seconds``, if that pays.
 
         A run that stepped back may do so again, and then needs not go there once more.
         """
+        return self._copied(run) if self._pays(steps, seconds) else None
+
+    def _pays(self, steps: float, seconds: float) -> bool:
+        """Return whether a copy costs less than ``steps``, which take some ``seconds``."""
         copy_seconds = self._seconds_copied / self._copied_states if self._copied_states else 0.0
-        pays = self._policy.copying_pays(
-            steps=steps, seconds=seconds, copy_seconds=copy_seconds, by_steps=self._decides_by_steps
+        return self._policy.copying_pays(
+            steps=int(steps), seconds=seconds, copy_seconds=copy_seconds, by_steps=self._decides_by_steps
         )
-        return self._copied(run) if pays else None
+
+    def _take(self, checkpoint: int, run: RunContext) -> None:
+        """Copy the state of ``run`` for a checkpoint, if states are copied."""
+        copied = self._copied(run)
+        if copied is not None:
+            self._copies[checkpoint] = copied
+            self._make_room()
 
     def _copied(self, run: RunContext) -> Snapshot | None:
         """Return a copy of the state of ``run``, if states are copied."""
@@ -243,8 +258,14 @@ class Checkpoints:
         self._until_look = self._look_period = min(max(fit, 1), LOOK_PERIOD)
 
     def returned(self, checkpoint: int, run: RunContext, steps: int, seconds: float) -> None:
-        """Note that ``run`` returned to ``checkpoint`` by its ``steps`` in some ``seconds``. Keep the state."""
-        self.take(checkpoint, run)
+        """Note that ``run`` returned to ``checkpoint`` by its ``steps`` in some ``seconds``.
+
+        Keep the state if it has cost more than a copy by now.
+        """
+        steps_before, seconds_before = self._paid.get(checkpoint, (0, 0.0))
+        self._paid[checkpoint] = spent = steps_before + steps, seconds_before + seconds
+        if self._pays(*spent):
+            self._take(checkpoint, run)
         self._returns += 1
         self._steps_returned += steps
         self._seconds_returned += seconds
@@ -268,6 +289,7 @@ class Checkpoints:
     def forget(self, checkpoint: int) -> None:
         """Forget a checkpoint that has made room for another."""
         self._copies.pop(checkpoint, None)
+        self._paid.pop(checkpoint, None)
         server = self._fork_servers.pop(checkpoint, None)
         if server is not None:
             server.close()

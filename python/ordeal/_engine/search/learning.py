@@ -216,7 +216,7 @@ class Learning(RunListener, ForkedRunListener):
         if checkpoint and evicted != checkpoint and run is not None:
             # What copying runs of the program is not credited to the step: without copies it would not run.
             with self._monitoring.hidden():
-                self._checkpoints.take(checkpoint, run)
+                self._checkpoints.keep(checkpoint, run, _count(self._session.tape))
 
 
 class Dictionary:
