@@ -116,6 +116,7 @@ void bind_monitor(py::module_& m) {
           py::arg("level"))
       .def("lines", &Monitor::lines)
       .def("files", &Monitor::files)
+      .def("codes", &Monitor::codes, py::arg("begin"))
       .def("take_files", &Monitor::take_files)
       .def("branch_sides", &branch_sides, py::arg("code"))
       .def("set_paused", &Monitor::set_paused, py::arg("paused"))

@@ -278,6 +278,14 @@ py::list Monitor::files() const {
   return paths;
 }
 
+py::list Monitor::codes(std::size_t begin) const {
+  py::list codes;
+  for (std::size_t number = begin; number < references_.code_objects.size(); ++number) {
+    codes.append(references_.code_objects[number]);
+  }
+  return codes;
+}
+
 std::vector<std::uint32_t> Monitor::take_files() {
   const std::vector<std::uint32_t> taken(touched_);
   for (const std::uint32_t file : touched_) {

@@ -109,6 +109,8 @@ class Monitor {
   [[nodiscard]] py::dict lines() const;
   // The files of targets that have run so far; a file's id is its index here.
   [[nodiscard]] py::list files() const;
+  // The code objects of targets that have run, in the order of their first event, without the first `begin` ones.
+  [[nodiscard]] py::list codes(std::size_t begin) const;
   // The ids of files that reported an event since the last call, in the order of their first event.
   [[nodiscard]] std::vector<std::uint32_t> take_files();
 

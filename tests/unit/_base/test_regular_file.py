@@ -12,7 +12,7 @@ import pytest
 
 from ordeal._base.regular_file import read_regular, read_whole, source_text
 from ordeal._engine.coverage.digests import _digest
-from ordeal._engine.coverage.source_parts import read_parts
+from ordeal._engine.coverage.function_source import read_source
 from ordeal._engine.properties.history import load_reached
 from ordeal._engine.runs.folder import EVENTS, RESULT, STATUS, read_events, read_result, read_status
 from ordeal._engine.storage.state_file import read_state
@@ -48,7 +48,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "report": read_document,
     "reached": load_reached,
     "digest": lambda path: _digest(str(path)),
-    "parts": lambda path: read_parts(str(path)),
+    "functions": lambda path: read_source(str(path)),
     "methods": lambda path: _methods(str(path), "Machine"),
     "mutated": lambda path: Source.of(path, "a.py"),
     "diff": lambda path: lines_of_diff(path, path.parent),

@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from functools import cache, cached_property, partial, partialmethod
 from itertools import islice
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import ordeal._native as _native
 from ordeal._engine.coverage.comparison_rewrite import (
     ComparisonSite,
     ComparisonSites,
@@ -27,12 +28,9 @@ from ordeal._engine.coverage.comparison_rewrite import (
     operands_in,
     with_calls,
 )
+from ordeal._engine.coverage.function_source import SourceFile, codes_in, read_source
 from ordeal._engine.coverage.real_path import real_path
-from ordeal._engine.coverage.source_parts import SourceParts, read_parts
 from ordeal._engine.coverage.targets import Target
-
-if TYPE_CHECKING:
-    import ordeal._native as _native
 
 #: The kinds of comparison, as the core numbers them.
 EQUAL, ORDER, PREFIX, SUFFIX, INSIDE = range(5)
@@ -42,10 +40,6 @@ NOTES_MAX = 512
 #: Limits on the items of a collection that are searched for a value, and on the size of a set that is sorted.
 ITEMS_MAX = 12
 SET_SIZE_MAX = 256
-#: How much source is compiled for one replay: two hundredths of a second, or three times as much on a busy machine.
-CHARS_PER_REPLAY = 10_000
-#: Characters that are cut into parts in the time in which comparisons are found in one, measured on six large modules.
-CHARS_READ_PER_CHAR = 4
 #: Longer texts and larger integers are not noted.
 LENGTH_MAX = 4096
 INTEGER_BITS_MAX = 1024
@@ -61,94 +55,149 @@ Scalar = int | float | str | bytes
 
 
 class Cmplog:
-    """Observes the comparisons of ``targets`` in replays. ``monitor`` knows which branches have run, and is paused."""
+    """Observes the comparisons of ``targets`` in replays. ``monitor`` knows what has run, and is paused meanwhile.
 
-    def __init__(self, targets: Sequence[Target], monitor: _native.Monitor) -> None:
+    Functions are observed once they are rewritten: one at a time, as that takes as long as many steps. Those that an
+    earlier process has ``rewritten`` are so as soon as they have run.
+    """
+
+    def __init__(self, targets: Sequence[Target], monitor: _native.Monitor, rewritten: Sequence[str] = ()) -> None:
         self._sources = {source.path: source.module_name for target in targets for source in target.sources()}
         self._monitor = monitor
-        self._sources_read: dict[str, SourceParts | None] = {}
-        self._parts: dict[tuple[str, int], _WatchedPart | None] = {}
-        self._chars_left = 0
+        self._files: dict[str, _WatchedFile | None] = {}
+        self._met = 0  # code objects that have run
+        self._waiting: list[CodeType] = []  # those that are not rewritten, the newest last
+        self._watched: list[_WatchedFunction] = []
+        self._rewritten = frozenset(rewritten)
+        self._next: tuple[_WatchedFile, CodeType] | None = None  # to rewrite
         # For file names in code; relative ones are resolved against this folder, wherever the program goes.
         self._real_path = cache(partial(real_path, folder=real_path(os.curdir)))
 
-    def gather(
-        self, replay: Callable[[_native.Tape, Callable[[], None]], object], tape: _native.Tape
-    ) -> list[_native.ComparisonTuple]:
-        """Return the comparisons of a replay: the number of steps that had begun, relation, left, right.
+    @property
+    def watches(self) -> bool:
+        """Whether any function is rewritten."""
+        return bool(self._watched)
 
-        ``replay`` runs ``tape`` and calls its second argument when a step begins.
+    def price(self) -> int | None:
+        """Return how many characters the function has that is to be rewritten next; None if there is none.
+
+        It is the newest one with a comparison that is not decided.
         """
-        notes = _ComparisonNotes()
+        met = self._monitor.codes(self._met)
+        if self._next is not None and not met:
+            return self._next[0].source.chars_of(self._next[1])
+        self._met += len(met)
+        for code in met:
+            file = self._file_of(code) if self._rewritten else None
+            outer = None if file is None else file.outermost(code)
+            if file is not None and outer is not None and _name_of(outer) in self._rewritten:
+                self._rewrite(file, outer)
+        self._waiting += met
+        while self._waiting:
+            code = self._waiting[-1]
+            file = self._file_of(code)
+            outer = None if file is None else file.outermost(code)
+            branches = self._monitor.branch_sides(code)
+            is_open = branches is not None and (not branches or not all(both for _, both in branches))
+            if file is not None and outer is not None and is_open:
+                self._next = file, outer
+                return file.source.chars_of(outer)
+            self._waiting.pop()
+        self._next = None
+        return None
+
+    def rewrite(self) -> str:
+        """Rewrite the function whose price was asked for; return its name."""
+        assert self._next is not None
+        (file, outer), self._next = self._next, None
+        self._rewrite(file, outer)
+        return _name_of(outer)
+
+    def _rewrite(self, file: _WatchedFile, outer: CodeType) -> None:
+        found = find_comparisons(file.source.source_of(outer), outer.co_filename, outer.co_flags)
+        functions = file.take(outer)
+        if found is not None:
+            self._watched.append(_WatchedFunction(found, functions))
+
+    def _file_of(self, code: CodeType) -> _WatchedFile | None:
+        path = self._real_path(code.co_filename)
+        if path not in self._files:
+            module = sys.modules.get(self._sources.get(path, ""))
+            source = read_source(path)
+            if module is None or source is None:
+                self._files[path] = None
+            else:
+                self._files[path] = _WatchedFile(source, self._functions_in(module, path))
+        return self._files[path]
+
+    def _functions_in(self, module: ModuleType, path: str) -> list[FunctionType]:
+        return [each for each in _functions_of(module) if self._real_path(each.__code__.co_filename) == path]
+
+    def gather(self, replay: Callable[[_native.Replay], object], tape: _native.Tape) -> list[_native.ComparisonTuple]:
+        """Return the comparisons of a replay of ``tape``: how many steps had begun, relation, left, right."""
+        source = _native.Replay(tape)
+        notes = _ComparisonNotes(source)
         with self._watching(notes):
-            replay(tape, notes.next_step)
+            replay(source)
         return notes.taken()
 
     @contextmanager
     def _watching(self, notes: _ComparisonNotes) -> Iterator[None]:
         swapped: list[tuple[FunctionType, CodeType, CodeType]] = []
-        self._chars_left = CHARS_PER_REPLAY
-        have_run = frozenset(self._monitor.files())
         try:
-            for path, module_name in self._sources.items():
-                module = sys.modules.get(module_name)
-                if module is not None and path in have_run:
-                    self._swap_functions(path, module, notes, swapped)
+            for watched in self._watched:
+                for function in watched.functions:
+                    own = function.__code__
+                    branches = self._monitor.branch_sides(own)
+                    if branches is None:
+                        continue
+                    watching = watched.watching(own, [at for at, both in branches if both], notes)
+                    if watching is not None:
+                        swapped.append((function, own, watching))
+                        function.__code__ = watching
             yield
         finally:
             for function, own, watching in reversed(swapped):
                 if function.__code__ is watching:
                     function.__code__ = own
-            for part in self._parts.values():
-                if part is not None:
-                    part.end()
-
-    def _swap_functions(
-        self,
-        path: str,
-        module: ModuleType,
-        notes: _ComparisonNotes,
-        swapped: list[tuple[FunctionType, CodeType, CodeType]],
-    ) -> None:
-        for function in _functions_of(module):
-            if self._real_path(function.__code__.co_filename) != path:
-                continue
-            own = function.__code__
-            branches = self._monitor.branch_sides(own)
-            if branches is None:
-                continue
-            part = self._part(path, own)
-            if part is None:
-                continue
-            watching = part.watching(own, [at for at, both in branches if both], notes)
-            if watching is not None:
-                swapped.append((function, own, watching))
-                function.__code__ = watching
-
-    def _part(self, path: str, code: CodeType) -> _WatchedPart | None:
-        """Return the part of the file ``path`` that holds ``code``, unless a later replay must read or compile it."""
-        if path not in self._sources_read:
-            if self._chars_left <= 0:
-                return None
-            self._sources_read[path] = read = read_parts(path)
-            self._chars_left -= 0 if read is None else read.chars // CHARS_READ_PER_CHAR
-        parts = self._sources_read[path]
-        number = None if parts is None else parts.part_at(code.co_firstlineno)
-        if parts is None or number is None:
-            return None
-        if (path, number) not in self._parts:
-            if self._chars_left <= 0:
-                return None
-            self._chars_left -= parts.chars_of(number)
-            found = find_comparisons(parts.source_of(number), path, code.co_flags)
-            self._parts[path, number] = None if found is None else _WatchedPart(found)
-        return self._parts[path, number]
+            for watched in self._watched:
+                watched.end()
 
 
-class _WatchedPart:
-    """The comparisons of one part of a file, and what is known of their operands in the current replay."""
+class _WatchedFile:
+    """A file of the targets, and its ``functions``."""
 
-    def __init__(self, found: ComparisonSites) -> None:
+    def __init__(self, source: SourceFile, functions: Sequence[FunctionType]) -> None:
+        self.source = source
+        self._outermost: dict[int, CodeType] = {}  # of each code by its id, what is not nested
+        self._functions: dict[int, list[FunctionType]] = {}  # by the id of that
+        for function in functions:
+            if "<" not in function.__code__.co_qualname:
+                self._outermost |= dict.fromkeys(map(id, codes_in(function.__code__)), function.__code__)
+        for function in functions:
+            if (outer := self._outermost.get(id(function.__code__))) is not None:
+                self._functions.setdefault(id(outer), []).append(function)
+
+    def outermost(self, code: CodeType) -> CodeType | None:
+        """Return the code of the outermost function that holds ``code``; None if there is none, or if it was taken."""
+        return self._outermost.get(id(code))
+
+    def take(self, outer: CodeType) -> list[FunctionType]:
+        """Return the functions whose code is in ``outer``, once."""
+        for code in codes_in(outer):
+            self._outermost.pop(id(code), None)
+        return self._functions.pop(id(outer))
+
+
+class _WatchedFunction:
+    """The comparisons of an outermost function, and what is known of their operands in the current replay.
+
+    Attributes:
+        functions: it, and those within it that live on.
+    """
+
+    def __init__(self, found: ComparisonSites, functions: list[FunctionType]) -> None:
+        self.functions = functions
         self._found = found
         self._codes: dict[int, tuple[CodeType, CodeType | None]] = {}  # by id; holds the object with that id
         self._sites_of: dict[int, tuple[CodeType, list[ComparisonSite]]] = {}
@@ -251,16 +300,12 @@ class _WatchedPart:
 
 
 class _ComparisonNotes:
-    """The values compared in one replay."""
+    """The values compared in the replay that ``source`` drives."""
 
-    def __init__(self) -> None:
-        self._step = 0
+    def __init__(self, source: _native.Replay) -> None:
+        self._source = source
         self._seen: dict[tuple[int, type, Scalar, type, Scalar], int] = {}
         self._of_site: dict[ComparisonSite, int] = {}
-
-    def next_step(self) -> None:
-        """A step begins."""
-        self._step += 1
 
     def add(self, site: ComparisonSite, left: Any, right: Any) -> bool:
         """Note what ``site`` compared. Return whether more of it would be noted."""
@@ -272,7 +317,7 @@ class _ComparisonNotes:
             if count >= NOTES_PER_SITE_MAX or len(self._seen) >= NOTES_MAX:
                 return False
             if known not in self._seen:
-                self._seen[known] = self._step
+                self._seen[known] = self._source.position + 1
                 self._of_site[site] = count + 1
         return True
 
@@ -340,6 +385,10 @@ def _last_operand(site: ComparisonSite) -> int:
     """Return the varying operand that is evaluated last. In ``table[key]`` and ``table.get(key)`` it is the key."""
     order = (site.left, site.right) if site.kind is Kind.LOOKUP else (site.right, site.left)
     return next(operand for operand in order if not isinstance(operand, Fixed))
+
+
+def _name_of(code: CodeType) -> str:
+    return f"{os.path.basename(code.co_filename)}:{code.co_qualname}:{code.co_firstlineno}"  # noqa: PTH119
 
 
 def _functions_of(module: ModuleType) -> Iterator[FunctionType]:

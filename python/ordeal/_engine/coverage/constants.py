@@ -16,9 +16,6 @@ from ordeal._engine.coverage.targets import Target
 #: Longer texts and bytes are messages and tables, which are seldom compared with values.
 LENGTH_MAX = 32
 INTEGER_BITS_MAX = 1024
-#: How much source each run pays for, of about 0.2 ms a run: read sooner, the constants of large modules take up to four
-#: times as long as it takes to find their bugs (`bugs_suite.py`, boltons).
-CHARS_PER_RUN = 256
 
 Constant = int | float | str | bytes
 
@@ -26,27 +23,33 @@ Constant = int | float | str | bytes
 _KNOWN: dict[bytes, list[Constant]] = {}
 
 
-def find_constants(targets: Sequence[Target]) -> list[Constant]:
-    """Return the distinct numbers, texts and bytes in the source of ``targets``, in the order of the syntax trees.
+class SourceConstants:
+    """The distinct numbers, texts and bytes in the source of ``targets``, file by file, in the order of their syntax.
 
     Constant expressions (powers, sums and the like) count as their values. Docstrings, what is raised, messages of
     assertions, f-strings, ``__all__`` and ``__slots__`` do not count. A file that is not valid Python has none.
     """
-    return [value for batch in constants_in_batches(targets) for value in batch]
 
+    def __init__(self, targets: Sequence[Target], read_before: int = 0) -> None:
+        paths = sorted({source.path for target in targets for source in target.sources()})
+        self._left = paths[max(read_before, 0) :][::-1]
+        self._text: str | None = None  # of the next file
+        self._found: set[tuple[type, Constant]] = set()
 
-def constants_in_batches(targets: Sequence[Target]) -> Iterator[list[Constant]]:
-    """Yield the constants as ``find_constants`` returns them, those of one source file at a time.
+    def next_chars(self) -> int | None:
+        """Return the length of the next file; None after the last one."""
+        if self._text is None and self._left:
+            self._text = _text_of(self._left.pop())
+        return None if self._text is None else len(self._text)
 
-    A file is parsed after as many empty batches as it takes to pay for it, one for each run.
-    """
-    found: set[tuple[type, Constant]] = set()
-    for path in sorted({source.path for target in targets for source in target.sources()}):
-        text = _text_of(path)
-        yield from [[]] * (len(text) // CHARS_PER_RUN)
+    def read(self) -> list[Constant]:
+        """Return the constants of the next file that no earlier one has."""
+        self.next_chars()
+        text, self._text = self._text or "", None
         batch = dict.fromkeys((type(value), value) for value in _constants_of(text))
-        yield [value for kind, value in batch if (kind, value) not in found]
-        found |= batch.keys()
+        new = [value for kind, value in batch if (kind, value) not in self._found]
+        self._found |= batch.keys()
+        return new
 
 
 def _text_of(path: str) -> str:

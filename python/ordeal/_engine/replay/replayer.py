@@ -83,7 +83,10 @@ class Replayer:
 
     def run(self, tape: _native.Tape, observer: Observer | None = None) -> Replayed:
         """Run ``tape`` from a fresh machine while ``observer`` watches."""
-        step_source = _native.Replay(tape)
+        return self.follow(_native.Replay(tape), observer)
+
+    def follow(self, step_source: _native.Replay, observer: Observer | None = None) -> Replayed:
+        """Run the tape of ``step_source`` from a fresh machine while ``observer`` watches."""
         # A deadline that never comes has the step loop note how long the steps take.
         outcome, bucket = self._execute(TimedReplay(step_source, sys.float_info.max), observer)
         return self._facts_of(step_source, outcome, bucket)

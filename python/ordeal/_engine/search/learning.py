@@ -5,32 +5,38 @@ Steps that brought something new become checkpoints; constants and compared valu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, override
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import ordeal._native as _native
 from ordeal._engine.coverage.cmplog import Cmplog
-from ordeal._engine.coverage.constants import Constant, constants_in_batches
+from ordeal._engine.coverage.constants import SourceConstants
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import INITIALIZE, RULE, Driver, RunListener
 from ordeal._engine.execution.fork_messages import Seen
 from ordeal._engine.execution.fork_server import ForkedRunListener
-from ordeal._engine.execution.recorder import Observer
 from ordeal._engine.execution.step_source import unpacked
 from ordeal._engine.properties.observations import Observations
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.checkpoints import Checkpoints, KeptState
+from ordeal._engine.search.ledger import STEP
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.state import SearchProgress
-from ordeal._hypothesis import Rule, RunContext
+from ordeal._hypothesis import RunContext
 from ordeal._native import monotonic
-from ordeal.faults import Fault
 
 if TYPE_CHECKING:
     from ordeal._engine.replay.replayer import Replayer
 
 #: The program may have replaced that of the builtins in a step.
 _count = len
+
+#: What aids cost, measured on five libraries: a step of a replay that observes comparisons takes as long as three
+#: others at most, and in the time of an event two characters are read for their constants, or half of one is rewritten.
+OBSERVED_STEP = 3 * STEP
+OBSERVED_RUN = 25 * OBSERVED_STEP  # before its length is known
+CHARS_OF_EVENT = 2
+REWRITTEN_CHAR = 2
 
 
 class Learning(RunListener, ForkedRunListener):
@@ -219,59 +225,74 @@ class Learning(RunListener, ForkedRunListener):
                 self._checkpoints.keep(checkpoint, run, _count(self._session.tape))
 
 
-class Dictionary:
-    """The dictionary of one exploration. ``traces_comparisons`` says whether comparisons are observed."""
+class Constants:
+    """The constants in the source of the targets, which draws use: read file by file."""
+
+    def __init__(self, session: _native.Session, targets: Sequence[Target], progress: SearchProgress) -> None:
+        self._session = session
+        self._targets = targets
+        self._progress = progress
+        self._files: SourceConstants | None = None
+
+    def price(self) -> int | None:
+        """Return the price of the next file."""
+        if self._files is None:
+            self._files = SourceConstants(self._targets, self._progress.aids.files)
+        chars = self._files.next_chars()
+        return None if chars is None else 1 + chars // CHARS_OF_EVENT
+
+    def buy(self) -> int:
+        """Add the constants of the next file."""
+        price = self.price()
+        assert self._files is not None
+        self._progress.aids.files += 1
+        for value in self._files.read():
+            self._session.add_constant(value)
+        return price or 0
+
+
+class Comparisons:
+    """The comparisons that a program makes in replays of runs: rewrites a function, observes a replay, and so on."""
 
     def __init__(
-        self, session: _native.Session, targets: Sequence[Target], replayer: Replayer, traces_comparisons: bool
+        self,
+        session: _native.Session,
+        targets: Sequence[Target],
+        replayer: Replayer,
+        monitoring: Monitoring,
+        progress: SearchProgress,
     ) -> None:
         self._session = session
         self._targets = targets
         self._replayer = replayer
-        self._traces_comparisons = traces_comparisons
+        self._monitoring = monitoring
+        self._progress = progress
         self._tracing: Cmplog | None = None
-        self._constants: Iterator[list[Constant]] | None = constants_in_batches(targets)
-        self._batches = 0
+        self._chars: int | None = None  # of the function to rewrite next; None for a replay
 
-    def add_constants(self, batches: int) -> None:
-        """Know the first ``batches`` of the constants in the targets: those of a large package take seconds together.
-
-        Call it before each run that may know any. How many batches there are by then must be decided by counts.
-        """
-        while self._constants is not None and self._batches < batches:
-            self._batches += 1
-            batch = next(self._constants, None)
-            if batch is None:
-                self._constants = None
-                return
-            for value in batch:
-                self._session.add_constant(value)
-
-    @property
-    def are_due(self) -> bool:
-        """Return whether runs should be replayed now to observe comparisons."""
-        return self._traces_comparisons and self._session.wants_comparisons
-
-    def gather(self, monitor: _native.Monitor) -> None:
-        """Replay the runs that the session names, hidden from the monitor, and pass it the compared values."""
+    def price(self) -> int | None:
+        """Return the price of the next function, or of a replay; None while the search finds enough without them."""
+        if self._monitoring.monitor is None or not self._session.wants_comparisons:
+            return None
+        aids = self._progress.aids
         if self._tracing is None:
-            self._tracing = Cmplog(self._targets, monitor)
-        while self.are_due:
-            compared = self._tracing.gather(self._replay, self._session.tape_to_watch)
-            self._session.learn_comparisons(compared)
+            self._tracing = Cmplog(self._targets, self._monitoring.monitor, aids.functions)
+        chars = self._tracing.price()
+        self._chars = chars if aids.rewrites else None
+        if self._chars is not None:
+            return self._chars * REWRITTEN_CHAR
+        return OBSERVED_RUN if self._tracing.watches else None
 
-    def _replay(self, tape: _native.Tape, step_begins: Callable[[], None]) -> None:
-        self._replayer.run(tape, _StepBegins(step_begins))
-
-
-class _StepBegins(Observer):
-    def __init__(self, call: Callable[[], None]) -> None:
-        self._call = call
-
-    @override
-    def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
-        self._call()
-
-    @override
-    def fault(self, fault: Fault, on: bool) -> None:
-        self._call()
+    def buy(self) -> int:
+        """Rewrite the function, or replay a run that the session names and pass it the compared values."""
+        aids = self._progress.aids
+        assert self._tracing is not None
+        aids.rewrites = self._chars is None
+        if self._chars is not None:
+            aids.functions.append(self._tracing.rewrite())
+            return self._chars * REWRITTEN_CHAR
+        tape = self._session.tape_to_watch
+        with self._monitoring.hidden():
+            compared = self._tracing.gather(self._replayer.follow, tape)
+        self._session.learn_comparisons(compared)
+        return OBSERVED_STEP * _count(tape)

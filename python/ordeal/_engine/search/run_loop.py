@@ -17,9 +17,9 @@ from ordeal._engine.replay.crash_replayer import Crash, CrashReader
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.search.checkpoints import Checkpoints, KeptState
-from ordeal._engine.search.learning import Dictionary, Learning
+from ordeal._engine.search.learning import Comparisons, Constants, Learning
+from ordeal._engine.search.ledger import STEP, Aid, Ledger
 from ordeal._engine.search.monitoring import Monitoring
-from ordeal._engine.search.result_builder import WARM_UP_RUNS
 from ordeal._engine.search.state import SearchProgress
 from ordeal._hypothesis import GlobalRandoms, RunContext
 from ordeal._native import monotonic
@@ -123,16 +123,15 @@ class RunLoop:
         self._checkpoints = checkpoints
         self._progress = progress
         self._learning = Learning(driver, session, monitoring, progress.watch, checkpoints, progress)
-        self._values = Dictionary(session, targets, replayer, settings.comparison_tracing == "auto")
+        aids: dict[str, Aid] = {"constants": Constants(session, targets, progress)}
+        if settings.comparison_tracing == "auto":
+            aids["comparisons"] = Comparisons(session, targets, replayer, monitoring, progress)
+        self._ledger = Ledger(aids, progress)
         self._sample = Sample() if settings.record_traces == "sample" else None
 
     def next(self) -> RunEnd:
         """Make the next run, up to its end or its first failure."""
         session, progress = self._session, self._progress
-        runs = progress.tally.runs
-        if runs >= WARM_UP_RUNS:
-            # Early finds need no constants, and no run waits for all of them.
-            self._values.add_constants(runs - WARM_UP_RUNS + 1)
         spec = session.begin_run()
         if self._monitoring.monitor is not None:
             self._monitoring.begin_run(spec.run_id, progress)
@@ -196,9 +195,8 @@ class RunLoop:
         session, tally, outcome = self._session, self._progress.tally, end.outcome
         # Where the number of runs ends the search, nothing that is explored may depend on the clock.
         session.end_run(end.seconds if self._settings.max_runs is None else 0.0)
-        if self._monitoring.monitor is not None and self._values.are_due:
-            with self._monitoring.hidden():
-                self._values.gather(self._monitoring.monitor)
+        if self._monitoring.monitor is not None:
+            self._ledger.spend(tally.steps * STEP + self._monitoring.monitor.events)
         tally.runs += 1
         edges = session.edges_in_run
         tally.runs_without_novelty = 0 if edges or self._learning.has_new_features else tally.runs_without_novelty + 1

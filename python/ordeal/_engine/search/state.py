@@ -19,6 +19,7 @@ from ordeal._engine.storage.state_file import (
     NO_PAST,
     Header,
     Option,
+    SavedAids,
     SavedFile,
     SavedMonitor,
     check_writable,
@@ -56,6 +57,7 @@ class SearchProgress(msgspec.Struct):
     seconds_before: float = 0.0
     productive: list[tuple[Provenance, _native.Tape]] = msgspec.field(default_factory=list)
     rule_files: dict[int, set[int]] = msgspec.field(default_factory=dict)
+    aids: SavedAids = msgspec.field(default_factory=SavedAids)
 
 
 class SessionState:
@@ -143,6 +145,7 @@ class SessionState:
             nearest={writable_text(name): checkpoint for name, checkpoint in progress.watch.nearest.items()},
             monitor=None if monitor is None else self._saved_monitor(monitor),
             rule_files={self._rules[rule]: sorted(files) for rule, files in sorted(progress.rule_files.items())},
+            aids=progress.aids,
         )
 
     def _options(self) -> dict[str, Option]:
@@ -225,6 +228,7 @@ class SessionState:
             progress.watch.restore(header.properties, header.nearest)
         progress.faults.restore(header.faults)
         progress.rules.restore(header.rules)
+        progress.aids = header.aids
         progress.kind = header.snapshot_kind
         progress.seconds_before = max(0.0, header.seconds)
         records = self._records

@@ -96,6 +96,18 @@ class SavedMonitor(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fie
     events: int
 
 
+class SavedAids(msgspec.Struct, forbid_unknown_fields=True):
+    """What a search has bought: what each aid has cost, how many files were read for constants, and the functions.
+
+    ``rewrites`` says whether the next piece for comparisons is a function rather than a replay.
+    """
+
+    paid: dict[str, int] = {}
+    files: int = 0
+    functions: list[str] = []
+    rewrites: bool = True
+
+
 class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """What an exploration knows outside its session.
 
@@ -104,6 +116,7 @@ class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
     was seen to run. ``properties`` is the snapshot of a tracker; ``nearest`` names the checkpoint that came nearest to
     each property that compares numbers, or 0 if it is worth more than that. ``faults`` counts what each fault did,
     ``rules`` what each rule did.
+    ``aids`` is what was bought.
     ``past`` is for supervisors: the counts of the processes that this one replaced, if any.
     """
 
@@ -123,6 +136,7 @@ class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
     nearest: dict[str, int] = {}
     faults: dict[str, list[int]] = {}
     rules: dict[str, list[int]] = {}
+    aids: SavedAids = msgspec.field(default_factory=SavedAids)
     past: msgspec.Raw = NO_PAST
 
 

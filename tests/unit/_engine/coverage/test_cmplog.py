@@ -13,28 +13,32 @@ import pytest
 import ordeal._native as _native
 from ordeal._engine.coverage import cmplog
 from ordeal._engine.coverage.cmplog import EQUAL, INSIDE, NOTES_PER_SITE_MAX, ORDER, PREFIX, SUFFIX, Cmplog
-from ordeal._engine.coverage.comparison_rewrite import find_comparisons
 from ordeal._engine.coverage.real_path import real_path
 from ordeal._engine.coverage.targets import Target
 
 from ...samples.monitored import LEVELS, MakeModule, file_of, monitor_of, tracing
 
 
+def cmplog_of(module: ModuleType, monitor: _native.Monitor) -> Cmplog:
+    return Cmplog([Target(module.__name__, file_of(module), is_package=False)], monitor)
+
+
+def compared(log: Cmplog, call: Callable[[], object]) -> list[tuple[Any, ...]]:
+    """What ``call`` compares, without the steps, once all that has run is rewritten."""
+    while log.price() is not None:
+        log.rewrite()
+    return [each[1:] for each in log.gather(lambda _: call(), _native.Tape())]
+
+
 def gathered(
     module: ModuleType, call: Callable[[], object], *, before: Callable[[], object] | None = None, level: str = "counts"
-) -> list[_native.ComparisonTuple]:
-    """What ``call`` compares in one step, when ``before`` has run under the monitor (``call`` itself by default)."""
-
-    def replay(_tape: _native.Tape, begin_step: Callable[[], None]) -> None:
-        begin_step()
-        call()
-
+) -> list[tuple[Any, ...]]:
+    """What ``call`` compares when ``before`` has run under the monitor (``call`` itself by default)."""
     monitor = monitor_of(module, level=level)
-    targets = [Target(module.__name__, file_of(module), is_package=False)]
     with tracing(monitor):
         (before or call)()
         monitor.set_paused(True)
-        found = Cmplog(targets, monitor).gather(replay, _native.Tape())
+        found = compared(cmplog_of(module, monitor), call)
         monitor.set_paused(False)
     return found
 
@@ -46,19 +50,19 @@ def body(text: str) -> str:
 @pytest.mark.parametrize(
     ("test", "arguments", "noted"),
     [
-        ("x == 500", (3,), [(1, EQUAL, 3, 500)]),
-        ("x != 'magic'", ("word",), [(1, EQUAL, "word", "magic")]),
-        ("x < y", (7, 9), [(1, ORDER, 7, 9)]),
-        ("x >= 2.5", (7,), [(1, ORDER, 7, 2.5)]),
-        ("x in (500, 600)", (3,), [(1, EQUAL, 3, 500), (1, EQUAL, 3, 600)]),
-        ("x in y", (3, {9, 8, 7}), [(1, EQUAL, 3, 7), (1, EQUAL, 3, 8), (1, EQUAL, 3, 9)]),
-        ("x in y", ("k", {"a": 1, "b": 2}), [(1, EQUAL, "k", "a"), (1, EQUAL, "k", "b")]),
-        ("x in y", ("needle", "hay"), [(1, INSIDE, "needle", "hay")]),
-        ("x.startswith(b'PK')", (b"data",), [(1, PREFIX, b"data", b"PK")]),
-        ("x.endswith(('.a', '.b'))", ("name",), [(1, SUFFIX, "name", ".a"), (1, SUFFIX, "name", ".b")]),
-        ("y.get(x)", ("k", {"a": 1}), [(1, EQUAL, "k", "a")]),
-        ("y[x]", ("k", {"k": 0, "a": 1}), [(1, EQUAL, "k", "a")]),
-        ("(x, y) == (1, 2)", (5, 6), [(1, EQUAL, 5, 1), (1, EQUAL, 6, 2)]),
+        ("x == 500", (3,), [(EQUAL, 3, 500)]),
+        ("x != 'magic'", ("word",), [(EQUAL, "word", "magic")]),
+        ("x < y", (7, 9), [(ORDER, 7, 9)]),
+        ("x >= 2.5", (7,), [(ORDER, 7, 2.5)]),
+        ("x in (500, 600)", (3,), [(EQUAL, 3, 500), (EQUAL, 3, 600)]),
+        ("x in y", (3, {9, 8, 7}), [(EQUAL, 3, 7), (EQUAL, 3, 8), (EQUAL, 3, 9)]),
+        ("x in y", ("k", {"a": 1, "b": 2}), [(EQUAL, "k", "a"), (EQUAL, "k", "b")]),
+        ("x in y", ("needle", "hay"), [(INSIDE, "needle", "hay")]),
+        ("x.startswith(b'PK')", (b"data",), [(PREFIX, b"data", b"PK")]),
+        ("x.endswith(('.a', '.b'))", ("name",), [(SUFFIX, "name", ".a"), (SUFFIX, "name", ".b")]),
+        ("y.get(x)", ("k", {"a": 1}), [(EQUAL, "k", "a")]),
+        ("y[x]", ("k", {"k": 0, "a": 1}), [(EQUAL, "k", "a")]),
+        ("(x, y) == (1, 2)", (5, 6), [(EQUAL, 5, 1), (EQUAL, 6, 2)]),
         ("x == y", (3, "3"), []),
         ("x == y", (None, 3), []),
         ("x == y", (True, 3), []),
@@ -66,7 +70,7 @@ def body(text: str) -> str:
     ],
 )
 def test_what_is_noted(
-    make_module: MakeModule, test: str, arguments: tuple[Any, ...], noted: list[_native.ComparisonTuple]
+    make_module: MakeModule, test: str, arguments: tuple[Any, ...], noted: list[tuple[Any, ...]]
 ) -> None:
     module = make_module(body(test))
     assert gathered(module, lambda: module.f(*arguments)) == noted
@@ -80,13 +84,13 @@ def test_a_branch_that_went_both_ways_is_watched_no_more(make_module: MakeModule
         module.f(3)
         module.f(500)
 
-    assert gathered(module, lambda: module.f(3), level=level) == [(1, EQUAL, 3, 500)]
+    assert gathered(module, lambda: module.f(3), level=level) == [(EQUAL, 3, 500)]
     assert gathered(module, lambda: module.f(3), before=both, level=level) == []
 
 
 def test_a_comparison_that_no_branch_waits_for_is_watched(make_module: MakeModule) -> None:
     module = make_module("def f(x):\n    return x == 500\n")
-    assert gathered(module, lambda: module.f(3)) == [(1, EQUAL, 3, 500)]
+    assert gathered(module, lambda: module.f(3)) == [(EQUAL, 3, 500)]
 
 
 def test_a_path_is_looked_up_once_for_all_replays(make_module: MakeModule, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,8 +106,8 @@ def test_a_path_is_looked_up_once_for_all_replays(make_module: MakeModule, monke
     with tracing(monitor):
         module.f(3)
         monitor.set_paused(True)
-        watched = Cmplog([Target(module.__name__, file_of(module), is_package=False)], monitor)
-        assert [len(watched.gather(lambda *_: module.f(3), _native.Tape())) for _ in range(3)] == [1, 1, 1]
+        log = cmplog_of(module, monitor)
+        assert [len(compared(log, lambda: module.f(3))) for _ in range(3)] == [1, 1, 1]
         monitor.set_paused(False)
     assert looked_up == [os.curdir, file_of(module)]
 
@@ -117,8 +121,8 @@ def test_match_is_noted_by_its_constants(make_module: MakeModule) -> None:
     module = make_module(
         "def f(x):\n    match x:\n        case 'go' | 'stop': return 1\n        case ['a', _]: return 2\n"
     )
-    assert gathered(module, lambda: module.f("word")) == [(1, EQUAL, "word", "go"), (1, EQUAL, "word", "stop")]
-    assert gathered(module, lambda: module.f(["b", "c"])) == [(1, EQUAL, "b", "a")]
+    assert gathered(module, lambda: module.f("word")) == [(EQUAL, "word", "go"), (EQUAL, "word", "stop")]
+    assert gathered(module, lambda: module.f(["b", "c"])) == [(EQUAL, "b", "a")]
 
 
 def test_notes_are_few(make_module: MakeModule) -> None:
@@ -126,36 +130,25 @@ def test_notes_are_few(make_module: MakeModule) -> None:
     assert len(gathered(module, lambda: [module.f(x) for x in range(1000)])) == NOTES_PER_SITE_MAX
 
 
-def test_a_replay_waits_for_a_part_of_a_large_program_only(
-    make_module: MakeModule, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever is too much for one replay is read and compiled for the next ones."""
-    filler = "#" * 70 + "\n"
-    module = make_module("".join(f"def f{at}(x):\n{filler * 40}    return x == {500 + at}\n" for at in range(16)))
-    compiled: list[int] = []
+def test_functions_are_rewritten_one_by_one_the_newest_first(make_module: MakeModule) -> None:
+    module = make_module("".join(f"def f{at}(x):\n    return x == {at}{'0' * at}\n" for at in range(1, 4)))
+    monitor = monitor_of(module)
+    found, prices = [], []
 
-    def find(text: str, *arguments: Any) -> Any:
-        compiled.append(len(text))
-        return find_comparisons(text, *arguments)
+    def call() -> None:
+        module.f1(0), module.f3(0), module.f2(0)
 
-    monkeypatch.setattr(cmplog, "find_comparisons", find)
-    monitor = monitor_of(module, level="counts")
-    call = partial(run_all, module)
     with tracing(monitor):
         call()
         monitor.set_paused(True)
-        log = Cmplog([Target(module.__name__, file_of(module), is_package=False)], monitor)
-        found = [len(log.gather(lambda *_: call(), _native.Tape())) for _ in range(5)]
+        log = cmplog_of(module, monitor)
+        while (price := log.price()) is not None:
+            prices.append(price)
+            log.rewrite()
+            found.append({right for *_, right in log.gather(lambda _: call(), _native.Tape())})
         monitor.set_paused(False)
-    assert len(compiled) == 16
-    assert found == sorted(found)
-    assert found[0] < found[1] < found[-1] == 16
-
-
-def run_all(module: ModuleType) -> None:
-    """Call each function of the module."""
-    for at in range(16):
-        vars(module)[f"f{at}"](3)
+    assert found == [{200}, {200, 3000}, {200, 3000, 10}]
+    assert prices == [29, 30, 28]
 
 
 def test_large_values_and_values_of_other_types_are_not_kept(make_module: MakeModule) -> None:
@@ -180,7 +173,7 @@ def test_the_code_of_functions_comes_back(make_module: MakeModule) -> None:
         a.p, a.s(1), a.c(2), a.cached()
 
     found = gathered(module, call)
-    assert found[:3] == [(1, EQUAL, 4, 3), (1, EQUAL, 1, 5), (1, EQUAL, 2, 6)]
+    assert found[:3] == [(EQUAL, 4, 3), (EQUAL, 1, 5), (EQUAL, 2, 6)]
     assert during[0] is own[0]
     assert during[1] is not own[0]
     assert [function.__code__ for function in functions] == own
@@ -210,7 +203,7 @@ def test_what_outlives_the_replay_shows_nothing_more(make_module: MakeModule) ->
         left.append(module.f(1))
         next(left[-1])
 
-    assert gathered(module, call) == [(1, EQUAL, 1, 500)]
+    assert gathered(module, call) == [(EQUAL, 1, 500)]
     assert left[-1].send(500) is True
 
 
@@ -218,13 +211,11 @@ def test_watching_leaves_no_edges(make_module: MakeModule) -> None:
     module = make_module(body("x == 500"))
     coverage = _native.CoverageMap()
     monitor = monitor_of(module, level="counts", coverage=coverage)
-    targets = [Target(module.__name__, file_of(module), is_package=False)]
     with tracing(monitor):
         module.f(3)
         before = coverage.edges_seen, monitor.events, coverage.keys()
         monitor.set_paused(True)
-        tracer = Cmplog(targets, monitor)
-        tracer.gather(lambda *_: module.f(500), _native.Tape())
+        assert not compared(cmplog_of(module, monitor), lambda: module.f(500))
         monitor.set_paused(False)
         assert (coverage.edges_seen, monitor.events, coverage.keys()) == before
         module.f(500)

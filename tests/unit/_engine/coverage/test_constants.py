@@ -1,17 +1,18 @@
 """Which constants of a program are worth drawing."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from ordeal._engine.coverage.constants import CHARS_PER_RUN, LENGTH_MAX, constants_in_batches, find_constants
+from ordeal._engine.coverage.constants import LENGTH_MAX, SourceConstants
 from ordeal._engine.coverage.targets import Target
 
 
-def constants(folder: Path, source: str) -> list[object]:
+def constants(folder: Path, source: str) -> Sequence[object]:
     path = folder / "program.py"
     path.write_text(source)
-    return list(find_constants([Target("program", str(path), is_package=False)]))
+    return SourceConstants([Target("program", str(path), is_package=False)]).read()
 
 
 def test_each_constant_once_in_order(tmp_path: Path) -> None:
@@ -57,13 +58,12 @@ def test_a_file_that_is_no_python_has_none(tmp_path: Path) -> None:
     assert constants(tmp_path, "def (:") == []
 
 
-def test_each_run_pays_for_a_part_of_the_source_before_it_is_parsed(tmp_path: Path) -> None:
-    for name in "ab":
-        (tmp_path / f"{name}.py").write_text(f"X = {name!r}\n#" + "x" * (2 * CHARS_PER_RUN))
-    (tmp_path / "d.py").write_text("X = 'a', 'd'")
-    package = [Target("package", str(tmp_path), is_package=True)]
-    assert list(constants_in_batches(package)) == [[], [], ["a"], [], [], ["b"], ["d"]]
-    assert find_constants(package) == ["a", "b", "d"]
+def test_files_are_read_one_by_one(tmp_path: Path) -> None:
+    for name, text in {"a": "X = 'a'", "b": "X = 'b', 'a'"}.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    files = SourceConstants([Target("package", str(tmp_path), is_package=True)])
+    assert [files.next_chars(), files.read(), files.next_chars(), files.read()] == [7, ["a"], 12, ["b"]]
+    assert files.next_chars() is None
 
 
 def test_invalid_escapes_are_no_warning(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:

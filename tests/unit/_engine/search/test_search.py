@@ -265,7 +265,7 @@ def test_the_same_seed_makes_the_same_runs_and_another_one_others() -> None:
 
 SOURCE = """
     def put(code):
-        if code == 123_456_789:
+        if code == int('123456789'):
             return "a"
         if code > 77_777_777:
             return "b"
