@@ -179,6 +179,18 @@ class MutateFlags(CommandFlags):
     )
 
 
+class MutateOptions(MutateFlags, MutationsConfig):
+    """All that ``ordeal mutate`` acts on; ``rerun_of`` is the word after ``rerun``, if there is one."""
+
+    paths: tuple[str, ...] = ()
+    rerun_of: str = ""
+
+    @property
+    def operator_words(self) -> str:
+        """Return the operators as they were written, with commas between them."""
+        return ",".join(self.operators)
+
+
 # The commands that have one record each: its fields are the flags, and the words that stand without one.
 
 
@@ -353,7 +365,7 @@ _TABLES: dict[str, tuple[type[Table], ...]] = {
     "view": (ViewFlags,),
     "explore": (ReportConfig, HealthConfig, ExplorationOptions, ExploreFlags),
     "benchmark": (ExplorationOptions, BenchmarkConfig),
-    "mutate": (MutationsConfig, MutateFlags),
+    "mutate": (MutateOptions,),
 }
 #: The flags of each command, in the groups and in the order of its help.
 _FLAGS = {

@@ -28,40 +28,38 @@ from ordeal.cli.mutation.settings import refuse_options_of_others, with_settings
 from ordeal.errors import ConfigError, OrdealError
 
 
-def run(given: Mapping[str, Any]) -> int:
+def run(words: Mapping[str, Any]) -> int:
     """Close survivors. Return the exit code: 0 when there is a test of each, 1 when there is one without."""
-    _, *words = given["paths"]
-    refuse_options_of_others("kill", given)
-    given = with_settings(given)
-    output = Path(given["output"]) if given["output"] else None
+    refuse_options_of_others("kill", words)
+    given = with_settings(words)
+    _, *names = given.paths
+    output = Path(given.output) if given.output else None
     if output is not None and output.exists():
         raise ConfigError(f"`{output}` exists", hint="name another file: tests in it are yours")
-    is_all = not words or (words[0] != "" and Path(words[0]).exists())
+    is_all = not names or (names[0] != "" and Path(names[0]).exists())
     if not is_all:
-        source, mutant = _named(
-            words[0], sources_of(words[1:] or given["targets"], given["exclude"]), operators_of(given)
-        )
+        source, mutant = _named(names[0], sources_of(names[1:] or given.targets, given.exclude), operators_of(given))
         sources, mutants = [source], [mutant]
     else:
-        sources, mutants = _survivors(words, given["exclude"])
+        sources, mutants = _survivors(names, given.exclude)
     options = machine_options(given, 1)
     found = []
     for mutant, closed in close_with_machines(
-        sources, mutants, options, folder=Path.cwd(), budget=given["kill_budget"], pin=given["pin"]
+        sources, mutants, options, folder=Path.cwd(), budget=given.kill_budget, pin=given.pin
     ):
         terminal.say(one_line(f"{mutant.id}  {mutant.shown}:{mutant.line}  {mutant.name}  {mutant.operator}"))
         guard = _guarded(closed)
         found.append((mutant, closed, guard))
-        if not given["json"]:
-            terminal.write("".join(f"{line}\n" for line in _lines(closed, output, pin=given["pin"])))
+        if not given.json:
+            terminal.write("".join(f"{line}\n" for line in _lines(closed, output, pin=given.pin)))
             if guard:
                 terminal.write(one_line(f"kept as a judge of later mutants: {guard}") + "\n")
     tests = [closed.test for _, closed, _ in found if closed.test]
     if tests and output is not None:
         _save(output, one_file(tests))
-        if not given["json"]:
+        if not given.json:
             terminal.write(one_line(f"written: {output}") + "\n")
-    if given["json"]:
+    if given.json:
         told = [{"id": mutant.id, **msgspec.to_builtins(closed), "guard": guard} for mutant, closed, guard in found]
         terminal.write(json.dumps(told if is_all else told[0], indent=2) + "\n")
     elif len(found) > 1:

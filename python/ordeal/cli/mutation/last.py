@@ -22,6 +22,7 @@ from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import Verdict
 from ordeal.cli import terminal
 from ordeal.cli.mutation.settings import test_arguments, with_settings
+from ordeal.config.flags import MutateOptions
 from ordeal.errors import ConfigError
 
 
@@ -109,7 +110,7 @@ def _accept(saved: Saved, word: str, given: Mapping[str, Any]) -> int:
     reason = (given["reason"] or "").strip()
     if not reason:
         raise ConfigError("a mutant is accepted with a reason", hint=f'add --reason "..." to `accept {mutant.id}`')
-    path = Path(with_settings(given)["accept_file"])
+    path = Path(with_settings(given).accept_file)
     accept(mutant, reason, path)
     terminal.write(one_line(f"accepted {mutant.id} in {path}") + "\n")
     return 0
@@ -165,35 +166,34 @@ def source_of(mutant: Mutant) -> Source:
     return source
 
 
-def as_rerun(given: Mapping[str, Any]) -> Mapping[str, Any]:
+def as_rerun(given: MutateOptions) -> MutateOptions:
     """Return what was given; with ``rerun``, as option or as first word, the changes and files of the last run.
 
-    A second word may say of what: ``rerun survived`` leaves out what no test runs. Then ``rerun`` is that word.
+    A second word may say of what: ``rerun survived`` leaves out what no test runs. Then ``rerun_of`` is that word.
 
     Raises:
         ConfigError: there is no last run, or it left nothing to judge again.
     """
-    is_verb = given["paths"][:1] == ("rerun",) and not Path("rerun").exists()
-    if not (is_verb or given["rerun"]):
+    is_verb = given.paths[:1] == ("rerun",) and not Path("rerun").exists()
+    if not (is_verb or given.rerun):
         return given
     saved = load(Path.cwd())
     if saved is None:
         raise ConfigError("there is no run to judge again", hint="`ordeal mutate` judges, and keeps what it found")
-    paths = given["paths"][is_verb:]
+    paths = given.paths[is_verb:]
     word = paths[0] if paths and paths[0] in _OPEN and not Path(paths[0]).exists() else ""
     left = [each.mutant for each in saved.verdicts() if _is_open(each, word)]
     if not left:
         what = f"nothing that is {word}" if word else "nothing unnoticed"
         raise ConfigError(f"the last run left {what}", hint="`ordeal mutate` judges all again")
     paths = paths[bool(word) :] or tuple(dict.fromkeys(each.shown for each in left))
-    operators = dict.fromkeys(each.operator for each in left)
-    chosen = {"preset": CHIMP} if CHIMP in operators else {"operators": given["operators"] or ",".join(operators)}
-    return {**given, **chosen, "paths": paths, "rerun": word or True}
+    operators = tuple(dict.fromkeys(each.operator for each in left))
+    chosen = {"preset": CHIMP} if CHIMP in operators else {"operators": given.operators or operators}
+    return given.replaced(**chosen, paths=paths, rerun=True, rerun_of=word)
 
 
-def left_open(saved: Saved | None, of: str | bool = True) -> set[str]:
-    """Return the ids of what nothing noticed the last time; of one word alone, if ``of`` is that."""
-    word = of if isinstance(of, str) else ""
+def left_open(saved: Saved | None, word: str) -> set[str]:
+    """Return the ids of what nothing noticed the last time; of one ``word`` alone, if there is one."""
     return {each.mutant.id for each in saved.verdicts() if _is_open(each, word)} if saved is not None else set()
 
 
@@ -211,7 +211,7 @@ VERBS: dict[str, Callable[[Saved, str, Mapping[str, Any]], int]] = {
 }
 
 
-def doctor(given: Mapping[str, Any], sources: Sequence[Source]) -> int:
+def doctor(given: MutateOptions, sources: Sequence[Source]) -> int:
     """Run the tests without a mutant, and say what they are good for. Return 1 if something is to be mended, else 0.
 
     Raises:
@@ -222,7 +222,7 @@ def doctor(given: Mapping[str, Any], sources: Sequence[Source]) -> int:
         tests=test_arguments(given),
         folder=Path.cwd(),
         workers=1,
-        leave_out_failing=given["deselect_failing"],
+        leave_out_failing=given.deselect_failing,
     )
     unreached = [each.shown for each in sources if each.shown not in found.reached]
     terminal.write("".join(f"{one_line(line)}\n" for line in _doctor_lines(found, len(sources), unreached)))

@@ -46,76 +46,77 @@ from ordeal.cli.mutation.settings import (
     refuse_options_of_others,
     with_settings,
 )
+from ordeal.config.flags import MutateOptions
 from ordeal.config.settings_file import load_config_for
 from ordeal.errors import ConfigError
 
 _INTERRUPTED = 130
 
 
-def run(given: Mapping[str, Any]) -> int:
+def run(words: Mapping[str, Any]) -> int:
     """Judge the mutants. Return the exit code: 0, 1 when the score is below the threshold, 130 when interrupted."""
-    verb = last.verb_of(given["paths"])
-    refuse_options_of_others(verb, given)
+    verb = last.verb_of(words["paths"])
+    refuse_options_of_others(verb, words)
     if verb:
         with terminal.termination_interrupts():
-            return last.run(given)
-    if given["paths"][:1] == ("doctor",) and not Path("doctor").exists():
-        given = with_settings(given)
-        return last.doctor(given, sources_of(given["paths"][1:] or given["targets"], given["exclude"]))
-    given = last.as_rerun(with_settings(given))
+            return last.run(words)
+    given = with_settings(words)
+    if given.paths[:1] == ("doctor",) and not Path("doctor").exists():
+        return last.doctor(given, sources_of(given.paths[1:] or given.targets, given.exclude))
+    given = last.as_rerun(given)
     refuse_existing(given)
     refuse_unwritable(given)
-    sources = sources_of(given["paths"], given["exclude"])
+    sources = sources_of(given.paths, given.exclude)
     operators = operators_of(given)
-    workers = given["workers"] or os.cpu_count() or 1
+    workers = given.workers or os.cpu_count() or 1
     with terminal.termination_interrupts(), _begun_early(given, sources, workers) as early:
         return _run(given, sources, operators, workers, early)
 
 
 @contextmanager
-def _begun_early(given: Mapping[str, Any], sources: Sequence[Source], workers: int) -> Iterator[BegunJudge | None]:
+def _begun_early(given: MutateOptions, sources: Sequence[Source], workers: int) -> Iterator[BegunJudge | None]:
     """Let the tests begin while mutants are made of the files; not where perhaps no test has to run."""
     kept = saved.load(Path.cwd())
-    stands = kept is not None and bool(kept.key) and not given["no_cache"]
-    is_small = given["since"] or given["diff"] or given["lists"]
-    if given["judges"] != "tests" or is_small or stands:
+    stands = kept is not None and bool(kept.key) and not given.no_cache
+    is_small = given.since or given.diff or given.lists
+    if given.judges != "tests" or is_small or stands:
         yield None
         return
-    options = {**judging_options(given), "workers": workers, "budget": given["budget"]}
+    options = {**judging_options(given), "workers": workers, "budget": given.budget}
     with begun_judge(sources, **options) as early:
         yield early
 
 
 def _run(
-    given: Mapping[str, Any],
+    given: MutateOptions,
     sources: Sequence[Source],
     operators: Sequence[str],
     workers: int,
     early: BegunJudge | None,
 ) -> int:
     folder = Path.cwd()
-    made = _made(sources, operators, given["paths"], folder)
+    made = _made(sources, operators, given.paths, folder)
     made_all = [mutant for each in made for mutant in each.mutants]
     mutants, drawn_from = _sampled(_chosen(made_all, sources, given, folder), given)
     if not mutants:
-        if given["since"] or given["diff"]:
+        if given.since or given.diff:
             terminal.say("no mutants in the lines that changed")
             return 0
-        if given["mutant"] and made_all:
+        if given.mutant and made_all:
             hint = "`--list` lists the mutants with their ids"
-            raise NoVerdictError(f"the id of no mutant here begins with `{one_line(given['mutant'])}`", hint=hint)
+            raise NoVerdictError(f"the id of no mutant here begins with `{one_line(given.mutant)}`", hint=hint)
         raise NoVerdictError("there is nothing to mutate", hint="name other files, or another `--preset`")
-    accepted_here = accepted(sources, mutants, folder / given["accept_file"])
+    accepted_here = accepted(sources, mutants, folder / given.accept_file)
     mutants = [each for each in mutants if each.id not in accepted_here]
     if accepted_here:
         terminal.say(f"{counted(len(accepted_here), 'mutant')} accepted, with reasons, and not judged")
     if not mutants:
         raise NoVerdictError("each mutant is accepted, so there is none to judge", hint="name other files")
-    if given["lists"] and given["json"]:
+    if given.lists and given.json:
         by_name = {source.shown: source for source in sources}
         terminal.write(json.dumps([mutant_json(by_name[each.shown], each) for each in mutants], indent=2) + "\n")
         return 0
-    if given["lists"]:
+    if given.lists:
         for each in mutants:
             terminal.write(one_line(f"{each.id}  {each.shown}:{each.line}  {each.name or 'module'}  {each.operator}"))
             terminal.write("\n")
@@ -126,7 +127,7 @@ def _run(
         "accepted": len(accepted_here),
     }
     terminal.say(f"{counted(len(mutants), 'mutant')} of {_named(given)}, {counted(workers, 'worker')}")
-    if given["judges"] == "machines":
+    if given.judges == "machines":
         return _exit_code(by_machines(given, sources, mutants, workers, left_out, drawn_from), given)
     judgement = _by_tests(given, sources, mutants, workers, left_out, early)
     judgement.drawn_from = drawn_from
@@ -135,7 +136,7 @@ def _run(
 
 
 def _by_tests(
-    given: Mapping[str, Any],
+    given: MutateOptions,
     sources: Sequence[Source],
     mutants: Sequence[Mutant],
     workers: int,
@@ -145,16 +146,16 @@ def _by_tests(
     """Judge mutants by the tests of pytest, or say again what they said when all was as it is now."""
     folder = Path.cwd()
     options = judging_options(given)
-    settings = {name: given[name] for name in ("memory", "mutant_timeout", "deselect_failing", "route")}
-    settings["imports"] = given["isolation"] == "spawn"
+    settings = {name: getattr(given, name) for name in ("memory", "mutant_timeout", "deselect_failing", "route")}
+    settings["imports"] = given.isolation == "spawn"
     key = saved.key_of(folder, mutants, {"tests": options["tests"], **settings})
-    known = None if given["no_cache"] else saved.still_true(saved.load(folder), key, mutants)
+    known = None if given.no_cache else saved.still_true(saved.load(folder), key, mutants)
     if known is not None:
         terminal.say("nothing has changed since the last run, whose verdicts stand; --no-cache judges again")
         known.left_out = left_out
         return known
-    earlier = saved.begun_before(saved.load(folder), key) if given["resume"] else []
-    if given["resume"]:
+    earlier = saved.begun_before(saved.load(folder), key) if given.resume else []
+    if given.resume:
         stand = "stands" if len(earlier) == 1 else "stand"
         terminal.say(f"{counted(len(earlier), 'verdict')} of a run that did not come to its end {stand}")
     done = {each.mutant.id for each in earlier}
@@ -174,7 +175,7 @@ def _by_tests(
             sources,
             left,
             workers=workers,
-            budget=given["budget"],
+            budget=given.budget,
             early=early,
             begun=begun,
             progress=take,
@@ -223,18 +224,19 @@ def sources_of(paths: Sequence[str], exclude: Sequence[str]) -> list[Source]:
     return [Source.of(path, shown_path(path, folder)) for path in files_of(paths, folder, exclude)]
 
 
-def _named(given: Mapping[str, Any]) -> str:
-    return f"operators {given['operators']}" if given["operators"] else f"preset {given['preset']}"
+def _named(given: MutateOptions) -> str:
+    return f"operators {given.operator_words}" if given.operator_words else f"preset {given.preset}"
 
 
-def operators_of(given: Mapping[str, Any]) -> tuple[str, ...]:
+def operators_of(given: MutateOptions) -> tuple[str, ...]:
     """Return the names of the chosen operators."""
-    if not given["operators"]:
-        return (CHIMP,) if given["preset"] == CHIMP else PRESETS[given["preset"]]
-    names = tuple(given["operators"].split(","))
+    if not given.operator_words:
+        return (CHIMP,) if given.preset == CHIMP else PRESETS[given.preset]
+    names = tuple(given.operator_words.split(","))
     for name in names:
         if not name:
-            raise ConfigError(f"`--operators` is `{given['operators']}`", hint="write names with a comma between them")
+            hint = "write names with a comma between them"
+            raise ConfigError(f"`--operators` is `{given.operator_words}`", hint=hint)
         if name not in OPERATORS:
             near = difflib.get_close_matches(name, OPERATORS, 1)
             raise ConfigError(
@@ -252,15 +254,15 @@ def _shard(text: str) -> tuple[int, int]:
     return part, parts
 
 
-def _chosen(mutants: list[Mutant], sources: Sequence[Source], given: Mapping[str, Any], folder: Path) -> list[Mutant]:
-    if given["rerun"]:
-        still_open = last.left_open(saved.load(folder), given["rerun"])
+def _chosen(mutants: list[Mutant], sources: Sequence[Source], given: MutateOptions, folder: Path) -> list[Mutant]:
+    if given.rerun:
+        still_open = last.left_open(saved.load(folder), given.rerun_of)
         mutants = [mutant for mutant in mutants if mutant.id in still_open]
-    if given["mutant"]:
-        mutants = [mutant for mutant in mutants if mutant.id.startswith(given["mutant"])]
-    if given["since"] or given["diff"]:
-        changed = changed_lines(given["since"], folder) if given["since"] else {}
-        for path, lines in lines_of_diff(Path(given["diff"]), folder).items() if given["diff"] else ():
+    if given.mutant:
+        mutants = [mutant for mutant in mutants if mutant.id.startswith(given.mutant)]
+    if given.since or given.diff:
+        changed = changed_lines(given.since, folder) if given.since else {}
+        for path, lines in lines_of_diff(Path(given.diff), folder).items() if given.diff else ():
             changed.setdefault(path, set()).update(lines)
         files = {source.shown: changed.get(source.path.resolve(), set()) for source in sources}
         mutants = [
@@ -268,46 +270,46 @@ def _chosen(mutants: list[Mutant], sources: Sequence[Source], given: Mapping[str
             for each in mutants
             if files[each.shown] & set(range(each.line, each.line + each.original.count("\n") + 1))
         ]
-    if given["shard"]:
-        part, parts = _shard(given["shard"])
+    if given.shard:
+        part, parts = _shard(given.shard)
         mutants = [each for each in mutants if int.from_bytes(_digest(each, 0)[:8]) % parts == part - 1]
     return mutants
 
 
-def _sampled(mutants: list[Mutant], given: Mapping[str, Any]) -> tuple[list[Mutant], int]:
+def _sampled(mutants: list[Mutant], given: MutateOptions) -> tuple[list[Mutant], int]:
     """Return a sample, and of how many it was drawn; all, and 0, where none is asked for."""
-    if not given["sample"] or given["sample"] >= len(mutants):
+    if not given.sample or given.sample >= len(mutants):
         return mutants, 0
     # By a digest of its id, so that a mutant stays in the sample when others come or go.
-    digests = sorted(_digest(mutant, given["seed"]) for mutant in mutants)
-    return [each for each in mutants if _digest(each, given["seed"]) < digests[given["sample"]]], len(mutants)
+    digests = sorted(_digest(mutant, given.seed) for mutant in mutants)
+    return [each for each in mutants if _digest(each, given.seed) < digests[given.sample]], len(mutants)
 
 
 def _digest(mutant: Mutant, seed: int) -> bytes:
     return hashlib.sha256(f"{seed} {mutant.id}".encode()).digest()
 
 
-def _write(given: Mapping[str, Any], sources: Sequence[Source], judgement: Judgement) -> None:
+def _write(given: MutateOptions, sources: Sequence[Source], judgement: Judgement) -> None:
     write_files(given, sources, judgement)
-    if given["json"]:
+    if given.json:
         terminal.write(json.dumps(mutation_json(sources, judgement), indent=2) + "\n")
         return
-    shown = {"every": given["every"], "with_rates": given["rates"]}
+    shown = {"every": given.every, "with_rates": given.rates}
     terminal.write(mutation_text(sources, judgement, **shown))
-    chosen = ["--operators", given["operators"]] if given["operators"] else ["--preset", given["preset"]]
-    flags = [*given["paths"], *chosen, *(f"--tests={each}" for each in given["tests"])]
-    flags += ["-k", given["test_filter"]] if given["test_filter"] else []
+    chosen = ["--operators", given.operator_words] if given.operator_words else ["--preset", given.preset]
+    flags = [*given.paths, *chosen, *(f"--tests={each}" for each in given.tests)]
+    flags += ["-k", given.test_filter] if given.test_filter else []
     terminal.write(f"one of them again: ordeal mutate {shlex.join(flags)} --mutant ID\n")
 
 
-def _exit_code(judgement: Judgement, given: Mapping[str, Any]) -> int:
+def _exit_code(judgement: Judgement, given: MutateOptions) -> int:
     if judgement.was_interrupted:
         return _INTERRUPTED
-    if given["new_only"]:
+    if given.new_only:
         return int(any(each.word in ("survived", "uncovered") for each in judgement.verdicts))
     score = Score.of(judgement.verdicts)
     least = score.range[0] if score.judged and score.range else None
-    gates = (given["threshold"], least), (given["assertion_threshold"], score.least_asserted if score.judged else None)
+    gates = (given.threshold, least), (given.assertion_threshold, score.least_asserted if score.judged else None)
     return int(any(gate is not None and (percent is None or percent < gate) for gate, percent in gates))
 
 
@@ -390,23 +392,23 @@ class MutationProgress:
         self._width = len(line)
 
 
-def refuse_existing(given: Mapping[str, Any]) -> None:
+def refuse_existing(given: MutateOptions) -> None:
     """Refuse to write beginnings of tests over a file, before anything is judged.
 
     Raises:
         ConfigError: there is such a file.
     """
-    if given["generate_stubs"] and Path(given["generate_stubs"]).exists():
-        raise ConfigError(f"`{given['generate_stubs']}` is there already", hint="name a new file")
+    if given.generate_stubs and Path(given.generate_stubs).exists():
+        raise ConfigError(f"`{given.generate_stubs}` is there already", hint="name a new file")
 
 
-def refuse_unwritable(given: Mapping[str, Any]) -> None:
+def refuse_unwritable(given: MutateOptions) -> None:
     """Refuse files that cannot be written, before anything is judged: that may take hours.
 
     Raises:
         ConfigError: there is no folder to write one to, or it may not be written.
     """
-    for name in filter(None, (given["report_json"], given["generate_stubs"])):
+    for name in filter(None, (given.report_json, given.generate_stubs)):
         path = Path(name)
         place = path if path.exists() else path.parent
         if place is path and path.is_dir():
@@ -422,7 +424,7 @@ def _unwritable(name: str, why: str) -> ConfigError:
 
 
 def write_files(
-    given: Mapping[str, Any],
+    given: MutateOptions,
     sources: Sequence[Source],
     judgement: Judgement,
     machines: MachineJudgement | None = None,
@@ -432,11 +434,11 @@ def write_files(
     Raises:
         ConfigError: it cannot be written.
     """
-    if given["report_json"]:
-        _save(given["report_json"], json.dumps(stryker_json(sources, judgement, machines)))
-    if given["generate_stubs"]:
+    if given.report_json:
+        _save(given.report_json, json.dumps(stryker_json(sources, judgement, machines)))
+    if given.generate_stubs:
         refuse_existing(given)
-        _save(given["generate_stubs"], mutation_stubs(sources, judgement))
+        _save(given.generate_stubs, mutation_stubs(sources, judgement))
 
 
 def say_if_lost(why: str) -> None:
@@ -459,7 +461,7 @@ GUARDS = ".ordeal/guards"
 
 
 def by_machines(
-    given: Mapping[str, Any],
+    given: MutateOptions,
     sources: Sequence[Source],
     mutants: Sequence[Mutant],
     workers: int,
@@ -474,38 +476,36 @@ def by_machines(
     found.drawn_from = drawn_from
     judgement = Judgement(found.verdicts, was_interrupted=found.was_interrupted, left_out=left_out)
     write_files(given, sources, judgement, found)
-    if given["json"]:
+    if given.json:
         terminal.write(json.dumps(machine_mutation_json(sources, found), indent=2) + "\n")
     else:
-        text = machine_mutation_text(sources, found, every=given["every"], with_rates=given["rates"])
+        text = machine_mutation_text(sources, found, every=given.every, with_rates=given.rates)
         terminal.write(text)
         if any(each.word == "survived" for each in found.verdicts):
-            config = [] if given["config"] == "ordeal.toml" else ["-c", given["config"]]
-            words = shlex.join([*given["paths"], *config])
+            config = [] if given.config == "ordeal.toml" else ["-c", given.config]
+            words = shlex.join([*given.paths, *config])
             terminal.write(one_line(f"a test that notices one of them: ordeal mutate kill ID {words}".rstrip()) + "\n")
     say_if_lost(saved.save(Path.cwd(), "", judgement))
     keep_judgement(Path.cwd(), found)
     return judgement
 
 
-def machine_options(given: Mapping[str, Any], workers: int) -> MachineOptions:
+def machine_options(given: MutateOptions, workers: int) -> MachineOptions:
     """Return how the machines of the configuration judge.
 
     Raises:
         ConfigError: it names none.
     """
-    config = load_config_for((), given["config"])
+    config = load_config_for((), given.config)
     if not config.tests:
-        raise ConfigError(
-            f"{given['config']} names no machine", hint='add an entry [[tests]] with class = "module:Class"'
-        )
+        raise ConfigError(f"{given.config} names no machine", hint='add an entry [[tests]] with class = "module:Class"')
     return MachineOptions(
         tuple(test.class_path for test in config.tests),
         tuple(config.explorer.target_modules),
-        runs=given["runs"],
-        seed=given["seed"],
+        runs=given.runs,
+        seed=given.seed,
         workers=workers,
-        memory=given["memory"],
-        passed=tuple(given["passed"]),
-        saved=(config.report.corpus_dir, config.report.traces_dir, GUARDS, *given["traces"]),
+        memory=given.memory,
+        passed=tuple(given.passed),
+        saved=(config.report.corpus_dir, config.report.traces_dir, GUARDS, *given.traces),
     )

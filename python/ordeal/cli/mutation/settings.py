@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ordeal.config.flags import MutateFlags
+from ordeal.config.flags import MutateOptions
 from ordeal.config.options import DEFAULT_PATH, MutationsConfig
 from ordeal.config.settings_file import load_config
 from ordeal.config.table import values_of
@@ -16,7 +16,7 @@ from ordeal.errors import ConfigError
 _OF_VERBS = {"pin": "kill", "kill_budget": "kill", "output": "kill", "reason": "accept"}
 
 
-def with_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+def with_settings(given: Mapping[str, Any]) -> MutateOptions:
     """Return what was given, with the section ``[mutations]`` in the place of defaults, and its ``targets``.
 
     Raises:
@@ -27,8 +27,7 @@ def with_settings(given: Mapping[str, Any]) -> dict[str, Any]:
         section = load_config(given["config"] or DEFAULT_PATH, needs_tests=False).mutations
     if given["preset"] is not None:
         section = section.replaced(operators=())
-    options = values_of(MutateFlags().with_flags(given)) | values_of(section.with_flags(given))
-    return {**options, "paths": given["paths"] or section.targets, "operators": ",".join(options["operators"])}
+    return MutateOptions(**values_of(section), paths=given["paths"] or section.targets).with_flags(given)
 
 
 def refuse_options_of_others(verb: str, given: Mapping[str, Any]) -> None:
@@ -43,32 +42,32 @@ def refuse_options_of_others(verb: str, given: Mapping[str, Any]) -> None:
             raise ConfigError(f"`{flag}` goes with `{of}`", hint=f"write `ordeal mutate {of} ...`, or leave it out")
 
 
-def judging_options(given: Mapping[str, Any]) -> dict[str, Any]:
+def judging_options(given: MutateOptions) -> dict[str, Any]:
     """Return what the judge by pytest is told whichever tests it asks, by the names of ``judge_with_pytest``."""
     return {
         "tests": test_arguments(given),
         "folder": Path.cwd(),
-        "isolation": given["isolation"],
-        "route": given["route"],
-        "memory": given["memory"],
-        "seconds": given["mutant_timeout"],
-        "leave_out_failing": given["deselect_failing"],
-        "passed": given["passed"],
+        "isolation": given.isolation,
+        "route": given.route,
+        "memory": given.memory,
+        "seconds": given.mutant_timeout,
+        "leave_out_failing": given.deselect_failing,
+        "passed": given.passed,
     }
 
 
-def test_arguments(given: Mapping[str, Any]) -> list[str]:
+def test_arguments(given: MutateOptions) -> list[str]:
     """Return what pytest is given.
 
     Raises:
         ConfigError: a quotation mark has no other.
     """
     found: list[str] = []
-    for each in given["tests"]:
+    for each in given.tests:
         try:
             found += shlex.split(each)
         except ValueError:
             raise ConfigError(
                 f"`--tests` is `{each}`, where a quotation mark is missing", hint="write both, or none"
             ) from None
-    return [*found, "-k", given["test_filter"]] if given["test_filter"] else found
+    return [*found, "-k", given.test_filter] if given.test_filter else found
