@@ -327,10 +327,11 @@ class Explorer:
             _of_process.release()
 
     def _store_options(self) -> StoreOptions | None:
+        if self.options.store is None:
+            return None
         from ordeal._engine.parallel.store_client import StoreOptions, spool_folder
 
-        store = self.options.store
-        return None if store is None else StoreOptions(store, self._namespace(), spool_folder())
+        return StoreOptions(self.options.store, self._namespace(), spool_folder())
 
     def _namespace(self) -> str:
         """Return the namespace of a store in which this exploration shares: the same code, explored in the same way."""

@@ -48,12 +48,27 @@ from ordeal.explore import Explorer
 from tests.unit.samples.traced import Counter
 assert Explorer(Counter, target_modules=["ordeal.seed"], workers=1).run(max_runs=200).failures
 """
+COMMAND = """
+import os, ordeal.cli, tests.unit.samples.traced
+os.chdir({folder!r})
+ordeal.cli.main(["explore", "tests.unit.samples.traced:Counter", "--max-runs", "50", "-w", "1", "--no-confirm-fresh"])
+"""
+#: What only some searches need.
+LATE = ("ordeal.store", "ordeal.exhaustive.generation", "jinja2", "pygments", "rich", "textual")
 
 
-@pytest.mark.parametrize("code", ["import ordeal.explore", SEARCH], ids=["import", "search"])
-def test_what_a_search_in_one_process_does_not_need_is_not_loaded(code: str) -> None:
-    unwanted = ("ordeal._engine.parallel", "ordeal.store", "ordeal._report", "click", "rich", "jinja2", "pygments")
-    loaded = python(f"{code}\nimport sys; print(*sys.modules)").split()
+@pytest.mark.parametrize(
+    ("code", "unwanted"),
+    [
+        ("import ordeal.explore", (*LATE, "ordeal._engine.parallel", "ordeal._report", "click", "tomllib")),
+        (SEARCH, (*LATE, "ordeal._engine.parallel", "ordeal._report", "click", "tomllib")),
+        (COMMAND, (*LATE, "ordeal._engine.parallel.fleet", "ordeal._tools")),
+    ],
+    ids=["import", "search", "command"],
+)
+def test_a_search_does_not_load_what_only_others_need(code: str, unwanted: tuple[str, ...], tmp_path: Path) -> None:
+    script = f"{code.replace('{folder!r}', repr(str(tmp_path)))}\nimport sys; print(*sys.modules)"
+    loaded = python(script).splitlines()[-1].split()
     assert [name for name in loaded if name.startswith(unwanted)] == []
 
 

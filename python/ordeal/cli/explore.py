@@ -24,7 +24,6 @@ from ordeal._base.untrusted import error_message
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import MachineFactory, check_factory
 from ordeal._engine.isolation.child import Limits
-from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE
 from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
 from ordeal._engine.runs.writer import RunWriter
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, load_seed
@@ -40,24 +39,27 @@ from ordeal._report.exploration import (
 )
 from ordeal._report.formats import Document, write_report
 from ordeal._report.formats import recognised as show_by_itself
-from ordeal._report.formats.github import annotation_lines
-from ordeal._report.formats.md import markdown
 from ordeal._report.seeds import seed_outcomes_text, seeds_pruned, seeds_saved, seeds_that_hang
-from ordeal._tools.doctor.checks import unhealthy
 from ordeal.cli import INTERRUPTED, terminal
 from ordeal.cli.commands import ALL_OPTIONS
 from ordeal.cli.folders import traces_folders
 from ordeal.cli.own_files import is_generated, is_state, refuse_foreign
 from ordeal.cli.progress import Watchers, progress_view
 from ordeal.config.flags import ExploreFlags
-from ordeal.config.options import ExplorationOptions, ExplorerConfig, FleetConfig, TestConfig, options_of_entry
+from ordeal.config.options import (
+    STORE_VARIABLE,
+    ExplorationOptions,
+    ExplorerConfig,
+    FleetConfig,
+    TestConfig,
+    options_of_entry,
+)
 from ordeal.config.settings_file import OrdealConfig, load_config_for
 from ordeal.config.table import values_of
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError, SkippedError, TraceError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, Failure, NoteKind, SeedOutcome, SeedStatus
 from ordeal.result.parts import has_kind
-from ordeal.trace import generate_tests
 
 FOUND = 1
 #: Which members take options that others do not. A settings file may hold them beside another `on`.
@@ -338,7 +340,11 @@ class _CliSession:
     def _tell_of_health(self, result: ExplorationResult) -> None:
         """Count the warnings at which the search is to fail."""
         wanted = self._config.health.fail_on
-        for check in unhealthy(result, wanted) if wanted else ():
+        if not wanted:
+            return
+        from ordeal._tools.doctor.checks import unhealthy
+
+        for check in unhealthy(result, wanted):
             terminal.say_error(f"{result.test_class}: {check.message}", check.hint)
             self._unhealthy += 1
 
@@ -431,6 +437,8 @@ class _CliSession:
         return next(candidate for candidate in chain([path], candidates) if candidate not in self._saved)
 
     def _write_tests(self, path: Path) -> None:
+        from ordeal._engine.export.generated_tests import generate_tests
+
         try:
             source = generate_tests([trace for result in self._results for trace in result.traces], apart=True)
         except OrdealError as error:
@@ -454,6 +462,9 @@ class _CliSession:
         if written:
             terminal.say(f"Reports saved: {', '.join(str(path) for path in written)}")
         if recognised:
+            from ordeal._report.formats.github import annotation_lines
+            from ordeal._report.formats.md import markdown
+
             terminal.say(annotation_lines(document), newline=False)
             self._add_summary(markdown(document))
 

@@ -29,6 +29,8 @@ from ordeal.config.checks import (
 from ordeal.config.table import Table, option
 
 DEFAULT_PATH = "ordeal.toml"
+#: Where a person's own store is named, perhaps with a password.
+STORE_VARIABLE = "ORDEAL_STORE"
 
 CheckpointStrategy = Literal["energy", "uniform", "recent"]
 CheckpointKind = Literal["auto", "copy", "replay", "fork"]

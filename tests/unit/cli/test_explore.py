@@ -380,7 +380,9 @@ class TestJson:
 
 class TestGeneratedTests:
     def test_are_written(self, run: Run, explorer: ScriptedExplorer, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("ordeal.cli.explore.generate_tests", lambda traces, apart: f"# {len(traces)} traces é\n")
+        monkeypatch.setattr(
+            "ordeal._engine.export.generated_tests.generate_tests", lambda traces, apart: f"# {len(traces)} traces é\n"
+        )
         settings(ACCOUNT + LEDGER)
         first, second = make_result(traces=[make_trace(1)]), make_result(traces=[make_trace(1), make_trace(2)])
         explorer.outcomes = [first, second]
@@ -391,7 +393,7 @@ class TestGeneratedTests:
         assert Path("tests/test_generated.py").read_text("utf-8") == "# 3 traces é\n"
 
     def test_none_without_traces(self, run: Run, explorer: ScriptedExplorer, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("ordeal.cli.explore.generate_tests", lambda traces, apart: "")
+        monkeypatch.setattr("ordeal._engine.export.generated_tests.generate_tests", lambda traces, apart: "")
         explorer.outcomes = [make_result()]
         code, _, err = run("explore", "--generate-tests", "test_generated.py")
         assert (code, err) == (0, f"{HEADER}No tests generated: no trace was recorded\n{CLOSING}")

@@ -241,9 +241,9 @@ class StoreClient:
             tape = _native.encode_entries(self._merged.names, [entry])
             self._entries.append(Entry(tape, tuple(entry.edges)))
 
-    def add_failure(self, report: FailureReport) -> None:
+    def add_failure(self, bucket: str, trace: bytes, steps: int, count: int, *, shrunk: bool) -> None:
         """Queue a failure for sending; call it again when more is known about it."""
-        self._failures[report.bucket] = report
+        self._failures[bucket] = FailureReport(bucket, trace, steps, count, shrunk)
 
     # -- the exchange -------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from typing import TYPE_CHECKING
 from unittest import SkipTest
 
 import msgspec.structs
@@ -20,7 +21,6 @@ from ordeal._engine.isolation.outside_use import UseKind
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.state import ParallelState
-from ordeal._engine.parallel.store_client import StoreClient
 from ordeal._engine.parallel.sync import Update
 from ordeal._engine.parallel.worker_pool import WorkerOptions, WorkerPool, WorkersInTheWay
 from ordeal._engine.properties.watch import PropertyWatch
@@ -41,7 +41,9 @@ from ordeal.result import (
     ProgressSnapshot,
     StoppedReason,
 )
-from ordeal.store import FailureReport
+
+if TYPE_CHECKING:
+    from ordeal._engine.parallel.store_client import StoreClient
 
 #: How long past its deadline a worker may take to end.
 GRACE_SECONDS = 0.8
@@ -240,6 +242,8 @@ class Supervisor:
     def _join(self) -> None:
         if self._store_options is None:
             return
+        from ordeal._engine.parallel.store_client import StoreClient  # noqa: PLC0415 - few searches have a store
+
         self._store_client = self._pool.store_client = StoreClient(
             self._store_options, self._merged, workers=self._workers
         )
@@ -263,7 +267,7 @@ class Supervisor:
             if failure.trace is not None and not failure.flaky:
                 steps = len(failure.trace.taken_steps())
                 self._store_client.add_failure(
-                    FailureReport(failure.bucket, failure.trace.to_json(), steps, failure.count, failure.shrunk)
+                    failure.bucket, failure.trace.to_json(), steps, failure.count, shrunk=failure.shrunk
                 )
         self._store_client.leave()
 

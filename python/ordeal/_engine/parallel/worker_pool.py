@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from mmap import mmap
+from typing import TYPE_CHECKING
 
 import msgspec
 import msgspec.structs
@@ -42,7 +43,6 @@ from ordeal._engine.parallel.messages import (
     unpack_keys,
 )
 from ordeal._engine.parallel.state import ParallelState
-from ordeal._engine.parallel.store_client import StoreClient, StoreOptions
 from ordeal._engine.parallel.sync import Exchange, ImmediateExchange, KnownCoverage, RoundExchange, Sharing, Update
 from ordeal._engine.parallel.worker import (
     MICROSECONDS,
@@ -65,7 +65,9 @@ from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 from ordeal.result import StoppedReason
-from ordeal.store import FailureReport
+
+if TYPE_CHECKING:
+    from ordeal._engine.parallel.store_client import StoreClient, StoreOptions
 
 #: How often processes that send nothing are checked, in seconds.
 TICK_SECONDS = 0.1
@@ -485,7 +487,7 @@ class WorkerPool:
             # Known to all members at once, and not lost with this one; a shorter trace follows.
             trace = bare_failure(self._setup, finding).trace
             data = b"" if trace is None else trace.to_json()
-            self.store_client.add_failure(FailureReport(finding.bucket, data, len(finding.tape), 1, shrunk=False))
+            self.store_client.add_failure(finding.bucket, data, len(finding.tape), 1, shrunk=False)
 
     def _lost(self, worker: _PoolWorker, deadline: float, *, hung: bool, waited: float = 0.0) -> None:
         """Handle a process that ended in the middle of its work: note what it did last, and start another.

@@ -7,12 +7,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ordeal._engine.parallel.fleet.home import read_failures
-from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, named_store
+from ordeal._engine.parallel.fleet.plan import named_store
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, SeedReplay, SeedReplayer
 from ordeal._report.seeds import pulled_summary, seed_line, seeds_json
 from ordeal.cli import terminal
 from ordeal.cli.terminal import contained
-from ordeal.config.options import DEFAULT_PATH
+from ordeal.config.options import DEFAULT_PATH, STORE_VARIABLE
 from ordeal.config.settings_file import OrdealConfig
 from ordeal.errors import ConfigError
 

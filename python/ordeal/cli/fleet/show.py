@@ -20,11 +20,11 @@ from ordeal._engine.parallel.fleet.board import (
     state_of,
     text_of,
 )
-from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, named_store
+from ordeal._engine.parallel.fleet.plan import named_store
 from ordeal._report.fleet import fleet_text, log_text
 from ordeal.cli import terminal
 from ordeal.config.flags import FleetFlags
-from ordeal.config.options import DEFAULT_PATH
+from ordeal.config.options import DEFAULT_PATH, STORE_VARIABLE
 from ordeal.config.settings_file import load_config
 from ordeal.errors import ConfigError
 from ordeal.store.open import shown_address

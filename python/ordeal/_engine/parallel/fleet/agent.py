@@ -37,7 +37,8 @@ from ordeal._engine.parallel.fleet.board import (
     total_of,
     when_back,
 )
-from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, MemberTask
+from ordeal._engine.parallel.fleet.plan import TASK_VARIABLE, MemberTask
+from ordeal.config.options import STORE_VARIABLE
 from ordeal.errors import WRONG_USE, OrdealError
 
 #: The module that explores; it is above this room, so it is known by name alone.

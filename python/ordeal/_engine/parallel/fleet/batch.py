@@ -12,7 +12,8 @@ from typing import override
 from ordeal._base.formatting import one_line
 from ordeal._base.interpreter import finish, start
 from ordeal._engine.parallel.fleet.launcher import END_SECONDS, FleetError, Launcher
-from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, FleetPlan
+from ordeal._engine.parallel.fleet.plan import FleetPlan
+from ordeal.config.options import STORE_VARIABLE
 
 #: How long a command of a scheduler may take, and how often a scheduler is asked.
 COMMAND_SECONDS_MAX = 8.0

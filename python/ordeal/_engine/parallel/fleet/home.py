@@ -14,8 +14,9 @@ from typing import Any
 from ordeal._base.formatting import one_line
 from ordeal._base.interpreter import LineReader, end, finish, start
 from ordeal._base.trace_file import Trace
-from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan
+from ordeal._engine.parallel.fleet.plan import TASK_VARIABLE, FleetPlan
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
+from ordeal.config.options import STORE_VARIABLE
 from ordeal.errors import OrdealError, StoreError
 from ordeal.result import FoundFailure
 from ordeal.store import FailureReport, Store, open_store

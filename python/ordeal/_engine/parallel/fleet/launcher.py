@@ -19,7 +19,8 @@ from types import MappingProxyType
 from typing import cast, override
 
 from ordeal._base.interpreter import end, start
-from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan
+from ordeal._engine.parallel.fleet.plan import TASK_VARIABLE, FleetPlan
+from ordeal.config.options import STORE_VARIABLE
 from ordeal.errors import OrdealError
 
 AGENT_MODULE = "ordeal._engine.parallel.fleet.agent"

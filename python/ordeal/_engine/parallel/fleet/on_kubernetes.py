@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 from ordeal._base.formatting import one_line
 from ordeal._engine.parallel.fleet.batch import BatchLauncher, call
 from ordeal._engine.parallel.fleet.launcher import AGENT_MODULE, FleetError
-from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, MemberTask
+from ordeal._engine.parallel.fleet.plan import TASK_VARIABLE, FleetPlan, MemberTask
+from ordeal.config.options import STORE_VARIABLE
 from ordeal.errors import ConfigError
 
 #: The secret that has the address of a store with a password, and the key in it.

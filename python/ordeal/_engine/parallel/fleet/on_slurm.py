@@ -11,7 +11,8 @@ from typing import override
 
 from ordeal._engine.parallel.fleet.batch import BatchLauncher, call
 from ordeal._engine.parallel.fleet.launcher import AGENT_MODULE, FleetError
-from ordeal._engine.parallel.fleet.plan import STORE_VARIABLE, TASK_VARIABLE, FleetPlan, MemberTask
+from ordeal._engine.parallel.fleet.plan import TASK_VARIABLE, FleetPlan, MemberTask
+from ordeal.config.options import STORE_VARIABLE
 
 FOLDER = ".ordeal/fleet"
 

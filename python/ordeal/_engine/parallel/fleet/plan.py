@@ -15,11 +15,10 @@ from typing import Any
 
 import ordeal._native as _native
 from ordeal._base.interpreter import usable_cpus
-from ordeal.config.options import ExplorationOptions, ExplorerConfig, Fleet
+from ordeal.config.options import STORE_VARIABLE, ExplorationOptions, ExplorerConfig, Fleet
 from ordeal.errors import ConfigError
 
 #: The environment variables by which a member gets the store, whose address may hold a password, and its task.
-STORE_VARIABLE = "ORDEAL_STORE"
 TASK_VARIABLE = "ORDEAL_FLEET_TASK"
 _LOCAL_STORE = ".ordeal/store"
 #: What is never sent: what git, Python and ordeal keep for themselves.
