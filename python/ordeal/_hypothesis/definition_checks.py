@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from traceback import walk_tb
 from types import CodeType, FunctionType
@@ -141,13 +142,18 @@ def _check_rule(cls: type, kind: str, rule: Any) -> None:
             hint=f"write `def {name}({', '.join(['self', *given])}):`",
         )
     missing = [key for key in (*positional[1:], *named) if key not in given and _is_required(signature, key)]
+    unknown = [key for key in given if key not in positional[1:] and key not in named]
     if missing:
-        arguments = [*(f"{key}=..." for key in given), *(f"{key}=st.integers()" for key in missing)]
+        meant = {key: close[0] for key in unknown if (close := get_close_matches(key, missing, n=1))}
+        names = [*(meant.get(key, key) for key in given), *(key for key in missing if key not in meant.values())]
+        arguments = ", ".join(
+            f"{key}=..." if key in (*given, *meant.values()) else f"{key}=st.integers()" for key in names
+        )
+        guess = f"did you mean `{next(iter(meant.values()))}`? " if meant else ""
         raise MachineError(
             f"{_list(missing)} of {place} {name!r} of {cls.__name__} {'have' if missing[1:] else 'has'} no strategy",
-            hint=f"write `@{kind}({', '.join(arguments)})`, with a strategy for each argument",
+            hint=f"{guess}write `@{kind}({arguments})`, with a strategy for each argument",
         )
-    unknown = [key for key in given if key not in positional[1:] and key not in named]
     if unknown and not takes_any:
         raise MachineError(
             f"{place} {name!r} of {cls.__name__} does not take {_list(unknown)}",

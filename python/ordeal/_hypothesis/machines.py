@@ -15,7 +15,7 @@ from hypothesis.strategies import SearchStrategy
 from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
 from ordeal._hypothesis.character_tables import make_character_tables
 from ordeal._hypothesis.definition_checks import check_definition
-from ordeal._hypothesis.draws import Draw, compile_argument
+from ordeal._hypothesis.draws import Draw, compile_argument, describe_strategy
 from ordeal._hypothesis.markers import untimed
 
 #: The modules of the base classes that say what a machine is, whose names no rule may have.
@@ -210,13 +210,26 @@ def _read_rule(
         function=untimed(rule.function),
         arguments=tuple(arguments),
         required_bundles=tuple(bundle.name for bundle in rule.bundles),
-        preconditions=tuple(rule.preconditions),
+        preconditions=(*rule.preconditions, *filter(None, map(_one_is_filled, strategies.values()))),
         targets=tuple(rule.targets),
         fills=tuple((bundles.setdefault(name, len(bundles)), name) for name in filled),
         draws_in_body=generic,
         is_coroutine=inspect.iscoroutinefunction(inspect.unwrap(rule.function)),
         original=rule,
     )
+
+
+def _one_is_filled(strategy: SearchStrategy[Any]) -> Callable[[Any], bool] | None:
+    """Return what asks whether one of several bundles has a value, of which ``strategy`` draws; None for others.
+
+    A rule that needs a value of one bundle is not taken while that is empty. Of several, Hypothesis rejects the run.
+    """
+    kind, parts = describe_strategy(strategy)
+    branches = parts["element_strategies"] if kind == "OneOfStrategy" else []
+    names = [branch.name for branch in branches if isinstance(branch, Bundle)]
+    if not names or len(names) < len(branches):
+        return None
+    return lambda machine: any(map(machine.bundles.get, names))
 
 
 def _is_consumed(bundle: Any) -> bool:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from ordeal._hypothesis.provider import ChoiceSource
     from ordeal._native import Interleaving, StepLoop
 
-#: What a run stands in, as ``note()`` and the like see it, and the variable that holds it.
+#: How Hypothesis, and the draws of this package, say that a bundle has no value.
+_EMPTY_BUNDLE = "Cannot draw from empty bundle"
 #: A run ends early once its choices fill this much of Hypothesis' buffer: better a shorter run than an overrun.
 LENGTH_MAX = int(0.8 * BUFFER_SIZE)
 
@@ -179,6 +180,11 @@ class RunContext:
     def has_overrun(self) -> bool:
         """Whether the run has drawn more than Hypothesis allows."""
         return self._data is not None and self._data.has_overrun
+
+    @property
+    def has_emptied(self) -> bool:
+        """Whether the run has drawn from an empty bundle."""
+        return any(str(value).startswith(_EMPTY_BUNDLE) for value in self.events.values())
 
     def _make_data(self) -> TapeData:
         source = self.source

@@ -291,7 +291,7 @@ def remark_lines(result: ExplorationResult) -> list[str]:
     """Return what else the user should know: rejected runs, unconfirmed failures, notes."""
     lines = []
     if result.rejected_runs:
-        lines.append(f"Rejected by assume(): {counted(result.rejected_runs, 'run')}")
+        lines.append(f"Rejected: {counted(result.rejected_runs, 'run')}")
     if result.unconfirmed:
         lines.append(f"Unconfirmed: {counted(result.unconfirmed, 'failure')} did not fail again from a fresh machine")
     return lines + [f"Note: {one_line(note, limit=2 * MESSAGE_CHARS_MAX)}" for note in result.notes]

@@ -156,7 +156,7 @@ class TestReport:
             ],
             "      ... and 1 more",
             "",
-            "    Rejected by assume(): 3 runs",
+            "    Rejected: 3 runs",
             "    Note: First.",
             "    Note: Second.",
             "",

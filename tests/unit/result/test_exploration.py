@@ -75,7 +75,7 @@ class TestSummary:
             "Not reached in 200 runs: 1 branch(es) in target modules\n"
             "  myapp/api.py:42 if response.status >= 500:\n"
             '    add: reachable("myapp/api.py:42: if response.status >= 500:")\n'
-            "Rejected by assume(): 1 run\n"
+            "Rejected: 1 run\n"
             "Unconfirmed: 2 failures did not fail again from a fresh machine\n"
             "Note: Snapshots were not faithful, so prefixes are run again\n"
             "Stopped: max_runs"

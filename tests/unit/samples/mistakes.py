@@ -53,6 +53,11 @@ MISTAKES = [
         "write `super().__init__()` as the first line of Bank.__init__()",
     ),
     Mistake(
+        "misspelled_argument",
+        "@rule(cent=st.integers())\ndef pay(self, cents):\n    ledger.append(cents)",
+        "did you mean `cents`? write `@rule(cents=...)`, with a strategy for each argument",
+    ),
+    Mistake(
         "constructor_with_arguments",
         f"def __init__(self, size):\n    super().__init__()\n    self.size = size\n{_PAY}",
         "`def make(): return Bank(3)`",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,6 +18,7 @@ from ordeal._base.rule_timeout import RuleLoop, RuleTimeoutError, timeout_error
 from ordeal._base.untrusted import readable
 from ordeal._engine.execution import bucket, builtins_kept
 from ordeal._engine.execution.bucket import user_frames
+from ordeal._engine.execution.builtins_kept import exits_raised
 from ordeal._engine.execution.recorder import Observer
 from ordeal._engine.execution.step_source import NATIVE_STEP_SOURCES, StepSource, TimedReplay, unpacked, writer_of
 from ordeal._engine.isolation.hangs import SECONDS_MIN, HangPolicy
@@ -109,7 +110,7 @@ class Outcome(msgspec.Struct):
     ``stuck`` says why no rule could run any more in the state that was reached; it is empty when one could.
     ``broken_by`` names the rule after which an invariant failed; it is empty where something else failed, or where the
     invariant failed after the switch of a fault. ``overrun`` is whether a run was rejected as its arguments need more
-    data than Hypothesis allows, and not by an assumption.
+    data than Hypothesis allows, and ``emptied`` whether it was as a bundle had no value.
     """
 
     status: Status
@@ -118,6 +119,7 @@ class Outcome(msgspec.Struct):
     stuck: str = ""
     broken_by: str = ""
     overrun: bool = False
+    emptied: bool = False
 
 
 class Driver:
@@ -206,11 +208,14 @@ class Driver:
             try:
                 with run:
                     lent = lend_frames(FRAMES)
+                    # A process of its own may end. This one goes on if only a copy of a machine would end it.
+                    is_guarded = restore is not None and not self.isolated
                     try:
-                        if in_test is None:
-                            self._run(run, step_source, restore, listener, observer, outcome)
-                        else:
-                            in_test(self._run, run, step_source, restore, listener, observer, outcome)
+                        with exits_raised() if is_guarded else nullcontext():
+                            if in_test is None:
+                                self._run(run, step_source, restore, listener, observer, outcome)
+                            else:
+                                in_test(self._run, run, step_source, restore, listener, observer, outcome)
                     finally:
                         return_frames(lent)
                     self._loop.close()
@@ -236,7 +241,7 @@ class Driver:
                 outcome.status, outcome.error = Status.FAILED, readable(outside.failed[0])
             elif outcome.status is Status.DONE:
                 outcome.status = Status.REJECTED
-                outcome.overrun = run.has_overrun
+                outcome.overrun, outcome.emptied = run.has_overrun, run.has_emptied
         except failure_types() as error:
             outcome.status = Status.FAILED
             outcome.error = self._cause_in_time(readable(error))

@@ -284,6 +284,7 @@ def _wait_for_runs(
     """Fork for each requested run. Ends with the process that asks."""
     # Ctrl-C reaches all processes of a terminal; the process that asks decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    environment.driver.isolated = True
     holder = os.getpid()
     while True:
         try:

@@ -48,6 +48,8 @@ class Tally(msgspec.Struct):
     rejected: int = 0
     overrun: int = 0
     """How many of the rejected drew more than Hypothesis allows for a run."""
+    emptied: int = 0
+    """How many of the rejected drew from a bundle without values."""
     stuck: int = 0
     unconfirmed: int = 0
     runs_without_novelty: int = 0

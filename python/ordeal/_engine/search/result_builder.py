@@ -33,6 +33,7 @@ from ordeal.result.parts import unused_remark
 WARM_UP_RUNS = _native.RunPolicy.WARM_UP_RUNS
 #: Above this share of rejected runs there is a note for the user.
 REJECTED_SHARE_MAX = 0.5
+_FILL = "fill each bundle by an initialize rule, or take its values in a rule that draws from it alone"
 
 
 class Totals(msgspec.Struct, kw_only=True):
@@ -155,6 +156,8 @@ def why_inconclusive(
             f"all {runs} needed more data than Hypothesis allows",
             "draw smaller collections and texts: all arguments of a run may fill 8 KiB",
         )
+    if tally.emptied >= tally.runs:
+        return Inconclusive(f"all {runs} drew from an empty bundle", _FILL)
     if tally.rejected >= tally.runs:
         return Inconclusive(
             f"all {runs} were rejected by assume() or a filter", "have the rules draw only what they accept"
@@ -176,9 +179,12 @@ def _note_what_was_odd(targets: Sequence[Target], totals: Totals, gaps: Gaps) ->
             f"{tally.stuck} of {tally.runs} runs ended early, in a state where no rule could run; "
             "pytest takes such a state for an error in the machine."
         )
-    if tally.runs >= WARM_UP_RUNS and tally.rejected > REJECTED_SHARE_MAX * tally.runs:
-        if tally.overrun * 2 < tally.rejected:
-            lost = f"{tally.rejected} of {tally.runs} runs were rejected by assume() or a filter"
+    if tally.emptied:
+        tally.note(f"{tally.emptied} of {tally.runs} runs ended at a draw from an empty bundle: {_FILL}.")
+    rejected = tally.rejected - tally.emptied
+    if tally.runs >= WARM_UP_RUNS and rejected > REJECTED_SHARE_MAX * tally.runs:
+        if tally.overrun * 2 < rejected:
+            lost = f"{rejected} of {tally.runs} runs were rejected by assume() or a filter"
             advice = "draw what the rules accept"
         else:
             lost = f"{tally.overrun} of {tally.runs} runs needed more data for arguments than the 8 KiB of Hypothesis"

@@ -219,6 +219,7 @@ class RunLoop:
         if outcome.status is Status.REJECTED:
             tally.rejected += 1
             tally.overrun += outcome.overrun
+            tally.emptied += outcome.emptied
             return
         if outcome.status is not Status.DONE or not self._settings.record_traces:
             return

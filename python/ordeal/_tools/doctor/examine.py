@@ -106,7 +106,7 @@ def counted(definition: MachineDefinition) -> Iterator[Counts]:
         counts.preconditions[rule.name] = []
         for precondition in rule.preconditions:
             own = _code_of(precondition)
-            if own is not None:
+            if own is not None and str(getattr(precondition, "__module__", "")).partition(".")[0] != "ordeal":
                 known[own] = Uses(rule.name, source=linecache.getline(own.co_filename, own.co_firstlineno).strip())
                 counts.preconditions[rule.name].append(known[own])
     for invariant in definition.invariants:

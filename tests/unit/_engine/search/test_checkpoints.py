@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 import sqlite3
 import sys
@@ -474,6 +475,30 @@ def test_a_copy_that_goes_another_way_is_noticed_without_a_failure(machine: type
     assert result.snapshot_kind == "replay"
     assert not result.failures
     assert any("went another way" in note for note in result.notes)
+
+
+class Leaving(ChaosTest):
+    """Only a copy of it ends the process; a fork of the process may end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        outside[:] = [id(self)]
+
+    @rule()
+    def leave(self) -> None:
+        if outside != [id(self)]:
+            os._exit(3)
+
+    @rule()
+    def fork(self) -> None:
+        if (child := os.fork()) == 0:
+            os._exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_a_copy_does_not_end_this_process() -> None:
+    result = explore(Leaving, "copy", max_runs=20)
+    assert (result.failures, result.unconfirmed, result.snapshot_kind) == ([], 1, "replay")
 
 
 def test_an_unknown_kind_is_an_error() -> None:

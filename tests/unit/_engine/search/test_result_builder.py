@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
 
 from ordeal._engine.coverage.targets import Target, resolve_targets
 from ordeal._engine.execution.settings import Tally
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals, make_result, why_inconclusive
+from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
 
 from ...samples.monitored import MakeModule
@@ -109,6 +112,7 @@ def reason(
         (Tally(), "no run came to its end in 3 s"),
         (Tally(runs=5), "no step was made in 5 runs"),
         (Tally(runs=5, steps=9, rejected=5), "all 5 runs were rejected by assume() or a filter"),
+        (Tally(runs=5, steps=9, rejected=5, emptied=5), "all 5 runs drew from an empty bundle"),
         (Tally(runs=5, steps=9, rejected=5, overrun=5), "all 5 runs needed more data than Hypothesis allows"),
         (Tally(runs=5, steps=9, rejected=4), None),
     ],
@@ -123,3 +127,35 @@ def test_of_workers_and_targets() -> None:
     assert reason(good, unjudged="failed (why)") == "a worker failed (why) and left a run unjudged"
     assert reason(good, has_used_rules=False) == "no rule ran in 5 runs"
     assert reason(good, unreached=("shop", "till")) == "no code of shop, till ran"
+
+
+class Either(RuleBasedStateMachine):
+    a, b = Bundle("a"), Bundle("b")
+
+    @rule(target=a)
+    def make_a(self) -> int:
+        return 1
+
+    @rule(target=b)
+    def make_b(self) -> int:
+        return 2
+
+    @rule(x=st.one_of(a, b), y=st.integers())
+    def use(self, x: int, y: int) -> None: ...
+
+
+class Nested(Either):
+    @rule(data=st.data())
+    def draw(self, data: st.DataObject) -> None:
+        data.draw(Either.a)
+
+
+def test_a_rule_for_one_of_several_bundles_waits_for_a_value() -> None:
+    assert not Explorer(Either, workers=1).run(max_runs=100, steps_per_run=5).rejected_runs
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_runs_that_ended_at_an_empty_bundle_are_called_so(isolate: bool) -> None:
+    result = Explorer(Nested, workers=1, isolate=isolate).run(max_runs=100, steps_per_run=5)
+    (note,) = [note for note in result.notes if "empty bundle" in note]
+    assert note.startswith(f"{result.rejected_runs} of 100 runs ended at a draw from an empty bundle: fill each bundle")
