@@ -531,8 +531,8 @@ def machine(plan: Plan) -> type[RuleBasedStateMachine]:
     acts = [(calls, place, BEHAVIOURS[name].act) for name, calls, place in plan.planted]
     body: dict[str, Any] = {f"rule_{number}": make(number, *each) for number, each in enumerate(acts)}
     body |= {"__init__": __init__, "is_sound": invariant()(is_sound), "teardown": teardown, "__module__": __name__}
-    if plan.is_chaos:
-        body["rule_timeout"] = 0.4
+    if any(behaviour.ends_process for behaviour in plan.behaviours):
+        body["rule_timeout"] = 0.4  # on a busy machine, others may take that
     return type("Planted", (base,), body)
 
 
