@@ -21,26 +21,39 @@ INTERRUPTED = 130  # The exit code that shells report for a program ended by Ctr
 
 
 _MODULE = "ordeal.cli.commands"
-# The lines of `ordeal --help`. The commands are defined apart, and what they do in modules of their own: help must not
-# wait for the engine.
-_COMMANDS = {
-    "benchmark": "Measure how exploring scales with the number of workers",
-    "bisect": "Find the commit that brought a failure",
-    "catalog": "List the assertions of the source that no run has reached",
-    "chimp": "Break each node of a program, with any command of tests",
-    "completion": "Print the script that completes commands in a shell",
-    "dashboard": "Serve pages of all runs to a browser on this machine",
-    "doctor": "Say why a machine finds nothing",
-    "explore": "Search the classes named in ordeal.toml for failures",
-    "fleet": "Show the members of a fleet, what failed there, or stop it",
-    "init": "Write a first machine for a package, and run it",
-    "mutate": "Break a program, and say which breaks no test notices",
-    "replay": "Run a saved failure again, shrink it, write it as plain Python",
-    "report": "Make a page of a run, or a report in another format; compare two",
-    "schema": "Print the JSON Schema of the settings, or of a file of a run",
-    "seeds": "Replay the saved failures (seeds), and say which still fail",
-    "view": "Make the page of a saved failure, and open it",
+# The lines of `ordeal --help`, by what people do. The commands are defined apart, and what they do in modules of their
+# own: help must not wait for the engine.
+_GROUPS = {
+    "Find": {
+        "init": "Write a first machine for a package, and run it",
+        "explore": "Search the classes named in ordeal.toml for failures",
+        "doctor": "Say why a machine finds nothing",
+        "catalog": "List the assertions of the source that no run has reached",
+    },
+    "Understand": {
+        "view": "Make the page of a saved failure, and open it",
+        "replay": "Run a saved failure again, shrink it, write it as plain Python",
+        "report": "Make a page of a run, or a report in another format; compare two",
+        "dashboard": "Serve pages of all runs to a browser on this machine",
+    },
+    "Keep": {
+        "seeds": "Replay the saved failures (seeds), and say which still fail",
+        "bisect": "Find the commit that brought a failure",
+    },
+    "Judge tests": {
+        "mutate": "Break a program, and say which breaks no test notices",
+        "chimp": "Break each node of a program, with any command of tests",
+    },
+    "Many hosts": {
+        "fleet": "Show the members of a fleet, what failed there, or stop it",
+        "benchmark": "Measure how exploring scales with the number of workers",
+    },
+    "Set up": {
+        "completion": "Print the script that completes commands in a shell",
+        "schema": "Print the JSON Schema of the settings, or of a file of a run",
+    },
 }
+_COMMANDS = {name: line for group in _GROUPS.values() for name, line in group.items()}
 
 
 class _Commands(click.Group):
@@ -71,8 +84,10 @@ class _Commands(click.Group):
 
     @override
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+        width = max(map(len, _COMMANDS))
+        for group, commands in _GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name.ljust(width), line) for name, line in commands.items()])
 
 
 def _show_version(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
@@ -94,7 +109,17 @@ def _show_version(context: click.Context, _parameter: click.Parameter, asked: bo
 def _ordeal(ctx: click.Context) -> None:
     """Find bugs that need a particular sequence of calls and faults."""
     if ctx.invoked_subcommand is None:
-        terminal.write(f"{ctx.get_help()}\n")
+        following = "explore" if Path("ordeal.toml").is_file() else "init"
+        terminal.write(_NEXT.format(command=following.ljust(8), line=_COMMANDS[following]))
+
+
+_NEXT = """\
+ordeal finds bugs that need a particular sequence of calls and faults.
+
+Next:
+  ordeal {command}  {line}
+  ordeal --help    List all commands
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

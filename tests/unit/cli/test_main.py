@@ -27,29 +27,47 @@ Options:
   --version   Show the version and exit.
   -h, --help  Show this message and exit.
 
-Commands:
-  benchmark   Measure how exploring scales with the number of workers
-  bisect      Find the commit that brought a failure
-  catalog     List the assertions of the source that no run has reached
-  chimp       Break each node of a program, with any command of tests
-  completion  Print the script that completes commands in a shell
-  dashboard   Serve pages of all runs to a browser on this machine
-  doctor      Say why a machine finds nothing
-  explore     Search the classes named in ordeal.toml for failures
-  fleet       Show the members of a fleet, what failed there, or stop it
+Find:
   init        Write a first machine for a package, and run it
-  mutate      Break a program, and say which breaks no test notices
+  explore     Search the classes named in ordeal.toml for failures
+  doctor      Say why a machine finds nothing
+  catalog     List the assertions of the source that no run has reached
+
+Understand:
+  view        Make the page of a saved failure, and open it
   replay      Run a saved failure again, shrink it, write it as plain Python
   report      Make a page of a run, or a report in another format; compare two
-  schema      Print the JSON Schema of the settings, or of a file of a run
+  dashboard   Serve pages of all runs to a browser on this machine
+
+Keep:
   seeds       Replay the saved failures (seeds), and say which still fail
-  view        Make the page of a saved failure, and open it
+  bisect      Find the commit that brought a failure
+
+Judge tests:
+  mutate      Break a program, and say which breaks no test notices
+  chimp       Break each node of a program, with any command of tests
+
+Many hosts:
+  fleet       Show the members of a fleet, what failed there, or stop it
+  benchmark   Measure how exploring scales with the number of workers
+
+Set up:
+  completion  Print the script that completes commands in a shell
+  schema      Print the JSON Schema of the settings, or of a file of a run
 """
 
 
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"]])
 def test_help(run: Run, arguments: list[str]) -> None:
     assert run(*arguments) == (0, HELP, "")
+
+
+def test_without_a_command_it_names_the_next_one(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    assert "Next:\n  ordeal init" in run()[1]
+    Path("ordeal.toml").touch()
+    assert "Next:\n  ordeal explore" in run()[1]
 
 
 def test_version(run: Run) -> None:
