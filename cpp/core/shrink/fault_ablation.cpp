@@ -39,7 +39,6 @@ void FaultAblation::accept(bool fails) {
 
 std::vector<std::pair<std::uint32_t, bool>> FaultAblation::verdicts() const {
   std::vector<std::pair<std::uint32_t, bool>> result;
-  result.reserve(faults_.size());
   for (std::size_t i = 0; i < faults_.size(); ++i) {
     result.emplace_back(faults_[i], necessary_[i]);
   }
@@ -50,12 +49,12 @@ std::vector<std::pair<std::uint32_t, bool>> FaultAblation::verdicts() const {
 // the failure was seen without all unmarked faults.
 SearchCoroutine<FaultAblation::Removal> FaultAblation::removals() {
   for (std::size_t i = 0; i < faults_.size(); ++i) {
-    const bool fails = co_yield removal_of(std::vector<std::size_t>(1, i));
+    const bool fails = co_yield Removal(1, i);
     necessary_[i] = !fails;
   }
   bool paired = false;
-  for (std::vector<std::size_t> open = unmarked(); !open.empty(); open = unmarked()) {
-    const bool fails = co_yield removal_of(open);
+  for (Removal open = unmarked(); !open.empty(); open = unmarked()) {
+    const bool fails = co_yield open;
     if (fails) {
       co_return;
     }
@@ -65,8 +64,8 @@ SearchCoroutine<FaultAblation::Removal> FaultAblation::removals() {
     }
     for (std::size_t first = 0; first < open.size(); ++first) {
       for (std::size_t second = first + 1; second < open.size(); ++second) {
-        const std::vector<std::size_t> pair{open[first], open[second]};
-        const bool fails_without = co_yield removal_of(pair);
+        const Removal pair{open[first], open[second]};
+        const bool fails_without = co_yield pair;
         if (!fails_without) {
           require(pair);
         }
@@ -77,13 +76,13 @@ SearchCoroutine<FaultAblation::Removal> FaultAblation::removals() {
 
 // Delta debugging: the failure is gone without the open faults, and no pair of them explains it. Parts that can be
 // restored leave the suspects, until none can; those that are left are necessary.
-SearchCoroutine<FaultAblation::Removal> FaultAblation::narrowing(std::vector<std::size_t> open) {
+SearchCoroutine<FaultAblation::Removal> FaultAblation::narrowing(Removal open) {
   for (std::size_t chunk = open.size() / 2; chunk > 0; chunk /= 2) {
     for (std::size_t first = 0; chunk > 0 && first < open.size();) {
-      std::vector<std::size_t> rest = open;
+      Removal rest = open;
       const auto begin = rest.begin() + static_cast<std::ptrdiff_t>(first);
       rest.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(chunk, open.size() - first)));
-      const bool fails = co_yield removal_of(rest);
+      const bool fails = co_yield rest;
       if (fails) {
         first += chunk;
       } else {
@@ -95,23 +94,15 @@ SearchCoroutine<FaultAblation::Removal> FaultAblation::narrowing(std::vector<std
   require(open);
 }
 
-FaultAblation::Removal FaultAblation::removal_of(const std::vector<std::size_t>& positions) const {
-  Removal removal(faults_.size(), false);
-  for (const std::size_t position : positions) {
-    removal[position] = true;
-  }
-  return removal;
-}
-
-void FaultAblation::require(const std::vector<std::size_t>& positions) {
-  for (const std::size_t position : positions) {
+void FaultAblation::require(const Removal& removal) {
+  for (const std::size_t position : removal) {
     necessary_[position] = true;
   }
 }
 
 // All faults without evidence so far.
-std::vector<std::size_t> FaultAblation::unmarked() const {
-  std::vector<std::size_t> found;
+FaultAblation::Removal FaultAblation::unmarked() const {
+  Removal found;
   for (std::size_t i = 0; i < faults_.size(); ++i) {
     if (!necessary_[i]) {
       found.push_back(i);
@@ -123,10 +114,9 @@ std::vector<std::size_t> FaultAblation::unmarked() const {
 // Removes both toggles of a fault, so that it is never on.
 Tape FaultAblation::without(const Removal& removal) const {
   std::vector<bool> keep;
-  keep.reserve(tape_.size());
   for (const TapeStep& step : tape_.steps()) {
-    const auto position = std::ranges::find(faults_, step.target) - faults_.begin();
-    keep.push_back(!is_fault(step.kind) || !removal[static_cast<std::size_t>(position)]);
+    const auto is_removed = [&](std::size_t position) { return faults_[position] == step.target; };
+    keep.push_back(!is_fault(step.kind) || std::ranges::none_of(removal, is_removed));
   }
   return tape_.subset(keep);
 }

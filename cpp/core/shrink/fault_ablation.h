@@ -36,14 +36,12 @@ class FaultAblation {
   [[nodiscard]] std::vector<std::pair<std::uint32_t, bool>> verdicts() const;
 
  private:
-  // By position in faults_, whether the fault is removed.
-  using Removal = std::vector<bool>;
+  using Removal = std::vector<std::size_t>;  // positions in faults_, in order
 
   SearchCoroutine<Removal> removals();
-  SearchCoroutine<Removal> narrowing(std::vector<std::size_t> open);
-  [[nodiscard]] Removal removal_of(const std::vector<std::size_t>& positions) const;
-  void require(const std::vector<std::size_t>& positions);
-  [[nodiscard]] std::vector<std::size_t> unmarked() const;
+  SearchCoroutine<Removal> narrowing(Removal open);
+  void require(const Removal& removal);
+  [[nodiscard]] Removal unmarked() const;
   [[nodiscard]] Tape without(const Removal& removal) const;
 
   Tape tape_;

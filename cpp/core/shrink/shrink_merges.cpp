@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,10 +51,10 @@ std::vector<std::size_t> integers_of(const Tape& tape, const TapeStep& step) {
   return found;
 }
 
-// Of all other steps, in order.
-std::vector<std::size_t> integers_beside(const Tape& tape, std::size_t at) {
+// Of the steps from `first` on but the one at `at`, in order.
+std::vector<std::size_t> integers_beside(const Tape& tape, std::size_t first, std::size_t at) {
   std::vector<std::size_t> found;
-  for (std::size_t i = 0; i < tape.size(); ++i) {
+  for (std::size_t i = first; i < tape.size(); ++i) {
     const std::vector<std::size_t> integers = i == at ? std::vector<std::size_t>() : integers_of(tape, tape.step(i));
     found.insert(found.end(), integers.begin(), integers.end());
   }
@@ -81,55 +80,36 @@ bool pour(Tape& tape, const FailingTape& current, std::int64_t amount, const std
   return poured;
 }
 
-// Without step `at`, whose integers are added to those at the same position in other steps of its rule.
-std::optional<Tape> merged_in_rule(const FailingTape& current, std::size_t at) {
+// Without step `at`, whose integers are added to others: `into` names those that take the one at a place.
+template <typename Into>
+std::optional<Tape> merged(const FailingTape& current, std::size_t at, Into into) {
   Tape tape = current.tape;
   const std::vector<std::size_t> given = integers_of(tape, tape.step(at));
-  const std::vector<std::size_t> others = others_of_rule(tape, at);
   bool poured = false;
-  for (std::size_t place = 0; place < given.size() && !others.empty(); ++place) {
+  for (std::size_t place = 0; place < given.size(); ++place) {
+    poured = pour(tape, current, current.choice(given[place]).number, into(place)) || poured;
+  }
+  return poured ? std::optional(without_steps(tape, at, at + 1)) : std::nullopt;
+}
+
+// Into those at the same place in other steps of its rule.
+std::optional<Tape> merged_in_rule(const FailingTape& current, std::size_t at) {
+  return merged(current, at, [&, others = others_of_rule(current.tape, at)](std::size_t place) {
     std::vector<std::size_t> into;
     for (const std::size_t other : others) {
-      const std::vector<std::size_t> taking = integers_of(tape, tape.step(other));
+      const std::vector<std::size_t> taking = integers_of(current.tape, current.tape.step(other));
       if (place < taking.size()) {
         into.push_back(taking[place]);
       }
     }
-    poured = pour(tape, current, current.choice(given[place]).number, into) || poured;
-  }
-  return poured ? std::optional(without_steps(tape, at, at + 1)) : std::nullopt;
+    return into;
+  });
 }
 
-// Without step `at`, whose integers are added to any others.
+// Into any others.
 std::optional<Tape> merged_anywhere(const FailingTape& current, std::size_t at) {
-  Tape tape = current.tape;
-  const std::vector<std::size_t> into = integers_beside(tape, at);
-  bool poured = false;
-  for (const std::size_t index : integers_of(tape, tape.step(at))) {
-    poured = pour(tape, current, current.choice(index).number, into) || poured;
-  }
-  return poured ? std::optional(without_steps(tape, at, at + 1)) : std::nullopt;
-}
-
-// By index, the integers of the steps behind step `at`, so many at most; none in a long tape.
-std::vector<std::size_t> integers_behind(const Tape& tape, std::size_t at) {
-  std::vector<std::size_t> found;
-  for (std::size_t i = at + 1; i < tape.size() && tape.size() <= MergeSteps::kStepsMax; ++i) {
-    const std::vector<std::size_t> integers = integers_of(tape, tape.step(i));
-    found.insert(found.end(), integers.begin(), integers.end());
-  }
-  found.resize(std::min(found.size(), MergeSteps::kBehindMax));
-  return found;
-}
-
-// Without step `at`, whose integers are added to one of another step.
-std::optional<Tape> merged_into(const FailingTape& current, std::size_t at, std::size_t index) {
-  Tape tape = current.tape;
-  bool poured = false;
-  for (const std::size_t given : integers_of(tape, tape.step(at))) {
-    poured = pour(tape, current, current.choice(given).number, {index}) || poured;
-  }
-  return poured ? std::optional(without_steps(tape, at, at + 1)) : std::nullopt;
+  const std::vector<std::size_t> into = integers_beside(current.tape, 0, at);
+  return merged(current, at, [&](std::size_t /*place*/) { return into; });
 }
 
 // Lists end with a "go on" of false.
@@ -261,7 +241,6 @@ std::vector<std::size_t> open_beside(const FailingTape& current, std::size_t at)
     }
   }
   std::ranges::reverse(found);
-  ORDEAL_DCHECK(std::ranges::is_sorted(found, std::greater{}), "choices that are not the last first");
   return found;
 }
 
@@ -274,19 +253,21 @@ SearchCoroutine<Tape> MergeSteps::candidates(const FailingTape& current) {
     co_return;
   }
   for (std::size_t at = tape.size(); at-- > 0;) {
-    bool merged = false;
+    bool is_merged = false;
     for (const auto merge : {&merged_in_rule, &merged_anywhere, &with_sequences_merged}) {
-      const bool may_go = !merged && at < tape.size() && tape.step(at).kind == StepKind::kRule;
+      const bool may_go = !is_merged && at < tape.size() && tape.step(at).kind == StepKind::kRule;
       std::optional<Tape> candidate = may_go ? merge(current, at) : std::nullopt;
       if (candidate) {
-        merged = co_yield std::move(*candidate);
+        is_merged = co_yield std::move(*candidate);
       }
     }
-    const bool may_go = !merged && at < tape.size() && tape.step(at).kind == StepKind::kRule;
-    const std::vector<std::size_t> behind = may_go ? integers_behind(tape, at) : std::vector<std::size_t>();
-    for (std::size_t i = 0; i < behind.size() && !merged; ++i) {
-      if (std::optional<Tape> candidate = merged_into(current, at, behind[i])) {
-        merged = co_yield std::move(*candidate);
+    const bool may_go = !is_merged && at < tape.size() && tape.step(at).kind == StepKind::kRule;
+    const std::vector<std::size_t> behind =
+        may_go && tape.size() <= kStepsMax ? integers_beside(tape, at + 1, at) : std::vector<std::size_t>();
+    for (std::size_t i = 0; i < std::min(behind.size(), kBehindMax) && !is_merged; ++i) {
+      const std::vector<std::size_t> into(1, behind[i]);
+      if (std::optional<Tape> candidate = merged(current, at, [&](std::size_t /*place*/) { return into; })) {
+        is_merged = co_yield std::move(*candidate);
       }
     }
   }

@@ -72,52 +72,6 @@ std::uint64_t hash_of_span(const FailingTape& current, const Span& span) {
   return hash_of_kinds(current, span, mix64(owner.name) ^ (span.begin - owner.choices_begin));
 }
 
-// What begins behind a choice in its argument, up to so many: spans and single choices, the outer ones first.
-std::vector<Span> spans_behind(const FailingTape& current, std::uint32_t at, std::uint32_t end, std::size_t count) {
-  std::vector<Span> behind;
-  auto span = std::ranges::lower_bound(current.spans, at + 1, {}, &Span::begin);
-  for (std::uint32_t next = at + 1; next < end && behind.size() < count; ++next) {
-    for (; span != current.spans.end() && span->begin == next; ++span) {
-      behind.push_back(*span);
-    }
-    if (behind.empty() || behind.back() != Span{next, next + 1}) {
-      behind.push_back({next, next + 1});
-    }
-  }
-  return behind;
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
-// Decisions
-
-// Whether an integer may be the number of a branch. Of a draw through Hypothesis nothing but its bounds is known.
-bool may_select(const Constraint& constraint) {
-  constexpr std::int64_t kHighestMax = 15;
-  return constraint.selects || (constraint.low == 0 && constraint.simplest == 0 && constraint.high <= kHighestMax);
-}
-
-// What a choice that decides about others could be instead, the simplest first: any lower branch, or one element less.
-std::vector<Choice> lower_decisions(const FailingTape& current, std::size_t at, bool may_count) {
-  const Choice& now = current.choice(at);
-  if (now.kind == ChoiceKind::kBoolean) {
-    return current.is_simplest(at) ? std::vector<Choice>{} : std::vector<Choice>{Choice::boolean(false)};
-  }
-  std::vector<Choice> lower;
-  if (is_open_integer(current, at)) {
-    const Constraint& constraint = current.constraints[at];
-    const bool is_below = now.number < constraint.simplest;
-    const std::uint64_t distance = distance_of(now, constraint);
-    for (std::uint64_t less = 0; may_select(constraint) && less + 1 < std::min(distance, DeleteDecided::kBranchesMax);
-         ++less) {
-      lower.push_back(integer_at(less, is_below, constraint));
-    }
-    if (may_count || may_select(constraint)) {
-      lower.push_back(integer_at(distance - 1, is_below, constraint));
-    }
-  }
-  return lower;
-}
-
 // ---------------------------------------------------------------------------------------------------------------------
 // Order
 
@@ -171,21 +125,6 @@ std::optional<Tape> with_parts_sorted(const FailingTape& current, const std::vec
     }
   }
   return sorted;
-}
-
-// The argument of the same name in the next step of the same rule.
-std::optional<Span> counterpart(const Tape& tape, std::size_t step, const TapeArgument& mine) {
-  for (std::size_t other = step + 1; other < tape.size(); ++other) {
-    if (tape.step(other).kind == tape.step(step).kind && tape.step(other).target == tape.step(step).target) {
-      for (const TapeArgument& theirs : tape.arguments(tape.step(other))) {
-        if (theirs.name == mine.name && !is_reference(theirs)) {
-          return span_of(theirs);
-        }
-      }
-      return std::nullopt;
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -244,43 +183,7 @@ SearchCoroutine<Tape> ReplaceByInner::candidates(const FailingTape& current) {
   }
 }
 
-// Each choice is tried once while its argument draws the same.
-SearchCoroutine<Tape> DeleteDecided::candidates(const FailingTape& current) {
-  const Tape& tape = current.tape;
-  Patience patience;
-  bool accepted = false;
-  for (std::uint32_t at = 0; at + 1 < tape.choice_count(); at += std::exchange(accepted, false) ? 0U : 1U) {
-    const TapeArgument owner = argument_of(tape, at);
-    // A length precedes what it counts, and any list that marks its own end.
-    const auto before = tape.choices().subspan(owner.choices_begin, at - owner.choices_begin);
-    const bool may_count = std::ranges::find(before, ChoiceKind::kBoolean, &Choice::kind) == before.end();
-    const std::vector<Choice> lower =
-        is_reference(owner) ? std::vector<Choice>() : lower_decisions(current, at, may_count);
-    const std::vector<Span> behind =
-        lower.empty() ? std::vector<Span>() : spans_behind(current, at, owner.choices_end, kBehindMax);
-    if (behind.empty()) {
-      continue;
-    }
-    std::uint64_t key = mix64(owner.name) ^ (at - owner.choices_begin);
-    for (const Choice& choice : tape.choices(owner)) {
-      key = mix64(key ^ hash_of(choice));
-    }
-    if (!swept_.insert(key).second) {
-      continue;
-    }
-    for (std::size_t which = 0; !accepted && which < lower.size(); ++which) {
-      const bool is_flag = lower[which].kind == ChoiceKind::kBoolean;
-      for (std::size_t i = 0; !accepted && i < behind.size() && !(is_flag && behind[i].begin > at + 1); ++i) {
-        accepted = co_yield without_choices(with_choice(tape, at, lower[which]), behind[i].begin, behind[i].end);
-        if (!patience.goes_on(accepted)) {
-          co_return;
-        }
-      }
-    }
-  }
-}
-
-// Within spans, all parts of the same kinds at once, otherwise neighbours; then between steps.
+// Within spans, all parts of the same kinds at once, otherwise neighbours; then arguments of the same name.
 SearchCoroutine<Tape> SortSpans::candidates(const FailingTape& current) {
   const Tape& tape = current.tape;
   Patience patience;
@@ -301,14 +204,13 @@ SearchCoroutine<Tape> SortSpans::candidates(const FailingTape& current) {
       }
     }
   }
-  for (std::size_t step = 0; step < tape.size(); ++step) {
-    for (std::size_t a = tape.step(step).arguments_begin; step < tape.size() && a < tape.step(step).arguments_end;
-         ++a) {
-      const TapeArgument first = tape.arguments()[a];
-      const std::optional<Span> second = is_reference(first) ? std::nullopt : counterpart(tape, step, first);
-      if (second && is_out_of_order(current, span_of(first), *second)) {
-        co_yield with_spans_swapped(tape, span_of(first), *second);
-      }
+  for (std::size_t a = 0; a < tape.arguments().size(); ++a) {
+    const TapeArgument first = tape.arguments()[a];
+    const auto later = tape.arguments().subspan(a + 1);
+    const auto second = std::ranges::find_if(
+        later, [&](const TapeArgument& other) { return other.name == first.name && !is_reference(other); });
+    if (!is_reference(first) && second != later.end() && is_out_of_order(current, span_of(first), span_of(*second))) {
+      co_yield with_spans_swapped(tape, span_of(first), span_of(*second));
     }
   }
 }

@@ -1,4 +1,4 @@
-// Passes over spans: elements, branches and arguments, and the choices that decide how many there are.
+// Passes over spans: elements, branches and arguments.
 //
 // They propose choices without knowing what strategies allow. A replay repairs what does not fit, so every value stays
 // inside its strategy, and what really ran is kept.
@@ -35,21 +35,7 @@ class ReplaceByInner final : public ShrinkPass {
   SearchCoroutine<Tape> candidates(const FailingTape& current) override;
 };
 
-// Lowers a choice that decides what is drawn behind it, and removes what belonged to the element or branch that is
-// gone. A length counts what follows it, and a list as long as it may be has no choice that ends it.
-class DeleteDecided final : public ShrinkPass {
- public:
-  static constexpr std::size_t kBehindMax = 8;      // spans behind the choice that may go with it
-  static constexpr std::uint64_t kBranchesMax = 8;  // lower than the present one
-
-  [[nodiscard]] std::string_view name() const noexcept override { return "decisions"; }
-  SearchCoroutine<Tape> candidates(const FailingTape& current) override;
-
- private:
-  tsl::robin_set<std::uint64_t> swept_;  // choices with all that their arguments draw
-};
-
-// Sorts the parts of a span, and arguments of the same name in steps of the same rule.
+// Sorts the parts of a span, and arguments of the same name.
 class SortSpans final : public ShrinkPass {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "order"; }

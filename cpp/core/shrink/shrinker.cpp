@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/shrink/shrink_decisions.h"
 #include "core/shrink/shrink_faults.h"
 #include "core/shrink/shrink_merges.h"
 #include "core/shrink/shrink_references.h"
 #include "core/shrink/shrink_spans.h"
 #include "core/shrink/shrink_steps.h"
-#include "core/shrink/shrink_trades.h"
 #include "core/shrink/shrink_values.h"
 
 namespace ordeal {
@@ -34,14 +34,14 @@ std::vector<std::unique_ptr<ShrinkPass>> made() {
 //
 // What is lost without a pass, of the minima of canonical_minima.py and the programs of shrink_quality.py: RemoveSteps
 // a third of the programs, LowerPairs 3 % of the minima and 12 % of the programs, MergeSteps 8 % of the programs,
-// LowerAndMakeUp 6 % of the minima, ReplaceByInner 3 %, DeleteDecided 1 %. Without LowerTogether there are 5 % more
-// executions. RemovePairs, RemoveAndLower, NarrowFaults and MergeReferences are for what these suites do not have: an
-// acquire with its release, a count of earlier steps, short fault windows, fewer values of bundles.
+// ChangeDecisions 7 % of the minima, ReplaceByInner 3 %. Without LowerTogether there are 5 % more executions.
+// RemovePairs, RemoveAndLower, NarrowFaults and MergeReferences are for what these suites do not have: an acquire with
+// its release, a count of earlier steps, short fault windows, fewer values of bundles.
 std::vector<std::unique_ptr<ShrinkPass>> all_passes() {
-  return made<RemoveSteps, LowerMany, DeleteSpans,                                        // large
-              LowerTogether, LowerValues, NarrowFaults, MergeReferences,                  // single
-              LowerPairs, SortSpans, ReplaceByInner,                                      // pairs
-              DeleteDecided, LowerAndMakeUp, MergeSteps, RemoveAndLower, RemovePairs>();  // seldom
+  return made<RemoveSteps, LowerMany, DeleteSpans,                          // large
+              LowerTogether, LowerValues, NarrowFaults, MergeReferences,    // single
+              LowerPairs, SortSpans, ReplaceByInner,                        // pairs
+              ChangeDecisions, MergeSteps, RemoveAndLower, RemovePairs>();  // seldom
 }
 
 }  // namespace

@@ -98,16 +98,6 @@ void set_bit(std::u32string& magnitude, std::size_t bit, bool value) {
   byte = value ? byte | mask : byte & ~mask;
 }
 
-// The magnitude without its lowest `count` bits.
-std::u32string shifted(const std::u32string& magnitude, std::size_t count) {
-  ORDEAL_DCHECK(count <= bits_in(magnitude), "count=" << count << " of " << bits_in(magnitude));
-  std::u32string result(magnitude.size(), 0);
-  for (std::size_t bit = count; bit < bits_in(magnitude); ++bit) {
-    set_bit(result, bit - count, bit_of(magnitude, bit));
-  }
-  return result;
-}
-
 // Like bisection: finds the smallest magnitude from which on all fail, bit by bit from the highest.
 SearchCoroutine<Choice> smaller_bits(const Choice& now, bool negative) {
   std::u32string magnitude = magnitude_of(now);
@@ -127,7 +117,7 @@ SearchCoroutine<Choice> smaller_bits(const Choice& now, bool negative) {
   }
 }
 
-// Zero, then the other sign, then fewer bits from the top, then bit by bit: as many candidates as bits, not as values.
+// Zero, then the other sign, then fewer bytes, then bit by bit: as many candidates as bits, not as values.
 SearchCoroutine<Choice> simpler_big_integers(const Choice& now, Constraint constraint, Effort effort) {
   const bool nothing = co_yield Choice::integer(constraint.simplest);
   const bool is_negative = (static_cast<std::uint8_t>(now.blob().empty() ? '\0' : now.blob().back()) & 0x80U) != 0;
@@ -144,8 +134,8 @@ SearchCoroutine<Choice> simpler_big_integers(const Choice& now, Constraint const
     }
   }
   const std::u32string whole = magnitude_of(now);
-  co_await each_of(smaller_distances(bits_in(whole), Effort::kLight),
-                   [&](std::uint64_t bits) { return integer_of(shifted(whole, bits_in(whole) - bits), negative); });
+  co_await each_of(smaller_distances(whole.size(), Effort::kLight),
+                   [&](std::uint64_t size) { return integer_of(whole.substr(0, size), negative); });
   if (!now.is_big()) {
     co_return;
   }

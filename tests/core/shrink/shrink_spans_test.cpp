@@ -107,67 +107,6 @@ TEST(ReplaceByInner, ATreeBecomesOneOfItsBranches) {
   EXPECT_TRUE(candidates(pass, other, never).asked.empty());
 }
 
-TEST(DeleteDecided, ALengthGoesDownWithWhatItCounts) {
-  // A length, then as many numbers; it fails while one of them is a seven.
-  const Predicate fails = [](const Tape& tape) {
-    const Integers integers = integers_of(tape);
-    return !integers.empty() && integers[0] >= 1 && static_cast<std::size_t>(integers[0]) + 1 <= integers.size() &&
-           std::find(integers.begin() + 1, integers.begin() + 1 + integers[0], 7) != integers.end() &&
-           static_cast<std::size_t>(integers[0]) + 1 == integers.size();
-  };
-  DeleteDecided pass;
-  const Tape tape =
-      step_with({Choice::integer(4), Choice::integer(1), Choice::integer(2), Choice::integer(3), Choice::integer(7)});
-  ASSERT_TRUE(fails(tape));
-  EXPECT_EQ(integers_of(left_by(pass, tape, fails)), (Integers{1, 7}));
-}
-
-std::vector<Choice> choices_of(const Tape& tape) { return {tape.choices().begin(), tape.choices().end()}; }
-
-// Whether these choices are a list of at most two integers, one of them 4, and a 7 behind it. A list of two has no
-// choice that ends it.
-bool is_full_list_and_seven(const Tape& tape) {
-  const std::vector<Choice> choices = choices_of(tape);
-  std::size_t at = 0;
-  bool has_four = false;
-  std::size_t size = 0;
-  for (; size < 2 && at + 1 < choices.size() && choices[at] == Choice::boolean(true); ++size, at += 2) {
-    has_four = has_four || choices[at + 1] == Choice::integer(4);
-  }
-  if (size < 2) {
-    at += at < choices.size() && choices[at] == Choice::boolean(false) ? 1 : choices.size();
-  }
-  return has_four && at + 1 == choices.size() && choices[at] == Choice::integer(7);
-}
-
-TEST(DeleteDecided, AFullListLosesAnElementAndGetsAnEnd) {
-  const Choice yes = Choice::boolean(true);
-  DeleteDecided pass;
-  const Tape left = left_by(pass, step_with({yes, Choice::integer(4), yes, Choice::integer(5), Choice::integer(7)}),
-                            is_full_list_and_seven);
-  EXPECT_EQ(choices_of(left),
-            (std::vector<Choice>{yes, Choice::integer(4), Choice::boolean(false), Choice::integer(7)}));
-}
-
-TEST(DeleteDecided, ALowerBranchDrawsLess) {
-  const Choice yes = Choice::boolean(true);
-  const std::vector<Choice> list{Choice::integer(5), yes, Choice::integer(3)};
-  DeleteDecided pass;
-  const FailingTape dictionary(step_with({Choice::integer(6), yes, Choice::text(""), Choice::integer(3)}),
-                               {{0, 8, 0, nullptr, true}, {}, {}, {}});
-  EXPECT_EQ(
-      choices_of(candidates(pass, dictionary, [&](const Tape& tape) { return choices_of(tape) == list; }).left.tape),
-      list);
-}
-
-TEST(DeleteDecided, AnArgumentIsSearchedOnce) {
-  const Choice yes = Choice::boolean(true);
-  DeleteDecided pass;
-  const FailingTape full(step_with({yes, Choice::integer(4), yes, Choice::integer(5), Choice::integer(7)}));
-  EXPECT_FALSE(candidates(pass, full, never).asked.empty());
-  EXPECT_TRUE(candidates(pass, full, never).asked.empty());
-}
-
 TEST(SortSpans, ElementsAreSortedAtOnceOrOneByOne) {
   SortSpans pass;
   const auto has_all = [](const Tape& tape) {

@@ -1,8 +1,9 @@
 // What a pass leaves that lowers a choice on which others depend, and raises those.
-#include "core/shrink/shrink_trades.h"
+#include "core/shrink/shrink_decisions.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -97,6 +98,25 @@ FailingTape addressed(const Tape& asked) {
   return FailingTape(steps_with({drawn}), std::move(constraints));
 }
 
+// A list of at most two integers, and an integer behind it. A list of two has no choice that ends it.
+FailingTape full_list(const Tape& asked) {
+  Given given(asked);
+  std::vector<Choice> drawn;
+  std::vector<Constraint> constraints;
+  for (int size = 0; size < 2; ++size) {
+    drawn.push_back(Choice::boolean(given.boolean()));
+    constraints.emplace_back();
+    if (drawn.back().number == 0) {
+      break;
+    }
+    drawn.push_back(Choice::integer(given.integer(9)));
+    constraints.push_back({0, 9, 0});
+  }
+  drawn.push_back(Choice::integer(given.integer(9)));
+  constraints.push_back({0, 9, 0});
+  return FailingTape(steps_with({drawn}), std::move(constraints));
+}
+
 // What the whole shrinker leaves.
 Tape least(const std::vector<Choice>& from, const std::function<FailingTape(const Tape&)>& replayed,
            const std::function<bool(const Tape&)>& fails) {
@@ -124,14 +144,29 @@ std::int64_t sum_behind_first(const Integers& values) {
   return std::accumulate(values.begin() + 1, values.end(), std::int64_t{0});
 }
 
-TEST(LowerAndMakeUp, FewerValuesThatAreLarger) {
+TEST(ChangeDecisions, FewerValuesThatAreLarger) {
   const auto fails = [](const Integers& values) { return sum_behind_first(values) > 6; };
   EXPECT_EQ(least({5, 0, 1, 2, 2, 2}, fails), (Integers{3, 1, 3, 3}));
   EXPECT_EQ(least({4, 0, 0, 3, 4}, fails), (Integers{3, 1, 3, 3}));
   EXPECT_EQ(least({9, 0, 0, 0, 0, 0, 0, 0, 0, 7}, fails), (Integers{3, 1, 3, 3}));
 }
 
-TEST(LowerAndMakeUp, FewerValuesBehindAHigherNumber) {
+TEST(ChangeDecisions, ALengthGoesDownWithWhatItCounts) {
+  const auto fails = [](const Integers& values) { return std::ranges::count(values.begin() + 1, values.end(), 3) > 0; };
+  EXPECT_EQ(least({5, 1, 4, 2, 3, 1}, fails), (Integers{3, 0, 0, 3}));
+}
+
+TEST(ChangeDecisions, AFullListLosesAnElementAndGetsAnEnd) {
+  const Choice yes = Choice::boolean(true);
+  const auto fails = [](const Tape& tape) {
+    const Integers integers = integers_of(tape);
+    return integers.front() == 4 && integers.back() == 7;
+  };
+  EXPECT_EQ(least({yes, Choice::integer(4), yes, Choice::integer(5), Choice::integer(7)}, full_list, fails),
+            step_with({yes, Choice::integer(4), Choice::boolean(false), Choice::integer(7)}));
+}
+
+TEST(ChangeDecisions, FewerValuesBehindAHigherNumber) {
   const Choice more = Choice::boolean(true);
   std::vector<Choice> from{Choice::integer(2), Choice::integer(0), Choice::integer(1)};
   for (int i = 0; i < 3; ++i) {
@@ -153,7 +188,7 @@ TEST(LowerAndMakeUp, FewerValuesBehindAHigherNumber) {
   EXPECT_EQ(values, (Integers{3, 1, 3, 3, 0}));
 }
 
-TEST(LowerAndMakeUp, AnEarlierTextGrowsForFewerChoicesBehindIt) {
+TEST(ChangeDecisions, AnEarlierTextGrowsForFewerChoicesBehindIt) {
   const auto fails = [](const Tape& tape) {
     return tape.choices()[0].blob().size() + static_cast<std::size_t>(tape.choices()[1].number) > 5;
   };
@@ -162,8 +197,8 @@ TEST(LowerAndMakeUp, AnEarlierTextGrowsForFewerChoicesBehindIt) {
   EXPECT_EQ(left, steps_with({{Choice::text("000000"), Choice::integer(0)}}));
 }
 
-TEST(LowerAndMakeUp, WhatDecidesNothingIsLeftToOtherPasses) {
-  LowerAndMakeUp pass;
+TEST(ChangeDecisions, WhatDecidesNothingIsLeftToOtherPasses) {
+  ChangeDecisions pass;
   const FailingTape pair(steps_with({{Choice::integer(4), Choice::integer(0)}}), {{0, 9, 0}, {0, 9, 0}});
   std::size_t looks = 0;
   std::size_t others = 0;

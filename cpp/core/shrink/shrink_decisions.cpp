@@ -1,4 +1,4 @@
-#include "core/shrink/shrink_trades.h"
+#include "core/shrink/shrink_decisions.h"
 
 #include <algorithm>
 #include <array>
@@ -30,21 +30,27 @@ std::uint64_t hash_of_draws(const Tape& tape, std::size_t argument) {
   return h;
 }
 
-// What a choice may become: the simplest, half as far from it, and one closer.
+// What a choice may become, the simplest first: each that is nearer, or the simplest, half as far, and one closer.
 std::vector<Choice> lowered_of(const FailingTape& current, std::size_t index) {
+  constexpr std::uint64_t kNear = 8;
   const Choice& now = current.choice(index);
   const Constraint& constraint = current.constraints[index];
-  if (now.kind == ChoiceKind::kBoolean && now.number != 0 && constraint.low <= 0) {
+  if (now.kind == ChoiceKind::kBoolean && !current.is_simplest(index)) {
     return {Choice::boolean(false)};
   }
   std::vector<Choice> lower;
   if (is_open_integer(current, index)) {
     const std::uint64_t distance = distance_of(now, constraint);
-    for (const std::uint64_t less : {std::uint64_t{0}, distance / 2, distance - 1}) {
-      Choice choice = integer_at(less, now.number < constraint.simplest, constraint);
-      if (std::ranges::find(lower, choice) == lower.end()) {
-        lower.push_back(std::move(choice));
-      }
+    const auto add = [&](std::uint64_t less) {
+      lower.push_back(integer_at(less, now.number < constraint.simplest, constraint));
+    };
+    for (std::uint64_t less = 0; less < distance && distance <= kNear; ++less) {
+      add(less);
+    }
+    if (distance > kNear) {
+      add(0);
+      add(distance / 2);
+      add(distance - 1);
     }
   }
   return lower;
@@ -115,7 +121,7 @@ std::vector<Tape> raised(const FailingTape& ran, std::size_t begin, std::size_t 
     if (higher.front().kind != ChoiceKind::kBoolean) {
       values.replace_choice(i, higher.front());
     }
-    if (single++ < LowerAndMakeUp::kRaiseMax) {
+    if (single++ < ChangeDecisions::kRaiseMax) {
       std::ranges::transform(higher, std::back_inserter(tapes),
                              [&](const Choice& choice) { return with_choice(ran.tape, i, choice); });
     }
@@ -142,34 +148,72 @@ bool draws_alike(const FailingTape& current, const FailingTape& ran, std::size_t
   return alike;
 }
 
-}  // namespace
-
-bool LowerAndMakeUp::decides(const FailingTape& current, std::size_t argument, std::size_t index,
-                             const FailingTape& ran) {
-  return current.constraints[index].selects || !draws_alike(current, ran, argument);
+// What begins behind a choice in its argument, up to so many: spans and single choices, the outer ones first.
+std::vector<Span> spans_behind(const FailingTape& current, std::uint32_t at, std::uint32_t end, std::size_t count) {
+  std::vector<Span> behind;
+  auto span = std::ranges::lower_bound(current.spans, at + 1, {}, &Span::begin);
+  for (std::uint32_t next = at + 1; next < end && behind.size() < count; ++next) {
+    for (; span != current.spans.end() && span->begin == next; ++span) {
+      behind.push_back(*span);
+    }
+    if (behind.empty() || behind.back() != Span{next, next + 1}) {
+      behind.push_back({next, next + 1});
+    }
+  }
+  return behind;
 }
 
+// The tape with a lower choice, without one of the spans behind it. A flag precedes its own element.
+std::vector<Tape> without_decided(const FailingTape& current, std::uint32_t at, std::uint32_t end,
+                                  const Choice& choice) {
+  const Tape lower = with_choice(current.tape, at, choice);
+  std::vector<Tape> tapes;
+  for (const Span& span : spans_behind(current, at, end, ChangeDecisions::kBehindMax)) {
+    if (choice.kind != ChoiceKind::kBoolean || span.begin == at + 1) {
+      tapes.push_back(without_choices(lower, span.begin, span.end));
+    }
+  }
+  return tapes;
+}
+
+struct Change {
+  std::uint32_t at;
+  Choice choice;
+  bool up;
+};
+
+// What is tried in an argument: lower choices, then higher ones where more than one is drawn behind them.
+std::vector<Change> changes_of(const FailingTape& current, const TapeArgument& owner) {
+  std::vector<Change> changes;
+  constexpr std::size_t kMost = ChangeDecisions::kChangesMax;
+  for (std::uint32_t at = owner.choices_begin; at + 1 < owner.choices_end && changes.size() < kMost; ++at) {
+    for (Choice& lower : lowered_of(current, at)) {
+      changes.push_back({at, std::move(lower), false});
+    }
+  }
+  for (std::uint32_t at = owner.choices_begin; at + 2 < owner.choices_end && changes.size() < 2 * kMost; ++at) {
+    if (std::optional<Choice> higher = next_above(current, at)) {
+      changes.push_back({at, *std::move(higher), true});
+    }
+  }
+  return changes;
+}
+
+}  // namespace
+
 // The arguments from the first; each is the same in later rounds unless something in it became simpler.
-SearchCoroutine<Tape> LowerAndMakeUp::candidates(const FailingTape& current) {
+SearchCoroutine<Tape> ChangeDecisions::candidates(const FailingTape& current) {
   std::size_t left = kCandidatesMax;
   for (std::size_t argument = 0; argument < current.tape.arguments().size() && left > 0; ++argument) {
     const bool is_new = searched_.insert(hash_of_draws(current.tape, argument)).second;
-    if (!is_new || is_reference(current.tape.arguments()[argument])) {
-      continue;
-    }
-    bool changed = false;
-    for (const bool up : {false, true}) {
-      auto inner = up ? raising_candidates(current, argument, left) : lowering_candidates(current, argument, left);
-      while (auto candidate = changed ? std::nullopt : inner.next()) {
-        changed = co_yield std::move(*candidate);
-        inner.accept(changed);
-      }
+    if (is_new && !is_reference(current.tape.arguments()[argument])) {
+      co_await candidates_of(current, argument, left);
     }
   }
 }
 
 // What the last candidate drew, if it is still the same argument and was not taken.
-std::optional<FailingTape> LowerAndMakeUp::seen(const FailingTape& current, std::size_t argument) {
+std::optional<FailingTape> ChangeDecisions::seen(const FailingTape& current, std::size_t argument) {
   wants_outcome_ = false;
   std::optional<FailingTape> ran = std::exchange(seen_, std::nullopt);
   const bool is_same =
@@ -178,98 +222,59 @@ std::optional<FailingTape> LowerAndMakeUp::seen(const FailingTape& current, std:
   return is_same ? std::move(ran) : std::nullopt;
 }
 
-// Ends with the first that is accepted: the argument is then another, for the next round.
-SearchCoroutine<Tape> LowerAndMakeUp::lowering_candidates(const FailingTape& current, std::size_t argument,
-                                                          std::size_t& left) {
+// A higher choice is looked at twice: what it draws, and what it draws at least.
+SearchCoroutine<Tape> ChangeDecisions::candidates_of(const FailingTape& current, std::size_t argument,
+                                                     std::size_t& left) {
   const TapeArgument owner = current.tape.arguments()[argument];
-  std::size_t lowered = 0;
-  for (std::size_t i = owner.choices_begin; i + 1 < owner.choices_end && lowered < kOpenMax; ++i) {
-    const std::uint64_t place = mix64(mix64(owner.name) ^ (i - owner.choices_begin));
-    const std::vector<Choice> lower = undecided_.contains(place) ? std::vector<Choice>() : lowered_of(current, i);
-    lowered += lower.empty() ? 0U : 1U;
-    for (const Choice& choice : lower) {
-      if (left == 0) {
+  const auto may_ask = [&left] { return left > 0 && left-- > 0; };
+  for (const Change& change : changes_of(current, owner)) {
+    const std::uint64_t place = mix64(mix64(owner.name) ^ (change.at - owner.choices_begin));
+    std::optional<FailingTape> ran;
+    for (const bool is_cut : {false, true}) {
+      if (undecided_.contains(place) || (is_cut && !(change.up && ran))) {
+        break;
+      }
+      if (!may_ask()) {
         co_return;
       }
-      --left;
+      Tape asked = with_choice(current.tape, change.at, change.choice);
+      if (is_cut) {
+        asked = without_choices(asked, change.at + 1, owner.choices_end);
+      }
       wants_outcome_ = true;
-      const bool fails = co_yield with_choice(current.tape, i, choice);
-      const std::optional<FailingTape> ran = seen(current, argument);
+      const bool fails = co_yield std::move(asked);
+      ran = seen(current, argument);
       if (fails) {
         co_return;
       }
-      if (!ran) {
-        continue;
-      }
-      if (!decides(current, argument, i, *ran)) {
+      if (ran && !is_cut && !current.constraints[change.at].selects && draws_alike(current, *ran, argument)) {
         undecided_.insert(place);
-        break;
-      }
-      const TapeArgument& drawn = ran->tape.arguments()[argument];
-      std::vector<Tape> tapes = raised(*ran, i + 1, drawn.choices_end);
-      if (drawn.choices_end < owner.choices_end) {
-        // Fewer choices are simpler, whatever those before them are.
-        std::ranges::move(raised(*ran, owner.choices_begin, i), std::back_inserter(tapes));
-      }
-      for (Tape& tape : tapes) {
-        if (left == 0) {
-          co_return;
-        }
-        --left;
-        const bool accepted = co_yield std::move(tape);
-        if (accepted) {
-          co_return;
-        }
+        ran.reset();
       }
     }
-  }
-}
-
-// The same upwards, where what is drawn behind a higher choice can be less: a list may be as large with fewer and
-// larger elements. What it draws is looked at, then what it draws at least.
-SearchCoroutine<Tape> LowerAndMakeUp::raising_candidates(const FailingTape& current, std::size_t argument,
-                                                         std::size_t& left) {
-  const TapeArgument owner = current.tape.arguments()[argument];
-  std::size_t looked_at = 0;
-  for (std::size_t i = owner.choices_begin; i + 2 < owner.choices_end && looked_at < kOpenMax; ++i) {
-    const std::uint64_t place = mix64(mix64(owner.name) ^ (i - owner.choices_begin));
-    const std::optional<Choice> higher = undecided_.contains(place) ? std::nullopt : next_above(current, i);
-    if (!higher) {
+    if (!ran) {
       continue;
     }
-    ++looked_at;
-    const Tape other = with_choice(current.tape, i, *higher);
-    for (const bool is_cut : {false, true}) {
-      if (left == 0) {
+    const std::size_t end = ran->tape.arguments()[argument].choices_end;
+    if (change.up && end >= owner.choices_end) {
+      continue;
+    }
+    std::vector<Tape> tapes;
+    if (!change.up) {
+      tapes = without_decided(current, change.at, owner.choices_end, change.choice);
+    }
+    std::ranges::move(raised(*ran, change.at + 1, end), std::back_inserter(tapes));
+    if (!change.up && end < owner.choices_end) {
+      // Fewer choices are simpler, whatever those before them are.
+      std::ranges::move(raised(*ran, owner.choices_begin, change.at), std::back_inserter(tapes));
+    }
+    for (Tape& tape : tapes) {
+      if (!may_ask()) {
         co_return;
       }
-      --left;
-      wants_outcome_ = true;
-      Tape asked = is_cut ? without_choices(other, i + 1, owner.choices_end) : other;
-      const bool fails = co_yield std::move(asked);
-      const std::optional<FailingTape> ran = seen(current, argument);
-      if (fails) {
+      const bool accepted = co_yield std::move(tape);
+      if (accepted) {
         co_return;
-      }
-      if (!ran || (!is_cut && !decides(current, argument, i, *ran))) {
-        if (ran) {
-          undecided_.insert(place);
-        }
-        break;
-      }
-      const std::size_t end = ran->tape.arguments()[argument].choices_end;
-      if (!is_cut || end >= owner.choices_end) {
-        continue;
-      }
-      for (Tape& tape : raised(*ran, i + 1, end)) {
-        if (left == 0) {
-          co_return;
-        }
-        --left;
-        const bool accepted = co_yield std::move(tape);
-        if (accepted) {
-          co_return;
-        }
       }
     }
   }
