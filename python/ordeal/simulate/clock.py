@@ -181,7 +181,7 @@ class Clock:
         return self._now
 
     def sleep(self, seconds: float) -> None:
-        """Advance the clock: whoever sleeps makes the time pass."""
+        """Advance the clock by the time that the caller sleeps."""
         self.advance(seconds)
 
     def advance(self, seconds: float) -> None:

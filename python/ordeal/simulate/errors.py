@@ -42,7 +42,7 @@ class Livelock(SimulationFailure):
 
 
 class OrphanedWait(SimulationFailure):
-    """A task waits for what nobody can bring about: only tasks that wait in the same way lead to it."""
+    """A task waits for something that no other code can reach: only tasks that wait as well refer to it."""
 
 
 class LongWait(SimulationFailure):
@@ -62,7 +62,7 @@ class BlockedLoop(SimulationFailure):
 
 
 class UnhandledTaskError(SimulationFailure):
-    """A task ended with an error that nobody asked for."""
+    """A task ended with an error that was never retrieved."""
 
 
 class StrayCancellation(SimulationFailure):

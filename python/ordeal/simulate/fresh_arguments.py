@@ -1,4 +1,4 @@
-"""Arguments of a test that each of its runs makes anew, such as what the fixtures of one test return."""
+"""Arguments that each run of a test makes again, such as fixtures of function scope."""
 
 from __future__ import annotations
 

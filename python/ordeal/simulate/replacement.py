@@ -14,7 +14,7 @@ from typing import Any
 import ordeal._native as _native
 from ordeal.simulate.errors import SimulationError
 
-# Test runners have deadlines and files of their own, which are real.
+# The deadlines and files of test runners are real.
 MACHINERY = frozenset(
     {"ordeal", "_ordeal_pytest", "hypothesis", "pytest", "_pytest", "pluggy", "xdist", "execnet", "coverage"}
 )

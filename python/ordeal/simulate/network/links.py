@@ -96,7 +96,7 @@ class Links:
     def make(
         self, links: Iterable[Link], latency_s: float, bandwidth: float | None, conduct: Conduct | None = None
     ) -> None:
-        """Give links a latency of their own, and how many bytes they carry in a second; None for any number."""
+        """Set the latency of links, and how many bytes they carry in a second; None for any number."""
         self.is_usual = False
         for link in links:
             self._latencies[link] = latency_s
@@ -110,7 +110,7 @@ class Links:
                 self._bandwidths[link] = bandwidth
 
     def delay_s(self, source: str, target: str, size: int, now: float) -> float:
-        """Return how much longer than usual a packet of so many bytes takes that is sent now."""
+        """Return how much longer than usual a packet of ``size`` bytes takes that is sent now."""
         delay = max(self._clogs.get(source, 0.0), self._clogs.get(target, 0.0)) if self._clogs else 0.0
         if not self._latencies:
             return delay

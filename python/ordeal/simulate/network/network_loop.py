@@ -35,7 +35,7 @@ TEST_ADDRESS = "10.0.1.1"
 #: After how long a connection to a host that does not answer is tried again, as Linux does, in seconds.
 _RETRIES_S = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 _CONNECT_SITE = name_key("connect")
-#: The first port that is given to whoever asks for any.
+#: The first port that is given where any port will do.
 _FIRST_FREE_PORT = 49_152
 _PIECE_BYTES = 64 * 1024
 
@@ -113,7 +113,7 @@ class SimulatedServer(asyncio.AbstractServer):
 
     async def wait_closed(self) -> None:
         """Wait until the server is closed and its connections are gone."""
-        # At the end of a run nobody closes the connections that are left.
+        # At the end of a run the connections that are left stay open.
         if self._loop.is_ending or (self._is_closed and not self.connections):
             return
         waiter = self._loop.create_future()
@@ -288,7 +288,7 @@ class NetworkLoop(SystemLoop):
         return own.own
 
     def drop_connections(self) -> None:
-        """Forget the connections of a run that has ended: nobody is to be told that they were not closed."""
+        """Forget the connections of a run that has ended, without a warning that they were not closed."""
         for end in self._ends:
             end.drop()
         self._ends.clear()
@@ -356,7 +356,7 @@ class NetworkLoop(SystemLoop):
         raise TimeoutError(errno.ETIMEDOUT, f"{target or 'the test'} does not answer")
 
     async def reach(self, factory: ProtocolFactory, address: Address) -> tuple[StreamTransport, asyncio.BaseProtocol]:
-        """Connect a protocol to whoever listens at an address."""
+        """Connect a protocol to the server at an address."""
         place = address if isinstance(address, str) else f"{self._shown(address[0])}:{address[1]}"
         source = host_name(LIFE.get())
         name = f"from {source} to {place}" if source else f"to {place}"
@@ -378,7 +378,7 @@ class NetworkLoop(SystemLoop):
         return host if self.world is None else self.world.host_of(host) or host
 
     def _escape_to(self, address: Address) -> None:
-        """Refuse to connect to a host outside of the run: a name with a dot that nobody in the run has."""
+        """Refuse to connect to a host outside of the run: a name with a dot that no node has."""
         if isinstance(address, str) or "." not in address[0] or is_ip(address[0]):
             return
         if self.world is None or self.world.host_of(address[0]) is None:
@@ -502,7 +502,7 @@ class NetworkLoop(SystemLoop):
         return endpoint, protocol
 
     def free_port(self) -> int:
-        """Return a port that was given to nobody."""
+        """Return an unused port."""
         self._ports_given += 1
         return _FIRST_FREE_PORT + self._ports_given - 1
 

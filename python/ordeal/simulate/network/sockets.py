@@ -169,7 +169,7 @@ class SimulatedSocket:
             self.stream.write_eof()
 
     def close(self) -> None:
-        """Close the socket, and the connection that nobody else has taken over."""
+        """Close the socket, and its connection unless that was taken over."""
         self._is_closed = True
         if self.acceptor is not None:
             self.acceptor.close()

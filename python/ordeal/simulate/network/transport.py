@@ -184,7 +184,7 @@ class StreamTransport(transports._FlowControlMixin):
         """Take a packet from the network; an empty one is the end of the stream."""
         if self._is_lost or self._is_closing:
             if packet:
-                self.peer._reset()  # nobody listens here any more
+                self.peer._reset()  # nothing listens here any more
             return
         self._arriving.append(packet)
         self._deliver()
@@ -291,7 +291,7 @@ class StreamTransport(transports._FlowControlMixin):
     def _force_close(self, error: Exception | None) -> None:
         """Close this end at once, because of an error: what TLS calls."""
         if not self._is_lost and not self._is_closing:
-            # As TCP has it: closing resets the connection only where bytes have arrived that nobody has read.
+            # As TCP has it: closing resets the connection only where bytes have arrived that were not read.
             if any(self._arriving):
                 self._send(self.peer._reset)
             else:
@@ -321,7 +321,7 @@ class StreamTransport(transports._FlowControlMixin):
         self._is_closing = self._is_lost = True
         secured: Any = getattr(self._protocol, "_app_transport", None)
         if secured is not None:
-            vars(secured).update(_closed=True)  # or it would warn that nobody has closed it
+            vars(secured).update(_closed=True)  # or it would warn that it was not closed
 
     def is_closing(self) -> bool:
         """Return whether this end is closed or about to be."""

@@ -242,7 +242,7 @@ class WorldLoop(MachineLoop):
             raise failure from None
 
     def _waited_long(self, record: TaskRecord, code: CodeType) -> None:
-        """End the run: an operation waited in vain."""
+        """End the run: an operation waited although it could have gone on."""
         loop: SimulationLoop = self._loop
         what = f"at {loop.now:.3f} s `{code.co_qualname}` went through at once, for which {record.name} had just waited"
         error = LongWait(

@@ -129,14 +129,14 @@ class Nemesis:
                 self._windows.remove(window)
                 life = node.life
                 end()
-                # A new life has planned anew what ended with the one before.
+                # A new life has planned again what ended with the one before.
                 if fault.kind in _OF_SURROUNDINGS or (node.life is life and fault.kind != "crash"):
                     self._plan(node, fault)
 
         self._loop.at(self._loop.now + length_s(value, longest or fault.longest), over)
 
     def end(self) -> None:
-        """Strike nobody any more, and end all faults that last."""
+        """Strike no node any more, and end all faults that last."""
         self._is_over = True
         windows, self._windows = self._windows, []
         for window in windows:

@@ -67,7 +67,7 @@ class _Held:
 
 
 class OwnModules:
-    """The modules of which nodes of one world have copies. Not thread-safe."""
+    """The modules that nodes of one world have copies of. Not thread-safe."""
 
     def __init__(self) -> None:
         self._held: list[_Held] = []

@@ -60,7 +60,7 @@ class World(_native.WorldState):
         """Start a node: a machine that runs ``main(*arguments)``, and again after each restart.
 
         Its tasks find the other nodes by their names: ``asyncio.start_server(..., port=80)`` in the node "db" is
-        what ``asyncio.open_connection("db", 80)`` reaches. What it opens and writes is on a disk of its own.
+        what ``asyncio.open_connection("db", 80)`` reaches. What it opens and writes is on its own disk.
 
         Args:
             name: the name of the node, and its name on the network.

@@ -111,7 +111,7 @@ class _RepeatedCalls:
 
     @property
     def _is_alone(self) -> bool:
-        """Whether nothing but the operation has run since its time-out was due: a sleep of its own takes two steps."""
+        """Whether only the operation has run since its time-out was due. A sleep in it takes two steps."""
         return bool(self._loop.steps - self._steps <= 2 * (self._record.waits - self._waits + 1))
 
     def _start(self, code: CodeType, _offset: int) -> None:

@@ -59,7 +59,7 @@ async def all_ended(tasks: list[asyncio.Task[Any]]) -> None:
 
 
 def forget_error(task: asyncio.Task[Any]) -> None:
-    """Have nobody told of how a task ended, or that it did not."""
+    """Suppress asyncio's report of a task that failed or did not end."""
     task._log_destroy_pending = False  # type: ignore[attr-defined]
     if task.done() and not task.cancelled():
         task.exception()
@@ -83,7 +83,7 @@ _TIE_S = 1e-9
 #: of them, each takes so long.
 _STILL_PASSES_MAX = 100
 _CREEP_S = 1e-6
-#: After how much simulated time a run is asked whether its test waits for what nobody can bring about.
+#: After this simulated time a run checks if its test waits for something that no other code can reach.
 _ORPHANS_AFTER_S = 3_600.0
 #: How many tasks are remembered at least, after they have ended.
 _RECORDS_MIN = 256
@@ -215,7 +215,7 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
         context: contextvars.Context | None = None,
         **options: Any,
     ) -> asyncio.Task[Any]:
-        """Start a task that is not as usual: by a factory, in a context of its own, or eagerly."""
+        """Start an unusual task: by a factory, in a separate context, or eagerly."""
         if self._closed:
             raise RuntimeError("Event loop is closed")
         if self._task_factory is not None:
@@ -418,7 +418,7 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
             life.hold_until(until)
 
     def _time_out(self, within: float) -> Timer | None:
-        """Return the next timer that ends a wait, if it is due ``within`` so many seconds."""
+        """Return the next timer that ends a wait, if it is due ``within`` this number of seconds."""
         last = self._now + within
         ends = (each for each in self._timers if self._now < each[0] <= last and not each[2].cancelled())
         return min((each for each in ends if _is_time_out(each[2])), default=None)
@@ -475,9 +475,9 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
             raise failure
 
     def orphaned_wait(self, tasks: Collection[asyncio.Task[Any]], *, is_end: bool) -> OrphanedWait | None:
-        """Return what to say if one of these tasks waits for what nobody can bring about.
+        """Return the failure if one of these tasks waits for something that no other code can reach.
 
-        ``is_end`` is whether nobody will cancel a task any more.
+        ``is_end`` says that no task will be cancelled any more.
         """
         found = orphaned([record for record in self.records if record.is_waiting], is_end=is_end)
         if not any(record.task in tasks for record in found):
@@ -528,7 +528,7 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
         """Cancel the tasks that are left, as ``asyncio.run`` does, and wait for them. Disturbs nothing.
 
         What they raise while they clean up is reported to the exception handler, as ``asyncio.run`` reports it. A task
-        that was cancelled before is left to clean up for some time: to be cancelled in that is nobody's mistake.
+        that was cancelled before is left to clean up for some time: to be cancelled during that is no bug.
 
         Raises:
             LeakedTask: a task goes on waiting.

@@ -103,7 +103,7 @@ class TapeSchedule:
 class MachineLoop(RuleLoop):
     """The simulated loop of one machine: made for its first coroutine, closed by its teardown. Not thread-safe.
 
-    A copied machine gets a new loop, whose time begins anew.
+    A copied machine gets a new loop, whose time begins at 0.
     """
 
     #: Whether a coroutine is waited for to its end, and is the main task meanwhile.

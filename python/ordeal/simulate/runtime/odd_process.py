@@ -127,7 +127,7 @@ def _logs(job: dict[str, Any], environment: dict[str, str]) -> Logs:
 
 
 def run_job() -> None:
-    """Run what stands on the standard input, in a process of its own, and write what each run did into a file."""
+    """Run the job on the standard input, and write what each run did into a file."""
     job = json.load(sys.stdin)
     _checked.append(job["name"])
     main = in_world(checked_main(_imported(job)))

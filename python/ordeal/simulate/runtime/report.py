@@ -61,7 +61,7 @@ _UNEXAMINED = Examined()
 
 
 def needed_text(decided: Sequence[Decided]) -> str:
-    """Return how many decisions of which kind a failure needs, such as ``1 cancellation, 2 stalls``."""
+    """Return the number of decisions that a failure needs, by kind, such as ``1 cancellation, 2 stalls``."""
     counts = Counter(noun for decision in decided if (noun := noun_of(decision)))
     parts = [_counted(number, noun) for noun, number in counts.items()]
     return ", ".join(parts) if parts else "nothing special"
@@ -243,7 +243,7 @@ def reach_text(report: Report) -> str:
     return "\n".join(lines)
 
 
-#: In so many runs a fault strikes by chance, if it can.
+#: A fault that can strike has struck by chance after this number of runs.
 _RUNS_ENOUGH = 100
 
 

@@ -122,7 +122,7 @@ def checked_main(main: Any) -> Main:
 
 @dataclass(frozen=True, slots=True)
 class WorldMain:
-    """A coroutine function with a parameter ``world``: each run gives it one of its own."""
+    """A coroutine function with a parameter ``world``: each run passes a new one."""
 
     function: Callable[..., Coroutine[Any, Any, Any]]
 

@@ -24,7 +24,7 @@ _INSTALLED = tuple(f"{sysconfig.get_path(name)}/" for name in ("purelib", "platl
 #: Where coroutines, generators and asynchronous generators keep their frames.
 FRAMES: dict[type, str] = {CoroutineType: "cr_frame", GeneratorType: "gi_frame", AsyncGeneratorType: "ag_frame"}
 _RUNTIME = f"{Path(__file__).parent}/"
-#: What makes tasks for whoever calls it, beside asyncio.
+#: What makes tasks for its caller, besides asyncio.
 _SPAWNER = "/anyio/_backends/_asyncio.py"
 _INSTALL_FOLDERS = frozenset(("site-packages", "dist-packages"))
 _ASYNCIO = f"{Path(asyncio.__file__).parent}/"

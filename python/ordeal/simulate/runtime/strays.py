@@ -12,7 +12,7 @@ from ordeal.simulate.errors import StrayCancellation
 from ordeal.simulate.runtime.sites import innermost_site
 from ordeal.simulate.runtime.tasks import SimulationTask, TaskRecord, is_cancellation
 
-#: What refers to a future that only the record of its owner knows: a list, a variable, and the call that counts.
+#: The references to a future that only its owner's record knows: a list, a variable, and the call that counts.
 _REFERENCES_ALONE = 3
 
 

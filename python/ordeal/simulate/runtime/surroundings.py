@@ -144,7 +144,7 @@ _FENCES_OF_NODES = {
     "sqlite3": ("opens a database that is no simulated file", f'use ":memory:"; SQLite opens files in C. {_FILE_HINT}'),
 }
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-#: What survived the collection after its own run is collected again after so many.
+#: Garbage that survived the collection after its own run is collected after this number of runs.
 _RUNS_PER_COLLECTION = 64
 #: Events of the system's sockets that stay inside of the process.
 _HARMLESS = frozenset({"socket.gethostname"})

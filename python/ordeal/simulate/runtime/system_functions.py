@@ -101,7 +101,7 @@ def _loop(fence: str) -> Any:
 
 
 def _calling_module(depth: int) -> str:
-    """Return the module of the frame so many calls up."""
+    """Return the module of the frame that is ``depth`` calls up."""
     return str(sys._getframe(depth + 1).f_globals.get("__name__", ""))
 
 

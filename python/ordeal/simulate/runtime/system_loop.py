@@ -49,7 +49,7 @@ class SystemLoop(asyncio.AbstractEventLoop):
 
     def __init__(self) -> None:
         self.unhandled: list[dict[str, Any]] = []
-        """What asyncio reported of errors that nobody awaits."""
+        """The contexts of errors that asyncio reported."""
         self.strikes: dict[tuple[str, str], int] = {}
         """How often which fault struck which node."""
         self.on_strike: Callable[[str, str], object] | None = None
@@ -94,7 +94,7 @@ class SystemLoop(asyncio.AbstractEventLoop):
         self._debug = bool(enabled)
 
     def set_exception_handler(self, handler: Any) -> None:
-        """Let ``handler(loop, context)`` decide about errors that nobody awaits; without one they fail the run."""
+        """Let ``handler(loop, context)`` decide about unhandled errors; without one they fail the run."""
         if handler is not None and not callable(handler):
             raise TypeError(f"A callable object or None is expected, got {handler!r}")
         self._exception_handler = handler
@@ -108,7 +108,7 @@ class SystemLoop(asyncio.AbstractEventLoop):
         self.unhandled.append(context)
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """Report an error that nobody awaits."""
+        """Report an unhandled error."""
         if self._exception_handler is None:
             self.default_exception_handler(context)
             return
@@ -159,7 +159,7 @@ class SystemLoop(asyncio.AbstractEventLoop):
     def _run_job(self, future: asyncio.Future[Any], site: int, func: Callable[..., Any], args: tuple[Any, ...]) -> None:
         if future.cancelled():
             return
-        # A thread of an executor has no running loop, and its sleep holds up nobody.
+        # A thread of an executor has no running loop, and its sleep blocks no task.
         events._set_running_loop(None)
         self._job_s = 0.0
         outcome: tuple[Any, BaseException | None]

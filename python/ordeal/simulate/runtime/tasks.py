@@ -44,7 +44,7 @@ class TaskRecord(_native.TaskState):
 
     @property
     def is_worth_telling(self) -> bool:
-        """Whether a report may need it: it goes on, was struck, or ended with an error that nobody asked for."""
+        """Whether a report may need it: it runs, was struck, or ended with an unhandled error."""
         if not self.task.done() or self.struck_at is not None or self.owned:
             return True
         return not self.task.cancelling() if self.task.cancelled() else bool(self.task._log_traceback)
@@ -105,7 +105,7 @@ class SimulationTask(_native.Numbered, asyncio.Task[Any]):
 
 
 def is_shielded(task: asyncio.Task[Any]) -> bool:
-    """Return whether the task is what ``asyncio.shield`` protects from the cancellation of whoever waits for it."""
+    """Return whether the task is protected by ``asyncio.shield`` from the cancellation of its waiters."""
     callbacks: Any = getattr(task, "_callbacks", None)
     return bool(callbacks) and any(getattr(each[0], "__code__", None) is _SHIELD for each in callbacks)
 

@@ -87,7 +87,7 @@ FOLDER = ".ordeal/schedules"
 #: The parameter that is no fixture.
 WORLD = "world"
 _MARK = "ordeal_simulated_test"
-#: What pytest shows with a test: of which of its phases, and under which name.
+#: The section of pytest's report of a test: its phase and its name.
 _SECTION = ("call", "simulation")
 
 AsyncTest = Callable[..., Coroutine[Any, Any, object]]
@@ -128,7 +128,7 @@ class SimulatedTest:
 
         Args:
             function: the test, with what it takes beside ``given``, such as the object whose method it is.
-            given: its arguments, some of which may be such that each run makes them anew.
+            given: its arguments. Each run makes some of them again.
             request: where pytest says what runs.
         """
         __tracebackhide__ = True

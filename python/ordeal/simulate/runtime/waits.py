@@ -90,7 +90,7 @@ def _watching(original: Callable[..., Any], what: str, name_of: Callable[[], str
     return call
 
 
-#: A table longer than this helps nobody.
+#: The longest table that a report shows.
 _LINES_MAX = 30
 #: In what an object is looked for, beside attributes.
 _HOLDERS = (list, tuple, set, frozenset, dict, deque)
@@ -186,7 +186,7 @@ def _call_text(owner: Any, frames: Sequence[FrameType], outer: FrameType | None)
 
 
 def _is_lost(future: object, frames: Sequence[FrameType]) -> bool:
-    """Return whether nothing leads to a future but who waits for it: it was dropped, and nobody can wake them."""
+    """Return True if only its waiters refer to a future: it was dropped, and nothing can wake them."""
     waiting = {id(frame) for frame in frames}
     return not any(_leads(each, waiting) for each in gc.get_referrers(future))
 

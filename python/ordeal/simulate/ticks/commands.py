@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ordeal.errors import ConfigError, MachineError
 from ordeal.quickcheck.by_type import strategy_for_type
 
-#: Of ten ids, so many are those of something that there is.
+#: Of ten ids, this number is taken from existing things.
 LIVE_OF_TEN = 9
 #: Where a new word begins in a name such as HTTPGet.
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

@@ -204,7 +204,7 @@ def snapshot_of(machine: Any, world: TickWorld) -> bytes:
 
 
 def restore(machine: Any, world: TickWorld) -> None:
-    """Start the program anew and let it restore its own snapshot; compare it with what it was.
+    """Start the program again and let it restore its own snapshot; compare it with what it was.
 
     Raises:
         NotRestored: its state or its next snapshot is another one.
