@@ -17,14 +17,16 @@ import resource
 import shutil
 import signal
 import site
+import stat
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from ordeal._base.formatting import one_line
@@ -270,6 +272,7 @@ def _mount(source: str, target: str, kind: str = "", flags: int = 0, options: st
     _called(_libc().mount(*words, ctypes.c_ulong(flags), options.encode() or None))
 
 
+@cache
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
@@ -281,13 +284,17 @@ def _read_only(path: str, *, is_read_only: bool = True, recursive: bool = False)
     _called(_libc().syscall(_SETATTR, *words, ctypes.c_size_t(ctypes.sizeof(changes))))
 
 
-def _covered(here: Sandbox) -> list[Path]:
-    """Return the folders that may be written: the project and those of temporary files, none within another."""
+@cache
+def _covered(here: Sandbox) -> list[tuple[str, int, str]]:
+    """Return the folders that may be written, with their modes and as an overlay has them.
+
+    They are the project and those of temporary files, none within another.
+    """
     found: list[Path] = []
     for each in sorted({Path(name).resolve() for name in (here.root, here.place.parents[1], *_TEMPORARY)}):
         if each.is_dir() and not any(each.is_relative_to(above) for above in found):
             found.append(each)
-    return found
+    return [(str(each), stat.S_IMODE(each.stat().st_mode), _escaped(str(each))) for each in found]
 
 
 def _cover(here: Sandbox, *, kept: Sequence[str]) -> None:
@@ -295,30 +302,27 @@ def _cover(here: Sandbox, *, kept: Sequence[str]) -> None:
 
     The folders for judges are those below it, and read-only unless they are ``kept``.
     """
-    covered, folder = _covered(here), Path.cwd()
-    size = f"size={here.limit}m"
-    with ExitStack() as stack:
-        below = {name: os.open(here.place.with_name(name), os.O_PATH) for name in (_PLACE, BYTECODE)}
-        for handle in below.values():
-            stack.callback(os.close, handle)
-        _mount("tmpfs", here.scratch, "tmpfs", 0, f"{size},mode=700")
-        memory = os.open(here.scratch, os.O_PATH)
-        stack.callback(os.close, memory)
-        for number, each in enumerate(covered):
-            upper, work = (Path(f"/proc/self/fd/{memory}/{name}{number}") for name in ("upper", "work"))
-            upper.mkdir()
-            work.mkdir()
-            shutil.copystat(each, upper)
-            options = f"lowerdir={_escaped(str(each))},upperdir={upper},workdir={work},userxattr"
-            _mount("overlay", str(each), "overlay", 0, options)
-        for name, handle in below.items():
-            path = str(here.place.with_name(name))
-            _mount(f"/proc/self/fd/{handle}", path, "", _BIND)
-            _read_only(path, is_read_only=name not in kept)
-        if Path(_SHARED).is_dir():
-            _mount("tmpfs", _SHARED, "tmpfs", 0, f"{size},mode=1777")
-        # What was the current folder lies below the overlay.
-        os.chdir(folder)
+    # Each fork does this, and each object that it touches is a page that it copies.
+    size, folder, handles = f"size={here.limit}m", os.getcwd(), list[int]()  # noqa: PTH109 - see above
+    for name in (_PLACE, BYTECODE):
+        handles.append(os.open(f"{here.scratch}/{name}", os.O_PATH))
+    _mount("tmpfs", here.scratch, "tmpfs", 0, f"{size},mode=700")
+    handles.append(os.open(here.scratch, os.O_PATH))
+    for number, (each, mode, escaped) in enumerate(_covered(here)):
+        upper, work = (f"/proc/self/fd/{handles[-1]}/{name}{number}" for name in ("upper", "work"))
+        os.mkdir(upper)  # noqa: PTH102
+        os.chmod(upper, mode)  # noqa: PTH101
+        os.mkdir(work)  # noqa: PTH102
+        _mount("overlay", each, "overlay", 0, f"lowerdir={escaped},upperdir={upper},workdir={work},userxattr")
+    for name, handle in zip((_PLACE, BYTECODE), handles, strict=False):
+        _mount(f"/proc/self/fd/{handle}", f"{here.scratch}/{name}", "", _BIND)
+        _read_only(f"{here.scratch}/{name}", is_read_only=name not in kept)
+    if os.path.isdir(_SHARED):  # noqa: PTH112
+        _mount("tmpfs", _SHARED, "tmpfs", 0, f"{size},mode=1777")
+    for handle in handles:
+        os.close(handle)
+    # What was the current folder lies below the overlay.
+    os.chdir(folder)
 
 
 def _escaped(path: str) -> str:
