@@ -165,9 +165,6 @@ class MutateFlags(CommandFlags):
     lists: bool = switch("--list", "Print the mutants, and judge none")
     rates: bool = switch("--rates", "Print how much was noticed by operator and by function")
     report_json: str | None = place("--report-json PATH", "Write a report for the tools of Stryker")
-    generate_stubs: str | None = place(
-        "--generate-stubs PATH", "Write the beginning of a test for each line where nothing noticed, into a new file"
-    )
     pin: bool = switch("--pin", "With kill: where nothing fails, write a test of the value that differs")
     output: str | None = place("-o, --output PATH", "With kill: where the test goes", "stdout")
     reason: str | None = option(
@@ -384,7 +381,7 @@ _FLAGS = {
         "How they judge": "workers passed budget isolation route memory mutant_timeout resume no_cache",
         "Exit code": "threshold assertion_threshold new_only",
         "Kill and accept": "pin kill_budget output reason",
-        "Output": "every lists rates report_json generate_stubs json",
+        "Output": "every lists rates report_json json",
     },
 }
 

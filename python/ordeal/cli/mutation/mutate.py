@@ -20,7 +20,6 @@ from ordeal._base.trace_file import write_atomically
 from ordeal._native import monotonic
 from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text
 from ordeal._report.mutation import mutant_json, mutation_json, mutation_text
-from ordeal._report.mutation_stubs import mutation_stubs
 from ordeal._report.stryker import stryker_json
 from ordeal._tools.mutation import saved
 from ordeal._tools.mutation.accepted import accepted
@@ -64,8 +63,7 @@ def run(words: Mapping[str, Any]) -> int:
     if given.paths[:1] == ("doctor",) and not Path("doctor").exists():
         return last.doctor(given, sources_of(given.paths[1:] or given.targets, given.exclude))
     given = last.as_rerun(given)
-    refuse_existing(given)
-    refuse_unwritable(given)
+    refuse_unwritable(given.report_json)
     sources = sources_of(given.paths, given.exclude)
     operators = operators_of(given)
     workers = given.workers or os.cpu_count() or 1
@@ -290,7 +288,8 @@ def _digest(mutant: Mutant, seed: int) -> bytes:
 
 
 def _write(given: MutateOptions, sources: Sequence[Source], judgement: Judgement) -> None:
-    write_files(given, sources, judgement)
+    if given.report_json:
+        _save(given.report_json, json.dumps(stryker_json(sources, judgement)))
     if given.json:
         terminal.write(json.dumps(mutation_json(sources, judgement), indent=2) + "\n")
         return
@@ -392,53 +391,26 @@ class MutationProgress:
         self._width = len(line)
 
 
-def refuse_existing(given: MutateOptions) -> None:
-    """Refuse to write beginnings of tests over a file, before anything is judged.
+def refuse_unwritable(name: str | None) -> None:
+    """Refuse a file that cannot be written, before anything is judged: that may take hours.
 
     Raises:
-        ConfigError: there is such a file.
+        ConfigError: there is no folder to write it to, or it may not be written.
     """
-    if given.generate_stubs and Path(given.generate_stubs).exists():
-        raise ConfigError(f"`{given.generate_stubs}` is there already", hint="name a new file")
-
-
-def refuse_unwritable(given: MutateOptions) -> None:
-    """Refuse files that cannot be written, before anything is judged: that may take hours.
-
-    Raises:
-        ConfigError: there is no folder to write one to, or it may not be written.
-    """
-    for name in filter(None, (given.report_json, given.generate_stubs)):
-        path = Path(name)
-        place = path if path.exists() else path.parent
-        if place is path and path.is_dir():
-            raise _unwritable(name, "it is a folder")
-        if place is not path and not place.is_dir():
-            raise _unwritable(name, f"there is no folder {place}")
-        if not os.access(place, os.W_OK):
-            raise _unwritable(name, "Permission denied")
+    if not name:
+        return
+    path = Path(name)
+    place = path if path.exists() else path.parent
+    if place is path and path.is_dir():
+        raise _unwritable(name, "it is a folder")
+    if place is not path and not place.is_dir():
+        raise _unwritable(name, f"there is no folder {place}")
+    if not os.access(place, os.W_OK):
+        raise _unwritable(name, "Permission denied")
 
 
 def _unwritable(name: str, why: str) -> ConfigError:
     return ConfigError(f"`{name}` cannot be written: {why}", hint="name another file")
-
-
-def write_files(
-    given: MutateOptions,
-    sources: Sequence[Source],
-    judgement: Judgement,
-    machines: MachineJudgement | None = None,
-) -> None:
-    """Write what was asked for.
-
-    Raises:
-        ConfigError: it cannot be written.
-    """
-    if given.report_json:
-        _save(given.report_json, json.dumps(stryker_json(sources, judgement, machines)))
-    if given.generate_stubs:
-        refuse_existing(given)
-        _save(given.generate_stubs, mutation_stubs(sources, judgement))
 
 
 def say_if_lost(why: str) -> None:
@@ -475,7 +447,8 @@ def by_machines(
     found.verdicts, found.left_out = told(sources, found.verdicts, Path.cwd()), left_out
     found.drawn_from = drawn_from
     judgement = Judgement(found.verdicts, was_interrupted=found.was_interrupted, left_out=left_out)
-    write_files(given, sources, judgement, found)
+    if given.report_json:
+        _save(given.report_json, json.dumps(stryker_json(sources, judgement, found)))
     if given.json:
         terminal.write(json.dumps(machine_mutation_json(sources, found), indent=2) + "\n")
     else:
