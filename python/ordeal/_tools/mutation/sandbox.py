@@ -495,15 +495,10 @@ def _enter_processes_of(pid: int) -> None:
         os.close(handle)
 
 
-def put(path: Path, text: bytes) -> bool:
-    """Write a file of the project where that is gone with this fork. Return whether it is."""
-    if not is_isolated():
-        return False
-    with suppress(OSError):
-        path.unlink()  # it may be a link, or read-only
-        path.write_bytes(text)
-        return True
-    return False
+def write_anew(path: Path, text: bytes) -> None:
+    """Write a file in the place of one that may be a link, or read-only."""
+    path.unlink()
+    path.write_bytes(text)
 
 
 def cover(*, is_original: bool) -> None:
@@ -534,9 +529,7 @@ def main() -> None:
     text, parent, put, *command = sys.argv[1:]
     enter(text, int(parent))
     for name, data in json.loads(Path(put).read_text("ascii")).items():
-        path = Path(name)
-        path.unlink()  # it may be a link
-        path.write_text(data, "latin-1", newline="")
+        write_anew(Path(name), data.encode("latin-1"))
     os.execvp(command[0], command)
 
 

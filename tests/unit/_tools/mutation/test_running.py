@@ -236,6 +236,7 @@ def test_a_kill_at_import_is_asked_once_more(tmp_path: Path, monkeypatch: pytest
     assert words == {(1, "survived"), (2, "killed")}
 
 
+@pytest.mark.parametrize("in_copy", [False, True])
 @pytest.mark.parametrize(
     "read",
     [
@@ -246,7 +247,11 @@ def test_a_kill_at_import_is_asked_once_more(tmp_path: Path, monkeypatch: pytest
         "int(subprocess.run([sys.executable, shop.__file__], capture_output=True).stdout)",
     ],
 )
-def test_a_test_that_reads_the_source_meets_the_mutant(tmp_path: Path, read: str) -> None:
+def test_a_test_that_reads_the_source_meets_the_mutant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: str, in_copy: bool
+) -> None:
+    if in_copy:
+        monkeypatch.setenv(COPIES, "1")
     program = """
         def f(a):
             return a + 1

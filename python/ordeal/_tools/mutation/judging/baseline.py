@@ -21,6 +21,7 @@ from ordeal._tools.mutation.judging.trials import Turns, run_unchanged
 from ordeal._tools.mutation.line_coverage import LineCoverage, SourceReads
 from ordeal._tools.mutation.own_process import Refused
 from ordeal._tools.mutation.pytest_items import Items
+from ordeal._tools.mutation.sandbox import is_isolated
 
 _SECONDS = 600.0
 #: How many tests may fail now and then; of more, something else is wrong.
@@ -65,7 +66,8 @@ class Baseline:
         by_line: dict[tuple[str, int], list[int]] = {}
         readers: dict[str, set[int]] = {}
         for each in passed:
-            for path in each["reads"]:
+            # In a copy, a script that another process runs is read there, and nothing tells that process of the mutant.
+            for path in (*each["reads"], *(() if is_isolated() else each["beside"])):
                 readers.setdefault(path, set()).add(each["test"])
             for place in places(each):
                 by_line.setdefault(place, []).append(each["test"])

@@ -32,7 +32,7 @@ from ordeal._tools.mutation.line_coverage import is_imported
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import ORDER, Refused
 from ordeal._tools.mutation.pytest_items import ASSERTED, FailureWatch, Items, same_chance
-from ordeal._tools.mutation.sandbox import BYTECODE
+from ordeal._tools.mutation.sandbox import BYTECODE, is_isolated, write_anew
 from ordeal._tools.mutation.source import Source
 
 _PLUGIN_SECONDS = 60.0
@@ -40,7 +40,6 @@ _WAIT_SECONDS = 0.002
 _GONE = "let tests remove only what they have made from the folder of temporary files"
 #: Why there is no verdict on a file that is not imported anew.
 IMPORTED = "pytest or one of its plugins has imported the file before the tests do"
-_READ = "a test reads the source, and without namespaces it would not read this mutant"
 _REFUSED = "the unchanged program fails where mutants of imported code run, so no verdict would be true"
 
 
@@ -210,15 +209,22 @@ class ImportRoute:
         if not self._is_green(collect):
             return False
         green = self._green_parts(collect, mutants)
-        jobs = deque(self._job(_Asked(each, green.get(each.id)), collect) for each in mutants)
-        for ended in run_jobs(Refilled(lambda: self._next(jobs)), self._order["workers"]):
-            asked: _Asked = ended.job.tag
-            again = self._again(asked, ended, collect)
-            if again is not None:
-                jobs.appendleft(self._job(again, collect))
-            else:
-                self._take(asked.first or ended)
-                del self._left[asked.mutant.id]
+        # In a copy a file is the same for all forks: those that read it have it one after another.
+        alone = [] if is_isolated() else [each for each in mutants if each.id in self._answer["readers"]]
+        together = [each for each in mutants if each not in alone]
+        for some, workers in (together, self._order["workers"]), (alone, 1):
+            jobs = deque(self._job(_Asked(each, green.get(each.id)), collect) for each in some)
+            for ended in run_jobs(Refilled(partial(self._next, jobs)), workers):
+                asked: _Asked = ended.job.tag
+                if some is alone:
+                    source = self._sources[asked.mutant.shown]
+                    write_anew(source.path, source.text)
+                again = self._again(asked, ended, collect)
+                if again is not None:
+                    jobs.appendleft(self._job(again, collect))
+                else:
+                    self._take(asked.first or ended)
+                    del self._left[asked.mutant.id]
         return True
 
     def _again(self, asked: _Asked, ended: Ended, collect: Any) -> _Asked | None:
@@ -338,8 +344,7 @@ class ImportRoute:
             say({"not run": reason})
             return
         if not offer(source, mutant) and mutant.id in self._answer["readers"]:
-            say({"not run": _READ})
-            return
+            write_anew(source.path, text)
         _serve(path, text)
         collect(say)
 

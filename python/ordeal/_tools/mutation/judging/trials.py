@@ -19,7 +19,7 @@ from ordeal._tools.mutation.interpreters.sitecustomize import MUTANT, real_path
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import send_output_to
 from ordeal._tools.mutation.pytest_items import Items
-from ordeal._tools.mutation.sandbox import put
+from ordeal._tools.mutation.sandbox import is_isolated, write_anew
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.swap import LiveFunctions, NotSwappable, Swap, codes_in
 
@@ -106,8 +106,10 @@ def offer(source: Source, mutant: Mutant) -> bool:
     Without namespaces other forks would read it as well: then only interpreters meet it. Return whether all do.
     """
     text = mutant.applied(source.text)
-    if put(source.path, text):
-        return True
+    with suppress(OSError):  # what is not of the project is read-only
+        if is_isolated():
+            write_anew(source.path, text)
+            return True
     path = Path(_TEMPORARY, f"mutant-{mutant.id}")
     path.write_bytes(os.fsencode(real_path(str(source.path))) + b"\n" + text)
     os.environ[MUTANT] = str(path)
@@ -117,7 +119,7 @@ def offer(source: Source, mutant: Mutant) -> bool:
 def withdraw(source: Source) -> None:
     """Undo what ``offer`` has done."""
     if os.environ.pop(MUTANT, None) is None:
-        put(source.path, source.text)
+        write_anew(source.path, source.text)
 
 
 def run_unchanged(items: Items, numbers: Sequence[int], say: Say, *, plainly: bool) -> None:
