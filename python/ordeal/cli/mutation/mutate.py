@@ -25,7 +25,6 @@ from ordeal._tools.mutation import saved
 from ordeal._tools.mutation.accepted import accepted
 from ordeal._tools.mutation.dead import told
 from ordeal._tools.mutation.machines.running import (
-    MachineJudgement,
     MachineOptions,
     forget_judgement,
     judge_with_machines,
