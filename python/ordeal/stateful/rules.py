@@ -1,4 +1,4 @@
-"""Rules whose arguments may be given by their types, as in ``@rule(x=int)``."""
+"""Rules whose arguments may be given by their types, and that may have a weight: ``@rule(x=int, weight=10)``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle
 
 from ordeal.errors import MachineError
+from ordeal.swarm.weights import BASE_MAX, WEIGHT_MARKER
 
 
 def rule[Function: Callable[..., Any]](
@@ -17,10 +18,24 @@ def rule[Function: Callable[..., Any]](
 ) -> Callable[[Function], Function]:
     """Make a method a rule, like Hypothesis' ``rule``; an argument may be a type instead of a strategy.
 
+    A number as ``weight`` is no argument, but how often the rule runs relative to others, as in ``ChaosTest.weights``.
+
     Raises:
         hypothesis.errors.InvalidArgument: an argument is neither, or ``target`` and ``targets`` are both given.
+        MachineError: the weight is no whole number from 1 to 1000.
     """
-    return _decorator(hypothesis.stateful.rule, targets, target, arguments)
+    weight = arguments.pop("weight") if isinstance(arguments.get("weight"), int | float) else 1
+    if type(weight) is not int or not 1 <= weight <= BASE_MAX:
+        raise MachineError(f"the weight of a rule is {weight!r}", hint=f"write a whole number from 1 to {BASE_MAX}")
+    decorate = _decorator(hypothesis.stateful.rule, targets, target, arguments)
+
+    def weighted(function: Function) -> Function:
+        made: Function = decorate(function)
+        if weight > 1:
+            setattr(made, WEIGHT_MARKER, weight)
+        return made
+
+    return weighted
 
 
 def initialize[Function: Callable[..., Any]](

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
+from ordeal import ChaosTest
 from ordeal.errors import MachineError
 from ordeal.stateful import Bundle, RuleBasedStateMachine, initialize, rule, strategy
+from ordeal.swarm.weights import swarm_options_of
 
 from .engines import Run, both_engines
 
@@ -64,3 +66,25 @@ def test_strategy_takes_types_and_strategies() -> None:
         strategy(3)
     assert caught.value.message == "3 is neither a strategy nor a type"
     assert caught.value.hint == "write a strategy such as `st.integers()`, or a type: `int`"
+
+
+def test_a_weight_on_a_rule_is_one_on_the_class_which_comes_first() -> None:
+    class Weighted(ChaosTest):
+        weights = {"other": 3}  # noqa: RUF012 - as a user writes it
+
+        @rule(weight=10)
+        def often(self) -> None: ...
+
+        @rule(weight=10)
+        def other(self) -> None: ...
+
+        @rule(weight=st.integers())
+        def weigh(self, weight: int) -> None: ...
+
+    assert swarm_options_of(Weighted).bases == {"often": 10, "other": 3}
+
+
+@pytest.mark.parametrize("weight", [0, 2.5, True, 1001])
+def test_a_weight_is_a_whole_number(weight: float) -> None:
+    with pytest.raises(MachineError, match="the weight of a rule is"):
+        rule(weight=weight)
