@@ -36,6 +36,7 @@ _count = len
 OBSERVED_STEP = 3 * STEP
 OBSERVED_RUN = 25 * OBSERVED_STEP  # before its length is known
 CHARS_OF_EVENT = 2
+PACKAGE = 10_000  # to find its files
 REWRITTEN_CHAR = 2
 
 
@@ -235,8 +236,10 @@ class Constants:
         self._files: SourceConstants | None = None
 
     def price(self) -> int | None:
-        """Return the price of the next file."""
+        """Return the price of the next file, or of finding those of packages."""
         if self._files is None:
+            if packages := sum(target.is_package for target in self._targets):
+                return packages * PACKAGE
             self._files = SourceConstants(self._targets, self._progress.aids.files)
         chars = self._files.next_chars()
         return None if chars is None else 1 + chars // CHARS_OF_EVENT
@@ -244,7 +247,9 @@ class Constants:
     def buy(self) -> int:
         """Add the constants of the next file."""
         price = self.price()
-        assert self._files is not None
+        if self._files is None:
+            self._files = SourceConstants(self._targets, self._progress.aids.files)
+            return price or 0
         self._progress.aids.files += 1
         for value in self._files.read():
             self._session.add_constant(value)
