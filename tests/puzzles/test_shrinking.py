@@ -15,7 +15,7 @@ from .shrinking.stateful import DIE_HARD, DieHard
 
 # Runs and the lack of candidates end these, the clock must not: the same seed then gives the same answer anywhere.
 UNLIMITED_S = 3600.0
-RNG_SEED = 1
+RNG_SEED = 2
 RUNS_MAX = 1_000
 
 

@@ -125,12 +125,21 @@ TEST(RunPlanner, AnAdaptivePlannerBeginsWithRunsOfTheSimplestKinds) {
     const RunKind& kind = planning.plan().kind;
     EXPECT_TRUE(kind.start == RunStart::kFresh || kind.start == RunStart::kBranch);
     EXPECT_EQ(kind.swarm, RunSwarm::kFull);
+    EXPECT_GE(planning.run.spec.steps, 16U) << "of 20 at the most";
   }
   std::uint32_t starts = 0;
   for (int i = 0; i < 200; ++i) {
     starts |= bit(planning.plan().kind.start);
   }
   EXPECT_EQ(starts, RunKinds{}.starts);
+}
+
+// So that one kind of step may outnumber another, and containers fill.
+TEST(RunPlanner, AnAdaptivePlannerPrefersSomeRulesInEverySecondRun) {
+  Planning planning(adaptive());
+  for (int i = 1; i <= 16; ++i) {
+    EXPECT_EQ(planning.plan().weights.size(), i % 2 == 0 ? kShape.rules : 0U);
+  }
 }
 
 TEST(RunPlanner, ARestoredPlannerPlansTheSame) {

@@ -413,9 +413,9 @@ class Coins(Plain):
 @pytest.mark.parametrize(
     ("cls", "rule_swarm", "digest"),
     [
-        (Plain, False, "e152ebf9174e684f"),
-        (Plain, True, "f657d26b3225d3c1"),
-        (Coins, False, "ec3a48943ac1012c"),
+        (Plain, False, "f305d29a3fe3060a"),
+        (Plain, True, "cade8f32a98052d4"),
+        (Coins, False, "3ea93f1d6f2d7644"),
     ],
 )
 def test_what_a_seed_explores_without_weights_is_pinned(cls: type[Plain], rule_swarm: bool, digest: str) -> None:
