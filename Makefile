@@ -304,11 +304,12 @@ hypothesis_versions := 6.140.3 6.160.0
 test-hypothesis: build
 	@for version in $(hypothesis_versions); do tools/test-hypothesis $$version $(VENV) -n $(JOBS); done
 
-python_versions := 3.12 3.14
+python_versions := 3.12 3.14 3.15 3.14t 3.15t
 
 test-pythons:
 	@for version in $(python_versions); do \
 	  if python=$$(tools/find-python $$version); then \
+	    echo "Python $$version: $$python"; \
 	    $(MAKE) test-python VENV=build/venv-$$version ORDEAL_PYTHON="$$python" TESTS=tests; \
 	  fi; \
 	done

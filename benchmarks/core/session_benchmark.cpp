@@ -22,7 +22,7 @@ class ToyMachine {
  public:
   explicit ToyMachine(CoverageMap& coverage) : coverage_(&coverage) {
     for (std::size_t i = 0; i < kEdges; ++i) {
-      edges_[i] = coverage.add_edge(mix64(i));
+      edges_[i] = &coverage.add_edge(mix64(i));
     }
   }
 
@@ -30,7 +30,7 @@ class ToyMachine {
 
   void run(std::uint32_t rule, std::int64_t value) noexcept {
     counter_ = (counter_ + static_cast<std::uint64_t>(value) * (rule + 1)) % kStates;
-    coverage_->hit(edges_[(rule * kStates) + counter_]);
+    coverage_->hit(*edges_[(rule * kStates) + counter_]);
   }
 
  private:
@@ -38,7 +38,7 @@ class ToyMachine {
   static constexpr std::size_t kEdges = kRules * kStates;
 
   CoverageMap* coverage_;
-  std::array<std::uint32_t, kEdges> edges_{};
+  std::array<CoverageMap::Cell*, kEdges> edges_{};
   std::uint64_t counter_ = 0;
 };
 

@@ -8,6 +8,12 @@ namespace ordeal::bindings {
 
 namespace py = pybind11;
 
+#ifdef Py_GIL_DISABLED
+inline constexpr bool kHasGil = false;
+#else
+inline constexpr bool kHasGil = true;
+#endif
+
 void bind_audit(py::module_& m);
 void bind_codec(py::module_& m);
 void bind_coverage_map(py::module_& m);

@@ -8,7 +8,7 @@
 #define ORDEAL_VERSION "0.0.0"
 #endif
 
-PYBIND11_MODULE(_native, m) {
+PYBIND11_MODULE(_native, m, pybind11::mod_gil_not_used()) {
   namespace py = pybind11;
   m.doc() = "The compiled engine of ordeal. Its typed contract is `_native.pyi`.";
   m.attr("__version__") = ORDEAL_VERSION;

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hypothesis.errors import InvalidDefinition
 
 from ordeal._base.interpreter import usable_cpus
-from ordeal._base.live_threads import program_threads, threads_text
+from ordeal._base.live_threads import has_gil, program_threads, threads_text
 from ordeal._base.memory_limit import MEBIBYTE, limited_memory
 from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.execution.class_path import trust
@@ -312,13 +312,17 @@ class Explorer:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Refuse a second thread: faults and monitors act on the whole process, and would affect its runs."""
-        if not (self._driver.faults or self.targets):
+        """Refuse a second thread: faults and monitors act on the whole process, and would affect its runs.
+
+        Without a GIL, machines of two threads would run at once in a core that is made for one at a time.
+        """
+        if not (self._driver.faults or self.targets) and has_gil():
             yield
             return
         if not _of_process.acquire(blocking=False):
             raise ConfigError(
-                "another thread of this process explores with faults or target modules, and both are of the process",
+                "another thread of this process explores: faults and target modules, and without a GIL the whole core, "
+                "are of the process",
                 hint="explore one after the other, or give each a process of its own with `isolate=True`",
             )
         try:

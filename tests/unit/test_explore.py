@@ -11,6 +11,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
 
+from ordeal._base.live_threads import has_gil
 from ordeal.chaos import ChaosTest
 from ordeal.errors import ConfigError, InfiniteStrategyError, MachineError, OrdealError, StateError, TargetError
 from ordeal.explore import Explorer, Fleet, Tuning
@@ -203,7 +204,11 @@ def test_a_second_thread_with_faults_or_targets_is_refused_and_a_plain_one_runs(
             Explorer(Faulty).exhaustive(depth=1)
         with pytest.raises(ConfigError, match="another thread of this process explores"):
             Explorer(Quiet, target_modules=[__name__]).run(max_runs=1)
-        assert Explorer(Quiet).run(max_runs=1).total_runs == 1
+        if has_gil():
+            assert Explorer(Quiet).run(max_runs=1).total_runs == 1
+        else:
+            with pytest.raises(ConfigError, match="another thread of this process explores"):
+                Explorer(Quiet).run(max_runs=1)
     finally:
         Waiting.tried.set()
         thread.join()

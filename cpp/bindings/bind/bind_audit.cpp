@@ -6,18 +6,42 @@
 #include <fcntl.h>
 
 #include <array>
+#include <mutex>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "bindings/bindings.h"
+#include "core/base/shared.h"
 
 namespace ordeal::bindings {
 namespace {
 
-// Owned while set; read and written with the GIL held.
-PyObject* asked = nullptr;
-PyObject* noted = nullptr;
-bool installed = false;
+// What an audit hook uses. Any thread may ask for it while another replaces it. Lives as long as the process.
+class HookTarget {
+ public:
+  [[nodiscard]] bool is_set() const noexcept { return object_ != nullptr; }
+  // Empty if there is none by now.
+  py::object get() {
+    const std::scoped_lock lock(mutex_);
+    return py::reinterpret_borrow<py::object>(object_);
+  }
+  // Returns what was there, for the caller to release.
+  py::object replace(py::object object) {
+    const std::scoped_lock lock(mutex_);
+    auto before = py::reinterpret_steal<py::object>(object_);
+    object_ = object.is_none() ? nullptr : object.release().ptr();
+    return before;
+  }
+
+ private:
+  std::mutex mutex_;
+  Shared<PyObject*> object_ = nullptr;
+};
+
+HookTarget asked;
+HookTarget noted;
+bool installed = false;  // only one thread explores
 
 // A program that opens ever new files is known well enough by these.
 constexpr Py_ssize_t kNotedMax = 1'000;
@@ -42,8 +66,8 @@ bool replaces_content(PyObject* arguments) {
   return (flags & O_ACCMODE) != O_RDONLY && (flags & (O_APPEND | O_EXCL)) == 0;
 }
 
-// Adds what the event is about to the set `noted`: a pair of a kind and a path or address.
-int note(std::string_view event, PyObject* arguments) {
+// Adds what the event is about to the set: a pair of a kind and a path or address.
+int note(std::string_view event, PyObject* arguments, const py::object& set) {
   PyObject* what = nullptr;
   const char* kind = "file";
   const Py_ssize_t size = PyTuple_GET_SIZE(arguments);
@@ -56,16 +80,14 @@ int note(std::string_view event, PyObject* arguments) {
     kind = event == "socket.bind" ? "bind" : "connect";
     what = PyTuple_GET_ITEM(arguments, 1);
   }
-  if (what == nullptr || PyLong_Check(what) || PySet_GET_SIZE(noted) >= kNotedMax) {
+  if (what == nullptr || PyLong_Check(what) || PySet_Size(set.ptr()) >= kNotedMax) {
     return 0;
   }
-  PyObject* const set = Py_NewRef(noted);
   PyObject* const path = PyTuple_Check(what) ? Py_NewRef(what) : PyOS_FSPath(what);
   PyObject* const entry = path == nullptr ? nullptr : Py_BuildValue("(sO)", kind, path);
-  const int result = entry == nullptr ? -1 : PySet_Add(set, entry);
+  const int result = entry == nullptr ? -1 : PySet_Add(set.ptr(), entry);
   Py_XDECREF(entry);
   Py_XDECREF(path);
-  Py_DECREF(set);
   // What is no path and no address, the program hears of where it used it.
   if (result != 0 && PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
     PyErr_Clear();
@@ -75,18 +97,23 @@ int note(std::string_view event, PyObject* arguments) {
 }
 
 int hook(const char* event, PyObject* arguments, void* /*data*/) noexcept {
-  if (noted != nullptr && note(event, arguments) != 0) [[unlikely]] {
-    return -1;
+  if (noted.is_set()) [[unlikely]] {
+    const py::object set = noted.get();
+    if (set && note(event, arguments, set) != 0) {
+      return -1;
+    }
   }
-  if (asked == nullptr) [[likely]] {
+  if (!asked.is_set()) [[likely]] {
     return 0;
   }
   const std::string_view name(event);
   for (const std::string_view fenced : kFenced) {
     if (name.starts_with(fenced)) {
-      PyObject* const function = Py_NewRef(asked);
-      PyObject* const result = PyObject_CallFunction(function, "sO", event, arguments);
-      Py_DECREF(function);
+      const py::object function = asked.get();
+      if (!function) {
+        return 0;
+      }
+      PyObject* const result = PyObject_CallFunction(function.ptr(), "sO", event, arguments);
       Py_XDECREF(result);
       return result == nullptr ? -1 : 0;
     }
@@ -94,19 +121,17 @@ int hook(const char* event, PyObject* arguments, void* /*data*/) noexcept {
   return 0;
 }
 
-void replace(PyObject*& kept, const py::object& object) {
+void replace(HookTarget& target, py::object object) {
   if (!installed && !object.is_none()) {
     if (PySys_AddAuditHook(&hook, nullptr) != 0) {
       throw py::error_already_set();
     }
     installed = true;
   }
-  PyObject* const before = kept;
-  kept = object.is_none() ? nullptr : Py_NewRef(object.ptr());
-  Py_XDECREF(before);
+  const py::object before = target.replace(std::move(object));
 }
 
-void ask_about_audit_events(const py::object& function) { replace(asked, function); }
+void ask_about_audit_events(py::object function) { replace(asked, std::move(function)); }
 
 void note_outside_use(const std::optional<py::set>& found) {
   replace(noted, found ? py::object(*found) : py::object(py::none()));

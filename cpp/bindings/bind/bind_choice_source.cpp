@@ -11,6 +11,7 @@
 
 #include "bindings/bindings.h"
 #include "bindings/casts/choice_cast.h"
+#include "bindings/thread_cache.h"
 #include "core/draw/choice_source.h"
 #include "core/draw/value_draws.h"
 #include "core/tape/wide_integer.h"
@@ -34,15 +35,17 @@ py::list recorded_for(const ChoiceSource& source, std::uint32_t name) {
 // From intervals as pairs of 32-bit numbers in the machine's byte order. Cached by content; the last one, which a
 // strategy requests again and again, is recognised by its object.
 const std::shared_ptr<const Alphabet>& alphabet_of(const py::bytes& packed) {
-  using Alphabets = tsl::robin_map<std::string, std::shared_ptr<const Alphabet>>;
-  static auto* const kKnown = new Alphabets();                              // outlives the interpreter
-  static auto* const kLast = new std::shared_ptr<const Alphabet>(nullptr);  // so does this
-  static PyObject* last = nullptr;
-  if (packed.ptr() == last && *kLast != nullptr) {
-    return *kLast;
+  struct Alphabets {
+    tsl::robin_map<std::string, std::shared_ptr<const Alphabet>> known;
+    py::bytes packed;  // of the last one
+    std::shared_ptr<const Alphabet> last;
+  };
+  auto& cache = thread_cache<Alphabets>();
+  if (packed.is(cache.packed) && cache.last != nullptr) {
+    return cache.last;
   }
   std::string content = packed;
-  auto& alphabet = (*kKnown)[content];
+  auto& alphabet = cache.known[content];
   if (alphabet == nullptr) {
     std::vector<std::uint32_t> ends(content.size() / sizeof(std::uint32_t));
     if (!ends.empty()) {  // an empty vector may have no memory, and null is not for memcpy
@@ -54,9 +57,9 @@ const std::shared_ptr<const Alphabet>& alphabet_of(const py::bytes& packed) {
     }
     alphabet = std::make_shared<const Alphabet>(std::move(intervals));
   }
-  Py_XSETREF(last, Py_NewRef(packed.ptr()));
-  *kLast = alphabet;
-  return *kLast;
+  cache.packed = packed;
+  cache.last = alphabet;
+  return cache.last;
 }
 
 py::object open_integer(ChoiceSource& source, std::optional<std::int64_t> low, std::optional<std::int64_t> high,

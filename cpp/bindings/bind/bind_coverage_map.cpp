@@ -34,22 +34,14 @@ void bind_coverage_map(py::module_& m) {
 
   py::class_<CoverageMap, std::shared_ptr<CoverageMap>>(m, "CoverageMap")
       .def(py::init<std::size_t>(), py::arg("capacity") = CoverageMap::kDefaultCapacity)
-      .def("add_edge", &CoverageMap::add_edge, py::arg("key"))
       .def(
-          "hit",
-          [](CoverageMap& map, std::uint32_t id) {
-            static_cast<void>(map.hits(id));  // refuses an unknown id; the hot path does not look
-            map.hit(id);
-          },
-          py::arg("edge"))
+          "add_edge", [](CoverageMap& map, std::uint64_t key) { return map.add_edge(key).id; }, py::arg("key"))
       .def(
-          "mark",
-          [](CoverageMap& map, std::uint32_t id) {
-            static_cast<void>(map.hits(id));
-            map.mark(id);
-          },
-          py::arg("edge"))
-      .def("hits", &CoverageMap::hits, py::arg("edge"))
+          "hit", [](CoverageMap& map, std::uint32_t id) { map.hit(map.edge_at(id)); }, py::arg("edge"))
+      .def(
+          "mark", [](CoverageMap& map, std::uint32_t id) { map.mark(map.edge_at(id)); }, py::arg("edge"))
+      .def(
+          "hits", [](CoverageMap& map, std::uint32_t id) { return map.hits(map.edge_at(id)); }, py::arg("edge"))
       .def("begin_run", &CoverageMap::begin_run)
       .def("take_new_coverage",
            [](CoverageMap& map) {

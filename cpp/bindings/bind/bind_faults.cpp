@@ -72,12 +72,15 @@ FaultSwitch::Plan read_plan(py::object mark, const py::list& path, const py::lis
 void bind_switch(py::module_& m) {
   py::class_<FaultSwitch>(m, "FaultSwitch", py::custom_type_setup(collectable<FaultSwitch>))
       .def(py::init<>())
-      .def_readonly("on", &FaultSwitch::on)
+      .def_property_readonly("on", [](const FaultSwitch& self) -> bool { return self.on; })
       .def_readonly("by_plan", &FaultSwitch::by_plan)
-      .def_readwrite("hits", &FaultSwitch::hits)
+      .def_property(
+          "hits", [](const FaultSwitch& self) { return self.hits.load(); },
+          [](FaultSwitch& self, std::int64_t hits) { self.hits = hits; })
       .def_property_readonly("runs_on", [](const FaultSwitch& self) { return self.runs + (self.was_on ? 1 : 0); })
       .def_property_readonly(
-          "uses", [](const FaultSwitch& self) { return py::make_tuple(self.runs, self.calls, self.changes); })
+          "uses",
+          [](const FaultSwitch& self) { return py::make_tuple(self.runs, self.calls.load(), self.changes.load()); })
       .def_readwrite("listener", &FaultSwitch::listener)
       .def("meet", &FaultSwitch::meet)
       .def("count_change", [](FaultSwitch& self) { ++self.changes; })

@@ -24,14 +24,14 @@ TraceLevel parse_level(const std::string& level) {
   throw ConfigError("trace level is '" + level + "'; it must be 'novelty' or 'counts'");
 }
 
-std::unique_ptr<Monitor> make_monitor(std::shared_ptr<CoverageMap> coverage, const std::vector<TargetTuple>& targets,
+std::shared_ptr<Monitor> make_monitor(std::shared_ptr<CoverageMap> coverage, const std::vector<TargetTuple>& targets,
                                       const std::string& level) {
   std::vector<TracedTarget> traced;
   traced.reserve(targets.size());
   for (const auto& [module_name, path, is_package] : targets) {
     traced.push_back({module_name, path, is_package});
   }
-  return std::make_unique<Monitor>(std::move(coverage), traced, parse_level(level));
+  return std::make_shared<Monitor>(std::move(coverage), traced, parse_level(level));
 }
 
 // As plain tuples, which the state file stores unchanged.
@@ -105,7 +105,7 @@ py::object branch_sides(Monitor& monitor, const py::object& code) {
 }  // namespace
 
 void bind_monitor(py::module_& m) {
-  py::class_<Monitor>(m, "Monitor")
+  py::class_<Monitor, std::shared_ptr<Monitor>>(m, "Monitor")
       .def(py::init(&make_monitor), py::arg("coverage_map"), py::arg("targets"), py::kw_only(),
            py::arg("level") = "novelty")
       .def("start", &Monitor::start)

@@ -80,7 +80,7 @@ class Filter final : public StrategyNode {
   std::vector<py::object> conditions_;
 };
 
-// The arguments of a call while they are drawn. Guarded by the GIL.
+// The arguments of a call while they are drawn. For one thread at a time.
 class Arguments {
  public:
   explicit Arguments(std::size_t size) { values_.reserve(size); }

@@ -15,7 +15,7 @@ namespace ordeal::bindings {
 // The outcome of a choice: a value, a value that a filter rejected, or an exception.
 enum class Outcome : std::uint8_t { kValue, kNotSatisfied, kError };
 
-// The maps and filters that a strategy applies to the chosen value, in order. Guarded by the GIL.
+// The maps and filters that a strategy applies to the chosen value, in order. For one thread at a time.
 class Transformations {
  public:
   struct Step {

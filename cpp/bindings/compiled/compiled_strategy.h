@@ -27,7 +27,7 @@ namespace ordeal::bindings {
 
 class Visitor;
 
-// Immutable, and shared between compiled strategies. Guarded by the GIL.
+// Immutable, and shared between compiled strategies. For one thread at a time.
 class StrategyNode {
  public:
   StrategyNode() = default;
@@ -104,7 +104,7 @@ struct Compilation {
   bool is_auditable = false;  // drawing it again changes nothing and calls nothing of the user's
 };
 
-// The strategy of one argument and how to draw it. Guarded by the GIL.
+// The strategy of one argument and how to draw it. For one thread at a time.
 class CompiledStrategy {
  public:
   // Draws through Hypothesis before a strategy is compiled: short runs should not pay for compiling.

@@ -20,7 +20,7 @@ inline constexpr int kSpansMax = 100;
 // those of the step, the choice of the rule, and the rule with its arguments. The Explorer rejects deeper nesting too.
 inline constexpr int kSpansOfArgument = 10;
 
-// Guarded by the GIL. Functions that return false or null have set a Python exception.
+// For one thread at a time. Functions that return false or null have set a Python exception.
 //
 // The length of the run is counted here until Hypothesis' data object is made. After that it is stored there, where
 // Python code sees it, and compiled strategies count on a copy: read when first needed after take_length(), and written

@@ -8,6 +8,7 @@
 
 #include "bindings/compiled/interned_names.h"
 #include "bindings/cpython/guarded.h"
+#include "bindings/thread_cache.h"
 #include "core/base/check.h"
 
 namespace ordeal::bindings {
@@ -57,11 +58,6 @@ class KnownStrategies {
   // In sets, as two whose addresses meet in one place would drive each other out.
   std::array<std::array<Count, 4>, 256> counts_{};
 };
-
-KnownStrategies& known_strategies() {
-  static auto* const kKnown = new KnownStrategies();  // outlives the interpreter's end
-  return *kKnown;
-}
 
 // A copy, as a body may add strategies, which moves the others.
 StrategyNodePtr node_within(const Compilation* compiled, int depth) {
@@ -126,14 +122,14 @@ PyTypeObject* draw_function_type() {
 }  // namespace
 
 PyObject* draw_strategy(DrawContext& run, PyObject* strategy, int depth) {
-  const Compilation* compiled = known_strategies().find(strategy);
+  const Compilation* compiled = thread_cache<KnownStrategies>().find(strategy);
   py::object alike;
   if (compiled == nullptr) {
     // One that is made anew for each draw is known by how it was made.
     alike = strategy_made_alike(py::reinterpret_borrow<py::object>(strategy));
     if (!alike.is_none() && !alike.is(py::handle(strategy))) {
       strategy = alike.ptr();
-      compiled = known_strategies().find(strategy);
+      compiled = thread_cache<KnownStrategies>().find(strategy);
     }
   }
   // If it nests too deeply, Hypothesis raises the error.
@@ -142,7 +138,7 @@ PyObject* draw_strategy(DrawContext& run, PyObject* strategy, int depth) {
 }
 
 StrategyNodePtr node_of_known(PyObject* strategy, int depth) {
-  return node_within(known_strategies().find(strategy), depth);
+  return node_within(thread_cache<KnownStrategies>().find(strategy), depth);
 }
 
 PyObject* draw_node(DrawContext& run, const StrategyNode& node, int depth) {

@@ -14,7 +14,7 @@
 
 namespace ordeal::bindings {
 
-// One copy with one memo: an object reachable in two ways stays one object. Used once, under the GIL. Holds all
+// One copy with one memo: an object reachable in two ways stays one object. Used once, by one thread. Holds all
 // originals and copies until it ends, so that no id is reused meanwhile.
 //
 // A function is copied where copy.deepcopy keeps it: when it closes over something that is copied, as a callback of a

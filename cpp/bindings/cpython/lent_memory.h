@@ -8,7 +8,7 @@
 
 namespace ordeal::bindings {
 
-// While this lives, the object keeps its memory in place. Guarded by the GIL.
+// While this lives, the object keeps its memory in place. For one thread at a time.
 class LentMemory {
  public:
   LentMemory(const py::object& lender, int flags) {

@@ -1,5 +1,6 @@
 #include "bindings/cpython/modules_mark.h"
 
+#include <atomic>
 #include <cstdint>
 
 #include "bindings/cpython/c_api.h"
@@ -7,7 +8,7 @@
 namespace ordeal::bindings {
 namespace {
 
-std::uint64_t changes = 1;  // of the table of modules
+std::atomic<std::uint64_t> changes = 1;  // of the table of modules, by imports in any thread
 
 extern "C" int ordeal_modules_changed(PyDict_WatchEvent /*event*/, PyObject* /*dict*/, PyObject* /*key*/,
                                       PyObject* /*value*/) noexcept {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "bindings/cpython/c_api.h"
+#include "bindings/thread_cache.h"
 
 namespace ordeal::bindings {
 namespace {
@@ -203,7 +204,7 @@ bool is_finalized(PyTypeObject* type) {
 }
 
 // Shapes that were found in earlier copies, by type. A type has another version whenever it, or a base of it, has
-// changed, and no other type ever has the same; so nothing is held. Guarded by the GIL.
+// changed, and no other type ever has the same; so nothing is held.
 class KnownShapes {
  public:
   // Null if the shape is not known, or if the type has changed.
@@ -318,17 +319,17 @@ py::object default_dict_type() {
 void judge_finalizers(py::object judge) { judge_of_finalizers() = std::move(judge); }
 
 std::shared_ptr<const ObjectShape> shape_of_objects(PyTypeObject* type) {
-  static auto* const kKnown = new KnownShapes();  // outlives the interpreter's end
+  auto& known = thread_cache<KnownShapes>();
   auto* const key = reinterpret_cast<PyObject*>(type);
   // A program may register a function for a type at any time.
   const bool is_registered = is_in(dispatch_table(), key) || is_in(copyreg_table(), key);
   if (is_registered) {
     return find_shape(type);
   }
-  std::shared_ptr<const ObjectShape> shape = kKnown->find(type);
+  std::shared_ptr<const ObjectShape> shape = known.find(type);
   if (shape == nullptr) {
     shape = find_shape(type);
-    kKnown->add(type, shape);
+    known.add(type, shape);
   }
   return shape;
 }

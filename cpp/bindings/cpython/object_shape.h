@@ -38,7 +38,7 @@ struct ObjectShape {
   py::object function;  // of a dispatched type, or in copyreg's table; for locks, counters and holders, what makes them
 };
 
-// Guarded by the GIL. Finds it anew if the type, a base of it, or what is registered for it has changed.
+// For one thread at a time. Finds it anew if the type, a base of it, or what is registered for it has changed.
 std::shared_ptr<const ObjectShape> shape_of_objects(PyTypeObject* type);
 
 // Has `judge` say of a type with a finalizer whether that touches nothing but its object, which may then be copied.

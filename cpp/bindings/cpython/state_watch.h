@@ -9,7 +9,7 @@
 namespace ordeal::bindings {
 
 // Watches the memory of an object as an instance of one C type, of which it knows only the size. For types whose whole
-// state is there; changes behind a pointer would not show. Guarded by the GIL.
+// state is there; changes behind a pointer would not show. For one thread at a time.
 class StateWatch {
  public:
   // ConfigError unless `object` is an instance of `type`, a class made in C.

@@ -13,7 +13,7 @@
 namespace ordeal::bindings {
 
 // Where choices were made: code objects, numbered when first met, and offsets in them. Keeps the code objects alive.
-// Guarded by the GIL.
+// For one thread at a time.
 class Sites {
  public:
   // The site of the running Python frame, or of the one that many calls further out; 0 if there is none.
@@ -28,7 +28,7 @@ class Sites {
   std::size_t newest_ = 0;
 };
 
-// An odometer that records where its choices were made. Guarded by the GIL.
+// An odometer that records where its choices were made. For one thread at a time.
 struct Counter {
   Odometer odometer;
   Sites sites;

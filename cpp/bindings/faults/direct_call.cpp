@@ -72,8 +72,8 @@ extern "C" {
 PyObject* ordeal_call_directly(PyObject* function, PyObject* const* arguments, std::size_t count,
                                PyObject* keywords) noexcept {
   PyObject* const cell = PyTuple_GET_ITEM(reinterpret_cast<PyFunctionObject*>(function)->func_closure, 0);
-  // Held: the variable may change while it is called.
-  PyObject* const callee = Py_NewRef(PyCell_GET(cell));
+  // Held: the variable may change while it is called, or in another thread at any time.
+  PyObject* const callee = PyCell_Get(cell);
   PyObject* const result = PyObject_Vectorcall(callee, arguments, count, keywords);
   Py_DECREF(callee);
   return result;

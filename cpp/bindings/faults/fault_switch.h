@@ -1,6 +1,7 @@
 // FaultSwitch: whether a fault is on, what it has counted, and the plan by which it is switched without Python.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -8,10 +9,12 @@
 
 #include "bindings/bindings.h"
 #include "bindings/faults/patch_site.h"
+#include "core/base/shared.h"
 
 namespace ordeal::bindings {
 
-// Guarded by the GIL.
+// Calls of the program may meet a fault in any thread at any time, and are counted exactly. The rest is for one thread
+// at a time: the one that runs the rules.
 class FaultSwitch {
  public:
   // What a target led to when the plan was made: `name` of `container` was `expected`.
@@ -70,13 +73,13 @@ class FaultSwitch {
   int traverse(visitproc visit, void* argument) const;
   void clear();
 
-  bool on = false;
+  Shared<bool> on = false;
   bool was_on = false;   // at any time since the last reset
   bool by_plan = false;  // it is on, and was put on by its plan
-  std::int64_t hits = 0;
+  std::atomic<std::int64_t> hits = 0;
   std::int64_t runs = 0;
-  std::int64_t calls = 0;
-  std::int64_t changes = 0;
+  std::atomic<std::int64_t> calls = 0;
+  std::atomic<std::int64_t> changes = 0;
   py::object listener = py::none();
 
  private:

@@ -10,7 +10,8 @@
 
 namespace ordeal::bindings {
 
-// Guarded by the GIL. Python makes what is put in place, and takes over if an attribute is not as it was left.
+// For the thread that runs the rules. Python makes what is put in place, and takes over if an attribute is not as it
+// was left.
 class PatchSite {
  public:
   // Stacks that are remembered: those of four faults on one attribute, in all orders of being switched on.

@@ -21,7 +21,7 @@
 
 namespace ordeal::bindings {
 
-// Guarded by the GIL. One run at a time.
+// For one thread. One run at a time.
 class StepLoop {
  public:
   // How a run ended without an exception of C++. Where it failed, a rule or an invariant raised an error of Python.

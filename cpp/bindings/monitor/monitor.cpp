@@ -2,6 +2,7 @@
 #include "bindings/monitor/monitor.h"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <utility>
 
@@ -17,18 +18,29 @@ namespace {
 // Coverage tools use 1, Hypothesis' explain phase 3; so 4 first, and 3 if another engine holds it.
 constexpr std::array<int, 2> kToolIds{4, 3};
 
-// The pointer of the capsule has no meaning; its context is the monitor, or null once that has stopped. If other code
-// frees our tool id, the callbacks stay registered and may be called after the monitor is gone.
-char capsule_pointer = 0;
+// What the callbacks receive. If other code frees our tool id, they stay registered and may be called after the monitor
+// is gone.
+struct Link {
+  Shared<Monitor*> monitor = nullptr;  // null once it has stopped
+  py::object disable;                  // what silences a location
+};
 
-Monitor* monitor_of(PyObject* self) noexcept { return static_cast<Monitor*>(PyCapsule_GetContext(self)); }
+Link& link_of(PyObject* self) noexcept { return *static_cast<Link*>(PyCapsule_GetPointer(self, nullptr)); }
 
-// Runs one callback, which returns whether the location has more to report.
+py::capsule new_link(py::object disable) {
+  auto link = std::make_unique<Link>();
+  link->disable = std::move(disable);
+  return {link.release(), [](void* pointer) { delete static_cast<Link*>(pointer); }};
+}
+
+// Runs one callback, which returns whether the location has more to report. Afterwards the monitor may be gone.
 template <typename Event>
 PyObject* dispatch(PyObject* self, Event event) noexcept {
-  Monitor* const monitor = monitor_of(self);
+  const Link& link = link_of(self);
+  Monitor* const monitor = link.monitor;
+  PyObject* const disable = link.disable.ptr();
   const bool has_more = monitor == nullptr || monitor->is_paused() || event(*monitor);
-  return Py_NewRef(has_more ? Py_None : monitor->disable());
+  return Py_NewRef(has_more ? Py_None : disable);
 }
 
 PyCodeObject* code_of(PyObject* argument) noexcept { return reinterpret_cast<PyCodeObject*>(argument); }
@@ -74,6 +86,16 @@ PyMethodDef resume_method = method("on_resume", ordeal_on_resume);
 PyMethodDef line_method = method("on_line", ordeal_on_line);
 PyMethodDef branch_method = method("on_branch", ordeal_on_branch);
 
+// Threads take turns: while there are no more of them than counters, each has one.
+std::size_t counter_of_thread() noexcept {
+  static std::atomic<std::size_t> turns{0};
+  static constinit thread_local std::size_t turn [[gnu::tls_model("initial-exec")]] = 0;
+  if (turn == 0) [[unlikely]] {
+    turn = turns.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+  return turn;
+}
+
 // A file name as the system spells it: it need not be valid text.
 std::string filename_of(PyCodeObject* code) { return path_text(code->co_filename); }
 
@@ -94,11 +116,14 @@ std::string path_text(py::handle path) {
 Monitor::Monitor(std::shared_ptr<CoverageMap> coverage, const std::vector<TracedTarget>& targets, TraceLevel level)
     : coverage_(std::move(coverage)), targets_(targets), level_(level) {
   ORDEAL_CHECK(coverage_ != nullptr, "a monitor needs a coverage map");
+  if (!kHasGil) {
+    lock_.share();
+    coverage_->share_with_threads();
+  }
   references_.monitoring = py::module_::import("sys").attr("monitoring");
-  references_.disable = references_.monitoring.attr("DISABLE");
   references_.set_local_events = references_.monitoring.attr("set_local_events");
   references_.name = py::reinterpret_steal<py::object>(PyUnicode_FromString("ordeal"));
-  references_.self = py::reinterpret_steal<py::object>(PyCapsule_New(&capsule_pointer, nullptr, nullptr));
+  references_.self = new_link(references_.monitoring.attr("DISABLE"));
   const py::object names = references_.monitoring.attr("events");
   const auto add = [&](const char* event, PyMethodDef& definition, int& events) {
     const py::object number = names.attr(event);
@@ -118,18 +143,13 @@ Monitor::Monitor(std::shared_ptr<CoverageMap> coverage, const std::vector<Traced
   }
 }
 
-Monitor::~Monitor() {
-  if (tool_id_) {
-    disarm(*std::exchange(tool_id_, std::nullopt));
-  }
-}
+Monitor::~Monitor() { stop(); }
 
 void Monitor::start() {
-  if (tool_id_) {
+  if (tool_id()) {
     throw Error("the monitor is already started; call stop() before start()");
   }
-  const int tool_id = take_tool_id();
-  tool_id_ = tool_id;
+  tool_id_ = take_tool_id();
   try {
     arm();
     adopt_running();
@@ -140,9 +160,15 @@ void Monitor::start() {
 }
 
 void Monitor::stop() {
-  if (tool_id_) {
-    disarm(*std::exchange(tool_id_, std::nullopt));
+  if (const auto taken = tool_id()) {
+    tool_id_ = kNoTool;
+    disarm(*taken);
   }
+}
+
+std::optional<std::string> Monitor::error() const {
+  const auto lock = lock_.hold();
+  return error_;
 }
 
 int Monitor::take_tool_id() {
@@ -160,14 +186,15 @@ int Monitor::take_tool_id() {
 }
 
 void Monitor::arm() {
-  PyCapsule_SetContext(references_.self.ptr(), this);
+  const int tool_id = tool_id_;
+  link_of(references_.self.ptr()).monitor = this;
   for (const auto& [event, callback] : references_.callbacks) {
-    references_.monitoring.attr("register_callback")(*tool_id_, event, callback);
+    references_.monitoring.attr("register_callback")(tool_id, event, callback);
   }
-  for (const py::object& code : references_.code_objects) {
-    references_.set_local_events(*tool_id_, code, local_events_);
+  for (const py::object& code : code_objects()) {
+    references_.set_local_events(tool_id, code, local_events_);
   }
-  references_.monitoring.attr("set_events")(*tool_id_, global_events_);
+  references_.monitoring.attr("set_events")(tool_id, global_events_);
   // A location that an earlier holder of this tool id silenced would stay silent for us.
   restart_events();
 }
@@ -198,6 +225,7 @@ void Monitor::restart_events() {
 
 // A monitor that goes on from the state of another knows no more than this.
 bool Monitor::is_any_silent() const {
+  const auto lock = lock_.hold();
   const auto is_silent = [](const auto& code) {
     return code.entry_silent || std::ranges::any_of(code.sites, [](const auto& site) {
              return site.silent || site.sides[0].silent || site.sides[1].silent;
@@ -208,6 +236,7 @@ bool Monitor::is_any_silent() const {
 }
 
 void Monitor::wake_all() {
+  const auto lock = lock_.hold();
   const auto wake_one = [](auto& code) { wake(code); };
   std::ranges::for_each(codes_, wake_one);
   for (auto code = restored_.begin(); code != restored_.end(); ++code) {
@@ -217,7 +246,7 @@ void Monitor::wake_all() {
 
 void Monitor::disarm(int tool_id) noexcept {
   const py::error_scope unrelated;  // stop() may run while an exception of the user propagates
-  PyCapsule_SetContext(references_.self.ptr(), nullptr);
+  link_of(references_.self.ptr()).monitor = nullptr;
   const auto attempt = [this](const auto& step) {
     try {
       step();
@@ -232,7 +261,7 @@ void Monitor::disarm(int tool_id) noexcept {
     return;  // other code freed the id; removing events now would disturb its next holder
   }
   attempt([&] { monitoring.attr("set_events")(tool_id, 0); });
-  for (const py::object& code : references_.code_objects) {
+  for (const py::object& code : code_objects()) {
     attempt([&] { references_.set_local_events(tool_id, code, 0); });
   }
   for (const auto& [event, callback] : references_.callbacks) {
@@ -247,7 +276,7 @@ void Monitor::begin_run(bool full, bool count_all) {
   silences_counted_ = counts && !full && !count_all;
   coverage_->sample({.hits = counts && !silences_counted_, .marks = full && !counts});
   const bool arms = full || (counts && !silences_counted_ && has_silenced_ && is_any_silent());
-  if (arms && tool_id_) {
+  if (arms && tool_id()) {
     restart_events();
   }
 }
@@ -255,25 +284,31 @@ void Monitor::begin_run(bool full, bool count_all) {
 void Monitor::set_level(TraceLevel level) {
   const bool needs_silent_ones = level == TraceLevel::kCounts && level_ != level;
   level_ = level;
-  if (needs_silent_ones && tool_id_) {
+  if (needs_silent_ones && tool_id()) {
     restart_events();
   }
 }
 
+std::uint64_t Monitor::events() const noexcept {
+  std::uint64_t sum = 0;
+  for (const Counter& counter : counters_) {
+    sum += counter.events;
+  }
+  return sum;
+}
+
 py::dict Monitor::lines() const {
   py::dict by_file;
-  for (const TracedFile& file : files_) {
-    std::vector<std::int64_t> lines(file.lines.begin(), file.lines.end());
-    std::ranges::sort(lines);
-    by_file[path_object(file.source.path)] = lines;
+  for (const MonitorState::File& file : saved_files()) {
+    by_file[path_object(file.path)] = file.lines;
   }
   return by_file;
 }
 
 py::list Monitor::files() const {
   py::list paths;
-  for (const TracedFile& file : files_) {
-    paths.append(path_object(file.source.path));
+  for (const MonitorState::File& file : saved_files()) {
+    paths.append(path_object(file.path));
   }
   return paths;
 }
@@ -287,6 +322,7 @@ py::list Monitor::codes(std::size_t begin) const {
 }
 
 std::vector<std::uint32_t> Monitor::take_files() {
+  const auto lock = lock_.hold();
   const std::vector<std::uint32_t> taken(touched_);
   for (const std::uint32_t file : touched_) {
     files_[file].touched = false;
@@ -298,9 +334,9 @@ std::vector<std::uint32_t> Monitor::take_files() {
 std::vector<Monitor::BranchSides> Monitor::branch_sides(const TracedCode& code) const {
   std::vector<BranchSides> branches;
   for (std::size_t instruction = 0; instruction < code.site_at.size(); ++instruction) {
-    if (const std::uint32_t place = code.site_at[instruction]; place != kUnknown) {
+    if (const BranchSite* const site = code.site_at[instruction]; site != nullptr) {
       const auto from = static_cast<std::int64_t>(instruction) * kInstructionSize;
-      branches.push_back({from, code.sites[place].sides[1].edge != kUnknown});
+      branches.push_back({from, site->sides[1].to >= 0});
     }
   }
   return branches;
@@ -308,16 +344,14 @@ std::vector<Monitor::BranchSides> Monitor::branch_sides(const TracedCode& code) 
 
 // Code that only ran in another process is known by its key alone.
 std::optional<std::vector<Monitor::BranchSides>> Monitor::branch_sides(PyCodeObject* code) {
-  if (const TracedCode* const found = traced(code)) {
-    return branch_sides(*found);
-  }
-  const auto file = file_of(code);
-  if (!file) {
+  const TracedFile* const file = file_of(code);
+  if (file == nullptr) {
     return std::nullopt;
   }
-  const std::uint64_t key = code_key(files_[*file].source.module_name, utf8(code->co_qualname), hash_code_body(code));
-  if (const auto number = registry_.find_key(key)) {
-    return branch_sides(codes_[*number]);
+  const std::uint64_t key = key_of(code, *file);
+  const auto lock = lock_.hold();
+  if (const TracedCode* const found = find_key(key); found != nullptr) {
+    return branch_sides(*found);
   }
   const auto state = restored_.find(key);
   if (state == restored_.end()) {
@@ -331,22 +365,28 @@ std::optional<std::vector<Monitor::BranchSides>> Monitor::branch_sides(PyCodeObj
 }
 
 bool Monitor::on_entry(PyCodeObject* code) noexcept {
-  TracedCode* found = traced(code);
-  if (found == nullptr) {
-    found = adopt(code);
-  }
-  if (found == nullptr) {
-    return false;
-  }
-  if (recorder_) [[unlikely]] {
-    return noted([&] { recorder_->entry(number_of(*found)); });
+  TracedCode* const found = traced(code);
+  return found == nullptr ? on_first_entry(code) : enter(*found);
+}
+
+// Python is called, and may let another thread stop the monitor and free it.
+bool Monitor::on_first_entry(PyCodeObject* code) noexcept {
+  const std::shared_ptr<Monitor> alive = weak_from_this().lock();
+  TracedCode* const found = alive == nullptr ? nullptr : adopt(code);
+  return found != nullptr && enter(*found);
+}
+
+bool Monitor::enter(TracedCode& code) noexcept {
+  if (is_recording_) [[unlikely]] {
+    return noted([&] { recorder_->entry(code.number); });
   }
   if (level_ == TraceLevel::kCounts) {
-    return count_entry(*found);
+    return count_entry(code);
   }
-  if (!std::exchange(found->entry_silent, true)) {
-    count_event(*found);
-    coverage_->mark(found->entry_edge);
+  if (!code.entry_silent) {
+    code.entry_silent = true;
+    count_event(code);
+    coverage_->mark(*code.entry_edge);
   }
   return false;
 }
@@ -354,7 +394,8 @@ bool Monitor::on_entry(PyCodeObject* code) noexcept {
 // A generator or coroutine that was entered before the monitor started is first seen here.
 bool Monitor::on_resume(PyCodeObject* code) noexcept {
   if (traced(code) == nullptr) {
-    adopt(code);
+    const std::shared_ptr<Monitor> alive = weak_from_this().lock();
+    alive == nullptr ? nullptr : adopt(code);
   }
   return false;
 }
@@ -365,14 +406,15 @@ bool Monitor::on_line(PyCodeObject* code, std::int64_t line) noexcept {
     return false;
   }
   try {
+    const auto lock = lock_.hold();
     const std::int64_t line_in_code = line - found->first_line;
-    if (recorder_) [[unlikely]] {
-      recorder_->line(number_of(*found), line_in_code);
+    if (is_recording_) [[unlikely]] {
+      recorder_->line(found->number, line_in_code);
       return false;
     }
     if (found->silent_lines.insert(line_in_code).second) {
       count_event(*found);
-      files_[found->file].lines.insert(line);
+      found->file->lines.insert(line);
       coverage_->mark(coverage_->add_edge(line_key(found->key, line_in_code)));
     }
   } catch (...) {
@@ -386,8 +428,8 @@ bool Monitor::on_branch(PyCodeObject* code, std::int64_t from, std::int64_t to) 
   if (found == nullptr) {
     return false;
   }
-  if (recorder_) [[unlikely]] {
-    return noted([&] { recorder_->branch(number_of(*found), from, to); });
+  if (is_recording_) [[unlikely]] {
+    return noted([&] { recorder_->branch(found->number, from, to); });
   }
   try {
     BranchSite& site = site_of(*found, from);
@@ -395,7 +437,7 @@ bool Monitor::on_branch(PyCodeObject* code, std::int64_t from, std::int64_t to) 
       return false;
     }
     count_event(*found);
-    const std::uint32_t edge = edge_of(*found, site, from, to);
+    Edge& edge = edge_of(*found, site, from, to);
     return level_ == TraceLevel::kCounts ? count_branch(*found, site, to, edge) : mark_branch(site, to, edge);
   } catch (...) {
     keep_error();
@@ -403,14 +445,11 @@ bool Monitor::on_branch(PyCodeObject* code, std::int64_t from, std::int64_t to) 
   }
 }
 
-std::uint32_t Monitor::number_of(const TracedCode& code) const noexcept {
-  return static_cast<std::uint32_t>(&code - codes_.data());
-}
-
 // Whether the location has more to report: it has while it can be recorded.
 template <typename Note>
 bool Monitor::noted(Note note) noexcept {
   try {
+    const auto lock = lock_.hold();
     note();
     return true;
   } catch (...) {
@@ -419,9 +458,18 @@ bool Monitor::noted(Note note) noexcept {
   }
 }
 
-Monitor::TracedCode* Monitor::traced(PyCodeObject* code) noexcept {
-  const auto number = registry_.find(reinterpret_cast<std::uintptr_t>(code));
-  return number ? &codes_[*number] : nullptr;
+Monitor::TracedCode* Monitor::traced(PyCodeObject* code) const noexcept {
+  return by_code_.find(reinterpret_cast<std::uintptr_t>(code));
+}
+
+Monitor::TracedCode* Monitor::find_key(std::uint64_t key) const {
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? nullptr : found->second;
+}
+
+std::vector<py::object> Monitor::code_objects() const {
+  const auto lock = lock_.hold();
+  return references_.code_objects;
 }
 
 Monitor::TracedCode* Monitor::adopt(PyCodeObject* code) noexcept {
@@ -429,131 +477,169 @@ Monitor::TracedCode* Monitor::adopt(PyCodeObject* code) noexcept {
   try {
     return adopt_or_throw(code);
   } catch (...) {
-    keep_error();
+    if (tool_id()) {  // else another thread has stopped the monitor meanwhile, and the code is not traced any more
+      keep_error();
+    }
     return nullptr;
   }
 }
 
 Monitor::TracedCode* Monitor::adopt_or_throw(PyCodeObject* code) {
-  const auto file = file_of(code);
-  if (!file) {
+  TracedFile* const file = file_of(code);
+  if (file == nullptr) {
     return nullptr;
   }
   const auto object = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(code));
-  const std::uint64_t key = code_key(files_[*file].source.module_name, utf8(code->co_qualname), hash_code_body(code));
-  // Everything that may fail comes before the number: from then on, numbers are looked up in `codes_`.
-  const bool is_new = !registry_.find_key(key);
-  if (is_new) {
-    codes_.push_back(new_code(key, code->co_firstlineno, *file));
+  TracedCode* const found = add_object(object, key_of(code, *file), *file);
+  if (found != nullptr) {
+    references_.set_local_events(int{tool_id_}, object, local_events_);
   }
-  std::optional<std::uint32_t> number;
-  try {
-    references_.code_objects.push_back(object);  // before its address is registered
-    number = registry_.add(reinterpret_cast<std::uintptr_t>(code), key);
-  } catch (...) {
-    codes_.resize(registry_.size());
-    throw;
-  }
-  if (!number) {
-    references_.code_objects.pop_back();
-    codes_.resize(registry_.size());
-    return nullptr;
-  }
-  ORDEAL_DCHECK(codes_.size() == registry_.size(), codes_.size() << " codes, " << registry_.size() << " numbers");
-  TracedCode& found = codes_[*number];
-  if (!std::exchange(found.is_met, true)) {
-    restored_.erase(key);
-    const auto instructions = static_cast<std::size_t>(Py_SIZE(code));
-    found.site_at.resize(std::max(instructions, found.site_at.size()), kUnknown);
-  } else {
-    wake(found);  // nothing of the second code object is silent yet
-    if (recorder_) {
-      recorder_->met_again(*number);
-    }
-  }
-  references_.set_local_events(*tool_id_, object, local_events_);
-  return &codes_[*number];
+  return found;
 }
 
-// Code that was not met yet, without a known code object.
-Monitor::TracedCode Monitor::new_code(std::uint64_t key, std::int64_t first_line, std::uint32_t file) {
-  TracedCode made{.key = key,
-                  .first_line = first_line,
-                  .file = file,
-                  .entry_edge = coverage_->add_edge(entry_key(key)),
-                  .entry_silent = false,
-                  .silent_lines = {},
-                  .site_at = {},
-                  .sites = {},
-                  .is_met = false};
-  if (const auto state = restored_.find(key); state != restored_.end()) {
-    put_back(made, state->second);
+std::uint64_t Monitor::key_of(PyCodeObject* code, const TracedFile& file) {
+  return code_key(file.source.module_name, utf8(code->co_qualname), hash_code_body(code));
+}
+
+// The state of a code object: a new one, or that of another code object of the same key. Null if there is no room.
+Monitor::TracedCode* Monitor::add_object(const py::object& object, std::uint64_t key, TracedFile& file) {
+  auto* const code = reinterpret_cast<PyCodeObject*>(object.ptr());
+  const auto lock = lock_.hold();
+  if (TracedCode* const known = traced(code); known != nullptr) {
+    return known;  // by another thread, just now
+  }
+  if (by_code_.size() >= kCodeObjectsMax) {
+    return nullptr;
+  }
+  TracedCode* found = find_key(key);
+  if (found == nullptr) {
+    found = &add_code(key, code->co_firstlineno, file);
+  }
+  if (!std::exchange(found->is_met, true)) {
+    restored_.erase(key);
+    const auto instructions = static_cast<std::size_t>(Py_SIZE(code));
+    found->site_at.resize(std::max(instructions, found->site_at.size()));
+  } else {
+    wake(*found);  // nothing of the second code object is silent yet
+    if (recorder_) {
+      recorder_->met_again(found->number);
+    }
+  }
+  references_.code_objects.push_back(object);  // before its address is known
+  by_code_.insert(reinterpret_cast<std::uintptr_t>(code), found);
+  return found;
+}
+
+// Code that was not met yet, without a known code object. With the lock held.
+Monitor::TracedCode& Monitor::add_code(std::uint64_t key, std::int64_t first_line, TracedFile& file) {
+  TracedCode& made = codes_.emplace_back();
+  try {
+    made.key = key;
+    made.number = static_cast<std::uint32_t>(codes_.size() - 1);
+    made.first_line = first_line;
+    made.file = &file;
+    made.entry_edge = &coverage_->add_edge(entry_key(key));
+    made.is_met = false;
+    if (const auto state = restored_.find(key); state != restored_.end()) {
+      put_back(made, state->second);
+    }
+    by_key_.emplace(key, &made);
+  } catch (...) {
+    codes_.pop_back();
+    throw;
   }
   return made;
 }
 
 // The answer is cached by name, not by code object: an ignored code object may be freed and its address reused.
-std::optional<std::uint32_t> Monitor::file_of(PyCodeObject* code) { return add_file(filename_of(code)); }
+Monitor::TracedFile* Monitor::file_of(PyCodeObject* code) { return add_file(filename_of(code)); }
 
-std::optional<std::uint32_t> Monitor::add_file(const std::string& name) {
+// Null when it is outside the targets.
+Monitor::TracedFile* Monitor::add_file(const std::string& name) {
+  const auto lock = lock_.hold();
   if (const auto known = file_by_name_.find(name); known != file_by_name_.end()) {
-    return known->second == kUnknown ? std::nullopt : std::optional(known->second);
+    return known->second;
   }
   const auto source = targets_.source_of(name);
-  std::uint32_t file = kUnknown;
+  TracedFile* file = nullptr;
   if (source) {
     const auto same =
         std::ranges::find_if(files_, [&](const TracedFile& other) { return other.source.path == source->path; });
-    file = static_cast<std::uint32_t>(same - files_.begin());
     if (same == files_.end()) {
-      files_.push_back({.source = *source, .lines = {}, .touched = false});
-      touched_.reserve(files_.size());
+      const auto id = static_cast<std::uint32_t>(files_.size());
+      touched_.reserve(files_.size() + 1);
+      file = &files_.emplace_back(TracedFile{.source = *source, .lines = {}, .id = id});
+    } else {
+      file = &*same;
     }
   }
   file_by_name_.emplace(name, file);
-  return source ? std::optional(file) : std::nullopt;
+  return file;
 }
 
 Monitor::BranchSite& Monitor::site_of(TracedCode& code, std::int64_t from) {
   const auto instruction = static_cast<std::size_t>(from / kInstructionSize);
+  if (from >= 0 && instruction < code.site_at.size()) [[likely]] {
+    if (BranchSite* const known = code.site_at[instruction]; known != nullptr) [[likely]] {
+      return *known;
+    }
+  }
+  const auto lock = lock_.hold();
   if (!code.is_met && from >= 0 && instruction >= code.site_at.size() && instruction < kInstructionsMax) {
-    code.site_at.resize(instruction + 1, kUnknown);  // the total is not known yet
+    code.site_at.resize(instruction + 1);  // the total is not known yet
   }
   ORDEAL_CHECK(from >= 0 && instruction < code.site_at.size(), "from=" << from << " size=" << code.site_at.size());
-  std::uint32_t& place = code.site_at[instruction];
-  if (place == kUnknown) {
-    code.sites.emplace_back();
-    place = static_cast<std::uint32_t>(code.sites.size() - 1);
+  Shared<BranchSite*>& place = code.site_at[instruction];
+  if (place == nullptr) {
+    place = &code.sites.emplace_back();
   }
-  return code.sites[place];
+  return *place;
 }
 
-std::uint32_t Monitor::edge_of(const TracedCode& code, BranchSite& site, std::int64_t from, std::int64_t to) {
+Monitor::Edge& Monitor::edge_of(const TracedCode& code, BranchSite& site, std::int64_t from, std::int64_t to) {
   for (Side& side : site.sides) {
     if (side.to == to) {
-      return side.edge;
+      return *side.edge;
     }
-    if (side.edge == kUnknown) {
-      side = {.to = to, .edge = coverage_->add_edge(branch_key(code.key, from, to))};
-      return side.edge;
+  }
+  const auto lock = lock_.hold();
+  for (Side& side : site.sides) {
+    if (side.to == to) {
+      return *side.edge;
+    }
+    if (side.to < 0) {
+      side.edge = &coverage_->add_edge(branch_key(code.key, from, to));
+      side.to = to;
+      return *side.edge;
     }
   }
   return coverage_->add_edge(branch_key(code.key, from, to));  // a branch with more than two ways has no slot for each
 }
 
 void Monitor::count_event(const TracedCode& code) noexcept {
-  ++events_;
-  touch(code.file);
+  add_events(1);
+  touch(*code.file);
 }
 
-void Monitor::touch(std::uint32_t file) noexcept {
-  if (!std::exchange(files_[file].touched, true)) {
-    touched_.push_back(file);
+void Monitor::add_events(std::uint64_t count) noexcept {
+  Shared<std::uint64_t>& events = counters_[kHasGil ? 0 : counter_of_thread() % kCounters].events;
+  events = events + count;
+}
+
+void Monitor::touch(TracedFile& file) noexcept {
+  if (file.touched) {
+    return;
+  }
+  const auto lock = lock_.hold();
+  if (!file.touched) {
+    file.touched = true;
+    touched_.push_back(file.id);
   }
 }
 
 // Called from a catch block.
 void Monitor::keep_error() noexcept {
+  const auto lock = lock_.hold();
   if (error_) {
     return;
   }

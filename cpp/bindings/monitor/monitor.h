@@ -5,7 +5,9 @@
 #include <tsl/robin_set.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +16,7 @@
 #include <vector>
 
 #include "bindings/bindings.h"
-#include "core/coverage/code_registry.h"
+#include "core/base/shared.h"
 #include "core/coverage/coverage_map.h"
 #include "core/coverage/run_record.h"
 #include "core/coverage/traced_targets.h"
@@ -65,9 +67,14 @@ struct MonitorState {
 // A global event at function entry decides once for each code object, by its file; the code objects of a target then
 // get local events. So code that is imported later, nested functions, comprehensions, generators, coroutines and class
 // bodies are all found, and code outside the targets costs one event each. What other threads are in the middle of was
-// entered before: it is looked up when the monitor starts. Guarded by the GIL. A started monitor must be stopped;
-// otherwise the destructor does it.
-class Monitor {
+// entered before: it is looked up when the monitor starts. A started monitor must be stopped; otherwise the destructor
+// does it.
+//
+// Thread-safe, also without a GIL. Callbacks run in many threads at once; what one has met before it finds and changes
+// without a lock, and what is new it adds under one. CPython stops all threads to change the events of a code object or
+// a callback, so that after stop() no callback runs, except one that waits inside of adopt(): it keeps the monitor
+// alive. Nothing calls Python with the lock held, as a thread that waits there for others would keep it.
+class Monitor : public std::enable_shared_from_this<Monitor> {
  public:
   Monitor(std::shared_ptr<CoverageMap> coverage, const std::vector<TracedTarget>& targets, TraceLevel level);
   Monitor(const Monitor&) = delete;
@@ -122,16 +129,18 @@ class Monitor {
   };
   [[nodiscard]] std::optional<std::vector<BranchSides>> branch_sides(PyCodeObject* code);
 
-  // Events of target code since the monitor was made: a measure of tracing cost that does not depend on time.
-  [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
-  [[nodiscard]] std::optional<int> tool_id() const noexcept { return tool_id_; }
+  // Events of target code since the monitor was made: a measure of tracing cost that does not depend on time. A lower
+  // bound, but exact while no more than kCounters threads send events.
+  [[nodiscard]] std::uint64_t events() const noexcept;
+  [[nodiscard]] std::optional<int> tool_id() const noexcept {
+    const int tool_id = tool_id_;
+    return tool_id == kNoTool ? std::nullopt : std::optional(tool_id);
+  }
   [[nodiscard]] TraceLevel level() const noexcept { return level_; }
   // The first error inside a callback, which the program under test must not see. Tracing continues without that
   // location.
-  [[nodiscard]] const std::optional<std::string>& error() const noexcept { return error_; }
+  [[nodiscard]] std::optional<std::string> error() const;
 
-  // What a callback returns to silence a location; borrowed.
-  [[nodiscard]] PyObject* disable() const noexcept { return references_.disable.ptr(); }
   // The callbacks. Each returns whether the location has more to report; false silences it.
   bool on_entry(PyCodeObject* code) noexcept;
   bool on_resume(PyCodeObject* code) noexcept;
@@ -147,38 +156,50 @@ class Monitor {
   // A branch that went one way this often is silenced: its other side is mostly a line that is still armed.
   static constexpr std::uint32_t kOneSidedHitsMax = 256;
 
+  // A target may be reloaded over and over.
+  static constexpr std::size_t kCodeObjectsMax = std::size_t{1} << 20U;
+  static constexpr int kNoTool = -1;
+  static constexpr std::size_t kCounters = kHasGil ? 1 : 64;
+
+  using Edge = CoverageMap::Cell;
   struct Side {
-    std::int64_t to = -1;
-    std::uint32_t edge = kUnknown;
-    bool silent = false;
+    Shared<std::int64_t> to = -1;  // set last
+    Shared<Edge*> edge = nullptr;
+    Shared<bool> silent = false;
   };
   struct BranchSite {
     std::array<Side, 2> sides;
-    std::uint32_t one_sided_hits = 0;  // since the last full run
-    bool silent = false;               // both sides together, before Python 3.14
-  };
-  // The state of a traced code object. Code objects with the same key (of a reloaded module) share it.
-  struct TracedCode {
-    std::uint64_t key = 0;
-    std::int64_t first_line = 0;
-    std::uint32_t file = 0;
-    std::uint32_t entry_edge = kUnknown;
-    bool entry_silent = false;
-    tsl::robin_set<std::int64_t> silent_lines;  // from the first line
-    std::vector<std::uint32_t> site_at;         // by instruction: index in sites, or kUnknown
-    std::vector<BranchSite> sites;
-    bool is_met = true;  // false while only forks have run it
+    Shared<std::uint32_t> one_sided_hits = 0;  // since the last full run
+    Shared<bool> silent = false;               // both sides together, before Python 3.14
   };
   struct TracedFile {
     TracedSource source;
     tsl::robin_set<std::int64_t> lines;
-    bool touched = false;
+    std::uint32_t id = 0;
+    Shared<bool> touched = false;
+  };
+  // The state of a traced code object. Code objects with the same key (of a reloaded module) share it. It stays where
+  // it is, and so do its sites.
+  struct TracedCode {
+    std::uint64_t key = 0;
+    std::uint32_t number = 0;  // dense
+    std::int64_t first_line = 0;
+    TracedFile* file = nullptr;
+    Edge* entry_edge = nullptr;
+    Shared<bool> entry_silent = false;
+    tsl::robin_set<std::int64_t> silent_lines;  // from the first line
+    std::vector<Shared<BranchSite*>> site_at;   // by instruction: in sites, or null
+    std::deque<BranchSite> sites;
+    bool is_met = true;  // false while only forks have run it; then site_at grows
+  };
+  // On a cache line of its own, as the thread that counts there is mostly one.
+  struct alignas(64) Counter {
+    Shared<std::uint64_t> events = 0;
   };
   // Every reference to an object of CPython that the monitor holds.
   struct References {
     py::object name;  // identifies our tool id: only its owner has this very object
-    py::object self;  // the callbacks receive it to find the monitor
-    py::object disable;
+    py::object self;  // the callbacks receive it: a capsule that leads to the monitor
     py::object monitoring;
     py::object set_local_events;
     std::vector<std::pair<py::object, py::object>> callbacks;  // event, callable
@@ -207,52 +228,63 @@ class Monitor {
   [[nodiscard]] bool is_any_silent() const;
   void disarm(int tool_id) noexcept;
 
-  [[nodiscard]] std::uint32_t number_of(const TracedCode& code) const noexcept;
+  // Null where nothing is known.
+  [[nodiscard]] TracedCode* find_key(std::uint64_t key) const;
+  [[nodiscard]] static std::uint64_t key_of(PyCodeObject* code, const TracedFile& file);
   [[nodiscard]] std::vector<BranchSides> branch_sides(const TracedCode& code) const;
   template <typename Note>
   bool noted(Note note) noexcept;
-  TracedCode* traced(PyCodeObject* code) noexcept;
+  bool enter(TracedCode& code) noexcept;
+  [[nodiscard]] TracedCode* traced(PyCodeObject* code) const noexcept;
+  TracedCode* add_object(const py::object& object, std::uint64_t key, TracedFile& file);
+  [[nodiscard]] std::vector<py::object> code_objects() const;
+  [[nodiscard]] std::vector<MonitorState::File> saved_files() const;
   TracedCode* adopt(PyCodeObject* code) noexcept;
   TracedCode* adopt_or_throw(PyCodeObject* code);
-  TracedCode new_code(std::uint64_t key, std::int64_t first_line, std::uint32_t file);
+  TracedCode& add_code(std::uint64_t key, std::int64_t first_line, TracedFile& file);
   TracedCode* recorded_code(const RunRecord::Code& recorded);
   void replay_entry(TracedCode& code, std::uint32_t hits);
   void replay_line(TracedCode& code, std::int64_t line_in_code);
   void replay_branch(TracedCode& code, const RunRecord::Passage& passage);
-  std::optional<std::uint32_t> file_of(PyCodeObject* code);
-  std::optional<std::uint32_t> add_file(const std::string& name);
+  bool on_first_entry(PyCodeObject* code) noexcept;
+  TracedFile* file_of(PyCodeObject* code);
+  TracedFile* add_file(const std::string& name);
   [[nodiscard]] static MonitorState::Code saved(const TracedCode& code);
   void put_back(TracedCode& code, const MonitorState::Code& state);
   BranchSite& site_of(TracedCode& code, std::int64_t from);
-  std::uint32_t edge_of(const TracedCode& code, BranchSite& site, std::int64_t from, std::int64_t to);
-  bool mark_branch(BranchSite& site, std::int64_t to, std::uint32_t edge) noexcept;
+  Edge& edge_of(const TracedCode& code, BranchSite& site, std::int64_t from, std::int64_t to);
+  bool mark_branch(BranchSite& site, std::int64_t to, Edge& edge) noexcept;
   [[nodiscard]] bool is_silent(const BranchSite& site, std::int64_t to) const noexcept;
   [[nodiscard]] bool has_more_to_tell(BranchSite& site) const noexcept;
   bool count_entry(TracedCode& code) noexcept;
-  bool count_branch(const TracedCode& code, BranchSite& site, std::int64_t to, std::uint32_t edge) noexcept;
+  bool count_branch(const TracedCode& code, BranchSite& site, std::int64_t to, Edge& edge) noexcept;
   void count_event(const TracedCode& code) noexcept;
-  void touch(std::uint32_t file) noexcept;
+  void add_events(std::uint64_t count) noexcept;
+  void touch(TracedFile& file) noexcept;
   void keep_error() noexcept;
 
   std::shared_ptr<CoverageMap> coverage_;
   TracedTargets targets_;
-  TraceLevel level_;
-  std::optional<int> tool_id_;
+  Shared<TraceLevel> level_;
+  Shared<int> tool_id_ = kNoTool;
   int global_events_ = 0;
   int local_events_ = 0;
-  bool paused_ = false;
-  bool silences_counted_ = false;  // at the counts level, in this run
-  bool has_silenced_ = false;      // maybe, at the counts level, since everything was armed
-  std::optional<RunRecorder> recorder_;
   bool sides_apart_ = false;  // since Python 3.14 each side of a branch is an event of its own
-  CodeRegistry registry_;
-  std::vector<TracedCode> codes_;                               // by number of the registry
+  Shared<bool> paused_ = false;
+  Shared<bool> silences_counted_ = false;  // at the counts level, in this run
+  Shared<bool> has_silenced_ = false;      // maybe, at the counts level, since everything was armed
+  Shared<bool> is_recording_ = false;
+  AddressMap<TracedCode> by_code_;
+  mutable std::array<Counter, kCounters> counters_;
+  // What follows is guarded by the lock.
+  mutable ThreadLock lock_;
+  std::optional<RunRecorder> recorder_;
+  std::deque<TracedCode> codes_;  // by number
+  tsl::robin_map<std::uint64_t, TracedCode*> by_key_;
   tsl::robin_map<std::uint64_t, MonitorState::Code> restored_;  // by key, until the code is met
-  std::vector<TracedFile> files_;
-  tsl::robin_map<std::string, std::uint32_t>
-      file_by_name_;  // as code objects spell it; kUnknown when outside the targets
+  std::deque<TracedFile> files_;                                // by id
+  tsl::robin_map<std::string, TracedFile*> file_by_name_;  // as code objects spell it; null when outside the targets
   std::vector<std::uint32_t> touched_;
-  std::uint64_t events_ = 0;
   std::optional<std::string> error_;
   References references_;
 };

@@ -16,19 +16,20 @@ bool Monitor::count_entry(TracedCode& code) noexcept {
     return false;
   }
   count_event(code);
-  coverage_->hit(code.entry_edge);
-  code.entry_silent = silences_counted_ && coverage_->is_stale(code.entry_edge);
-  has_silenced_ = has_silenced_ || code.entry_silent;
-  return !code.entry_silent;
+  coverage_->hit(*code.entry_edge);
+  if (!silences_counted_ || !coverage_->is_stale(*code.entry_edge)) {
+    return true;
+  }
+  code.entry_silent = true;
+  has_silenced_ = true;
+  return false;
 }
 
 // At the counts level. Sides that share an event are silenced together; one that was never taken is mostly a line that
 // is still armed.
-bool Monitor::count_branch(const TracedCode& code, BranchSite& site, std::int64_t to, std::uint32_t edge) noexcept {
+bool Monitor::count_branch(const TracedCode& code, BranchSite& site, std::int64_t to, Edge& edge) noexcept {
   coverage_->hit(edge);
-  const auto is_stale = [&](std::uint32_t each) {
-    return code.entry_edge == kUnknown ? coverage_->is_stale(each) : coverage_->is_stale(each, code.entry_edge);
-  };
+  const auto is_stale = [&](const Edge& each) { return coverage_->is_stale(each, *code.entry_edge); };
   if (!silences_counted_ || !is_stale(edge)) {
     return true;
   }
@@ -36,35 +37,46 @@ bool Monitor::count_branch(const TracedCode& code, BranchSite& site, std::int64_
     bool is_known = false;
     for (Side& side : site.sides) {
       is_known = is_known || side.to == to;
-      side.silent = side.silent || side.to == to;
+      if (side.to == to) {
+        side.silent = true;
+        has_silenced_ = true;
+      }
     }
-    has_silenced_ = has_silenced_ || is_known;
     return !is_known;
   }
-  site.silent =
-      std::ranges::all_of(site.sides, [&](const Side& side) { return side.edge == kUnknown || is_stale(side.edge); });
-  has_silenced_ = has_silenced_ || site.silent;
-  return !site.silent;
+  const bool is_silent =
+      std::ranges::all_of(site.sides, [&](const Side& side) { return side.to < 0 || is_stale(*side.edge); });
+  if (is_silent) {
+    site.silent = true;
+    has_silenced_ = true;
+  }
+  return !is_silent;
 }
 
 // At the novelty level: whether the location has more to report.
-bool Monitor::mark_branch(BranchSite& site, std::int64_t to, std::uint32_t edge) noexcept {
+bool Monitor::mark_branch(BranchSite& site, std::int64_t to, Edge& edge) noexcept {
   // While both sides share an event, one side silences both: then no run reports each side that it took.
   coverage_->mark(edge, sides_apart_);
   if (!sides_apart_) {
-    site.silent = !has_more_to_tell(site);
-    return !site.silent;
+    const bool has_more = has_more_to_tell(site);
+    if (!has_more) {
+      site.silent = true;
+    }
+    return has_more;
   }
   for (Side& side : site.sides) {
-    side.silent = side.silent || side.to == to;
+    if (side.to == to) {
+      side.silent = true;
+    }
   }
   return false;
 }
 
 // At the novelty level. A loop that always goes one way would cost its event for ever, so it is silenced eventually.
 bool Monitor::has_more_to_tell(BranchSite& site) const noexcept {
-  const bool both_sides_seen = site.sides[1].edge != kUnknown;
-  return !both_sides_seen && ++site.one_sided_hits < kOneSidedHitsMax;
+  const bool both_sides_seen = site.sides[1].to >= 0;
+  site.one_sided_hits = site.one_sided_hits + (both_sides_seen ? 0 : 1);
+  return !both_sides_seen && site.one_sided_hits < kOneSidedHitsMax;
 }
 
 }  // namespace ordeal::bindings

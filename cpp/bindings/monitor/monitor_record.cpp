@@ -12,13 +12,18 @@ namespace ordeal::bindings {
 
 // All locations report again: those silenced here need not be silenced for the reader of the record.
 void Monitor::record() {
-  recorder_.emplace();
-  if (tool_id_) {
+  {
+    const auto lock = lock_.hold();
+    recorder_.emplace();
+    is_recording_ = true;
+  }
+  if (tool_id()) {
     restart_events();
   }
 }
 
 std::string Monitor::take_record() {
+  const auto lock = lock_.hold();
   RunRecord record;
   if (recorder_) {
     record.passages = recorder_->take();
@@ -28,7 +33,7 @@ std::string Monitor::take_record() {
     const TracedCode& code = codes_[passage.code];
     const auto [place, is_first] = places.try_emplace(passage.code, static_cast<std::uint32_t>(record.codes.size()));
     if (is_first) {
-      record.codes.push_back({code.key, code.first_line, files_[code.file].source.path});
+      record.codes.push_back({code.key, code.first_line, code.file->source.path});
     }
     passage.code = place->second;
   }
@@ -38,15 +43,12 @@ std::string Monitor::take_record() {
 // Checks everything before counting any of it.
 void Monitor::replay(std::string_view bytes) {
   const RunRecord record = RunRecord::decode(bytes);
-  const auto code_at = [&](const RunRecord::Passage& passage) {
-    const auto number = registry_.find_key(record.codes[passage.code].key);
-    return number ? &codes_[*number] : nullptr;
-  };
+  const auto lock = lock_.hold();
   for (const RunRecord::Passage& passage : record.passages) {
     if (passage.kind != RunRecord::Kind::kBranch) {
       continue;
     }
-    const TracedCode* const code = code_at(passage);
+    const TracedCode* const code = find_key(record.codes[passage.code].key);
     const std::size_t size = code != nullptr && code->is_met ? code->site_at.size() : kInstructionsMax;
     if (passage.from < 0 || passage.to < 0 || std::cmp_greater_equal(passage.from / kInstructionSize, size)) {
       throw TraceError("a branch at " + std::to_string(passage.from) + " is outside of its code");
@@ -58,7 +60,6 @@ void Monitor::replay(std::string_view bytes) {
     }
   }
   for (const RunRecord::Passage& passage : record.passages) {
-    // Looked up each time: the first passage of a code may add it, which moves the others.
     TracedCode* const code = recorded_code(record.codes[passage.code]);
     if (code == nullptr) {
       continue;
@@ -82,23 +83,16 @@ void Monitor::replay(std::string_view bytes) {
 
 // Null if there is no room for more code.
 Monitor::TracedCode* Monitor::recorded_code(const RunRecord::Code& recorded) {
-  if (const auto number = registry_.find_key(recorded.key)) {
-    return &codes_[*number];
+  if (TracedCode* const known = find_key(recorded.key); known != nullptr) {
+    return known;
   }
-  const auto file = add_file(recorded.path);
-  if (!file || registry_.size() >= CodeRegistry::kCodeObjectsMax) {
+  TracedFile* const file = add_file(recorded.path);
+  if (file == nullptr || codes_.size() >= kCodeObjectsMax) {
     return nullptr;
   }
-  TracedCode code = new_code(recorded.key, recorded.first_line, *file);
-  codes_.push_back(std::move(code));
-  try {
-    registry_.add_key(recorded.key);
-  } catch (...) {
-    codes_.pop_back();
-    throw;
-  }
+  TracedCode& code = add_code(recorded.key, recorded.first_line, *file);
   restored_.erase(recorded.key);
-  return &codes_.back();
+  return &code;
 }
 
 // As on_entry(), `hits` times.
@@ -109,10 +103,11 @@ void Monitor::replay_entry(TracedCode& code, std::uint32_t hits) {
       count_entry(code);
       ++counted;
     }
-    events_ += code.entry_silent ? 0 : hits - counted;
-  } else if (!std::exchange(code.entry_silent, true)) {
+    add_events(code.entry_silent ? 0 : hits - counted);
+  } else if (!code.entry_silent) {
+    code.entry_silent = true;
     count_event(code);
-    coverage_->mark(code.entry_edge);
+    coverage_->mark(*code.entry_edge);
   }
 }
 
@@ -120,7 +115,7 @@ void Monitor::replay_entry(TracedCode& code, std::uint32_t hits) {
 void Monitor::replay_line(TracedCode& code, std::int64_t line_in_code) {
   if (code.silent_lines.insert(line_in_code).second) {
     count_event(code);
-    files_[code.file].lines.insert(code.first_line + line_in_code);
+    code.file->lines.insert(code.first_line + line_in_code);
     coverage_->mark(coverage_->add_edge(line_key(code.key, line_in_code)));
   }
 }
@@ -133,10 +128,10 @@ void Monitor::replay_branch(TracedCode& code, const RunRecord::Passage& passage)
   const std::uint32_t times = counts ? std::min(passage.hits, CoverageMap::kHitsCounted) : passage.leading;
   for (std::uint32_t i = 0; i < times && !is_silent(site, passage.to); ++i) {
     count_event(code);
-    const std::uint32_t edge = edge_of(code, site, passage.from, passage.to);
+    Edge& edge = edge_of(code, site, passage.from, passage.to);
     counts ? count_branch(code, site, passage.to, edge) : mark_branch(site, passage.to, edge);
   }
-  events_ += counts && !is_silent(site, passage.to) ? passage.hits - times : 0;
+  add_events(counts && !is_silent(site, passage.to) ? passage.hits - times : 0);
 }
 
 }  // namespace ordeal::bindings

@@ -7,13 +7,20 @@
 
 namespace ordeal::bindings {
 
-MonitorState Monitor::save() const {
-  MonitorState state{.files = {}, .touched = touched_, .codes = {}, .events = events_};
+std::vector<MonitorState::File> Monitor::saved_files() const {
+  const auto lock = lock_.hold();
+  std::vector<MonitorState::File> saved;
   for (const TracedFile& file : files_) {
     std::vector<std::int64_t> lines(file.lines.begin(), file.lines.end());
     std::ranges::sort(lines);
-    state.files.push_back({file.source.path, std::move(lines)});
+    saved.push_back({file.source.path, std::move(lines)});
   }
+  return saved;
+}
+
+MonitorState Monitor::save() const {
+  const auto lock = lock_.hold();
+  MonitorState state{.files = saved_files(), .touched = touched_, .codes = {}, .events = events()};
   for (const TracedCode& code : codes_) {
     state.codes.push_back(saved(code));
   }
@@ -31,10 +38,10 @@ MonitorState::Code Monitor::saved(const TracedCode& code) {
                            .sites = {}};
   std::ranges::sort(state.silent_lines);
   for (std::size_t instruction = 0; instruction < code.site_at.size(); ++instruction) {
-    if (code.site_at[instruction] == kUnknown) {
+    if (code.site_at[instruction] == nullptr) {
       continue;
     }
-    const BranchSite& site = code.sites[code.site_at[instruction]];
+    const BranchSite& site = *code.site_at[instruction];
     state.sites.push_back(
         {.from = static_cast<std::int64_t>(instruction) * kInstructionSize,
          .one_sided_hits = site.one_sided_hits,
@@ -45,22 +52,23 @@ MonitorState::Code Monitor::saved(const TracedCode& code) {
 }
 
 void Monitor::restore(const MonitorState& state) {
-  std::vector<std::uint32_t> id_now(state.files.size(), kUnknown);
+  const auto lock = lock_.hold();
+  std::vector<TracedFile*> file_now(state.files.size());
   for (std::size_t id = 0; id < state.files.size(); ++id) {
-    if (const auto file = add_file(state.files[id].path)) {
-      files_[*file].lines.insert(state.files[id].lines.begin(), state.files[id].lines.end());
-      id_now[id] = *file;
+    file_now[id] = add_file(state.files[id].path);
+    if (file_now[id] != nullptr) {
+      file_now[id]->lines.insert(state.files[id].lines.begin(), state.files[id].lines.end());
     }
   }
   for (const std::uint32_t id : state.touched) {
-    if (id < id_now.size() && id_now[id] != kUnknown) {
-      touch(id_now[id]);
+    if (id < file_now.size() && file_now[id] != nullptr) {
+      touch(*file_now[id]);
     }
   }
   for (const MonitorState::Code& code : state.codes) {
     restored_.insert_or_assign(code.key, code);
   }
-  events_ = state.events;
+  add_events(state.events - events());
   has_silenced_ = true;
 }
 
@@ -78,8 +86,9 @@ void Monitor::put_back(TracedCode& code, const MonitorState::Code& state) {
     site.silent = saved_site.silent;
     for (std::size_t i = 0; i < site.sides.size(); ++i) {
       if (const auto [to, silent] = saved_site.sides[i]; to >= 0) {
-        const std::uint32_t edge = coverage_->add_edge(branch_key(code.key, saved_site.from, to));
-        site.sides[i] = {.to = to, .edge = edge, .silent = silent};
+        site.sides[i].edge = &coverage_->add_edge(branch_key(code.key, saved_site.from, to));
+        site.sides[i].silent = silent;
+        site.sides[i].to = to;
       }
     }
   }

@@ -10,7 +10,7 @@
 namespace ordeal::bindings {
 
 // Compares the state of a `random.Random` with what it was. Where that state lies is found out by looking, and so is
-// whether it lies there at all. Thread-compatible, with the GIL held.
+// whether it lies there at all. Thread-compatible.
 class ChanceWatch {
  public:
   explicit ChanceWatch(py::object generator);

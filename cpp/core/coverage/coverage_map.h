@@ -6,11 +6,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "core/base/check.h"
+#include "core/base/shared.h"
 #include "core/coverage/shared_edges.h"
 #include "core/coverage/species_estimate.h"
 
@@ -51,9 +52,10 @@ struct CoverageState {
   friend bool operator==(const CoverageState&, const CoverageState&) = default;
 };
 
-// Edges are dense ids from add_edge(), so that two edges never share a counter as they do in a hashed map. hit() and
-// mark() are the hot path: noexcept and free of allocation, because add_edge() has reserved the space.
-// Thread-compatible: the owner's lock (in Python, the GIL) guards every call.
+// Each edge has a cell of its own, so that two edges never share a counter as they do in a hashed map. hit() and mark()
+// are the hot path: noexcept and free of allocation, because add_edge() has reserved the space.
+// Thread-safe once share_with_threads() was called: everything new is noted under a lock, and what was seen before is
+// read without one. When two threads count a passage of one edge at once, one of both may be lost; nothing new is.
 class CoverageMap {
  public:
   // It grows: a table for many edges takes a millisecond to make, and most programs have few.
@@ -66,60 +68,61 @@ class CoverageMap {
   // How many new edges of a step are listed by id.
   static constexpr std::size_t kNewEdgesListed = 8;
 
+  // What an edge has shown. It stays where it is. Its map changes it under the lock, but for `hits` and `stale_runs`.
+  struct Cell {
+    Shared<std::uint32_t> run = 0;        // the last one with a passage that was counted, by number of begin_run()
+    Shared<std::uint8_t> hits = 0;        // in that run, saturating at kHitsMax
+    Shared<std::uint8_t> buckets = 0;     // seen in this session, one bit per bucket; 0 means that the edge never ran
+    Shared<std::uint8_t> stale_runs = 0;  // at the counts level: how many runs it ran in since it showed something new
+    bool owed = false;  // seen but not counted as new, because others have it and the way there is unknown yet
+    Shared<std::uint64_t> rules = 0;  // that passed it in this session, one bit each
+    std::uint32_t id = 0;             // dense
+  };
+
   explicit CoverageMap(std::size_t capacity = kDefaultCapacity);
 
-  // The dense id of an edge; the same key always gives the same id. Does not mark the edge as seen. May allocate.
-  std::uint32_t add_edge(std::uint64_t key);
+  // From here on, several threads may call at any time.
+  void share_with_threads() noexcept { lock_.share(); }
+
+  // The cell of an edge; the same key always gives the same one. Does not mark the edge as seen. May allocate.
+  Cell& add_edge(std::uint64_t key);
+  // The same by id. Throws CheckFailure for an unknown one.
+  Cell& edge_at(std::uint32_t id);
 
   // Counts level: one more passage of the edge in this run. A bucket that is new to the session is novelty.
-  void hit(std::uint32_t id) noexcept {
-    ORDEAL_DCHECK(id < cells_.size(), "id=" << id << " edges=" << cells_.size());
-    Cell& cell = cells_[id];
-    see_rule(cell);
-    if (cell.hits == kHitsMax) {
-      return;
+  void hit(Cell& cell) noexcept {
+    const std::uint8_t hits = cell.hits;
+    if (cell.run != counted_run_ || is_new_rule(cell) ||
+        (hits < kHitsMax && (kBucketEntered[hits + 1U] & ~cell.buckets) != 0)) {
+      hit_anew(cell);
+    } else if (hits < kHitsMax) {
+      cell.hits = static_cast<std::uint8_t>(hits + 1);
     }
-    if (cell.hits == 0) {
-      touched_.push_back(id);  // never allocates: add_edge() keeps room for every edge
-      if (cell.stale_runs <= kStaleRuns) {
-        ++cell.stale_runs;
-      }
-      if (sampled_.hits) {
-        frequencies_[id].in_run(run_);
-      }
-    }
-    ++cell.hits;
-    see(cell, id, kBucketEntered[cell.hits]);
   }
 
   // Whether the edge was stale when this run began, and has shown nothing new since. So it does not matter which of its
   // passages in a run is asked about, unless it shows something new.
-  [[nodiscard]] bool is_stale(std::uint32_t id) const noexcept {
-    ORDEAL_DCHECK(id < cells_.size(), "id=" << id << " edges=" << cells_.size());
-    const Cell& cell = cells_[id];
-    return cell.stale_runs >= kStaleRuns + (cell.hits > 0 ? 1U : 0U);
+  [[nodiscard]] bool is_stale(const Cell& cell) const noexcept {
+    return cell.stale_runs >= kStaleRuns + (cell.run == counted_run_ ? 1U : 0U);
   }
 
   // The same of an edge inside a function with this edge as its entry: one that some rule which enters the function has
   // not passed yet has something to show.
-  [[nodiscard]] bool is_stale(std::uint32_t id, std::uint32_t entry) const noexcept {
-    ORDEAL_DCHECK(entry < cells_.size(), "entry=" << entry << " edges=" << cells_.size());
-    return is_stale(id) && (cells_[entry].rules & ~cells_[id].rules) == 0;
+  [[nodiscard]] bool is_stale(const Cell& cell, const Cell& entry) const noexcept {
+    return is_stale(cell) && (entry.rules & ~cell.rules) == 0;
   }
 
   // Novelty level: the edge ran at least once. If its location does not report this in each sampled run, it does not
   // count for a sample.
-  void mark(std::uint32_t id, bool tells_each_run = true) noexcept {
-    ORDEAL_DCHECK(id < cells_.size(), "id=" << id << " edges=" << cells_.size());
-    see_rule(cells_[id]);
-    see(cells_[id], id, 1);
-    if (sampled_.marks && tells_each_run) {
-      frequencies_[id].in_run(run_);
+  void mark(Cell& cell, bool tells_each_run = true) noexcept {
+    const bool is_sampled = tells_each_run && Sampled(sampled_).marks;
+    if (is_sampled || is_new_rule(cell) || (cell.buckets & 1U) == 0) {
+      mark_anew(cell, is_sampled);
     }
   }
 
-  // Resets the counters for a new run. Costs one store for each edge that the last run touched.
-  void begin_run() noexcept;
+  // Resets the counters for a new run.
+  void begin_run() noexcept { counted_run_ = counted_run_ + 1; }
   // Ends the run, and counts it if it was sampled.
   void end_run() noexcept;
   // Sets what counts for the sample in this run and the following ones; by default everything does.
@@ -132,26 +135,26 @@ class CoverageMap {
   // What was new since the last call.
   NewCoverage take_new_coverage() noexcept;
 
-  // The edges that ran in this run at the counts level, in the order of their first passage.
-  [[nodiscard]] const std::vector<std::uint32_t>& touched() const noexcept { return touched_; }
   [[nodiscard]] std::uint64_t key(std::uint32_t id) const;
 
   // Forgets everything seen: keys() then lists what runs from here on. Ids stay valid.
   void forget() noexcept;
 
-  // The ids of the first edges that the last take_new_coverage() counted. Valid until the next new edge.
+  // The ids of the first edges that the last take_new_coverage() counted. Valid until the next such call.
   [[nodiscard]] std::span<const std::uint32_t> new_edge_ids() const noexcept {
     return {new_edge_ids_.data(), new_edges_listed_};
   }
 
-  [[nodiscard]] std::size_t edges_seen() const noexcept { return edges_seen_; }
+  [[nodiscard]] std::size_t edges_seen() const noexcept;
   // In how many sampled runs the edge ran; 0 for an unknown edge.
   [[nodiscard]] std::uint64_t runs_of(std::uint64_t key) const noexcept;
   [[nodiscard]] std::uint64_t runs_sampled() const noexcept { return runs_sampled_; }
   // How rare the edges of the sample are.
   [[nodiscard]] SampleCounts sample_counts() const;
   // How often the edge ran in this run, up to 128.
-  [[nodiscard]] std::uint32_t hits(std::uint32_t id) const;
+  [[nodiscard]] std::uint32_t hits(const Cell& cell) const noexcept {
+    return cell.run == counted_run_ ? std::uint8_t{cell.hits} : 0U;
+  }
   // The keys of the edges seen, sorted, so that they can be written, compared and merged.
   [[nodiscard]] std::vector<std::uint64_t> keys() const;
   // Marks an edge as seen by another session, so that it is not new here any more. Returns whether it would have been
@@ -171,14 +174,6 @@ class CoverageMap {
   static constexpr std::uint8_t kHitsMax = kHitsCounted;
   static constexpr std::array<std::uint8_t, 8> kBucketStarts{1, 2, 3, 4, 8, 16, 32, 128};
 
-  struct Cell {
-    std::uint8_t hits = 0;        // in this run, saturating at kHitsMax
-    std::uint8_t buckets = 0;     // seen in this session, one bit per bucket; 0 means that the edge never ran
-    std::uint8_t stale_runs = 0;  // at the counts level: how many runs it ran in since it showed something new
-    bool owed = false;        // seen but not counted as new, because others have it and the way there is unknown yet
-    std::uint64_t rules = 0;  // that passed it in this session, one bit each
-  };
-
   // The bit of the bucket that begins at this number of hits; 0 inside a bucket.
   static constexpr std::array<std::uint8_t, kHitsMax + 1> bucket_entered() noexcept {
     std::array<std::uint8_t, kHitsMax + 1> bits{};
@@ -189,63 +184,34 @@ class CoverageMap {
   }
   static const std::array<std::uint8_t, kHitsMax + 1> kBucketEntered;
 
-  // The id of an edge that another session saw and that is now seen here. The caller sets when and how often.
-  std::uint32_t add_seen(const CoverageState::Edge& edge);
+  // The cell of an edge that another session saw and that is now seen here. The caller sets when and how often.
+  Cell& add_seen(const CoverageState::Edge& edge);
 
-  // The rule that is running has reached the edge. Most edges are reached by few rules, so that a set in one word does.
-  void see_rule(Cell& cell) noexcept {
-    if ((rule_ & ~cell.rules) != 0) {
-      cell.rules |= rule_;
-      cell.stale_runs = 0;
-      ++new_coverage_.rules;
-    }
-  }
+  // Whether the rule that is running has not reached the edge before. Most edges are reached by few rules, so that a
+  // set in one word does.
+  [[nodiscard]] bool is_new_rule(const Cell& cell) const noexcept { return (rule_ & ~cell.rules) != 0; }
 
-  // New is an edge without a bucket, and a bucket that the edge has not had. The first test answers nearly every call.
-  void see(Cell& cell, std::uint32_t id, std::uint8_t bucket) noexcept {
-    if ((bucket & ~cell.buckets) == 0) {
-      return;
-    }
-    cell.stale_runs = 0;
-    if (cell.buckets == 0) {
-      ++edges_seen_;
-      if (is_elsewhere(cell, id)) {
-        cell.buckets = bucket;
-        return;
-      }
-      if (new_coverage_.edges < kNewEdgesListed) {
-        new_edge_ids_[new_coverage_.edges] = id;
-      }
-      ++new_coverage_.edges;
-    }
-    ++new_coverage_.buckets;
-    cell.buckets = static_cast<std::uint8_t>(cell.buckets | bucket);
-  }
+  // The rest is called with the lock held, or takes it.
+  void hit_anew(Cell& cell) noexcept;
+  void mark_anew(Cell& cell, bool is_sampled) noexcept;
+  void see_rule(Cell& cell) noexcept;
+  void see(Cell& cell, std::uint8_t bucket) noexcept;
+  bool is_elsewhere(Cell& cell) noexcept;
 
-  // Whether others have an edge that is new to this session. If not, they will get it.
-  bool is_elsewhere(Cell& cell, std::uint32_t id) noexcept {
-    if (others_ == nullptr) {
-      return false;
-    }
-    cell.owed = listens_ && others_->holds(keys_[id]);
-    if (!cell.owed) {
-      unshared_.push_back(id);  // never allocates, like touched_
-    }
-    return cell.owed;
-  }
-
-  tsl::robin_map<std::uint64_t, std::uint32_t> ids_;
+  mutable ThreadLock lock_;
+  tsl::robin_map<std::uint64_t, Cell*> by_key_;
   std::vector<std::uint64_t> keys_;            // by id
-  std::vector<Cell> cells_;                    // by id
+  std::deque<Cell> cells_;                     // by id
   std::vector<FeatureFrequency> frequencies_;  // by id
-  std::vector<std::uint32_t> touched_;         // ids with hits in this run; capacity is never below cells_.size()
   std::shared_ptr<SharedEdges> others_;
   bool listens_ = false;
-  std::vector<std::uint32_t> unshared_;  // ids that they get at the end of the run; capacity like touched_
-  std::array<std::uint32_t, kNewEdgesListed> new_edge_ids_{};
+  std::vector<std::uint32_t> unshared_;                  // ids that they get at the end of the run; capacity for all
+  std::array<std::uint32_t, kNewEdgesListed> newest_{};  // ids of the first edges in new_coverage_
+  std::array<std::uint32_t, kNewEdgesListed> new_edge_ids_{};  // when that was taken
   std::size_t new_edges_listed_ = 0;
-  std::uint64_t rule_ = 0;
-  Sampled sampled_{.hits = true, .marks = true};
+  Shared<std::uint64_t> rule_ = 0;
+  Shared<Sampled> sampled_ = Sampled{.hits = true, .marks = true};
+  Shared<std::uint32_t> counted_run_ = 1;
   std::uint32_t run_ = 1;
   std::uint64_t runs_sampled_ = 0;
   NewCoverage new_coverage_;

@@ -1,8 +1,9 @@
-"""Finds the threads of the program in this process: none of them would survive a fork."""
+"""Finds the threads of the program in this process, none of which would survive a fork, and says if they take turns."""
 
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from typing import Any
 
@@ -20,6 +21,11 @@ def program_threads() -> list[str]:
     """Return the sorted names of the live threads that the program started, without those of tools."""
     own = {threading.main_thread(), threading.current_thread()}
     return sorted(thread.name for thread in threading.enumerate() if thread not in own and _is_of_program(thread))
+
+
+def has_gil() -> bool:
+    """Return True if one thread at a time runs Python code."""
+    return getattr(sys, "_is_gil_enabled", lambda: True)()  # Python 3.12 always has one
 
 
 def threads_text(names: list[str]) -> str:

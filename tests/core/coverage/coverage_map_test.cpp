@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <span>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -15,15 +17,15 @@ namespace {
 
 TEST(CoverageMap, GivesOneDenseIdPerKey) {
   CoverageMap map;
-  EXPECT_EQ(map.add_edge(77), 0U);
-  EXPECT_EQ(map.add_edge(5), 1U);
-  EXPECT_EQ(map.add_edge(77), 0U);
+  EXPECT_EQ(map.add_edge(77).id, 0U);
+  EXPECT_EQ(map.add_edge(5).id, 1U);
+  EXPECT_EQ(map.add_edge(77).id, 0U);
   EXPECT_EQ(map.edges_seen(), 0U) << "adding an edge is not seeing it";
 }
 
 TEST(CoverageMap, MarkIsFreshOnce) {
   CoverageMap map;
-  const std::uint32_t edge = map.add_edge(1);
+  auto& edge = map.add_edge(1);
   map.mark(edge);
   map.mark(edge);
   const NewCoverage fresh = map.take_new_coverage();
@@ -35,8 +37,8 @@ TEST(CoverageMap, MarkIsFreshOnce) {
 
 TEST(CoverageMap, WhatIsForgottenIsFreshAgainUnderItsOldId) {
   CoverageMap map;
-  const std::uint32_t marked = map.add_edge(1);
-  const std::uint32_t hit = map.add_edge(2);
+  auto& marked = map.add_edge(1);
+  auto& hit = map.add_edge(2);
   map.mark(marked);
   map.hit(hit);
   map.forget();
@@ -44,7 +46,7 @@ TEST(CoverageMap, WhatIsForgottenIsFreshAgainUnderItsOldId) {
   EXPECT_EQ(map.edges_seen(), 0U);
   EXPECT_EQ(map.hits(hit), 0U);
   EXPECT_EQ(map.take_new_coverage().edges, 0U);
-  EXPECT_EQ(map.add_edge(2), hit);
+  EXPECT_EQ(&map.add_edge(2), &hit);
   map.hit(hit);
   EXPECT_EQ(map.keys(), (std::vector<std::uint64_t>{2}));
   EXPECT_EQ(map.take_new_coverage().edges, 1U);
@@ -52,7 +54,7 @@ TEST(CoverageMap, WhatIsForgottenIsFreshAgainUnderItsOldId) {
 
 TEST(CoverageMap, EachBucketIsFreshOnce) {
   CoverageMap map;
-  const std::uint32_t edge = map.add_edge(1);
+  auto& edge = map.add_edge(1);
   std::vector<int> fresh_at;
   for (int hit = 1; hit <= 300; ++hit) {
     map.hit(edge);
@@ -67,7 +69,7 @@ TEST(CoverageMap, EachBucketIsFreshOnce) {
 // An edge that ran in so many runs without anything new has nothing to show, until it shows something.
 TEST(CoverageMap, EdgesGrowStale) {
   CoverageMap map;
-  const std::uint32_t edge = map.add_edge(1);
+  auto& edge = map.add_edge(1);
   for (int run = 0; run <= CoverageMap::kStaleRuns; ++run) {
     map.begin_run();
     EXPECT_FALSE(map.is_stale(edge)) << "before run " << run;
@@ -84,7 +86,7 @@ TEST(CoverageMap, EdgesGrowStale) {
 
 TEST(CoverageMap, AnotherRuleMakesAnEdgeFresh) {
   CoverageMap map;
-  const std::uint32_t edge = map.add_edge(1);
+  auto& edge = map.add_edge(1);
   for (int run = 0; run < 100; ++run) {
     map.begin_run();
     map.hit(edge);
@@ -101,8 +103,8 @@ TEST(CoverageMap, AnotherRuleMakesAnEdgeFresh) {
 
 TEST(CoverageMap, AnEdgeThatARuleOfItsFunctionHasNotPassedIsFresh) {
   CoverageMap map;
-  const std::uint32_t entry = map.add_edge(1);
-  const std::uint32_t inside = map.add_edge(2);
+  auto& entry = map.add_edge(1);
+  auto& inside = map.add_edge(2);
   for (int run = 0; run < 100; ++run) {
     map.begin_run();
     map.enter_rule(1);
@@ -124,8 +126,8 @@ TEST(CoverageMap, AnEdgeThatARuleOfItsFunctionHasNotPassedIsFresh) {
 
 TEST(CoverageMap, CountsBeginAgainInEachRunButNoveltyDoesNot) {
   CoverageMap map;
-  const std::uint32_t edge = map.add_edge(1);
-  const std::uint32_t other = map.add_edge(2);
+  auto& edge = map.add_edge(1);
+  auto& other = map.add_edge(2);
   for (int hit = 0; hit < 3; ++hit) {
     map.hit(edge);
   }
@@ -158,20 +160,20 @@ TEST(CoverageMap, GrowsPastItsCapacityWithoutLosingEdges) {
   CoverageMap map(4);
   constexpr std::uint32_t kEdges = 20000;
   for (std::uint32_t key = 0; key < kEdges; ++key) {
-    const std::uint32_t id = map.add_edge(mix64(key));
-    ASSERT_EQ(id, key);
+    auto& id = map.add_edge(mix64(key));
+    ASSERT_EQ(id.id, key);
     map.hit(id);
   }
   EXPECT_EQ(map.edges_seen(), kEdges);
   EXPECT_EQ(map.take_new_coverage().edges, kEdges);
   map.begin_run();
-  EXPECT_EQ(map.hits(0), 0U);
-  EXPECT_EQ(map.hits(kEdges - 1), 0U);
+  EXPECT_EQ(map.hits(map.edge_at(0)), 0U);
+  EXPECT_EQ(map.hits(map.edge_at(kEdges - 1)), 0U);
 }
 
 TEST(CoverageMap, AnEdgeIsFreshForEachRuleThatPassesIt) {
   CoverageMap map;
-  const std::uint32_t edge = map.add_edge(1);
+  auto& edge = map.add_edge(1);
   map.enter_rule(1);
   map.hit(edge);
   map.hit(edge);
@@ -206,8 +208,8 @@ TEST(CoverageMap, FreshEdgesAreToldByName) {
 
 TEST(CoverageMap, CountsTheRunsThatAreSampled) {
   CoverageMap map;
-  const std::uint32_t often = map.add_edge(1);
-  const std::uint32_t once = map.add_edge(2);
+  auto& often = map.add_edge(1);
+  auto& once = map.add_edge(2);
   for (int run = 0; run < 10; ++run) {
     map.begin_run();
     map.sample({.hits = true, .marks = run % 5 == 0});
@@ -264,12 +266,16 @@ TEST(CoverageMap, ARefusedCapacityNamesTheValue) {
 }
 
 TEST(CoverageMap, AnUnknownIdIsRefused) {
-  const CoverageMap map;
-  EXPECT_THROW(static_cast<void>(map.hits(0)), CheckFailure);
+  CoverageMap map;
+  EXPECT_THROW(static_cast<void>(map.edge_at(0)), CheckFailure);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Shared edges
+
+struct Listener : CoverageMap {
+  explicit Listener(std::shared_ptr<SharedEdges> others) { share(std::move(others), true); }
+};
 
 class SharedCoverage : public ::testing::Test {
  protected:
@@ -279,12 +285,6 @@ class SharedCoverage : public ::testing::Test {
     return std::make_shared<SharedEdges>(std::as_writable_bytes(std::span(memory_)));
   }
 
-  CoverageMap listener() {
-    CoverageMap map;
-    map.share(edges(), true);
-    return map;
-  }
-
   static void see(CoverageMap& map, std::uint64_t key) { map.hit(map.add_edge(key)); }
 
  private:
@@ -292,8 +292,8 @@ class SharedCoverage : public ::testing::Test {
 };
 
 TEST_F(SharedCoverage, AnEdgeThatAnotherHasIsNotNew) {
-  CoverageMap first = listener();
-  CoverageMap second = listener();
+  Listener first(edges());
+  Listener second(edges());
   see(first, 5);
   EXPECT_EQ(first.take_new_coverage().edges, 1U);
   first.end_run();
@@ -306,8 +306,8 @@ TEST_F(SharedCoverage, AnEdgeThatAnotherHasIsNotNew) {
 }
 
 TEST_F(SharedCoverage, OthersLearnOfAnEdgeAtTheEndOfItsRun) {
-  CoverageMap first = listener();
-  CoverageMap second = listener();
+  Listener first(edges());
+  Listener second(edges());
   see(first, 5);
   see(second, 5);
   EXPECT_EQ(second.take_new_coverage().edges, 1U);
@@ -329,7 +329,7 @@ TEST_F(SharedCoverage, WhoDoesNotListenOnlyTells) {
 
 TEST_F(SharedCoverage, HowOthersCameToAnEdgeIsNewOnce) {
   EXPECT_TRUE(edges()->insert(5));
-  CoverageMap map = listener();
+  Listener map(edges());
   see(map, 5);
   EXPECT_TRUE(map.import_edge(5));
   EXPECT_FALSE(map.import_edge(5));
@@ -348,6 +348,41 @@ TEST_F(SharedCoverage, WhatWasSeenBeforeIsSharedAtOnce) {
   EXPECT_EQ(map.take_new_coverage().edges, 1U);
   map.end_run();
   EXPECT_EQ(edges()->keys(), (std::vector<std::uint64_t>{5}));
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Several threads
+
+// Also under the thread sanitizer.
+TEST(CoverageMap, ThreadsLoseNothingNew) {
+  constexpr std::uint64_t kEdges = 500;
+  CoverageMap map(4);
+  map.share_with_threads();
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (std::uint64_t key = 0; key < kEdges; ++key) {
+        CoverageMap::Cell& edge = map.add_edge(key);
+        for (int passage = 0; passage < 300; ++passage) {
+          map.hit(edge);
+        }
+      }
+    });
+  }
+  NewCoverage sum;
+  for (int run = 0; run < 50; ++run) {
+    map.begin_run();
+    map.enter_rule(1);
+    const NewCoverage taken = map.take_new_coverage();
+    sum.edges += taken.edges;
+    map.end_run();
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  sum.edges += map.take_new_coverage().edges;
+  EXPECT_EQ(sum.edges, kEdges);
+  EXPECT_EQ(map.keys().size(), kEdges);
 }
 
 }  // namespace

@@ -399,7 +399,7 @@ TEST(Session, WhatRanBetweenTwoRunsIsNoRunsMerit) {
 
 TEST(Session, EdgesBucketsAndStateHashesAreNovelty) {
   Bench bench(kPlain, {.steps_per_run = 1'000'000});
-  const std::uint32_t edge = bench.coverage->add_edge(1);
+  auto& edge = bench.coverage->add_edge(1);
   bench.session.begin_run();
   const auto news_after = [&](int hits, std::uint64_t state_hash) {
     bench.session.next();

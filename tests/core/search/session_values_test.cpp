@@ -20,7 +20,7 @@ SessionOptions options() { return classic({.seed = 7, .checkpoint_prob = 0.0, .s
 struct Vault {
   std::shared_ptr<CoverageMap> coverage = std::make_shared<CoverageMap>(64);
   Session session{{1, 0, 0}, options(), coverage};
-  std::uint32_t edge = coverage->add_edge(1);
+  CoverageMap::Cell& edge = coverage->add_edge(1);
 
   // Whether the run met the secret.
   bool run() {
