@@ -88,10 +88,10 @@ class Audit:
                 self.mismatches.append(f"machine {seed}, run {number}: {problem}")
 
 
-def explored(machine: type[LoggedMachine], seed: int) -> Iterator[Trace]:
+def explored(machine: type[LoggedMachine], seed: int, steps: int = 10) -> Iterator[Trace]:
     """The traces of the runs that reached something new or failed, some of them from a checkpoint."""
     explorer = Explorer(machine, target_modules=[landmarks.__name__], checkpoint_prob=0.5, seed=seed, workers=1)
-    result = explorer.run(max_runs=8, steps_per_run=10, shrink=False, record_traces=True)
+    result = explorer.run(max_runs=8, steps_per_run=steps, shrink=False, record_traces=True)
     yield from result.traces
     yield from (failure.trace for failure in result.failures if failure.trace is not None)
 

@@ -95,6 +95,7 @@ class ExplorerRunner(Runner):
     checkpoint_prob = 0.4
     target_modules: tuple[str, ...] = ()
     comparison_tracing: Literal["auto", "off"] = "auto"
+    checkpoint_kind: Literal["auto", "copy"] = "auto"
 
     def explore(self, machine: Factory, *, runs: int, steps: int, branch: bool = True) -> Outcome:
         result = self.result(machine, runs, steps, branch)
@@ -113,7 +114,7 @@ class ExplorerRunner(Runner):
             target_modules=self.target_modules,
             checkpoint_prob=self.checkpoint_prob if branch else 0.0,
             seed=RNG_SEED,
-            tuning=Tuning(comparison_tracing=self.comparison_tracing),
+            tuning=Tuning(comparison_tracing=self.comparison_tracing, checkpoint_kind=self.checkpoint_kind),
         )
         return explorer.run(max_runs=runs, max_time=TIME_LIMIT_S, steps_per_run=steps, shrink=False)
 
@@ -125,6 +126,8 @@ class BranchingRunner(ExplorerRunner):
     target_modules = (landmarks.__name__,)
     # Its replays would make machines as well, which are counted below.
     comparison_tracing = "off"
+    # A near state is otherwise copied only when a run has returned to it.
+    checkpoint_kind = "copy"
 
     def result(self, machine: Factory, runs: int, steps: int, branch: bool) -> ExplorationResult:
         made: list[RuleBasedStateMachine] = []

@@ -240,7 +240,8 @@ def test_a_copy_without_progress_is_said_to_take_too_long(monkeypatch: pytest.Mo
             pass
 
     monkeypatch.setattr(worker_pool, "IDLE_SECONDS_MAX", 3.0)
-    result = Explorer(Copied, workers=1, isolate=True).run(max_runs=20, steps_per_run=5)
+    tuning = Tuning(checkpoint_kind="copy")
+    result = Explorer(Copied, workers=1, isolate=True, tuning=tuning).run(max_runs=20, steps_per_run=5)
     assert result.total_runs == 20
     assert list(result.notes) == [
         "Checkpoints of Copied are reached by running their steps again: to copy one takes too long."

@@ -21,7 +21,7 @@ from ...samples.viewed import Till
 @pytest.fixture(scope="module")
 def trace() -> Trace:
     """The shrunk trace of the sample's failure."""
-    result = Explorer(Till, target_modules=["unit.samples.viewed"], workers=1).run(max_runs=400)
+    result = Explorer(Till, target_modules=["unit.samples.viewed"], workers=1, seed=44).run(max_runs=400)
     failures = [failure for failure in result.failures if "script" in str(failure.error)]
     assert failures[0].trace is not None
     return failures[0].trace

@@ -39,7 +39,7 @@ def mutants(source: Source) -> Mutants:
 def tapes() -> list[_native.Tape]:
     """Tapes that pass on the original, the longest first."""
     explorer = Explorer(till.Till, target_modules=[till.__name__], workers=1, seed=1)
-    traces = explorer.run(max_runs=30, max_time=600, shrink=False, record_traces=True).traces
+    traces = explorer.run(max_runs=30, steps_per_run=12, max_time=600, shrink=False, record_traces=True).traces
     bench = TraceReplayer(till.Till, str(Path.cwd()))
     return sorted((tape_of(trace, bench.driver) for trace in traces), key=lambda tape: -len(tape))
 
