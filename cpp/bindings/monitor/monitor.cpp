@@ -597,7 +597,7 @@ Monitor::BranchSite& Monitor::site_of(TracedCode& code, std::int64_t from) {
 }
 
 Monitor::Edge& Monitor::edge_of(const TracedCode& code, BranchSite& site, std::int64_t from, std::int64_t to) {
-  for (Side& side : site.sides) {
+  for (const Side& side : site.sides) {
     if (side.to == to) {
       return *side.edge;
     }

@@ -39,6 +39,7 @@ void FaultAblation::accept(bool fails) {
 
 std::vector<std::pair<std::uint32_t, bool>> FaultAblation::verdicts() const {
   std::vector<std::pair<std::uint32_t, bool>> result;
+  result.reserve(faults_.size());
   for (std::size_t i = 0; i < faults_.size(); ++i) {
     result.emplace_back(faults_[i], necessary_[i]);
   }

@@ -226,7 +226,11 @@ std::optional<FailingTape> ChangeDecisions::seen(const FailingTape& current, std
 SearchCoroutine<Tape> ChangeDecisions::candidates_of(const FailingTape& current, std::size_t argument,
                                                      std::size_t& left) {
   const TapeArgument owner = current.tape.arguments()[argument];
-  const auto may_ask = [&left] { return left > 0 && left-- > 0; };
+  const auto may_ask = [&left] {
+    const bool may = left > 0;
+    left -= may ? 1 : 0;
+    return may;
+  };
   for (const Change& change : changes_of(current, owner)) {
     const std::uint64_t place = mix64(mix64(owner.name) ^ (change.at - owner.choices_begin));
     std::optional<FailingTape> ran;

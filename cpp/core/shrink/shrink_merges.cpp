@@ -82,7 +82,7 @@ bool pour(Tape& tape, const FailingTape& current, std::int64_t amount, const std
 
 // Without step `at`, whose integers are added to others: `into` names those that take the one at a place.
 template <typename Into>
-std::optional<Tape> merged(const FailingTape& current, std::size_t at, Into into) {
+std::optional<Tape> merged(const FailingTape& current, std::size_t at, const Into& into) {
   Tape tape = current.tape;
   const std::vector<std::size_t> given = integers_of(tape, tape.step(at));
   bool poured = false;
@@ -109,7 +109,7 @@ std::optional<Tape> merged_in_rule(const FailingTape& current, std::size_t at) {
 // Into any others.
 std::optional<Tape> merged_anywhere(const FailingTape& current, std::size_t at) {
   const std::vector<std::size_t> into = integers_beside(current.tape, 0, at);
-  return merged(current, at, [&](std::size_t /*place*/) { return into; });
+  return merged(current, at, [&](std::size_t /*place*/) -> const std::vector<std::size_t>& { return into; });
 }
 
 // Lists end with a "go on" of false.
@@ -266,7 +266,8 @@ SearchCoroutine<Tape> MergeSteps::candidates(const FailingTape& current) {
         may_go && tape.size() <= kStepsMax ? integers_beside(tape, at + 1, at) : std::vector<std::size_t>();
     for (std::size_t i = 0; i < std::min(behind.size(), kBehindMax) && !is_merged; ++i) {
       const std::vector<std::size_t> into(1, behind[i]);
-      if (std::optional<Tape> candidate = merged(current, at, [&](std::size_t /*place*/) { return into; })) {
+      if (std::optional<Tape> candidate =
+              merged(current, at, [&](std::size_t /*place*/) -> const std::vector<std::size_t>& { return into; })) {
         is_merged = co_yield std::move(*candidate);
       }
     }

@@ -8,10 +8,12 @@ supervisor knows why it makes no progress.
 from __future__ import annotations
 
 import linecache
+import os
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import NoneType, TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from ordeal._base import interrupts
 from ordeal._base.interrupts import Alarm
@@ -271,3 +273,21 @@ def source_line(path: str, number: int) -> str:
     else:
         line = bounded_call(lambda: linecache.getline(path, number), lambda _raised: "")
     return line[:LINE_CHARS_MAX].strip()
+
+
+@contextmanager
+def exit_refused() -> Iterator[None]:
+    """Have code in the block that calls ``os._exit`` raise SystemExit instead: it would end the reports of others."""
+    process, leave = os.getpid(), os._exit
+
+    def refuse(status: int) -> NoReturn:
+        if os.getpid() != process:
+            leave(status)  # a process that the code has forked
+        raise SystemExit(f"os._exit({status})")
+
+    os._exit = refuse
+    try:
+        yield
+    finally:
+        if os._exit is refuse:
+            os._exit = leave

@@ -12,6 +12,7 @@ from hypothesis.errors import InvalidArgument, InvalidDefinition
 from hypothesis.stateful import Bundle, RuleBasedStateMachine
 from hypothesis.strategies import SearchStrategy
 
+from ordeal._base.formatting import describe_error
 from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
 from ordeal._hypothesis.character_tables import make_character_tables
 from ordeal._hypothesis.definition_checks import check_definition
@@ -242,6 +243,9 @@ def _check_strategy(rule: str, argument: str, strategy: SearchStrategy[Any]) -> 
         strategy.validate()
     except InvalidArgument as error:
         raise InvalidDefinition(f"argument {argument!r} of rule {rule!r} has no valid strategy: {error}") from error
+    except Exception as error:  # a strategy may call functions of the user's, such as that of deferred()
+        message = f"the strategy of argument {argument!r} of rule {rule!r} raised {describe_error(error)}"
+        raise InvalidDefinition(message) from error
     if strategy.is_empty:
         raise InvalidDefinition(
             f"argument {argument!r} of rule {rule!r} can have no value: its strategy is {strategy!r}"

@@ -179,6 +179,15 @@ def test_an_argument_without_a_value_is_refused() -> None:
         define_machine(Empty)
 
 
+def test_an_argument_whose_strategy_raises_what_a_program_raises_is_refused_with_it() -> None:
+    class Unknown(RuleBasedStateMachine):
+        @rule(x=st.deferred(lambda: nowhere))  # type: ignore[name-defined]  # noqa: F821
+        def act(self, x: int) -> None: ...
+
+    with pytest.raises(InvalidDefinition, match=r"^the strategy of argument 'x' of rule 'act' raised NameError"):
+        define_machine(Unknown)
+
+
 def test_an_argument_whose_strategy_is_wrong_is_refused_with_the_reason() -> None:
     class Wrong(RuleBasedStateMachine):
         @rule(x=st.integers(3, 1))

@@ -15,6 +15,7 @@ from types import ModuleType
 
 import msgspec
 
+from ordeal._base.untrusted import exit_refused
 from ordeal._engine.coverage.real_path import real_path
 from ordeal.errors import TargetError
 
@@ -132,7 +133,8 @@ def _check_name(name: str) -> None:
 
 def _import(name: str) -> ModuleType:
     try:
-        return importlib.import_module(name)
+        with exit_refused():
+            return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             raise _not_found(name, error.name) from error

@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._base.formatting import describe_error
+from ordeal._base.untrusted import exit_refused
 from ordeal._engine.execution.machine_files import machines_nearby
 from ordeal._engine.execution.project_modules import reach_test_file
 from ordeal._hypothesis import hint_for_definition, skip_types
@@ -127,7 +128,8 @@ def _import(name: str, wanted: str) -> ModuleType:
         # Find modules too that were written after the import system last read their folder.
         importlib.invalidate_caches()
         reach_test_file(name)
-        return importlib.import_module(name)
+        with exit_refused():
+            return importlib.import_module(name)
     except ModuleNotFoundError as error:
         missing = error.name or name
         if missing != name and not name.startswith(f"{missing}."):

@@ -480,7 +480,12 @@ class Driver:
         initialize: bool,
     ) -> None:
         self._current_rule = rule.name
-        values = self.draw_arguments(rule, run, initialize=initialize)
+        try:
+            values = self.draw_arguments(rule, run, initialize=initialize)
+        except failure_types() as error:
+            if observer is not None and not isinstance(error, REJECTED):
+                observer.undrawn(rule, initialize)
+            raise
         while run.draws_again and rule.may_draw_again and run.draws_again():
             values = self.draw_arguments(rule, run, initialize=initialize)
         if rule.draws_in_body:

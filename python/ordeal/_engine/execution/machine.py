@@ -48,9 +48,14 @@ def make_driver(given: MachineFactory, rule_timeout: float | None = None) -> Dri
     With ``rule_timeout`` None, the class decides; the limit is 30 s for a machine that is no ChaosTest.
 
     Raises:
-        MachineError: it makes no rule machine, or one that cannot be run.
+        MachineError: it makes no rule machine, or one that cannot be run, or assertions do not run.
         FaultError: the target of one of its faults does not exist.
     """
+    if not __debug__:
+        raise MachineError(
+            "assertions do not run, because Python was started with -O or PYTHONOPTIMIZE: nothing would fail",
+            hint="start it without these",
+        )
     cls, factory = _class_and_factory(given, rule_timeout)
     faults = _faults_of(cls)
     try:

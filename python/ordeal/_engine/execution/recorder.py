@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from types import FunctionType
-from typing import Any, override
+from typing import Any, Literal, override
 
 import hypothesis
 import msgspec
@@ -58,6 +58,9 @@ class Observer:
 
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
         """Called before a rule runs with the arguments ``resolved``; ``values`` has references for bundle values."""
+
+    def undrawn(self, rule: Rule, initialize: bool) -> None:
+        """Called in place of ``rule`` when the program raised while the arguments were drawn."""
 
     def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
         """Called when the rule returned ``result``; ``names`` are the names of its values, by target bundle."""
@@ -123,6 +126,13 @@ class RunRecorder(Observer):
             if issubclass(type(value), DataObject):
                 self._watch(value)
         self.program.append(self._call(rule, values))
+
+    @override
+    def undrawn(self, rule: Rule, initialize: bool) -> None:
+        kind: Literal["initialize", "rule"] = "initialize" if initialize else "rule"
+        self.steps.append(TraceStep(kind=kind, name=rule.name, active_faults=self.active_faults))
+        call = f"{STATE}.{rule.name}({self.drawn_again(argument.name for argument in rule.arguments)})"
+        self.program.append(f"{call}{_comment(['drawing the arguments fails'])}")
 
     def _call(self, rule: Rule, values: Mapping[str, Any]) -> str:
         """Return the call of a rule. Arguments without source are drawn again, from choices that are known later."""

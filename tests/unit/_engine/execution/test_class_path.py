@@ -219,3 +219,9 @@ class TestFunctions:
         function = importlib.import_module("explored").serve
         Explorer(function)
         assert load_class("explored:serve") is function
+
+
+def test_a_module_that_ends_the_process_is_refused_with_its_line(project: Path) -> None:
+    (project / "leaving.py").write_text("import os\nos._exit(0)\n")
+    with pytest.raises(MachineError, match=r"^importing `leaving` raised SystemExit: os._exit\(0\) \(leaving.py:2\)\n"):
+        load_class("leaving:Machine")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import subprocess
 import sys
 import time
 from typing import Any
@@ -299,3 +300,9 @@ async def _awaited(n: int) -> None:
 )
 def test_a_rule_that_returns_nothing_is_known_by_its_code(function: Any, is_nothing: bool) -> None:
     assert returns_nothing(function) is is_nothing
+
+
+def test_without_assertions_nothing_is_explored_or_replayed() -> None:
+    code = "from ordeal import ChaosTest\nfrom ordeal.explore import Explorer\nExplorer(ChaosTest)"
+    done = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True, check=False)
+    assert "MachineError: assertions do not run, because Python was started with -O" in done.stderr

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, multiple, rule
 
+from ordeal import ChaosTest
 from ordeal._engine.execution.recorder import RunRecorder, render, slug
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal.explore import Explorer
-from ordeal.trace import Trace, TraceStep
+from ordeal.trace import Trace, TraceStep, replay
 
 from ...samples.traced import Everything, Faulty
 
@@ -134,3 +135,32 @@ def test_the_names_of_a_program_are_valid_python(isolate: bool, ends: bool) -> N
     (failure,) = Explorer(Odd, seed=3, workers=1, isolate=isolate).run(max_runs=60, shrink=False).failures
     assert "my_jars_0, my_jars_1 = class_0, class_1 = _1st_0, _1st_1 = state.make(" in failure.program
     compile(failure.program, "program", "exec")
+
+
+class Price:
+    """Refuses one amount, by mistake."""
+
+    def __init__(self, cents: int) -> None:
+        if cents == 7:
+            raise ValueError("seven")
+        self.cents = cents
+
+
+class Pays(ChaosTest):
+    """Fails while the argument of its rule is drawn."""
+
+    @rule(price=st.builds(Price, st.integers(0, 20)))
+    def pay(self, price: Price) -> None:
+        assert price.cents >= 0
+
+
+def test_a_failure_while_an_argument_is_drawn_has_its_step_and_comes_back_by_its_trace_and_its_program() -> None:
+    (failure,) = Explorer(Pays, target_modules=[], workers=1).run(max_runs=200).failures
+    assert failure.trace is not None
+    assert not failure.flaky
+    steps = [(step.name, step.choices) for step in failure.trace.steps if step.kind == "rule"]
+    assert steps == [("pay", {"price": [7]})]
+    error = replay(Trace.from_json(failure.trace.to_json()), Pays)
+    assert isinstance(error, ValueError)
+    with pytest.raises(ValueError, match="seven"):
+        exec(failure.program, {"Pays": Pays})
