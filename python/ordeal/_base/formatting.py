@@ -132,13 +132,18 @@ def program_lines(program: str) -> list[str]:
     return lines if left_out <= 0 else [*lines[:_PROGRAM_LINES_MAX], f"# ... and {counted(left_out, 'more line')}"]
 
 
+_MADE = re.compile(r"state = \w+\(\)")
+
+
 def runnable_program(lines: Sequence[str], test_class: str) -> str:
-    """Return the recorded program of a machine with the import of its class, which traces name as ``module:Class``."""
+    """Return the recorded program of a machine with the import of what makes it, which traces name as ``module:Class``.
+
+    That may be another name of the class, or a function.
+    """
     module, _, name = test_class.partition(":")
-    made = f"state = {name.rpartition('.')[2]}()"
-    if made not in lines or module == "__main__" or not all(part.isidentifier() for part in name.split(".")):
+    place = next((number for number, line in enumerate(lines) if _MADE.fullmatch(line)), -1)
+    if place < 0 or module == "__main__" or not all(part.isidentifier() for part in name.split(".")):
         return "\n".join(lines)
-    place = lines.index(made)
     needed = f"from {module} import {name.partition('.')[0]}"
     return "\n".join([needed, *lines[:place], f"state = {name}()", *lines[place + 1 :]])
 

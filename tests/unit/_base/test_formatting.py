@@ -14,6 +14,7 @@ from ordeal._base.formatting import (
     one_line,
     percent,
     program_lines,
+    runnable_program,
     safe_lines,
     short_names,
     weights_text,
@@ -125,3 +126,16 @@ def test_weights_are_told_heaviest_first_and_what_is_left_out_last() -> None:
 )
 def test_a_share_is_all_or_none_only_if_it_is(share: float, text: str) -> None:
     assert percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("shop:Cart", "from shop import Cart\nimport os\nstate = Cart()\nstate.go()"),
+        ("shop:make", "from shop import make\nimport os\nstate = make()\nstate.go()"),
+        ("shop:Box.Inner", "from shop import Box\nimport os\nstate = Box.Inner()\nstate.go()"),
+        ("__main__:Cart", "import os\nstate = Cart()\nstate.go()"),
+    ],
+)
+def test_a_program_imports_what_makes_its_machine(path: str, expected: str) -> None:
+    assert runnable_program(["import os", "state = Cart()", "state.go()"], path) == expected

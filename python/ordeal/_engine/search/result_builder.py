@@ -78,7 +78,10 @@ def make_result(
     files = [source.path for target in targets for source in target.sources()]
     faults, rules = fault_uses_of(totals.faults), rule_uses_of(totals.rules, fault_names)
     _note_what_was_odd(targets, totals, gaps)
-    for remark in filter(None, (*(use.remark() for use in faults), unused_remark(rules, totals.tally.runs))):
+    # What a process counted since its last report is lost when a run ends it.
+    is_whole = not totals.run_kinds.get("starts", {}).get("unknown")
+    unused = unused_remark(rules, totals.tally.runs) if is_whole else ""
+    for remark in filter(None, (*(use.remark() for use in faults), unused)):
         totals.tally.note(remark)
     return ExplorationResult(
         test_class=settings.test_class,
