@@ -17,8 +17,6 @@ from ordeal.result.failure import failure_id
 #: So many files are read at most, the newest first, and so many ids are listed.
 FILES_MAX = 2_000
 LISTED_MAX = 5
-#: So much of an id is enough, if no other begins like it.
-DIGITS_MIN = 4
 _SUFFIXES = (".json", ".gz", ".zst")
 
 
@@ -48,7 +46,7 @@ def find_failure(name: str | None, traces_dirs: Iterable[Path], corpus_dirs: Ite
         return files[0]
     saved = list(_read(files[:FILES_MAX]))
     found = [each for each in saved if name in each.names] or [
-        each for each in saved if len(name) >= DIGITS_MIN and any(known.startswith(name) for known in each.names)
+        each for each in saved if name and any(known.startswith(name) for known in each.names)
     ]
     if not found:
         raise ConfigError(f"no saved failure has the id `{name}`", hint=_hint(name, saved))
