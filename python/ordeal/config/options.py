@@ -297,6 +297,7 @@ class TestConfig(Table):
     __test__ = False  # The name makes pytest think that this is a test.
 
     class_path: str = option(None, CLASS_PATH, "required", key="class")
+    target_modules: tuple[str, ...] | None = option(None, MODULES, "from `[explorer]`", replaces="target_modules")
     steps_per_run: int | None = option(None, STEPS, "from `[explorer]`", replaces="steps_per_run")
     swarm: bool | None = option(None, SWITCH, "from `[explorer]`", replaces="rule_swarm")
     rule_timeout: float | None = option(None, RULE_TIMEOUT, "from `[explorer]`", replaces="rule_timeout")

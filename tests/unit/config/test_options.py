@@ -236,7 +236,7 @@ def test_where_members_run_and_what_they_are_called(check: Any, good: list[objec
 def test_an_entry_replaces_options_of_the_section() -> None:
     replaced = [option.replaces for option in TestConfig.options.values() if option.replaces]
     assert set(replaced) <= ExplorerConfig.options.keys()
-    assert list(keys_of(TestConfig)) == ["class", "steps_per_run", "swarm", "rule_timeout"]
+    assert list(keys_of(TestConfig)) == ["class", "target_modules", "steps_per_run", "swarm", "rule_timeout"]
 
 
 def test_saved_states_hold_what_decides_the_search_in_the_order_that_they_always_had() -> None:

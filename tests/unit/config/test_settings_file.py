@@ -202,7 +202,7 @@ def test_value_of_explorer_that_cannot_be_used(line: str, shown: str, expected: 
         (
             f"{TESTS}zzz = 3\n",
             "unknown key `zzz` in [[tests]] number 1 of ordeal.toml",
-            "valid keys: class, steps_per_run, swarm, rule_timeout",
+            "valid keys: class, target_modules, steps_per_run, swarm, rule_timeout",
         ),
         (
             f"{TESTS}clas = 3\n",

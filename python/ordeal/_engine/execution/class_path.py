@@ -18,8 +18,8 @@ from weakref import WeakKeyDictionary
 
 from hypothesis.stateful import RuleBasedStateMachine
 
+from ordeal._base import untrusted
 from ordeal._base.formatting import describe_error
-from ordeal._base.untrusted import exit_refused
 from ordeal._engine.execution.machine_files import machines_nearby
 from ordeal._engine.execution.project_modules import reach_test_file
 from ordeal._hypothesis import hint_for_definition, skip_types
@@ -128,7 +128,7 @@ def _import(name: str, wanted: str) -> ModuleType:
         # Find modules too that were written after the import system last read their folder.
         importlib.invalidate_caches()
         reach_test_file(name)
-        with exit_refused():
+        with untrusted.exit_refused():
             return importlib.import_module(name)
     except ModuleNotFoundError as error:
         missing = error.name or name
@@ -151,12 +151,16 @@ def _refuse_import(name: str, error: BaseException) -> NoReturn:
     raise MachineError(f"{message} ({place})" if place else message, hint=hint) from None
 
 
+#: Where a module is imported, and where one that ends the process is stopped.
+_OWN_FILES = (__file__, untrusted.__file__)
+
+
 def _place(error: BaseException) -> str:
     """Return ``file:line`` of the user's code where an import failed, or an empty string when no such frame is left."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{_relative(error.filename)}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if f.filename != __file__ and not _is_import_machinery(f.filename)]
+    own = [f for f in frames if f.filename not in _OWN_FILES and not _is_import_machinery(f.filename)]
     inside = [f for f in own if _is_in_project(Path(f.filename))]
     # The innermost frame may be deep in a library; the user's line that led there is more useful.
     chosen = (inside or own)[-1:]

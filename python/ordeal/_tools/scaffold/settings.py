@@ -76,6 +76,8 @@ def settings_change(path: Path, class_path: str, module: str) -> FileChange | No
         )
         return FileChange(path, text, text, is_new=True)
     before = read_whole(path).decode("utf-8")
+    if _targets_others(before, module):
+        entry += f'target_modules = ["{module}"]\n'
     text = f"{before.rstrip()}\n\n{entry}"
     if _classes(before) is None or class_path in (_classes(before) or ()) or _classes(text) is None:
         return None
@@ -85,6 +87,15 @@ def settings_change(path: Path, class_path: str, module: str) -> FileChange | No
 def workflow_change() -> FileChange:
     """Return the workflow of GitHub Actions, which is not there yet."""
     return FileChange(WORKFLOW, _WORKFLOW_TEXT, _WORKFLOW_TEXT, is_new=True)
+
+
+def _targets_others(text: str, module: str) -> bool:
+    """Return whether the settings name target modules for all entries, and this one is not among them."""
+    try:
+        named = tomllib.loads(text).get("explorer", {}).get("target_modules", [])
+        return bool(named) and module not in named
+    except (ValueError, AttributeError, TypeError):
+        return False
 
 
 def _classes(text: str) -> Sequence[str] | None:

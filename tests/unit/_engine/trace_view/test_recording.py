@@ -93,7 +93,7 @@ def test_a_machine_that_ends_its_process_or_hangs_is_contained(
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "ends_when_imported.py").write_text("import os\nos._exit(7)\n")
     ended = record_view(dataclasses.replace(trace, test_class="ends_when_imported:Machine"))
-    assert "ended without an answer" in ended.reason
+    assert "importing `ends_when_imported` raised SystemExit: os._exit(7)" in ended.reason
     (tmp_path / "hangs_when_imported.py").write_text("import time\ntime.sleep(99)\n")
     monkeypatch.setattr("ordeal._engine.trace_view.recording.SECONDS_MAX", 0.4)
     hung = record_view(dataclasses.replace(trace, test_class="hangs_when_imported:Machine"), likelihood=False)

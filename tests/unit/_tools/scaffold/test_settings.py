@@ -24,6 +24,14 @@ def test_settings_are_written_and_entries_are_added(tmp_path: Path) -> None:
     assert settings_change(file, PATH, "shop") is None
 
 
+def test_a_class_of_another_package_has_targets_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "ordeal.toml"
+    file.write_text('[explorer]\ntarget_modules = ["bank"]\n')
+    added = settings_change(file, PATH, "shop")
+    assert added is not None
+    assert added.added == f'[[tests]]\nclass = "{PATH}"\ntarget_modules = ["shop"]\n'
+
+
 def test_settings_that_cannot_be_added_to_stay(tmp_path: Path) -> None:
     file = tmp_path / "ordeal.toml"
     for text in ("tests = []\n", "not toml"):
