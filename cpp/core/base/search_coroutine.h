@@ -101,7 +101,7 @@ class [[nodiscard]] SearchCoroutine {
 
   // The verdict on the latest candidate.
   void accept(bool accepted) noexcept {
-    ORDEAL_DCHECK(handle_ != nullptr && !handle_.done(), "no candidate waits for a verdict");
+    ORDEAL_DCHECK(handle_ != nullptr, "the search was moved from");
     Promise& promise = handle_.promise();
     if (promise.inner != nullptr) {
       promise.inner->accept(accepted);
