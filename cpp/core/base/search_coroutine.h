@@ -88,6 +88,7 @@ class [[nodiscard]] SearchCoroutine {
         }
         promise.inner = nullptr;
       }
+      promise.candidate.reset();
       handle_.resume();
       if (promise.error != nullptr) {
         std::rethrow_exception(std::exchange(promise.error, nullptr));
@@ -101,7 +102,7 @@ class [[nodiscard]] SearchCoroutine {
 
   // The verdict on the latest candidate.
   void accept(bool accepted) noexcept {
-    ORDEAL_DCHECK(handle_ != nullptr, "the search was moved from");
+    ORDEAL_DCHECK(handle_ != nullptr && !handle_.done(), "no candidate waits for a verdict");
     Promise& promise = handle_.promise();
     if (promise.inner != nullptr) {
       promise.inner->accept(accepted);
