@@ -9,10 +9,9 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, one_line, percent
+from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, one_line
 
 if TYPE_CHECKING:
-    from ordeal.scaling.extrapolation import Assumptions, Extrapolation, Projection
     from ordeal.scaling.law import Doubt, Fit, Interval, Law, Measurement
     from ordeal.scaling.trials import ScalingResult, TrialPlan, WorkerTrial
 
@@ -91,8 +90,6 @@ def scaling_report(result: ScalingResult) -> str:
         "Measurements:",
         *_measurement_lines(result),
     ]
-    if result.extrapolation is not None:
-        lines += _extrapolation_lines(result.extrapolation)
     return "\n".join([*lines, ""])
 
 
@@ -144,7 +141,7 @@ def _circumstances(result: ScalingResult) -> list[str]:
 def _fit_lines(result: ScalingResult, fit: Fit) -> list[str]:
     measurements = result.analysis.measurements
     worst = max(range(len(fit.residuals)), key=lambda i: abs(fit.residuals[i]))
-    lines = [
+    return [
         f"sigma: {_interval(fit.sigma_interval)}",
         f"kappa: {_interval(fit.kappa_interval)}",
         (
@@ -152,10 +149,6 @@ def _fit_lines(result: ScalingResult, fit: Fit) -> list[str]:
             f" at N={measurements[worst].workers}"
         ),
     ]
-    if fit.laws is not None:
-        low, high = (_optimum(law) for law in fit.laws)
-        lines.insert(2, f"optimal workers: {low} to {high}, by the ends of both intervals")
-    return lines
 
 
 def _interval(interval: Interval | None) -> str:
@@ -228,76 +221,6 @@ def _doubt_text(doubt: Doubt, result: ScalingResult) -> str:
     return f"Measurements are more than {100 * analysis.residual_max:.0f}% off the law: {', '.join(far)}."
 
 
-# The extrapolation
-
-
-def _extrapolation_lines(extrapolation: Extrapolation) -> list[str]:
-    host = f"hosts of {extrapolation.host_workers}"
-    lines = [
-        "Extrapolation (calculated from the fit, not measured):",
-        (
-            f"  {'workers':>7}  {'one pool':>8}  {'95% intervals':>18}  {host:>12}  {'store load':>10}"
-            f"  {'new entries':>11}  {'cold start':>10}  {'per hour':>8}"
-        ),
-    ]
-    lines += [f"  {_projection_line(projection)}" for projection in extrapolation.projections]
-    return [*lines, "Assumed for the extrapolation:", *_indented(_assumption_lines(extrapolation))]
-
-
-def _projection_line(projection: Projection) -> str:
-    interval = projection.capacity_interval
-    between = "unknown" if interval is None else f"{_times(interval.low)} to {_times(interval.high)}"
-    return (
-        f"{projection.workers:>7}  {_times(projection.capacity):>8}  {between:>18}"
-        f"  {_times(projection.fleet_capacity):>12}  {percent(projection.store_load):>10}"
-        f"  {_bytes(projection.fan_out_bytes) + '/s':>11}  {_bytes(projection.cold_start_bytes):>10}"
-        f"  {_dollars(projection.usd_per_hour):>8}"
-    )
-
-
-def _bytes(number: float) -> str:
-    units = ("B", "KiB", "MiB", "GiB", "TiB")
-    power = min(len(units) - 1, int(math.log2(max(1.0, number)) // 10))
-    return f"{number / 1024**power:.3g} {units[power]}"
-
-
-def _dollars(amount: float) -> str:
-    return f"${amount:.2f}" if amount < 100 else f"${amount:.0f}"
-
-
-def _assumption_lines(extrapolation: Extrapolation) -> list[str]:
-    assumed, measured = extrapolation.assumptions, extrapolation.host_workers
-    return [
-        f"one pool: the law holds beyond the {measured} workers measured, as if one machine had CPUs for all",
-        (
-            f"hosts of {measured}: each has the throughput that the law gives {measured} workers; they share through a "
-            f"store, and imports take {100 * assumed.import_share:.0f}% of each worker"
-        ),
-        *_store_lines(assumed),
-        (
-            f"cost: ${assumed.core_hour_usd:.2f} for a worker and hour; throughput is no measure of bugs: each further "
-            "bug costs more than the last"
-        ),
-    ]
-
-
-def _store_lines(assumed: Assumptions) -> list[str]:
-    syncs = ", ".join(f"every {interval:g} s up to {most} workers" for most, interval in assumed.sync_intervals_s)
-    return [
-        (
-            f"store: takes {assumed.store_syncs:.0f} syncs/s; a worker syncs {syncs}, every "
-            f"{assumed.sync_interval_max_s:g} s above; over "
-            f"{assumed.connections_max} workers, one relay for {assumed.relay_workers} of them"
-        ),
-        (
-            f"new entries: {assumed.new_entries_early:g}/s for all in the first minutes "
-            f"({assumed.new_entries_late:g}/s after hours), {_bytes(assumed.entry_bytes)} each, "
-            f"{1000 * assumed.import_s:g} ms to run again; sent to each connection"
-        ),
-        f"cold start: each connection pulls a corpus of {assumed.corpus_entries} entries",
-    ]
-
-
 # CSV and JSON
 
 
@@ -337,7 +260,6 @@ def scaling_json(result: ScalingResult) -> str:
         "doubts": [doubt.value for doubt in result.analysis.doubts],
         "law": _law_record(result),
         "fit": _fit_record(result.analysis.fit),
-        "extrapolation": None if result.extrapolation is None else _extrapolation_record(result.extrapolation),
     }
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
@@ -398,41 +320,3 @@ def _interval_record(interval: Interval | None) -> list[float | None] | None:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _extrapolation_record(extrapolation: Extrapolation) -> dict[str, Any]:
-    assumed = extrapolation.assumptions
-    return {
-        "host_workers": extrapolation.host_workers,
-        "assumptions": {
-            "sync_intervals_s": [list(step) for step in assumed.sync_intervals_s],
-            "sync_interval_max_s": assumed.sync_interval_max_s,
-            "import_s": assumed.import_s,
-            "import_share_max": assumed.import_share_max,
-            "entry_bytes": assumed.entry_bytes,
-            "corpus_entries": assumed.corpus_entries,
-            "new_entries_early": assumed.new_entries_early,
-            "new_entries_late": assumed.new_entries_late,
-            "store_syncs": assumed.store_syncs,
-            "connections_max": assumed.connections_max,
-            "relay_workers": assumed.relay_workers,
-            "core_hour_usd": assumed.core_hour_usd,
-        },
-        "projections": [_projection_record(projection) for projection in extrapolation.projections],
-    }
-
-
-def _projection_record(projection: Projection) -> dict[str, Any]:
-    return {
-        "workers": projection.workers,
-        "capacity": projection.capacity,
-        "capacity_interval": _interval_record(projection.capacity_interval),
-        "hosts": projection.hosts,
-        "fleet_capacity": projection.fleet_capacity,
-        "connections": projection.connections,
-        "sync_interval_s": projection.sync_interval_s,
-        "store_load": projection.store_load,
-        "fan_out_bytes": projection.fan_out_bytes,
-        "cold_start_bytes": projection.cold_start_bytes,
-        "usd_per_hour": projection.usd_per_hour,
-    }

@@ -24,8 +24,7 @@ from ordeal.config.settings_file import OrdealConfig, load_config
 from ordeal.config.table import values_of
 from ordeal.errors import WRONG_USE, ConfigError, MachineError
 from ordeal.result import ExplorationResult
-from ordeal.scaling.extrapolation import Extrapolation, extrapolate
-from ordeal.scaling.law import Analysis, analyse
+from ordeal.scaling.law import analyse
 from ordeal.scaling.trials import ScalingResult, TrialPlan, WorkerTrial, measurements_of
 
 # Settings that the trials replace: each explores for its time, with its number of workers.
@@ -56,15 +55,13 @@ def run(given: Mapping[str, Any]) -> int:
         return INTERRUPTED
     if trials.interrupted:
         terminal.say("interrupted: the report shows what was measured so far")
-    analysis = analyse(measurements_of(trials.done, plan.metric))
     result = ScalingResult(
         test_class=test.class_path,
         rng_seed=config.explorer.seed,
         cpus=cpus,
         plan=plan,
         trials=tuple(trials.done),
-        analysis=analysis,
-        extrapolation=_extrapolation(analysis, options),
+        analysis=analyse(measurements_of(trials.done, plan.metric)),
         interrupted=trials.interrupted,
     )
     terminal.write(scaling_json(result) if options.json else scaling_report(result))
@@ -187,15 +184,6 @@ def _refuse_threads(class_path: str) -> None:
             f"{class_path} cannot be measured: {threads_text(threads)} of the program would not live on in workers",
             hint="start threads when a machine is made, and end them in its teardown()",
         )
-
-
-def _extrapolation(analysis: Analysis, options: BenchmarkConfig) -> Extrapolation | None:
-    if options.simulate is None:
-        return None
-    if analysis.law is None or analysis.fit is None:
-        terminal.say("Not extrapolated: the measurements are inconclusive.")
-        return None
-    return extrapolate(analysis.fit, analysis.measurements[-1].workers, options.simulate)
 
 
 def _write_csv(result: ScalingResult, path: Path) -> bool:

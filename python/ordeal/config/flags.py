@@ -57,7 +57,7 @@ class ExploreFlags(CommandFlags):
 class BenchmarkConfig(CommandFlags):
     """What ``ordeal benchmark`` measures and prints. ``time`` is in seconds for each trial.
 
-    ``max_workers`` is ``None`` for as many as there are CPUs; ``csv`` and ``simulate`` are ``None`` for none.
+    ``max_workers`` is ``None`` for as many as there are CPUs; ``csv`` is ``None`` for none.
     """
 
     max_workers: int | None = option(
@@ -81,9 +81,6 @@ class BenchmarkConfig(CommandFlags):
         "do not",
         flag="--csv PATH",
         help="Write the measurements as a CSV file",
-    )
-    simulate: int | None = option(
-        None, integer(10, 100_000, example=1000), "do not", flag="--simulate N", help="Extrapolate to N workers"
     )
 
 
@@ -374,7 +371,7 @@ _FLAGS = {
         "Fleet": "on members image job_options on_interrupt project fleet_name dry_run",
         "Output": "verbose progress dashboard all generate_tests force formats report_dir json fail_on",
     },
-    "benchmark": {"Trials": "config max_workers time metric repeat seed", "Output": "simulate csv json"},
+    "benchmark": {"Trials": "config max_workers time metric repeat seed", "Output": "csv json"},
     "mutate": {
         "Mutants": "config exclude preset operators since diff sample seed shard mutant rerun",
         "Judges": "tests test_filter judges runs traces deselect_failing",

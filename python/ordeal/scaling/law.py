@@ -112,22 +112,6 @@ class Fit:
         """The absolute value of the residual farthest from 0."""
         return max(abs(residual) for residual in self.residuals)
 
-    @property
-    def laws(self) -> tuple[Law, Law] | None:
-        """The worst and the best law of the two intervals; all other capacities lie between theirs."""
-        if self.sigma_interval is None or self.kappa_interval is None:
-            return None
-        worst = Law(self.sigma_interval.high, self.kappa_interval.high)
-        return worst, Law(self.sigma_interval.low, self.kappa_interval.low)
-
-    def capacity_interval(self, workers: float) -> Interval | None:
-        """Return the capacities that the intervals of sigma and kappa allow, with both at their ends at once."""
-        if self.laws is None:
-            return None
-        worst, best = self.laws
-        low = 0.0 if math.isinf(worst.kappa) else worst.capacity(workers)
-        return Interval(low, best.capacity(workers))
-
 
 class Doubt(Enum):
     """Why measurements are not enough to draw numbers from."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ordeal.config.options import Metric
-from ordeal.scaling.extrapolation import Extrapolation
 from ordeal.scaling.law import Analysis, Measurement
 
 _WARM_UP_S_MAX = 1.0
@@ -67,7 +66,7 @@ class WorkerTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalingResult:
-    """The measurements of a scaling benchmark and their analysis. ``extrapolation`` is ``None`` if there is none."""
+    """The measurements of a scaling benchmark and their analysis."""
 
     test_class: str
     rng_seed: int
@@ -75,7 +74,6 @@ class ScalingResult:
     plan: TrialPlan
     trials: tuple[WorkerTrial, ...]
     analysis: Analysis
-    extrapolation: Extrapolation | None
     interrupted: bool
 
 

@@ -35,7 +35,6 @@ def result(law: Law, *, counts: tuple[int, ...] = (1, 2, 4, 8), **changes: Any) 
         "plan": plan(),
         "trials": trials,
         "analysis": analyse(measurements_of(trials, "runs")),
-        "extrapolation": None,
         "interrupted": False,
     }
     return ScalingResult(**{**values, **changes})
@@ -91,7 +90,6 @@ def test_json_has_measurements_and_the_law() -> None:
     assert found["measurements"][0]["efficiency"] == pytest.approx(1.0, abs=0.02)
     assert found["law"]["sigma"] == pytest.approx(0.08, abs=0.01)
     assert found["law"]["optimum_is_extrapolated"] is True
-    assert found["extrapolation"] is None
 
 
 def test_json_has_no_law_where_none_may_be_believed_and_never_an_infinity() -> None:

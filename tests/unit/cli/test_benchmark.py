@@ -106,9 +106,9 @@ class TestAnalysis:
         _, out, _ = run("benchmark", "--max-workers", "16")
         assert "beyond" not in out
         fit, measurements = out.split("Fit:\n")[1].split("Measurements:\n")
-        assert [line.split(":")[0].strip() for line in fit.splitlines()[:3]] == ["sigma", "kappa", "optimal workers"]
+        assert [line.split(":")[0].strip() for line in fit.splitlines()[:2]] == ["sigma", "kappa"]
         assert fit.count("95% interval") == 2
-        assert fit.splitlines()[3].startswith("  R^2 0.9")
+        assert fit.splitlines()[2].startswith("  R^2 0.9")
         assert [line[:7] for line in measurements.splitlines()] == [
             "  N= 1:",
             "  N= 2:",
@@ -190,11 +190,6 @@ class TestInconclusive:
         assert "  Measurements are more than 20% off the law: " in missing
         assert "N=4 by -" in missing
         assert "`--time 30`, `--repeat 6`" in missing
-
-    def test_nothing_is_extrapolated_from_it(self, run: Run, explorer: ScalingExplorer) -> None:
-        _, out, err = run("benchmark", "--max-workers", "2", "--simulate", "1000")
-        assert "Extrapolation" not in out
-        assert "Not extrapolated: the measurements are inconclusive.\n" in err
 
 
 class TestTrials:
@@ -286,35 +281,10 @@ class TestInterrupt:
         assert "  Regime: usl\n" in out
 
 
-class TestExtrapolation:
-    def test_is_told_apart_from_what_was_measured(self, run: Run, explorer: ScalingExplorer) -> None:
-        explorer.speed = noise
-        _, out, _ = run("benchmark", "--simulate", "100000")
-        measured, calculated = out.split("Extrapolation (calculated from the fit, not measured):\n")
-        table, assumed = calculated.split("Assumed for the extrapolation:\n")
-        assert "100000" not in measured
-        assert [line.split()[0] for line in table.splitlines()[1:]] == ["10", "100", "1000", "10000", "100000"]
-        assert len({len(line) for line in table.splitlines()}) == 1
-        assert [line.split(":")[0].strip() for line in assumed.splitlines()] == [
-            "one pool",
-            "hosts of 8",
-            "store",
-            "new entries",
-            "cold start",
-            "cost",
-        ]
-        assert "takes 5780 syncs/s" in assumed
-        assert "5 ms to run again" in assumed
-
-    def test_without_intervals(self, run: Run, explorer: ScalingExplorer) -> None:
-        _, out, _ = run("benchmark", "--simulate", "10", "--max-workers", "4", "--repeat", "1")
-        assert "unknown" in out.split("Extrapolation")[1].splitlines()[2]
-
-
 class TestJson:
     def test_all_of_it(self, run: Run, explorer: ScalingExplorer) -> None:
         explorer.speed = noise
-        code, out, _ = run("benchmark", "--json", "--simulate", "1000", "--seed", "7")
+        code, out, _ = run("benchmark", "--json", "--seed", "7")
         document = json.loads(out)
         assert code == 0
         assert list(document) == [
@@ -333,7 +303,6 @@ class TestJson:
             "doubts",
             "law",
             "fit",
-            "extrapolation",
         ]
         assert (document["schema_version"], document["tool"], document["rng_seed"]) == (1, "benchmark", 7)
         assert [trial["workers"] for trial in document["trials"]] == [1, 2, 4, 8, 8, 4, 2, 1, 1, 2, 4, 8]
@@ -343,13 +312,11 @@ class TestJson:
         assert low <= document["law"]["sigma"] <= high
         assert document["law"]["optimum_is_extrapolated"] is True
         assert set(document["fit"]) == {"r_squared", "rmse", "residuals"}
-        assert [row["workers"] for row in document["extrapolation"]["projections"]] == [10, 100, 1000]
-        assert document["extrapolation"]["assumptions"]["store_syncs"] == 5780
 
     def test_inconclusive_has_no_law(self, run: Run, explorer: ScalingExplorer) -> None:
         document = json.loads(run("benchmark", "--json", "--max-workers", "2")[1])
         assert (document["regime"], document["doubts"]) == ("inconclusive", ["few_worker_counts"])
-        assert (document["law"], document["fit"], document["extrapolation"]) == (None, None, None)
+        assert (document["law"], document["fit"]) == (None, None)
 
     def test_what_is_infinite_is_null(self, run: Run, explorer: ScalingExplorer) -> None:
         explorer.speed = lambda workers, trial: 1000.0 * workers
@@ -405,7 +372,6 @@ class TestWrongUse:
             ("--metric", "bugs", '"bugs"', "one of runs, steps, edges", "runs"),
             ("--repeat", "101", "101", "a whole number from 1 to 100", "3"),
             ("--seed", "-1", "-1", "a whole number from 0 to 2**64 - 1", "42"),
-            ("--simulate", "1e9", "1000000000.0", "a whole number from 10 to 100000", "1000"),
             ("--csv", "scaling.png", '"scaling.png"', "a file path that ends in .csv", "scaling.csv"),
         ],
     )

@@ -208,22 +208,12 @@ class TestIntervals:
         fit = fit_of(analyse(measured(Law(0.1, 0.02), (1, 2, 4))))
         assert fit.sigma_interval is None
         assert fit.kappa_interval is None
-        assert fit.laws is None
-        assert fit.capacity_interval(8) is None
 
     def test_measurements_that_say_nothing_leave_all_open(self) -> None:
         wild = [Measurement(n, (1.0, 1000.0)) for n in (1, 2, 4)]
         fit = fit_of(analyse(wild))
         assert fit.sigma_interval == (0.0, 1.0)
         assert fit.kappa_interval == (0.0, math.inf)
-        assert fit.capacity_interval(4) == (0.0, 4.0)
-
-    def test_the_capacity_of_each_law_within_lies_between(self) -> None:
-        fit = fit_of(analyse(noisy(Law(0.08, 0.005), random.Random(9), 0.03)))
-        interval = fit.capacity_interval(100)
-        assert interval is not None
-        assert interval.low <= fit.law.capacity(100) <= interval.high
-        assert interval.low <= Law(0.08, 0.005).capacity(100) <= interval.high
 
     @pytest.mark.parametrize(
         ("freedom", "point"), [(1, 12.706), (2, 4.303), (4, 2.776), (5, 2.571), (10, 2.228), (30, 2.042), (1000, 1.962)]
