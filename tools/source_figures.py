@@ -33,7 +33,6 @@ LATER = {
             "cli/view.py",
             "cli/schema.py",
             "cli/watch.py",
-            "cli/warm_replay.py",
         ),
     ),
     "init, doctor, bisect": (

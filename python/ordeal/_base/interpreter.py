@@ -112,9 +112,9 @@ class LineReader:
         is_over: the pipe has ended, or a line was longer than allowed; nothing more is read.
     """
 
-    def __init__(self, stream: IO[bytes] | None, line_bytes_max: int = _PART_BYTES) -> None:
+    def __init__(self, stream: IO[bytes] | None) -> None:
         assert stream is not None
-        self._number, self._line_bytes_max = stream.fileno(), line_bytes_max
+        self._number = stream.fileno()
         self._rest = b""
         self.is_over = False
 
@@ -124,7 +124,7 @@ class LineReader:
             return []
         part = os.read(self._number, _PART_BYTES)
         *lines, self._rest = (self._rest + part).split(b"\n")
-        self.is_over = not part or len(self._rest) > self._line_bytes_max
+        self.is_over = not part or len(self._rest) > _PART_BYTES
         return lines
 
 

@@ -80,8 +80,15 @@ def run(given: Mapping[str, Any]) -> int:
     _refuse_fleet_flags(command, options)
     _check_entries(config, options)
     if own.watch:
+        against = {
+            "--json": own.json,
+            "--dashboard": own.dashboard,
+            "--generate-tests": own.generate_tests is not None,
+            "--resume": options.resume_from is not None,
+            "--on": options.on is not None,
+        }
         watching = importlib.import_module("ordeal.cli.watch")
-        return int(watching.explore_and_watch(own, config, options))
+        return int(watching.run_after_saves(*(option for option, given in against.items() if given)))
     if own.dry_run:
         return int(importlib.import_module("ordeal.cli.fleet.dry_run").print_plans(config, options))
     with _served(own.dashboard):

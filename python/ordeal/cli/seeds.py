@@ -22,14 +22,11 @@ FOUND = 1
 
 
 def _check(flags: SeedsFlags) -> None:
-    wrong = [name for name, given in (("--json", flags.json), ("--prune-fixed", flags.prune_fixed)) if given]
     if flags.words and flags.words[0] != "pull":
         raise ConfigError(f"`ordeal seeds {flags.words[0]}` is no command", hint="write `ordeal seeds pull URL`")
     if flags.words and (flags.watch or flags.prune_fixed):
         unused = "--watch" if flags.watch else "--prune-fixed"
         raise ConfigError(f"`pull` and `{unused}` contradict each other", hint="drop one of them")
-    if flags.watch and wrong:
-        raise ConfigError(f"`--watch` goes on until Ctrl-C, and `{wrong[0]}` is for its end", hint="drop one of them")
 
 
 def run(flags: SeedsFlags) -> int:
@@ -41,13 +38,13 @@ def run(flags: SeedsFlags) -> int:
     if flags.words:
         pull = importlib.import_module("ordeal.cli.fleet.pull").pull
         return int(pull(flags.words[1:], config, corpus, verbose=flags.verbose, json=flags.json))
+    if flags.watch:
+        return int(importlib.import_module("ordeal.cli.watch").run_after_saves(*(["--json"] * flags.json)))
     paths = corpus.paths()
     if flags.dir is not None and not corpus.folder.is_dir():
         raise ConfigError(f"no folder {flags.dir} to read seeds from", hint="name the folder that holds the seeds")
     terminal.say(seeds_header(len(paths), corpus.folder, exists=corpus.folder.is_dir()))
     rule_timeout = config.explorer.rule_timeout if config else None
-    if flags.watch:
-        return int(importlib.import_module("ordeal.cli.watch").watch_seeds(corpus, rule_timeout))
     replayer = SeedReplayer(rule_timeout, settings=Path(DEFAULT_PATH))
     replays = _replay_all(replayer, paths, verbose=flags.verbose)
     fixed = [replay.path for replay in replays if replay.status is SeedStatus.FIXED]

@@ -40,7 +40,7 @@ class ExploreFlags(CommandFlags):
 
     no_seeds: bool = switch("--no-seeds", "Do not replay saved failures (seeds)")
     prune_fixed_seeds: bool = switch("--prune-fixed-seeds", "Delete saved failures (seeds) that pass now")
-    watch: bool = switch("--watch", "After each save replay the seeds and explore again, until Ctrl-C")
+    watch: bool = switch("--watch", "Explore again after each save, until Ctrl-C")
     dashboard: bool = switch("--dashboard", "Serve pages of the runs meanwhile, and print where")
     generate_tests: str | None = place("--generate-tests PATH", "Write pytest functions")
     dry_run: bool = switch("--dry-run", "Print the job, or the files that a cluster would be sent; start nothing")
@@ -332,7 +332,7 @@ class SeedsFlags(Table):
     prune_fixed: bool = switch("--prune-fixed", "Delete seeds that pass now")
     json: bool = switch("--json", "Print the outcome as JSON")
     verbose: bool = switch("-v, --verbose", "Show programs, tracebacks and output")
-    watch: bool = switch("--watch", "Replay again what a saved file concerns, until Ctrl-C")
+    watch: bool = switch("--watch", "Replay again after each save, until Ctrl-C")
 
 
 class ViewFlags(Table):
