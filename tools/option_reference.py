@@ -1,9 +1,9 @@
 """The tables of options in the reference, written from the table of options.
 
-usage: python tools/option_reference.py writes them anew; with --check it says which are stale, and changes nothing
+usage: python tools/option_reference.py writes them again; with --check it names those that are stale, changing nothing
 
-What an option means stays as the page says it. A row for a new option begins with what the Explorer's docstring says,
-or the help of its flag.
+The page of the command line says what the help of each flag says. On the page of the settings the meaning of a key
+stays as it is; that of a new key comes from the docstring of its table, or from the help of its flag.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ordeal.config.checks import as_python, as_toml, as_word
+from ordeal.cli.commands import commands
+from ordeal.config.checks import as_toml
 from ordeal.config.flags import flags_of
 from ordeal.config.options import SECTIONS, Fleet, Tuning
 from ordeal.config.table import Option, keys_of
@@ -27,7 +28,7 @@ REFERENCE = Path(__file__).parent.parent / "docs/reference"
 
 @dataclass(frozen=True)
 class Row:
-    """A row but for its last cell: the ``name`` by which it is found, its cells, and what to say where it is new."""
+    """A row: the ``name`` by which it is found, its cells but the last, and the last one where the page has none."""
 
     name: str
     cells: tuple[str, ...]
@@ -36,12 +37,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Where a table stands, its columns, and the rows that it has to have."""
+    """Where a table stands, its columns, its rows, and whether the page may say in its own words what a row means."""
 
     page: str
     heading: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+    keeps_meanings: bool
 
 
 def tables() -> Iterator[Table]:
@@ -49,19 +51,12 @@ def tables() -> Iterator[Table]:
     for section, declared in SECTIONS.items():
         heading = "## `[[tests]]`" if section == "tests" else f"## `[{section}]`"
         rows = tuple(_key_row(key, option) for key, option in keys_of(declared).items())
-        yield Table("configuration.md", heading, ("key", "type", "default", "meaning"), rows)
-    for command in ("explore", "benchmark", "mutate"):
-        shown = [_flag_row(option) for _, option in flags_of(command).values()]
-        rows = (*shown, Row("--help", ("`-h`, `--help`", ""), "The list of options."))
-        yield Table("cli.md", f"## `ordeal {command}`", ("option", "default", "meaning"), rows)
-    for function, heading in (
-        (Explorer, "### `Explorer(test_class, *, ...)`"),
-        (Tuning, "### `Tuning(*, ...)`"),
-        (Fleet, "### `Fleet(on, *, ...)`"),
-        (Explorer.run, "### `Explorer.run(*, ...)`"),
-    ):
-        rows = tuple(_argument_rows(function))
-        yield Table("python.md", heading, ("argument", "default", "meaning"), rows)
+        yield Table("configuration.md", heading, ("key", "type", "default", "meaning"), rows, keeps_meanings=True)
+    for command in commands():
+        flags = [option for _, option in flags_of(str(command.name)).values()]
+        if flags:
+            rows = tuple(map(_flag_row, flags))
+            yield Table("cli.md", f"## `ordeal {command.name}`", ("option", "meaning"), rows, keeps_meanings=False)
 
 
 def _key_row(key: str, option: Option) -> Row:
@@ -75,17 +70,7 @@ def _key_row(key: str, option: Option) -> Row:
 
 def _flag_row(option: Option) -> Row:
     name = ", ".join(f"`{each}`" for each in option.flag.split(", "))
-    is_value = not isinstance(option.default, bool | tuple | None)
-    default = f"`{as_word(option.default)}`" if is_value else option.words
-    return Row(option.long_flag, (name, default), f"{option.help}.")
-
-
-def _argument_rows(function: Any) -> Iterator[Row]:
-    told = _arguments_of_docstring(function)
-    for name, argument in inspect.signature(function).parameters.items():
-        if name != "self":
-            default = "required" if argument.default is argument.empty else f"`{as_python(argument.default)}`"
-            yield Row(name, (f"`{name}`", default), told.get(name, ""))
+    return Row(option.long_flag, (name,), option.help_text())
 
 
 def _told_of(option: Option) -> str:
@@ -104,7 +89,7 @@ def _arguments_of_docstring(function: Any) -> dict[str, str]:
 def written(page: str, table: Table) -> str:
     """Return the text of a page with this table as it has to be."""
     before, _, rest = page.partition(f"{table.heading}\n")
-    body, following = re.split(r"(?=^\| )", rest, maxsplit=1, flags=re.MULTILINE)
+    body, following = re.split(rf"(?=^\| {table.columns[0]} \|)", rest, maxsplit=1, flags=re.MULTILINE)
     old, _, after = following.partition("\n\n")
     meanings = {}
     for line in old.splitlines()[2:]:
@@ -112,7 +97,7 @@ def written(page: str, table: Table) -> str:
         meanings[_name_of(cells[0].strip())] = cells[-1].strip()
     lines = [f"| {' | '.join(table.columns)} |", "|---" * len(table.columns) + "|"]
     for row in table.rows:
-        meaning = meanings.get(row.name, row.meaning)
+        meaning = meanings.get(row.name, row.meaning) if table.keeps_meanings else row.meaning
         if not meaning:
             raise SystemExit(f"{table.page}: say in {table.heading} what `{row.name}` means")
         lines.append(f"| {' | '.join((*row.cells, meaning))} |".replace("|  |", "| |"))
@@ -120,8 +105,7 @@ def written(page: str, table: Table) -> str:
 
 
 def _name_of(cell: str) -> str:
-    """Return what a first cell is about: of a flag its long name, without what follows it."""
-    return cell.rpartition("`, `")[2].strip("`").split(" ")[0]
+    return cell.strip("`")
 
 
 def pages() -> dict[Path, str]:
@@ -134,7 +118,7 @@ def pages() -> dict[Path, str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the tables, or say which page is stale and end with 1 where one is."""
+    """Write the tables; with ``--check`` name the stale pages instead, and return 1 if there are any."""
     stale = [path for path, text in pages().items() if path.read_text("utf-8") != text]
     if arguments == ["--check"]:
         for path in stale:

@@ -1,8 +1,6 @@
 """The page of the trophies, written from what the modules of the machines say and from what was measured."""
 
 import ast
-import inspect
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,25 +10,27 @@ MACHINES = Path(__file__).parent / "machines"
 
 HEAD = """# Trophies
 
-Bugs that ordeal found in libraries as they are released. Each is a difference between what the library does and what
-its documentation means, and each was checked by hand. They show what ordeal finds, and say nothing else about these
-libraries.
+Bugs that ordeal found in released libraries: what a library does differs from what its documentation means. Each was
+checked by hand. They show what ordeal finds, and nothing else about these libraries.
 
-`python benchmarks/trophy_page.py` installs each release into a folder of its own, runs the reproductions, and writes
-this page; `--measure` searches for each bug again. The machines are in `benchmarks/trophies/machines`, most of them
-[oracles](guides/oracles.md) or [model pairs](guides/model-pairs.md).
+```console
+$ python benchmarks/trophy_page.py --only rich_markup             # does the release still have the bug?
+$ python benchmarks/trophy_page.py --only rich_markup --measure   # find it again
+```
 
-Steps are those of the program that was reported, after shrinking. Seconds are processor time until the Explorer first
-met the bug, with the random seeds 1, 2 and 3, on a busy machine with two cores; "-" means that a search
-of {limit:.0f} s did not find it, or that none was made. "Known" is what public reports showed; there may be more.
+The first installs the release into a separate folder and runs a reproduction in plain Python. Each name leads to its
+source, next to the machine that found it; most are [oracles](guides/oracles.md) or
+[model pairs](guides/model-pairs.md). Steps are those of the shrunk program. Seconds are the processor time of a search
+with the random seeds 1, 2 and 3, on a busy computer with two cores; "-": not found in {limit:.0f} s, or not tried.
+"Known" is a public report; there may be more.
 """
 
 
 SEARCHED = """
 ## Searched, nothing found
 
-These machines found nothing, and count as well. `python benchmarks/trophy_page.py --search` runs them for {limit:.0f} s
-each. Steps are operations with a comparison after each.
+`python benchmarks/trophy_page.py --search` runs these machines for {limit:.0f} s each. Steps are operations with a
+comparison after each.
 """
 
 
@@ -52,9 +52,7 @@ class Entry:
     name: str
     requirements: tuple[str, ...]
     wrong: str
-    meant: str
     known: str
-    repro: str
     ends: str
     machine: str = ""
     shows: str = ""
@@ -105,24 +103,17 @@ def _requirements(values: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _entries_of(path: Path) -> Iterator[Entry]:
-    source = path.read_text("utf-8")
-    tree = ast.parse(source)
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    imports = [_text(source, node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    values = _values(tree)
+    values = _values(ast.parse(path.read_text("utf-8")))
     fields = ("name", "wrong", "meant", "machine", "shows", "repro", "ends", "known")
     for call in values["TROPHIES"].elts if "TROPHIES" in values else ():
         given = dict(zip(fields, call.args, strict=False)) | {word.arg: word.value for word in call.keywords}
         text = {name: ast.literal_eval(node) for name, node in given.items() if isinstance(node, ast.Constant)}
-        repro = functions[given["repro"].id]
         yield Entry(
             module=path.stem,
             name=text["name"],
             requirements=_requirements(values),
             wrong=text["wrong"],
-            meant=text["meant"],
             known=text.get("known", "no report found"),
-            repro=_plain(source, repro, imports),
             ends=text.get("ends", ""),
             machine=given["machine"].id,
             shows=text["shows"],
@@ -138,38 +129,18 @@ def _assign(values: dict[str, Any], node: ast.Assign) -> None:
         values |= {name.id: value for name, value in zip(target.elts, node.value.elts, strict=True)}  # type: ignore[attr-defined]
 
 
-def _text(source: str, node: ast.AST) -> str:
-    return inspect.cleandoc(ast.get_source_segment(source, node) or "")
-
-
-def _plain(source: str, repro: ast.FunctionDef, imports: list[str]) -> str:
-    """The body of a reproduction, after the imports that it uses."""
-    lines = source.splitlines()[repro.lineno : repro.end_lineno]
-    used = {node.id for node in ast.walk(repro) if isinstance(node, ast.Name)}
-    kept = [kept for line in imports if (kept := _only(line, used))]
-    return "\n".join([*kept, *([""] if kept else []), textwrap.dedent("\n".join(lines))])
-
-
-def _only(line: str, used: set[str]) -> str:
-    """An import without the names that are not used; empty if none is."""
-    (node,) = ast.parse(line).body
-    assert isinstance(node, ast.Import | ast.ImportFrom)
-    node.names = [name for name in node.names if (name.asname or name.name.partition(".")[0]) in used]
-    return ast.unparse(node) if node.names else ""
-
-
 def page(measured: dict[str, Any], searched: dict[str, Any]) -> str:
     """The text of the page, with what searches for the trophies took and what searches without result did."""
     found = entries()
     rows = [_row(entry, measured["runs"].get(entry.name, [])) for entry in found]
-    table = ["| library | bug | steps | seconds | known |", "| --- | --- | --- | --- | --- |", *rows]
+    table = ["| name | library | bug | steps | seconds | known |", "|---|---|---|---|---|---|", *rows]
     parts = [HEAD.format(limit=measured["seconds"]), "\n".join(table)]
-    return "\n".join([*parts, _searched(searched), *map(_section, found)])
+    return "\n".join([*parts, _searched(searched)]) + "\n"
 
 
 def _searched(searched: dict[str, Any]) -> str:
     rows = [_searched_row(search, searched["machines"].get(search.module, {})) for search in searches()]
-    table = ["| library | what | steps |", "| --- | --- | --- |", *rows]
+    table = ["| library | what | steps |", "|---|---|---|", *rows]
     return "\n".join([SEARCHED.format(limit=searched["seconds"]), *table])
 
 
@@ -183,14 +154,6 @@ def _row(entry: Entry, runs: list[dict[str, Any]]) -> str:
     steps = sorted({run["steps"] for run in runs if run["steps"] is not None})
     span = "-" if not steps else str(steps[0]) if len(steps) == 1 else f"{steps[0]} to {steps[-1]}"
     seconds = ", ".join("-" if run["seconds"] is None else f"{run['seconds']:.1f}" for run in runs) or "-"
-    library = entry.library
-    return f"| {library} | [{entry.wrong}](#{entry.name}) | {span} | {seconds} | {entry.known} |"
-
-
-def _section(entry: Entry) -> str:
-    ending = f"\nIt ends with {entry.ends}.\n" if entry.ends else ""
-    # Not a Python block: the tests of the documentation have no such library.
-    return (
-        f"\n## {entry.name}\n\n{entry.library}: {entry.wrong}. What is meant: {entry.meant}\n{ending}"
-        f"\n```text\n{entry.repro}\n```"
-    )
+    known = "" if entry.known == "no report found" else entry.known
+    name = f"[{entry.name}](../benchmarks/trophies/machines/{entry.module}.py)"
+    return f"| {name} | {entry.library} | {entry.wrong} | {span} | {seconds} | {known} |".replace("|  |", "| |")

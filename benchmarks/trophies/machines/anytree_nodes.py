@@ -1,4 +1,4 @@
-"""anytree: nodes that move below others, beside lists of children."""
+"""anytree: nodes that move below others, compared with lists of children."""
 
 from anytree import AnyNode, PostOrderIter, PreOrderIter
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""boltons: a mapping from many to many and a cache, each beside a simple model."""
+"""boltons: a mapping from many to many and a cache, each compared with a simple model."""
 
 from collections import OrderedDict
 

@@ -1,4 +1,4 @@
-"""boltons: a set with an order, beside a list."""
+"""boltons: a set with an order, compared with a list."""
 
 from boltons.setutils import IndexedSet
 from hypothesis import strategies as st

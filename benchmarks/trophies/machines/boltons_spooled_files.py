@@ -1,4 +1,4 @@
-"""boltons: a text file that is in memory while it is small, beside one that always is."""
+"""boltons: a text file that is in memory while it is small, compared with one that always is."""
 
 import io
 

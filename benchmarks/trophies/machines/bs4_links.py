@@ -1,4 +1,4 @@
-"""Beautiful Soup: a tree that is edited, beside the links that its nodes keep to each other."""
+"""Beautiful Soup: a tree that is edited, compared with the links that its nodes keep to each other."""
 
 from bs4 import BeautifulSoup
 from bs4.element import NavigableString, Tag

@@ -1,4 +1,4 @@
-"""cachebox: a cache that drops the oldest, beside a dictionary."""
+"""cachebox: a cache that drops the oldest, compared with a dictionary."""
 
 from collections import OrderedDict
 

@@ -1,4 +1,4 @@
-"""configupdater: a file that is edited, beside the dictionary that it means."""
+"""configupdater: a file that is edited, compared with the dictionary that it means."""
 
 import configparser
 

@@ -1,4 +1,4 @@
-"""diskcache: a double-ended queue and a dictionary on disk, beside those in memory."""
+"""diskcache: a double-ended queue and a dictionary on disk, compared with those in memory."""
 
 import shutil
 import tempfile

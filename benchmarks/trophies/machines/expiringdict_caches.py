@@ -1,4 +1,4 @@
-"""expiringdict: a dictionary whose entries expire, beside one whose entries do not, as none has the time to."""
+"""expiringdict: a dictionary whose entries expire, compared with one whose entries do not, as none has the time to."""
 
 from collections import OrderedDict
 

@@ -1,4 +1,4 @@
-"""fakeredis: what it answers, beside a server (redis-server must be on the path)."""
+"""fakeredis: what it answers, compared with a server (redis-server must be on the path)."""
 
 import atexit
 import functools

@@ -1,4 +1,4 @@
-"""kdtree: points that come and go, beside a list."""
+"""kdtree: points that come and go, compared with a list."""
 
 import kdtree
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""more-itertools: iterators that can be looked into and wound back, beside lists."""
+"""more-itertools: iterators that can be looked into and wound back, compared with lists."""
 
 from hypothesis import strategies as st
 from more_itertools import peekable, seekable

@@ -1,4 +1,4 @@
-"""netaddr: a set of addresses that is kept as networks, beside a set of numbers."""
+"""netaddr: a set of addresses that is kept as networks, compared with a set of numbers."""
 
 import itertools
 

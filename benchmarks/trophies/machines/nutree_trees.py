@@ -1,4 +1,4 @@
-"""nutree: a tree in which data can be several times, beside nested lists."""
+"""nutree: a tree in which data can be several times, compared with nested lists."""
 
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant

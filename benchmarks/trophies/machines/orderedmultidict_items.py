@@ -1,4 +1,4 @@
-"""orderedmultidict: many values for a key, in order, beside a list of pairs."""
+"""orderedmultidict: many values for a key, in order, compared with a list of pairs."""
 
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant

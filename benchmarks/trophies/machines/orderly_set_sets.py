@@ -1,4 +1,4 @@
-"""orderly-set: an ordered set beside a list without duplicates."""
+"""orderly-set: an ordered set compared with a list without duplicates."""
 
 from hypothesis import strategies as st
 from orderly_set import OrderedSet

@@ -1,4 +1,4 @@
-"""pluggy: plugins that come and go, beside the order that their marks ask for."""
+"""pluggy: plugins that come and go, compared with the order that their marks ask for."""
 
 import pluggy
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""portion: a dictionary of intervals, beside one of numbers."""
+"""portion: a dictionary of intervals, compared with one of numbers."""
 
 import portion
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""priority: the order of HTTP/2 streams that are blocked and free, beside a list of parents."""
+"""priority: the order of HTTP/2 streams that are blocked and free, compared with a list of parents."""
 
 import priority
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""prompt_toolkit: a buffer beside a text and a place in it."""
+"""prompt_toolkit: a buffer compared with a text and a place in it."""
 
 from hypothesis import strategies as st
 from prompt_toolkit.buffer import Buffer

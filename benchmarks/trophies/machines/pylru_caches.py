@@ -1,4 +1,4 @@
-"""pylru: a cache that writes back to a store, beside a dictionary."""
+"""pylru: a cache that writes back to a store, compared with a dictionary."""
 
 import pylru
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""pyrsistent: a persistent deque beside the one of the standard library."""
+"""pyrsistent: a persistent deque compared with the one of the standard library."""
 
 from collections import deque
 

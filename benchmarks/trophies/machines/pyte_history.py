@@ -1,4 +1,4 @@
-"""pyte: a screen that keeps what scrolled out of it, beside one that does not."""
+"""pyte: a screen that keeps what scrolled out of it, compared with one that does not."""
 
 import pyte
 from hypothesis import strategies as st

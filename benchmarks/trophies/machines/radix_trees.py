@@ -1,4 +1,4 @@
-"""py-radix: its tree in Python, beside a plain set of networks."""
+"""py-radix: its tree in Python, compared with a plain set of networks."""
 
 import ipaddress
 

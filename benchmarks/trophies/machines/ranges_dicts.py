@@ -1,4 +1,4 @@
-"""python-ranges: sets and dictionaries of ranges of numbers, beside the numbers themselves."""
+"""python-ranges: sets and dictionaries of ranges of numbers, compared with the numbers themselves."""
 
 from hypothesis import strategies as st
 from ranges import Range, RangeDict, RangeSet

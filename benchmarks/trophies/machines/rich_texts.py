@@ -1,4 +1,4 @@
-"""rich: a text and its styles, beside a list of characters."""
+"""rich: a text and its styles, compared with a list of characters."""
 
 import signal
 

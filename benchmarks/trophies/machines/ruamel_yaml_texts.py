@@ -1,4 +1,4 @@
-"""ruamel.yaml: a document that is edited and written, beside what it means."""
+"""ruamel.yaml: a document that is edited and written, compared with what it means."""
 
 import copy
 import io

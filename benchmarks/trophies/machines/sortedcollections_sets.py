@@ -1,4 +1,4 @@
-"""sortedcollections: an ordered set and a segment list, each beside a list."""
+"""sortedcollections: an ordered set and a segment list, each compared with a list."""
 
 from hypothesis import strategies as st
 from sortedcollections import OrderedSet, SegmentList

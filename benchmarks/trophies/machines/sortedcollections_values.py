@@ -1,4 +1,4 @@
-"""sortedcollections: dictionaries sorted by value or by item, beside plain ones."""
+"""sortedcollections: dictionaries sorted by value or by item, compared with plain ones."""
 
 from hypothesis import strategies as st
 from sortedcollections import ItemSortedDict, NearestDict, ValueSortedDict

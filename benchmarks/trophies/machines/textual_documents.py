@@ -1,4 +1,4 @@
-"""textual: the lines of a document that is wrapped again around each edit, beside wrapping all of it."""
+"""textual: the lines of a document that is wrapped again around each edit, compared with wrapping all of it."""
 
 from hypothesis import strategies as st
 from textual.document._document import Document

@@ -1,4 +1,4 @@
-"""tinydb: the cache of its queries, beside a dictionary."""
+"""tinydb: the cache of its queries, compared with a dictionary."""
 
 from hypothesis import strategies as st
 from tinydb.utils import LRUCache

@@ -1,4 +1,4 @@
-"""tomlkit: what a document holds and what it writes, beside a dictionary."""
+"""tomlkit: what a document holds and what it writes, compared with a dictionary."""
 
 import copy
 import tomllib

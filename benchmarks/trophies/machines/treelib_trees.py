@@ -1,4 +1,4 @@
-"""treelib: a tree that is pruned and grafted, beside lists of children."""
+"""treelib: a tree that is pruned and grafted, compared with lists of children."""
 
 from hypothesis import strategies as st
 from treelib import Tree

@@ -1,4 +1,4 @@
-"""werkzeug: a set of headers beside a list."""
+"""werkzeug: a set of headers compared with a list."""
 
 from hypothesis import strategies as st
 from werkzeug.datastructures import HeaderSet
