@@ -21,6 +21,7 @@ from ordeal._base.world_reach import WorldReach
 from ordeal._hypothesis import (
     INITIALIZE_MARKER,
     RULE_MARKER,
+    end_run_after,
     forgotten_constructor,
     is_constructed,
     raised_in_precondition,
@@ -459,7 +460,7 @@ def _guard_teardown(cls: type[ChaosTest]) -> None:
     @functools.wraps(teardown)
     def guarded_teardown(self: ChaosTest) -> None:
         try:
-            teardown(self)
+            end_run_after(functools.partial(teardown, self), sys._getframe(1))
         finally:
             _end_run(self)
 

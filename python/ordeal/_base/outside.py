@@ -65,7 +65,7 @@ class OutsideWatch:
         if self.mode == "fail":
             self._fail(error, f"not raised in the step: it {where}")
         else:
-            self._warn(f"{_said(error)} {where}")
+            self._warn(f"{error_line(error)} {where}")
 
     def _fail(self, error: BaseException, how: str) -> None:
         if not self.failed:
@@ -87,9 +87,9 @@ class OutsideWatch:
         """Raise the first failure since the last ``clear``, as if the step had raised it."""
         if not self.failed:
             return
-        error, note = self.failed[0], f"{_MARK}{self._how}"
+        error, how = self.failed[0], self._how
         self.clear()
-        bounded_call(lambda: _add_note(error, note), lambda _raised: None)
+        add_outside_note(error, how)
         raise error
 
     def end_run(self) -> None:
@@ -171,7 +171,7 @@ class OutsideWatch:
         def unraisablehook(args: Any) -> None:
             error: BaseException | None = args.exc_value
             if error is not None and error is not self._violation and not _is_own(error):
-                self._warn(f"{_said(error)} in {_name_of(args.object)}, where Python cannot raise it")
+                self._warn(f"{error_line(error)} in {_name_of(args.object)}, where Python cannot raise it")
             if unraisable_hook is not sys.__unraisablehook__ and not _is_of_pytest(unraisable_hook):
                 unraisable_hook(args)
 
@@ -218,20 +218,27 @@ def _is_own(error: BaseException) -> bool:
     return str(type.__dict__["__module__"].__get__(type(error))).partition(".")[0] == "ordeal"
 
 
-def _add_note(error: BaseException, note: str) -> None:
-    if note not in getattr(error, "__notes__", ()):
-        BaseException.add_note(error, note)
+def add_outside_note(error: BaseException, text: str) -> None:
+    """Note on ``error``, once, what ``outside_notes`` returns."""
+    note = f"{_MARK}{text}"
+
+    def add() -> None:
+        if note not in getattr(error, "__notes__", ()):
+            BaseException.add_note(error, note)
+
+    bounded_call(add, lambda _raised: None)
 
 
 def outside_notes(error: BaseException) -> tuple[str, ...]:
-    """Return how ``error`` failed a step in which it was not raised; nothing for other errors."""
+    """Return how ``error`` failed a step in which it was not raised, and what failed after it."""
     return bounded_call(
         lambda: tuple(each[len(_MARK) :] for each in error.__notes__ if type(each) is str and each.startswith(_MARK)),
         lambda _raised: (),
     )
 
 
-def _said(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
+    """Return the type and the first line of the message of ``error``, the same for all objects of a kind."""
     message = error_message(error)
     return f"{type_name(type(error))}{message and ': '}{_without_address(message)}"
 

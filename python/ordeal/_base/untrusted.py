@@ -50,7 +50,7 @@ _set_context: Callable[[BaseException, BaseException | None], None] = BaseExcept
 _set_suppresses: Callable[[BaseException, bool], None] = BaseException.__dict__["__suppress_context__"].__set__
 _mro_of = type.__dict__["__mro__"].__get__
 _dict_of = type.__dict__["__dict__"].__get__
-_traceback_of: Callable[[BaseException], TracebackType | None] = BaseException.__dict__["__traceback__"].__get__
+traceback_of: Callable[[BaseException], TracebackType | None] = BaseException.__dict__["__traceback__"].__get__
 
 
 class _TooLongError(BaseException):
@@ -157,7 +157,7 @@ def _printed(error: BaseException, first: TracebackType | None) -> str:
     parts: list[str] = []
     left = TRACEBACK_CHARS_MAX
     for number, (each, relation) in enumerate(chain):
-        text = "".join(_printed_alone(each, _traceback_of(each) if number else first))[:left]
+        text = "".join(_printed_alone(each, traceback_of(each) if number else first))[:left]
         left -= len(text)
         parts[:0] = [text, relation]  # Python prints the earliest exception first
         if not left:
@@ -206,7 +206,7 @@ def release_frames(error: BaseException) -> None:
 
 def _clear_frames(error: BaseException) -> None:
     for each, _ in _chain(error):
-        traceback.clear_frames(_traceback_of(each))
+        traceback.clear_frames(traceback_of(each))
 
 
 def remote_error(name: str, message: str) -> BaseException:
@@ -243,7 +243,7 @@ def readable(error: BaseException) -> BaseException:
         return error
     name = type_name(kind)
     made = remote_error(name, f"raised {name}; its details could not be read ({problem})")
-    return made.with_traceback(_traceback_of(error))
+    return made.with_traceback(traceback_of(error))
 
 
 def _defines_what_is_read(kind: type) -> bool:

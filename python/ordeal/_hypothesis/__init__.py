@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ordeal._hypothesis.internals import (
         REJECTED,
         database_key,
+        end_run_after,
         failure_types,
         reproducing_test,
         skip_types,
@@ -84,6 +85,7 @@ __all__ = [
     "define_machine",
     "describe_strategy",
     "draws_from_bundle",
+    "end_run_after",
     "failure_types",
     "forgotten_constructor",
     "give_own_generator",
@@ -120,7 +122,7 @@ _NAMES = {
         "precondition_error raised_in_precondition"
     ),
     "draws": "Draw compile_draw describe_strategy draws_from_bundle",
-    "internals": "REJECTED database_key failure_types reproducing_test skip_types unprinted_notes",
+    "internals": "REJECTED database_key end_run_after failure_types reproducing_test skip_types unprinted_notes",
     "machines": (
         "Argument BODY_ARGUMENT Invariant MachineDefinition Rule define_machine holds initialized "
         "is_initializing may_initialize may_run position_among_initializers routes_results set_rules_strategy"

@@ -6,6 +6,7 @@ import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import hypothesis
@@ -13,6 +14,8 @@ from hypothesis import Verbosity, settings
 from hypothesis.errors import StopTest, UnsatisfiedAssumption
 from hypothesis.stateful import RuleBasedStateMachine
 
+from ordeal._base.outside import add_outside_note, error_line
+from ordeal._base.untrusted import traceback_of
 from ordeal._hypothesis.private import private
 from ordeal.errors import OrdealError
 
@@ -55,6 +58,23 @@ def _types(_loaded: tuple[bool | int, ...]) -> tuple[tuple[type[BaseException], 
         failures.append(outcomes.Failed)
         skips += [outcomes.Skipped, outcomes.XFailed, outcomes.Exit]
     return tuple(failures), tuple(skips)
+
+
+def end_run_after(teardown: Callable[[], object], frame: FrameType) -> None:
+    """Call ``teardown`` at the end of a run by ``frame``. If the run has failed, only note what the teardown raises."""
+    no_failures = *REJECTED, *skip_types()
+    failures = failure_types()
+    first = sys.exception()
+    kind = type(first)
+    trace = None if first is None else traceback_of(first)
+    has_failed = issubclass(kind, failures) and not issubclass(kind, no_failures)
+    try:
+        teardown()
+    except failures + no_failures as second:
+        if first is None or not has_failed or trace is None or trace.tb_frame is not frame:
+            raise
+        if not issubclass(type(second), no_failures):
+            add_outside_note(first, f"then the teardown failed as well: {error_line(second)}")
 
 
 def database_key(cls: type[RuleBasedStateMachine]) -> bytes:

@@ -97,7 +97,13 @@ def place_lines(place: FailurePlace | None) -> list[str]:
     if place.raised_at is not None:
         code = f": {one_line(place.raised_at.code)}" if place.raised_at.code else ""
         lines.append(f"Raised at: {place.raised_at}{code}")
-    return lines + [f"{'' if number else 'Asserted: '}{one_line(text)}" for number, text in enumerate(place.asserted)]
+    label = f"{asserted_label(place.asserted)}: "
+    return lines + [f"{'' if number else label}{one_line(text)}" for number, text in enumerate(place.asserted)]
+
+
+def asserted_label(texts: Sequence[str]) -> str:
+    """Return what the lines of ``FailurePlace.asserted`` are: a failed assertion, or only notes on a failure."""
+    return "Asserted" if texts and texts[0].startswith("assert ") else "Note"
 
 
 class FaultUse(msgspec.Struct, frozen=True):

@@ -21,6 +21,7 @@ from ordeal.assertions import always
 from ordeal.chaos import ChaosTest
 from ordeal.explore import Explorer, Tuning
 from ordeal.result import ExplorationResult
+from ordeal.result.parts import place_lines
 
 
 def fail() -> None:
@@ -204,3 +205,47 @@ def test_a_warning_outlives_the_process_that_sent_it() -> None:
     result = Explorer(LeakingAndEnding, workers=1, isolate=True).run(max_runs=12, steps_per_run=2, shrink=False)
     assert [type(each.error).__name__ for each in result.failures] == ["ProcessExitError"]
     assert any(note.startswith("Outside of the steps: unclosed file") for note in result.notes)
+
+
+class FailsTwice(RuleBasedStateMachine):
+    @rule()
+    def act(self) -> None:
+        fail()
+
+    def teardown(self) -> None:
+        super().teardown()
+        raise ValueError("second")
+
+
+class FailsTwiceUnderFaults(FailsTwice, ChaosTest): ...
+
+
+class HangsAfterwards(FailsTwiceUnderFaults):
+    rule_timeout = 0.02
+
+    def teardown(self) -> None:
+        time.sleep(60)
+
+
+@pytest.mark.parametrize(
+    ("cls", "second"),
+    [
+        *((cls, "ValueError: second") for cls in (FailsTwice, FailsTwiceUnderFaults)),
+        (HangsAfterwards, "RuleTimeoutError: "),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_a_run_is_reported_by_its_first_failure_and_notes_that_its_teardown_failed_too(
+    cls: type[RuleBasedStateMachine], second: str
+) -> None:
+    (failure,) = explored(cls).failures
+    assert type(failure.error).__name__ == "KeyError"
+    assert failure.place is not None
+    assert failure.place.name == "act"
+    assert place_lines(failure.place)[1].startswith(f"Note: then the teardown failed as well: {second}")
+
+
+def test_under_hypothesis_too_a_chaos_test_ends_with_its_first_failure() -> None:
+    with pytest.raises(KeyError) as caught:
+        run_state_machine_as_test(FailsTwiceUnderFaults)
+    assert outside_notes(caught.value) == ("then the teardown failed as well: ValueError: second",)

@@ -136,22 +136,6 @@ class WaitsForCalm(ChaosTest):
         assert self.active_faults or not self.lost
 
 
-class FailsInTeardown(RuleBasedStateMachine):
-    """Whatever the invariant says, the teardown has the last word."""
-
-    @rule()
-    def go(self) -> None:
-        self.gone = True
-
-    @invariant()
-    def stays(self) -> None:
-        assert not hasattr(self, "gone")
-
-    def teardown(self) -> None:
-        if hasattr(self, "gone"):
-            raise ValueError("gone")
-
-
 class Pile(RuleBasedStateMachine):
     """One mistake, pressing two equal things, which shows at once or after whatever comes next."""
 

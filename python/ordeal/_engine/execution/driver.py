@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from enum import Enum
@@ -31,6 +32,7 @@ from ordeal._hypothesis import (
     Rule,
     RunContext,
     add_to_bundles,
+    end_run_after,
     failure_types,
     forgotten_constructor,
     holds,
@@ -355,10 +357,12 @@ class Driver:
                 run.buggify.journal.enter_teardown()
             if observer is not None:
                 observer.ending()
-            # Where the teardown fails as well, that is what the run fails with.
             broken_by, outcome.broken_by = outcome.broken_by, ""
+            ended = watchdog.ended
             watchdog.armed = True
-            machine.teardown()
+            end_run_after(machine.teardown, sys._getframe())
+            if not isinstance(watchdog.ended, OutOfTime):
+                watchdog.ended = ended  # the first failure may have been raised in time
             outcome.broken_by = broken_by
 
     def _renewed(self, step_source: StepSource) -> RunContext:

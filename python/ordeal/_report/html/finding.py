@@ -20,6 +20,7 @@ from ordeal._engine.trace_view.view import (
 )
 from ordeal._report.formats.document import headline
 from ordeal.result.failure import replay_command
+from ordeal.result.parts import asserted_label
 
 #: Longer texts are shown without colours.
 CHARS_MAX = 20_000
@@ -86,6 +87,7 @@ def finding_values(failure: Row, view: TraceView | None, *, number: int, replaye
         "facts": _facts(failure, view),
         "where": _where(failure.get("place")),
         "asserted": "\n".join(asserted),
+        "asserted_label": asserted_label(asserted),
         "broken_by": ", ".join(failure.get("broken_by") or ()),
         "faults": "" if view.lanes and not failure.get("active_faults") else faults_text(failure),
         "decided": _decided_text(view),

@@ -19,7 +19,7 @@ from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, Failure, SeedStatus, ShrinkSnapshot
 from ordeal.trace import Trace, shrink
 
-from ...samples.siblings import BothSides, BrokenByFault, FailsInTeardown, Full, ManyKinds, Turned, WaitsForCalm
+from ...samples.siblings import BothSides, BrokenByFault, Full, ManyKinds, Turned, WaitsForCalm
 from ...samples.triaged import finding_for, setup_for, tape_for
 
 APPEND = ("append", {"x": [1]})
@@ -96,10 +96,6 @@ class TestExploration:
         (failure,) = explored(WaitsForCalm).failures
         assert failure.necessary_faults == {"one(a)": True}
         assert failure.rule_log == ["+one(a)", "lose", "-one(a)"]
-
-    def test_what_fails_in_the_teardown_is_no_invariant(self) -> None:
-        (failure,) = explored(FailsInTeardown).failures
-        assert (type(failure.error), failure.broken_by) == (ValueError, [])
 
     def test_the_reports_say_what_broke_the_invariant(self) -> None:
         result = explored(Turned)
