@@ -59,15 +59,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return read
 
 
-def nesting(value: Any) -> int:
-    """Return how deep lists and objects are nested in a parsed value; 0 for any other value."""
-    depth, level = 0, [value]
-    while level := [each for each in level if isinstance(each, list | dict)]:
-        depth += 1
-        level = [item for each in level for item in (each.values() if isinstance(each, dict) else each)]
-    return depth
-
-
 class Record(msgspec.Struct):
     """A JSON object with fields of known types."""
 

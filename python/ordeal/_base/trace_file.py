@@ -24,7 +24,7 @@ from msgspec import Meta
 
 import ordeal._native as _native
 from ordeal._base.formatting import counted, one_line
-from ordeal._base.json_fields import SIZE_MAX, Record, checked, nesting, read_json
+from ordeal._base.json_fields import SIZE_MAX, Record, checked, read_json
 from ordeal._base.memory_limit import MEMORY_MIB_MAX
 from ordeal._base.notebook import notebook_html
 from ordeal._base.regular_file import read_regular
@@ -35,8 +35,6 @@ FORMAT = "ordeal-trace"
 VERSION = 1
 #: Ten times the maximum of a run.
 STEPS_MAX = 100_000
-#: How deep an argument recorded as a value may be nested.
-NESTING_MAX = 50
 MESSAGE_CHARS_MAX = 500
 #: The longest time limit of rules, some thirty years.
 SECONDS_MAX = 1e9
@@ -71,10 +69,10 @@ class TraceStep:
     """One step. ``kind`` is ``rule``, ``initialize``, ``fault_toggle`` or ``rule_swarm``.
 
     ``name`` is the rule's, or ``+fault`` and ``-fault`` for a toggle. ``params`` holds the arguments: the values
-    themselves while the trace is in memory, their text once it was loaded from a file, and their JSON values in a trace
-    of the public project. ``choices`` holds what chance decided, by argument name: with it the strategies build the
-    same values again, whatever their type. ``draws`` is the text of what the rule drew from ``data()``; ``result`` that
-    of what it put into bundles, and ``hits`` which of its calls the faults hit; files do not hold these two.
+    themselves while the trace is in memory, and their text once it was loaded from a file. ``choices`` holds what
+    chance decided, by argument name: with it the strategies build the same values again, whatever their type. ``draws``
+    is the text of what the rule drew from ``data()``; ``result`` that of what it put into bundles, and ``hits`` which
+    of its calls the faults hit; files do not hold these two.
     """
 
     kind: str
@@ -113,9 +111,6 @@ class Trace:
     the run. ``duration``, in seconds, is never written: the same seed writes the same bytes. ``rule_timeout`` is the
     exploration's limit for rules in seconds, None for that of the class. ``max_memory`` is its limit for processes in
     MiB, 0 for none. ``machine`` is a digest of the source of the class, empty where that could not be read.
-
-    ``has_choices`` is False for a trace that the public project of the same name wrote. Such a trace holds those
-    argument values that are JSON, but neither the choices that made them nor the steps before a checkpoint.
     """
 
     run_id: int
@@ -129,7 +124,6 @@ class Trace:
     program: list[str] = field(default_factory=list)
     targets: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=versions_now)
-    has_choices: bool = True
     rule_timeout: float | None = None
     max_memory: int = 0
     machine: str = ""
@@ -162,19 +156,13 @@ class Trace:
         """Return twelve hex digits over what happens: class, steps, choices and bucket; not run ids, seeds or times."""
         content = {
             "test_class": self.test_class,
-            "steps": [self._content_of(step) for step in self.taken_steps()],
+            "steps": [_step_content(step) for step in self.taken_steps()],
             "bucket": self.failure.bucket if self.failure else None,
         }
         return hashlib.sha256(_canonical(content)).hexdigest()[:12]
 
-    def _content_of(self, step: TraceStep) -> dict[str, Any]:
-        # Without choices, the value itself identifies the argument.
-        return _step_content(step) if self.has_choices else {**_step_content(step), "params": step.params}
-
     def to_dict(self) -> dict[str, Any]:
         """Return the trace as plain JSON values."""
-        if not self.has_choices:
-            return _public_record(self)
         record: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
@@ -199,22 +187,21 @@ class Trace:
 
     @classmethod
     def from_dict(cls, record: Any, *, where: str = "trace") -> Trace:
-        """Build a trace from ``to_dict`` or from a record of the public project; every field is checked.
+        """Build a trace from what ``to_dict`` returned; every field is checked.
 
         Raises:
             TraceError: a field is missing, unknown, or has the wrong type, or the checksum does not fit.
         """
-        if isinstance(record, dict) and "steps" in record and not record.keys() & _OWN_FIELDS:
-            return _public_trace(checked(record, _PublicTrace, where))
         _check_frame(record, where)
         content = checked(record, _OwnTrace, where)
+        failure = content.failure
         return cls(
             run_id=content.run_id,
             seed=content.seed,
             test_class=content.test_class,
             from_checkpoint=content.from_checkpoint,
             steps=[_step(step, f"{where}: steps[{i}]") for i, step in enumerate(content.steps)],
-            failure=_failure(content.failure),
+            failure=None if failure is None else TraceFailure(**msgspec.structs.asdict(failure)),
             edges_discovered=content.edges_discovered,
             targets=content.targets,
             program=content.program,
@@ -405,19 +392,6 @@ def _step_record(step: TraceStep) -> dict[str, Any]:
     }
 
 
-class _Failure(Record):
-    error_type: str
-    error_message: str
-    step: int
-
-
-class _AnyTrace(Record, kw_only=True):
-    run_id: int
-    seed: int
-    test_class: str
-    from_checkpoint: int | None = None
-
-
 class _Head(Record, kw_only=True):
     """The fields that say how to read the rest, and whether it is undamaged."""
 
@@ -440,11 +414,17 @@ class _OwnStep(Record, forbid_unknown_fields=True):
                 raise ValueError(f"{name!r:.100} of `params` is no text")
 
 
-class _OwnFailure(_Failure, forbid_unknown_fields=True):
+class _OwnFailure(Record, forbid_unknown_fields=True):
+    error_type: str
+    error_message: str
+    step: int
     bucket: str
 
 
-class _OwnTrace(_AnyTrace, kw_only=True, forbid_unknown_fields=True):
+class _OwnTrace(Record, kw_only=True, forbid_unknown_fields=True):
+    run_id: int
+    seed: int
+    test_class: str
     format: str
     version: int
     checksum: str
@@ -456,13 +436,10 @@ class _OwnTrace(_AnyTrace, kw_only=True, forbid_unknown_fields=True):
     targets: dict[str, str]
     program: list[str]
     failure: _OwnFailure | None = None
+    from_checkpoint: int | None = None
     rule_timeout: Annotated[float, Meta(ge=-SECONDS_MAX, le=SECONDS_MAX)] | None = None
     max_memory: Annotated[int, Meta(ge=0, le=MEMORY_MIB_MAX)] = 0
     machine: Annotated[str, Meta(max_length=64)] = ""
-
-
-def _failure(record: _Failure | None) -> TraceFailure | None:
-    return None if record is None else TraceFailure(**msgspec.structs.asdict(record))
 
 
 def _step(record: _OwnStep, where: str) -> TraceStep:
@@ -479,74 +456,6 @@ def _step(record: _OwnStep, where: str) -> TraceStep:
         text={name: value for name, value in record.params.items() if isinstance(value, str)},
         draws=record.draws,
     )
-
-
-# A file with any of these is not a trace of the public project, however damaged it is.
-_OWN_FIELDS = frozenset({"format", "version", "targets", "program", "checksum"})
-
-
-# Traces of the public project. Newer versions write more fields, but a replay needs none of them.
-
-
-class _PublicStep(Record):
-    kind: str
-    name: str
-    params: dict[str, Any] | None = None
-    active_faults: list[str] | None = None
-
-    def __post_init__(self) -> None:
-        for name, value in (self.params or {}).items():
-            if nesting(value) > NESTING_MAX:
-                raise ValueError(f"{name!r:.100} of `params` nests deeper than {NESTING_MAX} levels")
-
-
-class _PublicTrace(_AnyTrace, kw_only=True):
-    steps: Annotated[list[_PublicStep], Meta(max_length=STEPS_MAX)]
-    failure: _Failure | None = None
-    edges_discovered: int | None = None
-
-
-def _public_trace(record: _PublicTrace) -> Trace:
-    return Trace(
-        run_id=record.run_id,
-        seed=record.seed,
-        test_class=record.test_class,
-        from_checkpoint=record.from_checkpoint,
-        steps=[_public_step(step) for step in record.steps],
-        failure=_failure(record.failure),
-        edges_discovered=record.edges_discovered or 0,
-        has_choices=False,
-    )
-
-
-def _public_step(record: _PublicStep) -> TraceStep:
-    params = record.params or {}
-    return TraceStep(
-        kind=record.kind,
-        name=record.name,
-        params=params,
-        active_faults=record.active_faults or [],
-        text={name: json.dumps(value) for name, value in params.items()},
-    )
-
-
-def _public_record(trace: Trace) -> dict[str, Any]:
-    failure = trace.failure
-    return {
-        "run_id": trace.run_id,
-        "seed": trace.seed,
-        "test_class": trace.test_class,
-        "from_checkpoint": trace.from_checkpoint,
-        "steps": [
-            {"kind": step.kind, "name": step.name, "params": step.params, "active_faults": step.active_faults}
-            for step in trace.steps
-        ],
-        "failure": None
-        if failure is None
-        else {"error_type": failure.error_type, "error_message": failure.error_message, "step": failure.step},
-        "edges_discovered": trace.edges_discovered,
-        "duration": trace.duration,
-    }
 
 
 def encode_choice(value: ChoiceValue) -> Any:

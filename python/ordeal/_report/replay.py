@@ -65,7 +65,7 @@ def replay_outcome(trace: Trace, result: Rerun, *, changed: Sequence[str] = ()) 
         modules = ", ".join(capped(changed, _MODULES_MAX))
         lines.append(f"Note: since the trace was recorded these changed: {one_line(modules)}")
     others = [name for name, version in result.versions.items() if trace.versions.get(name) != version]
-    if others and trace.has_choices and result.status.value != "reproduced":
+    if others and result.status.value != "reproduced":
         recorded, now = (", ".join(f"{name} {by[name]}" for name in others) for by in (trace.versions, result.versions))
         lines.append(f"Note: recorded with {one_line(recorded)}; this is {now}")
     return "\n".join(lines)

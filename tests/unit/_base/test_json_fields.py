@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ordeal._base import json_fields
-from ordeal._base.json_fields import Record, checked, nesting, read_json
+from ordeal._base.json_fields import Record, checked, read_json
 from ordeal._base.regular_file import read_regular
 from ordeal.errors import TraceError
 
@@ -61,15 +61,6 @@ def test_a_text_that_is_too_long_is_not_parsed(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(json_fields, "SIZE_MAX", 3)
     with pytest.raises(TraceError, match="here is larger than 3 bytes"):
         read_json(b"[  ]", "here")
-
-
-def test_nesting_is_measured_however_deep() -> None:
-    deep: Any = 1
-    for level in range(5_000):
-        deep = [deep] if level % 2 else {"x": deep, "y": 0}
-    assert nesting(deep) == 5_000
-    values: list[Any] = [1, "[[", [], {}, [[], 1]]
-    assert list(map(nesting, values)) == [0, 0, 1, 1, 2]
 
 
 class Note(Record, forbid_unknown_fields=True):

@@ -104,8 +104,6 @@ def test_other_versions_are_noted_unless_it_failed_as_recorded() -> None:
     trace = make_trace(EMPTY, versions={"ordeal": "0", "hypothesis": "6"})
     assert notes(trace, NOT_REPRODUCED) == ["Note: recorded with ordeal 0; this is ordeal 1"]
     assert notes(trace, make_rerun(ReplayStatus.REPRODUCED, KeyError())) == []
-    foreign = make_trace(EMPTY, versions={}, has_choices=False)
-    assert notes(foreign, NOT_REPRODUCED) == [], "a trace of the public project names none"
 
 
 def test_a_recorded_failure_is_whole_or_a_line() -> None:

@@ -150,25 +150,6 @@ def test_other_versions_are_mentioned_when_the_failure_is_not_the_recorded_one(r
     assert run("replay", "trace.json")[2].endswith(f"Note: recorded with hypothesis 6.1.0; {now}\n")
 
 
-def test_a_trace_of_the_public_project_replays(run: Run, trace: Trace) -> None:
-    steps = [{"kind": "fault_toggle", "name": "+heat(1)", "params": {}, "active_faults": ["heat(1)"]}]
-    steps += [{"kind": "rule", "name": "add", "params": {"by": 5}, "active_faults": []}] * 2
-    failure = {"error_type": "ValueError", "error_message": "10 broke it", "step": 3}
-    record = {"run_id": 4, "seed": 1, "test_class": "machines:Jar", "steps": steps, "failure": failure}
-    Path("old.json").write_text(json.dumps(record))
-    code, _, err = run("replay", "old.json", "-v", "--shrink", "-o", "new.json")
-    assert code == 1
-    assert err.startswith("Replaying machines:Jar (run 4, 3 steps)...\n")
-    assert "  3. add(by=5)\n" in err
-    assert "\nFailure reproduced: ValueError: 10 broke it" in err
-    assert run("replay", "new.json")[0] == 1
-    steps[1]["params"] = {"by": 6}
-    Path("old.json").write_text(json.dumps(record))
-    code, _, err = run("replay", "old.json")
-    assert code == 2
-    assert "error: step 2, rule `add`: argument `by` cannot be rebuilt, because integers(min_value=0, max_v" in err
-
-
 # --pdb
 
 

@@ -15,7 +15,6 @@ from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, INITIALIZE, RULE, Driver
 from ordeal._engine.execution.machine import MachineFactory, make_driver
 from ordeal._engine.isolation.child import Limits
-from ordeal._engine.replay.choices_of_values import rebuilt_steps
 from ordeal._engine.replay.crash_replayer import CrashReplayer
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._hypothesis import GlobalRandoms
@@ -47,7 +46,6 @@ def load_for_replay(
 
     Raises:
         OutdatedTraceError: a rule, fault or argument of the trace is gone from the class; the message names it.
-        TraceError: the trace holds values alone, and one of them cannot be rebuilt.
         OrdealError: the class cannot be imported or is not a rule machine.
     """
     limit = trace.rule_timeout if rule_timeout is None else rule_timeout
@@ -65,11 +63,9 @@ def tape_of(trace: Trace, driver: Driver) -> _native.Tape:
 
     Raises:
         OutdatedTraceError: a rule, fault or argument is gone; the message names it.
-        TraceError: the trace holds values alone, and one of them cannot be rebuilt.
     """
     tables = _Tables(trace.test_class, driver)
-    steps = trace.taken_steps() if trace.has_choices else rebuilt_steps(trace, driver.definition)
-    return _native.Tape.from_steps([tables.packed(number, step) for number, step in enumerate(steps)])
+    return _native.Tape.from_steps([tables.packed(number, step) for number, step in enumerate(trace.taken_steps())])
 
 
 class _Tables:

@@ -69,7 +69,7 @@ def rerun(
     Raises:
         OutdatedTraceError: a rule, fault or argument of the trace is gone from the class, or a step can no longer run
             and nothing failed; the message names it.
-        TraceError: the run asks to be skipped, or the trace holds values alone, and one of them cannot be rebuilt.
+        TraceError: the run asks to be skipped.
         OrdealError: the class cannot be imported.
     """
     if trace.is_schedule:
@@ -91,7 +91,7 @@ def rerun(
         steps=recorder.steps,
         misfits=replayed.misaligned,
         rejected=replayed.outcome.status is Status.REJECTED,
-        changed=_changed(trace, recorder.steps, loaded.driver.definition.cls, error) if trace.has_choices else "",
+        changed=_changed(trace, recorder.steps, loaded.driver.definition.cls, error),
         unused=replayed.unused,
         place=place,
     )
@@ -137,7 +137,6 @@ def shrink(
         failure=TraceFailure.of(error, len(recorder.steps), _kept_bucket(trace, error, last.bucket)),
         program=recorder.finished_program(broken_invariant(place)),
         versions=versions_now(),
-        has_choices=True,
     )
 
 

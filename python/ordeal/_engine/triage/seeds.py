@@ -9,7 +9,6 @@ import msgspec.structs
 
 from ordeal._base.formatting import describe_error
 from ordeal._base.trace_file import Trace
-from ordeal._base.untrusted import type_name
 from ordeal._engine.execution.bucket import is_in_bucket
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, load_seed, replay_trace
@@ -130,12 +129,9 @@ def _not_saved(error: OrdealError) -> Note:
 
 
 def _is_recorded(finding: Finding, trace: Trace) -> bool:
-    """Return whether a seed failed as recorded; traces of the public project have no buckets."""
-    failure = trace.failure
-    assert failure is not None, "a seed without a failure is not loaded"
-    if failure.bucket:
-        return is_in_bucket(finding.error, failure.bucket, finding.bucket)
-    return type_name(type(finding.error)) == failure.error_type
+    """Return whether a seed failed as recorded."""
+    assert trace.failure is not None, "a seed without a failure is not loaded"
+    return is_in_bucket(finding.error, trace.failure.bucket, finding.bucket)
 
 
 def seed_outcome(path: Path, status: SeedStatus, message: str) -> SeedOutcome:

@@ -307,8 +307,7 @@ class Triage:
     def _tape_of(self, data: bytes) -> _native.Tape | None:
         """Return the tape of a trace of others, unless that cannot be used."""
         try:
-            trace = Trace.from_json(data)
-            return tape_of(trace, self._setup.driver) if trace.has_choices else None
+            return tape_of(Trace.from_json(data), self._setup.driver)
         except OrdealError as error:
             self._listener.note(f"A trace of the store was refused: {error.message}.")
             return None

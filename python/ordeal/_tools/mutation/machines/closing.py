@@ -78,7 +78,7 @@ class Closing:
             searches += 1
             began = monotonic()
             for trace in (each.trace for each in result.failures):
-                if trace is None or not trace.has_choices or not self.tells(trace):
+                if trace is None or not self.tells(trace):
                     continue
                 closed = self.killed(trace)
                 if closed.how == "killed":

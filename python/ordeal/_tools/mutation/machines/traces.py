@@ -241,8 +241,7 @@ def drawn(path: str, targets: Sequence[str], *, runs: int, seconds: float, seed:
         if result.stopped_reason == "time":
             say({"cut short": True})
         for trace in [*result.traces, *(failure.trace for failure in result.failures if failure.trace is not None)]:
-            if trace.has_choices:
-                say({"trace": trace.to_json().decode(), "failed": trace.failure is not None})
+            say({"trace": trace.to_json().decode(), "failed": trace.failure is not None})
 
 
 def saved(path: str, folders: Sequence[str]) -> Iterator[Trace]:
@@ -253,7 +252,7 @@ def saved(path: str, folders: Sequence[str]) -> Iterator[Trace]:
             trace = Trace.load(file)
         except TraceError:
             continue
-        if trace.test_class == path and trace.has_choices:
+        if trace.test_class == path:
             yield trace
 
 
