@@ -1,20 +1,18 @@
-"""Runs collected tests of pytest one by one, with all hooks or plainly, and stops at the first that fails."""
+"""Runs collected tests of pytest one by one, and stops at the first that fails."""
 
 from __future__ import annotations
 
 import random
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
+from unittest import SkipTest
 
 import pytest
 
-from ordeal._tools.mutation.plain_items import PlainItems, failure_of
-
-#: What is told of a failure: the number of the test, and the type of what it raised; ``ASSERTED`` for all assertions.
-OnFailure = Callable[[int, str], None]
+#: The type of what a test raised, for all assertions.
 ASSERTED = "AssertionError"
 #: What is told the number of each test that is about to run.
 Before = Callable[[int], object]
@@ -60,7 +58,7 @@ class FailureWatch:
             return None
         if excinfo is None:
             return pytest.TestReport(item.nodeid, item.location, {}, "passed", None, call.when)
-        if failure_of(excinfo.value) is None:
+        if isinstance(excinfo.value, pytest.skip.Exception | SkipTest | pytest.xfail.Exception):
             return None
         self.on_failure(kind_of(excinfo.value))
         vars(item).pop("_excinfo", None)
@@ -80,11 +78,7 @@ class Items:
     def __init__(self, session: Any, watch: FailureWatch) -> None:
         self.all: list[Any] = list(session.items)
         self._watch = watch
-        self.plain = PlainItems(self.all)
-        self._no_lines(session)
-
-    def _no_lines(self, session: Any) -> None:
-        """Let the terminal of pytest, which nobody sees, make no line of each test: that takes a tenth of the time."""
+        # The lines of pytest's terminal, which nobody sees, take a tenth of the time.
         manager = session.config.pluginmanager
         reporter = manager.get_plugin("terminalreporter")
         for name in ("pytest_runtest_logstart", "pytest_runtest_logreport", "pytest_runtest_logfinish"):
@@ -98,17 +92,13 @@ class Items:
         """Return the names that pytest knows them by."""
         return [item.nodeid for item in self.all]
 
-    def outcomes(self, numbers: Sequence[int]) -> list[tuple[int, str, float, float, str]]:
-        """Run tests to their end. Return of each its number, outcome, CPU time, wall time, and why it failed."""
-        return list(self.each_outcome(numbers))
-
-    def each_outcome(self, numbers: Sequence[int], *, plainly: bool = False) -> Any:
-        """Yield the same, each as soon as it is known. What runs without hooks has no outcome but ``other``."""
+    def outcomes(self, numbers: Sequence[int]) -> Iterator[tuple[int, str, float, float, str]]:
+        """Run tests to their end. Yield the number, outcome, CPU time, wall time and reason of failure of each."""
         self._watch.on_failure = None
         for at, number in enumerate(numbers):
             self._watch.reports.clear()
             cpu, wall = time.process_time(), time.perf_counter()
-            self._run(numbers, at, plainly=plainly)
+            self._run(numbers, at)
             took = time.process_time() - cpu, time.perf_counter() - wall
             reports = self._watch.reports
             failed = [report for report in reports if report.failed]
@@ -116,44 +106,26 @@ class Items:
             why = str(getattr(failed[0], "longreprtext", ""))[-2000:] if failed else ""
             yield number, "failed" if failed else "passed" if plain else "other", *took, why
 
-    def run_until_failure(
-        self, numbers: Sequence[int], on_failure: OnFailure, *, before: Before = ignored, plainly: bool = False
-    ) -> None:
-        """Run tests in this order, and tell of the first failure; ``on_failure`` does not return."""
-        for at, number in enumerate(numbers):
-            self._watch.reports.clear()
-            self._watch.on_failure = lambda kind, number=number: on_failure(number, kind)
-            before(number)
-            self._run(numbers, at, plainly=plainly)
-
-    def first_failure(
-        self, numbers: Sequence[int], *, before: Before = ignored, plainly: bool = False
-    ) -> tuple[int, str] | None:
+    def first_failure(self, numbers: Sequence[int], *, before: Before = ignored) -> tuple[int, str] | None:
         """Run tests in this order until one fails, and return it and the type of what it raised; None if none does.
 
-        Whatever happens, no fixture is left over, so that this process can go on. ``before`` is told of each test;
-        ``plainly`` runs those that need no hooks without them.
+        No fixture is left over, so that this process can go on. ``before`` is called with the number of each test.
         """
         found: list[tuple[int, str]] = []
         for at, number in enumerate(numbers):
             self._watch.reports.clear()
             self._watch.on_failure = lambda kind, number=number: found.append((number, kind))
             before(number)
-            self._run(numbers, at, plainly=plainly)
+            self._run(numbers, at)
             if found:
                 self._watch.on_failure = None
                 with suppress(Exception):
                     self.all[number].session._setupstate.teardown_exact(None)
                 break
-        self.plain.forget_output()
         return found[0] if found else None
 
-    def _run(self, numbers: Sequence[int], at: int, *, plainly: bool = False) -> None:
+    def _run(self, numbers: Sequence[int], at: int) -> None:
         same_chance()
-        number = numbers[at]
-        item = self.all[number]
+        item = self.all[numbers[at]]
         following = self.all[numbers[at + 1]] if at + 1 < len(numbers) else None
-        if not (plainly and number in self.plain):
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-        elif (error := self.plain.run(item, following)) is not None and self._watch.on_failure is not None:
-            self._watch.on_failure(kind_of(error))
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)

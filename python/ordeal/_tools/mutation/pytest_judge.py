@@ -97,7 +97,6 @@ class JudgePlugin:
         found["plugins"] = [plugin.__name__ for plugin, _ in plugins if isinstance(plugin, ModuleType)]
         found |= {"parts": suite.parts(), "first": {each.id: suite.first_part(each) for each in left}}
         found |= {"readers": readers, "unrun": [each.id for each in left if not suite.covering(each)]}
-        found |= {"by hooks": [name for number, name in enumerate(suite.names) if number not in suite.items.plain]}
         self._say({**found, "cpu": cpu, "wall": wall, "peak": suite.baseline.peak})
         # What pytest and its plugins do at the end of a session takes longer than many suites, and nobody reads it.
         os._exit(0)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 LINES, WATCHED, MUTANT = "ORDEAL_MUTATE_LINES", "ORDEAL_MUTATE_WATCHED", "ORDEAL_MUTATE_MUTANT"
 #: Where judges work in a copy of a project: the project and its copy, one a line.
 TREE = "ORDEAL_MUTATE_TREE"
-#: The same for a file to note in what a function does, and where that function is: see ``observations``.
-OBSERVED, OBSERVED_AT = "ORDEAL_CHIMP_OBSERVED", "ORDEAL_CHIMP_OBSERVED_AT"
 #: The order of ``_base.monitoring_tools``, which an interpreter without ordeal cannot import.
 TOOLS = (5, 3, 4, 2)
 
@@ -148,22 +146,8 @@ def _begin() -> None:
         if (path := os.environ.get(LINES)) and hasattr(sys, "monitoring"):
             tool = next(each for each in TOOLS if sys.monitoring.get_tool(each) is None)
             watch(tool, set(os.environ[WATCHED].split("\n")), appending(path))
-        if (path := os.environ.get(OBSERVED)) and hasattr(sys, "monitoring"):
-            tool = next(each for each in TOOLS if sys.monitoring.get_tool(each) is None)
-            _observe(path, os.environ[OBSERVED_AT], tool)
     except Exception:  # noqa: BLE001 - the interpreter is a test's, which must not see us
         pass
-
-
-def _observe(path: str, place: str, tool: int) -> None:
-    import importlib.util  # noqa: PLC0415 - few interpreters need it
-
-    beside = os.path.join(os.path.dirname(__file__), "observations.py")  # noqa: PTH118, PTH120
-    spec = importlib.util.spec_from_file_location("observations", beside)
-    if spec is not None and spec.loader is not None:
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        module.begin(path, place, tool)
 
 
 def _go_on() -> None:

@@ -101,7 +101,7 @@ class Ran:
 
     Attributes:
         said: a message for each test, and one for the end.
-        unhooked: what they said where they ran in the way that mutants run, at the same time.
+        unwatched: what they said where they ran as they run with mutants, at the same time.
         why_ended: why they did not come to their end, if they did not.
         in_place: the tests passed in this process alone, so that no mutant may run in a fork of it any more.
         unsteady: the tests that failed, and passed when they were asked again.
@@ -109,7 +109,7 @@ class Ran:
     """
 
     said: list[Message]
-    unhooked: Message
+    unwatched: Message
     why_ended: str
     in_place: bool
     unsteady: Set[int] = frozenset()
@@ -125,7 +125,7 @@ class Original:
     paths: Set[str]
     say: Say
 
-    def run(self, numbers: Iterable[int], say: Say, *, plainly: bool = False) -> None:
+    def run(self, numbers: Iterable[int], say: Say) -> None:
         """Run tests, and say what each runs and takes."""
         known = {*sys.modules}
         coverage = LineCoverage({*self.paths}, Path(tempfile.gettempdir(), f"lines-{os.getpid()}"))
@@ -134,7 +134,7 @@ class Original:
         reads.take()
         self.turns.start(0, say)
         before = 0
-        for number, outcome, cpu, wall, why in self.items.each_outcome([*numbers], plainly=plainly):
+        for number, outcome, cpu, wall, why in self.items.outcomes([*numbers]):
             found = {"test": number, "outcome": outcome, "cpu": cpu, "wall": wall, "why": why}
             found |= {"lines": _by_path(coverage.take()), "beside": _by_path(coverage.take_beside())}
             say({**found, "reads": reads.take(), "turns": self.turns.count - before})
@@ -148,9 +148,9 @@ class Original:
         if in_place:
             return Ran(self._run_here(until_failure=False) or [], {}, "ends the process", in_place=True)
         covered = original_job(lambda tell: self.run(numbers, self._counting(tell)))
-        # At the same time, the same tests in the way that mutants run.
-        unhooked = original_job(lambda tell: run_unchanged(self.items, numbers, tell, plainly=True))
-        ended = {id(each.job): each for each in run_jobs([covered, unhooked], min(2, workers))}
+        # At the same time, the same tests as they run with mutants.
+        unwatched = original_job(lambda tell: run_unchanged(self.items, numbers, tell))
+        ended = {id(each.job): each for each in run_jobs([covered, unwatched], min(2, workers))}
         first = ended[id(covered)]
         said = first.said
         failed = [each["test"] for each in said if has_failed(each)] if said and "done" in said[-1] else []
@@ -160,7 +160,7 @@ class Original:
             here = self._run_here(until_failure=True)
             if here is not None:
                 return Ran(here, {}, "", in_place=True, unforked=self.items.names()[steady[0]])
-        return Ran(said, (ended[id(unhooked)].said or [{}])[-1], _why(first), in_place=False, unsteady=unsteady)
+        return Ran(said, (ended[id(unwatched)].said or [{}])[-1], _why(first), in_place=False, unsteady=unsteady)
 
     def _pass_again(self, failed: Sequence[int]) -> Set[int]:
         """Return which of the tests that failed pass when they are asked again: those fail now and then."""

@@ -87,15 +87,10 @@ class _Asked:
 
 
 class ImportPlugin:
-    """The plugin that runs the tests until one fails. Those that may not judge are left out.
+    """The plugin that runs the tests until one fails. Those that may not judge are left out."""
 
-    Those that need no hooks of pytest run without them, but for those in ``by_hooks``.
-    """
-
-    def __init__(
-        self, left_out: Sequence[str], by_hooks: Sequence[str], say: Say | None = None, only: Sequence[str] = ()
-    ) -> None:
-        self._left_out, self._by_hooks, self._say = set(left_out), set(by_hooks), say
+    def __init__(self, left_out: Sequence[str], say: Say | None = None, only: Sequence[str] = ()) -> None:
+        self._left_out, self._say = set(left_out), say
         self._only = {*only}
         self.watch = FailureWatch()
 
@@ -113,20 +108,9 @@ class ImportPlugin:
             self._fail("", "collection")
         quieten(session.items)
         items = Items(session, self.watch)
-        names = items.names()
-        for number, name in enumerate(names):
-            if name in self._by_hooks:
-                items.plain.forget(number)
-
-        def fail(number: int, kind: str) -> None:
-            self._fail(names[number], kind)
-
-        failure = items.first_failure(range(len(items)), plainly=True)
+        failure = items.first_failure(range(len(items)))
         if failure is not None:
-            number, kind = failure
-            if number not in items.plain or items.first_failure([number]) is not None:
-                fail(number, kind)
-            items.run_until_failure(range(len(items)), fail)
+            self._fail(items.names()[failure[0]], failure[1])
         self._end({"survived": len(items)})
         return True
 
@@ -161,7 +145,7 @@ class ImportRoute:
         self._order, self._answer, self._say = order, answer, say
         self._sources = {source.shown: source for source in sources}
         self._place = Path(order["left"]).parent
-        self._excepted: tuple[list[str], list[str]] = answer["left out"], answer["by hooks"]
+        self._left_out: list[str] = answer["left out"]
         self._tests: int = answer["tests"]
         self._fixed: float | None = order["seconds"]
         self._limits = (15 + 10 * answer["cpu"], 30 + 20 * answer["wall"])
@@ -193,7 +177,7 @@ class ImportRoute:
         """
         waiting = [each for each in self._left.values() if not self._is_imported(each)]
         self._compile_apart()
-        plugin = ImportPlugin(*self._excepted)
+        plugin = ImportPlugin(self._left_out)
         for each in (plugin, plugin.watch):
             session.config.pluginmanager.register(each)
 
@@ -306,7 +290,7 @@ class ImportRoute:
 
     def _from_the_start(self, say: Say, part: Part | None = None) -> None:
         same_chance()
-        plugin = ImportPlugin(*self._excepted, say, part.names if part is not None else ())
+        plugin = ImportPlugin(self._left_out, say, part.names if part is not None else ())
         plugins = [plugin, plugin.watch, OwnOptions()]
         pytest.main(pytest_arguments(self._order["tests"], self._place), plugins=plugins)
         # Had the tests been collected, the plugin had ended the process.

@@ -22,7 +22,7 @@ from ordeal._tools.mutation.pytest_items import ASSERTED
 LANE = 50
 _PATIENCE = 4.0
 #: After these a process ends, and says nothing of the mutants that were to come.
-_LAST = frozenset(("dirty", "needs hooks", "loop"))
+_LAST = frozenset(("dirty", "loop"))
 _NO_ANSWER = frozenset(("raised", "lost", "turning"))
 Isolation = Literal["batch", "fork", "spawn"]
 
@@ -111,7 +111,7 @@ class Lanes:
     def _again(self, mutant: Mutant, killer: int | None, factor: float = 1.0, *, was_blocked: bool = False) -> None:
         """Judge a mutant once more, in a fork of its own."""
         if self._suite.covering(mutant):
-            trials = [self._suite.trial(mutant, killer, factor, plainly=False)]
+            trials = [self._suite.trial(mutant, killer, factor, alone=True)]
             self._waiting.appendleft(self._job(_Tag(None, trials, factor, was_blocked)))
         else:
             self._verdict(mutant, "not run", note="the only test that runs it is not stable")
@@ -143,14 +143,9 @@ class Lanes:
             self.at_import.append(mutant)
         elif "not run" in said:
             self._verdict(mutant, "not run", note=said["not run"])
-        elif "loop" in said and trial.plainly:
-            self._again(mutant, self._killer(tag, trial))
-        elif "loop" in said:
+        elif "loop" in said and trial.alone:
             self._verdict(mutant, "timeout", tests=len(trial.numbers), note="loop limit")
-        elif "needs hooks" in said:
-            self._suite.items.plain.forget(said["needs hooks"])
-            self._again(mutant, said["needs hooks"])
-        elif "dirty" in said or ("survived" in said and trial.plainly):
+        elif not trial.alone and not said.keys().isdisjoint(("dirty", "loop", "survived")):
             self._again(mutant, self._killer(tag, trial))
             if tag.lane is not None and "dirty" in said:
                 tag.lane.killers[mutant.place] = said["dirty"]
@@ -183,15 +178,13 @@ class Lanes:
         # Its own process may have asked on the original already; of a batch it has.
         if said.get("passes"):
             self._suite.trust(killer)
-        elif len(tag.trials) == 1 and not self._suite.is_true(ran, plainly=trial.plainly):
+        elif len(tag.trials) == 1 and not self._suite.is_true(ran):
             # In this order it fails without a mutant, too: what it says counts no more, and the mutant is judged anew.
             self._suite.leave_out(killer)
             self._again(mutant, None)
             return
         if tag.lane is not None:
             tag.lane.killers[mutant.place] = killer
-        if trial.plainly:
-            self._suite.confirm(killer)
         word = "memory" if said["kind"] == "MemoryError" else "killed"
         names, count = self._suite.names, said.get("ran", len(ran))
         more = {"covering": self._suite.covering(mutant), "asserted": said["kind"] == ASSERTED}

@@ -88,7 +88,7 @@ def begun_suite(
     original_takes(baseline.peak)
     suite = Suite(original, baseline, live, sources, imported, workers, seconds)
     if not ran.in_place:
-        suite.null_gate(ran.unhooked)
+        suite.null_gate(ran.unwatched)
     passing = suite.passing()
     if not passing:
         raise Refused("no test passes")
@@ -129,45 +129,35 @@ class Suite:
         self._passing = {*baseline.turns}
         self.flaky = [self.names[number] for number in baseline.failed]
         self._trusted: set[int] = set()
-        self._plainly_trusted: set[int] = set()
-        self._confirmed: set[int] = set()
         self._own_lines = OwnLines(self._sources)
         #: Lines that run in another test where the tests run in the reverse order; None until they have.
         self._run_once: Lines | None = None
         self._files: dict[str, dict[int, Counter[str]]] = {}
-        self._runner = TestRunner(
-            self.items, original.turns, self._turns_of, live, self._sources, self._confirmed, self._plainly_trusted
-        )
+        self._runner = TestRunner(self.items, original.turns, self._turns_of, live, self._sources, self._trusted)
 
     def null_gate(self, said: Message) -> None:
         """Run the unchanged program the way that mutants run. A test that fails there is left out, by name.
 
-        One that fails only without the hooks of pytest has them from then on. ``said`` is the answer of all tests,
-        which counts where all of them pass.
+        ``said`` is the answer of all tests, which counts where all of them pass.
 
         Raises:
             Refused: too many tests fail.
         """
-        needing_hooks, known = 0, len(self.flaky)
+        known = len(self.flaky)
         said = said if len(self._passing) == len(self.items) else {}
-        said = said or self._said_unchanged(sorted(self._passing), plainly=True)
+        said = said or self._said_unchanged(sorted(self._passing))
         while "survived" not in said:
             failed = said.get("failed")
-            if failed is not None and failed in self.items.plain:
-                needing_hooks += 1
-                self.items.plain.forget(failed)
-                if needing_hooks > UNSTEADY_MAX:
-                    self.items.plain.forget_all()
-            elif failed is not None and len(self.flaky) - known < UNSTEADY_MAX:
+            if failed is not None and len(self.flaky) - known < UNSTEADY_MAX:
                 self.leave_out(failed)
             else:
                 raise Refused("the unchanged program fails where mutants run, so no verdict would be true")
-            said = self._said_unchanged(sorted(self._passing), plainly=True)
+            said = self._said_unchanged(sorted(self._passing))
 
     def reverse_run(self) -> Job:
         """Return the job that runs the tests in the reverse order, for ``learn_reverse``."""
         numbers = sorted(self._passing, reverse=True)
-        return original_job(lambda tell: self._original.run(numbers, tell, plainly=True))
+        return original_job(lambda tell: self._original.run(numbers, tell))
 
     def learn_reverse(self, said: Sequence[Message]) -> None:
         """Learn from what the tests run in the reverse order which lines run in the first test alone."""
@@ -178,10 +168,10 @@ class Suite:
         """Whether it is known which lines run in the first test alone."""
         return self._run_once is not None
 
-    def _said_unchanged(self, numbers: list[int], *, plainly: bool) -> dict[str, Any]:
+    def _said_unchanged(self, numbers: list[int]) -> dict[str, Any]:
         """Return what tests say on the original; nothing where they take too long for any busy machine."""
         for factor in _PATIENCE:
-            ended = next(run_jobs([self.unchanged(numbers, factor, plainly=plainly)], 1))
+            ended = next(run_jobs([self.unchanged(numbers, factor)], 1))
             if ended.said:
                 return ended.said[-1]
         return {}
@@ -192,10 +182,10 @@ class Suite:
             self._passing.remove(number)
             self.flaky.append(self.names[number])
 
-    def unchanged(self, numbers: list[int], factor: float = 1.0, *, plainly: bool = False) -> Job:
+    def unchanged(self, numbers: list[int], factor: float = 1.0) -> Job:
         """Return the job that runs tests on the original until one fails."""
         cpu, wall = self._limits(numbers, factor)
-        return Job(lambda say: run_unchanged(self.items, numbers, say, plainly=plainly), cpu, wall)
+        return Job(lambda say: run_unchanged(self.items, numbers, say), cpu, wall)
 
     def _limits(self, numbers: list[int], factor: float = 1.0) -> tuple[float, float]:
         cpu = _CPU_FREE + 10 * sum(self.baseline.cpu[number] for number in numbers)
@@ -298,12 +288,12 @@ class Suite:
 
     # The mutants
 
-    def trial(self, mutant: Mutant, killer: int | None, factor: float = 1.0, *, plainly: bool = True) -> Trial:
+    def trial(self, mutant: Mutant, killer: int | None, factor: float = 1.0, *, alone: bool = False) -> Trial:
         """Return what judges a mutant: the tests that run it, the one that noticed the last of its function first."""
         numbers = killer_first(killer, self._cheap_first(self.covering(mutant)))
         served = not self.baseline.forking.isdisjoint(numbers)
         cpu = self._mutant_limits(numbers, factor)[0]
-        return Trial(mutant, numbers, cpu, served, plainly)
+        return Trial(mutant, numbers, cpu, served, alone)
 
     def _cheap_first(self, numbers: Sequence[int]) -> list[int]:
         """Return tests such that those which turn much more often than most come last: others may notice.
@@ -316,14 +306,10 @@ class Suite:
         """Return what judges a mutant as plain pytest would: all tests, in their order."""
         numbers = sorted(self._passing)
         served = bool(self.baseline.forking)
-        return Trial(mutant, numbers, self._mutant_limits(numbers)[0], served, plainly=False)
+        return Trial(mutant, numbers, self._mutant_limits(numbers)[0], served, alone=True)
 
     def _turns_of(self, number: int) -> int:
         return self.baseline.turns.get(number, 0)
-
-    def confirm(self, number: int) -> None:
-        """Note that a test notices by all hooks what it notices without them."""
-        self._confirmed.add(number)
 
     def job(self, trials: Sequence[Trial], factor: float = 1.0) -> Job:
         """Return the job that judges mutants one after another."""
@@ -335,18 +321,17 @@ class Suite:
             job.asleep = factor * (_ASLEEP_FREE + 20 * slowest)
         return job
 
-    def is_true(self, numbers: list[int], *, plainly: bool) -> bool:
+    def is_true(self, numbers: list[int]) -> bool:
         """Whether the same tests in the same order pass on the original; asked once for each test that kills."""
-        trusted = self._plainly_trusted if plainly else self._trusted
-        if numbers[-1] not in trusted:
-            if "survived" not in self._said_unchanged(numbers, plainly=plainly):
+        if numbers[-1] not in self._trusted:
+            if "survived" not in self._said_unchanged(numbers):
                 return False
-            trusted.add(numbers[-1])
+            self.trust(numbers[-1])
         return True
 
     def trust(self, number: int) -> None:
-        """Note that a test passes on the original, without hooks, after it has noticed a mutant."""
-        self._plainly_trusted.add(number)
+        """Note that a test passes on the original after it has noticed a mutant."""
+        self._trusted.add(number)
 
     def forced_failures(self, mutants: Sequence[Mutant]) -> None:
         """Refuse a file whose functions may raise at once unnoticed: the swap does not reach its tests."""

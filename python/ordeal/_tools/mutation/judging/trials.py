@@ -29,23 +29,21 @@ _TEMPORARY = tempfile.gettempdir()
 #: that are a thousand times as long, and those without end would take all of it.
 TURNS_FREE, TURNS_FACTOR = 100_000, 100
 LONG_TURNS, LONG_SECONDS = 5_000_000, 1.0
-#: And this is how many before a mutant is judged alone, by all hooks: one that survives would turn as often once more.
-SHORT_FREE, SHORT_FACTOR = 30_000, 2
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
     """One mutant, the numbers of the tests to run, and their limit in seconds of CPU.
 
-    Where a test starts interpreters, the mutant is ``served`` to them. ``plainly`` lets tests that need no hooks of
-    pytest run without them; a mutant that survives so is judged once more.
+    Where a test starts interpreters, the mutant is ``served`` to them. What survives among others is judged again,
+    ``alone``.
     """
 
     mutant: Mutant
     numbers: list[int]
     cpu: float
     served: bool = False
-    plainly: bool = True
+    alone: bool = False
 
 
 class Turns:
@@ -122,24 +120,18 @@ def withdraw(source: Source) -> None:
         write_anew(source.path, source.text)
 
 
-def run_unchanged(items: Items, numbers: Sequence[int], say: Say, *, plainly: bool) -> None:
+def run_unchanged(items: Items, numbers: Sequence[int], say: Say) -> None:
     """Run tests on the original until one fails."""
     send_output_to(os.devnull)
-
-    def fail(number: int, kind: str) -> None:
-        say({"failed": number, "kind": kind})
-        os._exit(0)
-
-    items.run_until_failure(numbers, fail, plainly=plainly)
-    say({"survived": len(numbers)})
+    failure = items.first_failure(numbers)
+    say({"survived": len(numbers)} if failure is None else {"failed": failure[0], "kind": failure[1]})
 
 
 @dataclass(frozen=True, slots=True)
 class TestRunner:
     """What a fork judges mutants by: the tests, what each turns on the original, and the functions of the program.
 
-    A test in ``confirmed`` has noticed a mutant by all hooks as it did without them; one in ``trusted`` passes on the
-    original after it has noticed one.
+    A test in ``trusted`` passes on the original after it has noticed a mutant.
     """
 
     items: Items
@@ -147,7 +139,6 @@ class TestRunner:
     turns_of: Callable[[int], int]
     live: LiveFunctions
     sources: Mapping[str, Source]
-    confirmed: Set[int]
     trusted: Set[int]
 
 
@@ -159,13 +150,10 @@ def run_trials(trials: Sequence[Trial], runner: TestRunner, say: Say) -> None:
     """
     send_output_to(os.devnull)
     killers: dict[tuple[str, tuple[int, int] | None], int] = {}
-    confirmed = {*runner.confirmed}
-
-    is_plain = trials[0].plainly
-    free, factor = (SHORT_FREE, SHORT_FACTOR) if is_plain else (TURNS_FREE, TURNS_FACTOR)
+    longer = LONG_TURNS if trials[0].alone else 0
 
     def before(number: int) -> None:
-        runner.turns.start(free + factor * runner.turns_of(number), say, 0 if is_plain else LONG_TURNS)
+        runner.turns.start(TURNS_FREE + TURNS_FACTOR * runner.turns_of(number), say, longer)
 
     for trial in trials:
         signal.setitimer(signal.ITIMER_PROF, trial.cpu)
@@ -181,16 +169,8 @@ def run_trials(trials: Sequence[Trial], runner: TestRunner, say: Say) -> None:
         if trial.served:
             offer(source, mutant)
         runner.turns.watch(swap.codes())
-        if not trial.plainly:
-            _run_by_all_hooks(trial, runner.items, before, say)
-            return
         numbers = killer_first(killers.get(mutant.place), trial.numbers)
-        failure = runner.items.first_failure(numbers, before=before, plainly=True)
-        if failure is not None and failure[0] in runner.items.plain and failure[0] not in confirmed:
-            if runner.items.first_failure([failure[0]], before=before) is None:
-                say({"needs hooks": failure[0]})
-                return
-            confirmed.add(failure[0])
+        failure = runner.items.first_failure(numbers, before=before)
         swap.undo()
         if trial.served:
             withdraw(source)
@@ -204,18 +184,9 @@ def run_trials(trials: Sequence[Trial], runner: TestRunner, say: Say) -> None:
             say(found)
             return
         with suppress(Exception):
-            if runner.items.first_failure([number], before=before, plainly=True) is None:
+            if runner.items.first_failure([number], before=before) is None:
                 say({**found, "passes": True})
                 continue
         # A single one leaves nobody behind whom it could mislead: it is asked in another process whether it is true.
         say(found if len(trials) == 1 else {"dirty": number})
         return
-
-
-def _run_by_all_hooks(trial: Trial, items: Items, before: Callable[[int], object], say: Say) -> None:
-    def fail(number: int, kind: str) -> None:
-        say({"failed": number, "kind": kind})
-        os._exit(0)
-
-    items.run_until_failure(trial.numbers, fail, before=before)
-    say({"survived": len(trial.numbers)})

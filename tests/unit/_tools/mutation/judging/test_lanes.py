@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
-from socket import SOCK_DGRAM, socket
 from textwrap import dedent
 
 import pytest
 
-from ordeal._tools.mutation.mutants import Mutant, mutants_of
+from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.running import judge_with_pytest
 from ordeal._tools.mutation.source import Source
 
@@ -73,48 +71,3 @@ def test_workers_and_isolation_change_nothing(tmp_path: Path) -> None:
     assert words["ends +"][0] == "killed"
     # The test that noticed the last mutant of a function is asked first, also within a batch.
     assert [each.tests for each in found[0] if each.mutant.name == "noticed"][:2] == [2, 1]
-
-
-LONG = """
-    def total(n, step=1):
-        found = 0
-        while n > 0:
-            n -= step
-            found += 1
-        return found
-
-    def pair(a):
-        return a + 1
-"""
-LONG_TESTS = """
-    import socket
-    from long import pair, total
-
-    def test_total():
-        with socket.socket(type=socket.SOCK_DGRAM) as said:
-            said.sendto(str(total(600)).encode(), ("127.0.0.1", PORT))
-
-    def test_pair(): assert pair(1) == 2
-"""
-
-
-def test_a_survivor_that_turns_long_turns_so_once(tmp_path: Path) -> None:
-    (tmp_path / "long.py").write_text(dedent(LONG))
-    source = Source.of(tmp_path / "long.py", "long.py")
-    start = source.text.index(b"step\n")
-    slow = Mutant(
-        *("0" * 12, "long.py", "total", "constant", 5, (5, 5)),
-        *(start, start + 4, "step", "(step / 256)", (2, 7)),
-    )
-    mutants = [slow, mutants_of(source, ["arithmetic"])[-1]]
-    with socket(type=SOCK_DGRAM) as heard:
-        heard.bind(("127.0.0.1", 0))
-        heard.setblocking(False)
-        (tmp_path / "test_long.py").write_text(dedent(LONG_TESTS).replace("PORT", str(heard.getsockname()[1])))
-        found = judge_with_pytest([source], mutants, tests=[], folder=tmp_path, workers=1).verdicts
-        turns = []
-        with suppress(BlockingIOError):
-            while True:
-                turns.append(heard.recv(16))
-    assert [each.word for each in found] == ["survived", "killed"]
-    assert turns.count(b"153600") == 1
