@@ -11,6 +11,7 @@ import errno
 import importlib
 import math
 import os
+import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,8 @@ STORE_VARIABLE = "ORDEAL_STORE"
 BUGGIFY_PROBABILITY = 0.1
 CHAOS_SEED_MAX = 2**64 - 1
 SKIP_REASON = "chaos tests require --chaos flag"
+#: pytest imports this module before any code of the project.
+_RANDOM_FIRST = random.getstate()
 
 
 # Options
@@ -158,8 +161,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if chaos:
         _register(config, "chaos", config)
         _register(config, "machine_checks")
-    if chaos or _is_seeded(config):
-        _session_seed(config)
+    names_random = config.get_verbosity() > 0 and not config.getoption("collectonly")
+    if chaos or names_random or _is_seeded(config):
+        seed = _session_seed(config)
+        if names_random and not seed.every_test:
+            _register(config, "plain_random", seed, _RANDOM_FIRST)
 
 
 def _folders(config: pytest.Config) -> list[Path]:

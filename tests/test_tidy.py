@@ -41,6 +41,8 @@ CHANCE_IN_PYTHON = {
     "python/ordeal/_hypothesis/randoms.py",
     "python/ordeal/faults/randomness.py",
     "python/ordeal/_pytest/global_generators.py",
+    "python/_ordeal_pytest.py",  # the state before the project runs
+    "python/ordeal/_pytest/plain_random.py",
     "python/ordeal/_pytest/chaos.py",
     "python/ordeal/seed.py",
     "python/ordeal/simulate/ticks/world.py",  # two programs draw the same: it sets back what one has drawn

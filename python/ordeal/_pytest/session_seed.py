@@ -1,6 +1,7 @@
 """Makes all chance in a pytest run follow one seed, each test by its node id, and says how to replay a failure.
 
-All tests follow it if a seed was given, or with --chaos; otherwise only those that use ``ordeal_rng``.
+All tests follow it if a seed was given, or with --chaos; otherwise only those that use ``ordeal_rng``. With -v, see
+``plain_random``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ _KEY = "ordeal_seed"
 _LAST = "ordeal/seed"
 _OPTION = "--ordeal-seed"
 _INI_KEY = "ordeal_seed"
-_NAME = pytest.StashKey[str]()
 #: The default of --buggify-prob.
 _BUGGIFY_PROBABILITY = 0.1
 _RANDOMLY_SEEDS = 2**32
@@ -79,6 +79,18 @@ class SessionSeed:
         generators: GlobalGenerators = module.GlobalGenerators(leave=leave)
         return generators
 
+    @property
+    def seed(self) -> int:
+        """The seed of this run."""
+        return self._chosen.seed
+
+    @staticmethod
+    def own_name(item: pytest.Item) -> str:
+        """Return the node id without the group that xdist appends in its workers."""
+        marks = item.iter_markers("xdist_group")
+        groups = {str(mark.args[0] if mark.args else mark.kwargs.get("name")) for mark in marks}
+        return item.nodeid.removesuffix(f"@{'_'.join(sorted(groups))}")
+
     @contextmanager
     def _seeded(self, name: str) -> Iterator[None]:
         with self._generators.seeded(lambda generator: seed.derive(self._chosen.seed, generator, name)):
@@ -115,20 +127,24 @@ class SessionSeed:
         """Let a fixture shared by several tests draw by its own name, whichever test comes first."""
         if self._item is None or fixturedef.scope == "function":
             return (yield)
-        parameter = getattr(request, "param_index", 0)
-        with self._seeded(f"fixture {request.node.nodeid} {fixturedef.argname} {parameter} {fixturedef.baseid}"):
+        with self._seeded(self.fixture_name(fixturedef, request)):
             return (yield)
+
+    @staticmethod
+    def fixture_name(fixturedef: pytest.FixtureDef[Any], request: Any) -> str:
+        """Return the name by which a fixture draws that several tests share."""
+        parameter = getattr(request, "param_index", 0)
+        return f"fixture {request.node.nodeid} {fixturedef.argname} {parameter} {fixturedef.baseid}"
 
     def rng(self, item: pytest.Item) -> Any:
         """Return a ``random.Random`` for the test; from here on, all other generators follow the seed too."""
         if self._item is not item:
             self._begin(item)
-        return seed.derived_rng(self._chosen.seed, "ordeal_rng", item.stash[_NAME])
+        return seed.derived_rng(self._chosen.seed, "ordeal_rng", self.own_name(item))
 
     def _begin(self, item: pytest.Item) -> None:
         self._item = item
-        item.stash[_NAME] = _own_name(item)
-        self._undo.enter_context(self._seeded(f"test {item.stash[_NAME]}"))
+        self._undo.enter_context(self._seeded(f"test {self.own_name(item)}"))
         self._note_use()
 
     # Workers
@@ -184,18 +200,24 @@ class SessionSeed:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Add to a failure how to replay it. A saved seed says so itself."""
+        """Add to a failure how to replay it."""
         report = yield
-        if report.failed and _NAME in item.stash and not getattr(item, "says_how_to_replay", False):
-            line = self._words.session_seed_replay(self._from_here(item), self._chosen.seed, options=self._options())
-            # As part of the failure it is always shown, and written to JUnit's XML, even if captured output is not.
-            add = getattr(report.longrepr, "addsection", None) or partial(_add_section, report)
-            add("ordeal seed", line)
+        if report.failed and item is self._item:
+            self.add_replay(report, item)
         return report
+
+    def add_replay(self, report: pytest.TestReport, item: pytest.Item) -> None:
+        """Add to the failure of ``item`` how to repeat it. A saved seed says so itself."""
+        if getattr(item, "says_how_to_replay", False):
+            return
+        line = self._words.session_seed_replay(self._from_here(item), self._chosen.seed, options=self._options())
+        # As part of the failure it is always shown, and written to JUnit's XML, even if captured output is not.
+        add = getattr(report.longrepr, "addsection", None) or partial(_add_section, report)
+        add("ordeal seed", line)
 
     def _from_here(self, item: pytest.Item) -> str:
         """Return the node id relative to where pytest was started."""
-        path, *names = item.stash[_NAME].split("::")
+        path, *names = self.own_name(item).split("::")
         place = os.path.relpath(self._config.rootpath / path, self._config.invocation_params.dir)
         return "::".join([place, *names])
 
@@ -224,12 +246,6 @@ class SessionSeed:
 
 
 make_plugin = SessionSeed
-
-
-def _own_name(item: pytest.Item) -> str:
-    """Return the node id without the group that xdist appends in its workers."""
-    groups = {str(mark.args[0] if mark.args else mark.kwargs.get("name")) for mark in item.iter_markers("xdist_group")}
-    return item.nodeid.removesuffix(f"@{'_'.join(sorted(groups))}")
 
 
 def _add_section(report: pytest.TestReport, title: str, text: str) -> None:

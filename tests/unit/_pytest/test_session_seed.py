@@ -496,3 +496,47 @@ def test_fixture_is_for_tests_only(project: Project) -> None:
     result = project.run("tests/test_scope.py")
     result.assert_outcomes(errors=1)
     assert any("ScopeMismatch" in line and "ordeal_rng" in line for line in result.outlines)
+
+
+PLAIN = """
+    import random
+
+    import pytest
+
+    @pytest.fixture(scope="module")
+    def shared():
+        return random.random()
+
+    def test_before():
+        random.random()
+
+    def test_draws(shared):
+        assert (random.random() + shared) < 0
+
+    def test_draws_nothing():
+        assert 0
+
+    def test_seeds():
+        random.seed(1)
+        assert random.random() < 0
+
+    def test_after_seeding():
+        assert random.random() < 0
+"""
+
+
+def test_with_v_a_failing_test_that_drew_from_random_says_how_to_repeat_it(project: Project) -> None:
+    project.write({"test_plain.py": PLAIN})
+    lines = project.run_new("-v").stdout.lines
+    (replay,) = [line for line in lines if line.startswith("replay: pytest ")]
+    failed = next(line for line in lines if line.startswith("FAILED"))
+    again = project.run(*shlex.split(replay.removeprefix("replay: pytest ")), "-v")
+    assert "test_draws" in replay
+    assert failed in again.stdout.lines
+    assert "replay: " not in project.run().stdout.str()
+
+
+def test_with_v_a_project_that_seeds_random_keeps_its_streams(project: Project) -> None:
+    test = "import random\n\ndef test_draws():\n    assert random.random() == 0.6229016948897019"
+    project.write({"conftest.py": "import random\nrandom.seed(5)", "test_plain.py": test})
+    project.run_new("-v", "test_plain.py").assert_outcomes(passed=1)

@@ -24,7 +24,7 @@ TRIVIAL = f"""
 """
 
 
-@pytest.mark.parametrize("options", [[], ["--no-ordeal-seeds"], ["-v"]])
+@pytest.mark.parametrize("options", [[], ["--no-ordeal-seeds"]])
 def test_nothing_heavy_is_imported(project: Project, options: list[str]) -> None:
     project.write({"tests/test_bank.py": TRIVIAL, "ordeal.toml": "[explorer]\n"})
     result = project.run_new("-p", "no:hypothesispytest", *options, plugins=("_ordeal_pytest",))
