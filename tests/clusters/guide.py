@@ -8,7 +8,7 @@ from pathlib import Path
 
 GUIDE = Path(__file__).parents[2] / "docs/guides/machines.md"
 _SHELL = "console|bash"
-_CALL = r"ordeal (?:explore|fleet|seeds|dashboard) "
+_CALL = r"ordeal (?:explore|fleet|seeds) "
 _COMMAND = re.compile(rf"(?:^|[\s;&(])({_CALL}[^`\n;&)]*)")
 
 

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import urllib.request
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -83,12 +82,6 @@ def test_what_tells_of_a_fleet_and_stops_it(tmp_path: Path) -> None:
 
         with fleet.start("local:2", "--max-time", "600") as launcher:
             until(lambda: len(fleet.running()) == 2)
-            with start("dashboard", "--store", server.url) as dashboard:
-                assert dashboard.stdout is not None
-                with urllib.request.urlopen(dashboard.stdout.readline().strip(), timeout=60) as answer:
-                    assert b'<a href="fleets/' in answer.read()
-                dashboard.send_signal(signal.SIGINT)
-            assert dashboard.returncode == 0
             with start("fleet", "status", "--follow") as follower:
                 for word, said in (("status", "2 members running of 2"), ("logs", "No member of"), ("stop", "")):
                     told, _ = start("fleet", word, server.url).communicate(timeout=WAIT_SECONDS)

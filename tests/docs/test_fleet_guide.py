@@ -28,4 +28,4 @@ def test_what_tells_of_fleets_is_run_at_night_too() -> None:
     looks = {words[1].partition("|")[0] for words in guide.commands() if words[0] == "fleet"}
     # Each is run by `tests/clusters/test_guide.py`; another one needs a line there.
     assert looks == {"status"}
-    assert {words[0] for words in guide.commands()} == {"explore", "fleet", "seeds", "dashboard"}
+    assert {words[0] for words in guide.commands()} == {"explore", "fleet", "seeds"}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterator
@@ -221,24 +219,7 @@ def _doubt_text(doubt: Doubt, result: ScalingResult) -> str:
     return f"Measurements are more than {100 * analysis.residual_max:.0f}% off the law: {', '.join(far)}."
 
 
-# CSV and JSON
-
-
-def scaling_csv(result: ScalingResult) -> str:
-    """Return a row for each number of workers, for a program that plots them.
-
-    Next to the measured throughputs are those of the fitted law, empty when it is inconclusive, and the ideal ones:
-    multiples of one worker's.
-    """
-    law, fit, measurements = result.analysis.law, result.analysis.fit, result.analysis.measurements
-    of_one = measurements[0].mean if law is None or fit is None else fit.single
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(("workers", "throughput", "throughput_min", "throughput_max", "law", "ideal"))
-    for each in measurements:
-        fitted = None if law is None else of_one * law.capacity(each.workers)
-        rows.writerow((each.workers, each.mean, each.spread.low, each.spread.high, fitted, of_one * each.workers))
-    return text.getvalue()
+# JSON
 
 
 def scaling_json(result: ScalingResult) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
-from pathlib import Path
 from typing import Any
 
 import ordeal._native as _native
@@ -15,14 +13,14 @@ from ordeal._base.formatting import one_line
 from ordeal._base.interpreter import usable_cpus
 from ordeal._base.live_threads import program_threads, threads_text
 from ordeal._report.exploration import session_header
-from ordeal._report.scaling import benchmark_header, scaling_csv, scaling_json, scaling_report, trial_line
+from ordeal._report.scaling import benchmark_header, scaling_json, scaling_report, trial_line
 from ordeal.cli import INTERRUPTED, terminal
 from ordeal.cli.explore import exploration_options, make_explorer
 from ordeal.config.flags import BenchmarkConfig
 from ordeal.config.options import RNG_SEED_MAX, ExplorerConfig, options_of_entry
 from ordeal.config.settings_file import OrdealConfig, load_config
 from ordeal.config.table import values_of
-from ordeal.errors import WRONG_USE, ConfigError, MachineError
+from ordeal.errors import ConfigError, MachineError
 from ordeal.result import ExplorationResult
 from ordeal.scaling.law import analyse
 from ordeal.scaling.trials import ScalingResult, TrialPlan, WorkerTrial, measurements_of
@@ -65,8 +63,7 @@ def run(given: Mapping[str, Any]) -> int:
         interrupted=trials.interrupted,
     )
     terminal.write(scaling_json(result) if options.json else scaling_report(result))
-    written = options.csv is None or _write_csv(result, Path(options.csv))
-    return INTERRUPTED if trials.interrupted else 0 if written else WRONG_USE
+    return INTERRUPTED if trials.interrupted else 0
 
 
 def _check(options: BenchmarkConfig, config: OrdealConfig) -> None:
@@ -76,18 +73,6 @@ def _check(options: BenchmarkConfig, config: OrdealConfig) -> None:
             f"`--metric edges` counts edges of the target modules, and {options.config} names none",
             hint="name them in `target_modules` of [explorer], or write `--metric runs`",
         )
-    if options.csv is not None:
-        _check_place(Path(options.csv))
-
-
-def _check_place(path: Path) -> None:
-    folder = path.parent
-    if path.is_dir():
-        raise ConfigError(f"`--csv` is a folder: {path}", hint="name a file, for example `--csv scaling.csv`")
-    if not folder.is_dir():
-        raise ConfigError(f"`--csv` is in no folder that exists: {path}", hint=f"make {folder} first, or name another")
-    if not os.access(folder, os.W_OK):
-        raise ConfigError(f"`--csv` is in a folder that cannot be written to: {path}", hint="name another folder")
 
 
 def _shown(options: BenchmarkConfig, plan: TrialPlan, config: OrdealConfig) -> dict[str, object]:
@@ -184,15 +169,3 @@ def _refuse_threads(class_path: str) -> None:
             f"{class_path} cannot be measured: {threads_text(threads)} of the program would not live on in workers",
             hint="start threads when a machine is made, and end them in its teardown()",
         )
-
-
-def _write_csv(result: ScalingResult, path: Path) -> bool:
-    """Write the measurements; return whether that succeeded. The report has been printed by then."""
-    try:
-        path.write_text(scaling_csv(result), encoding="utf-8")
-    except OSError as error:
-        message = f"cannot write the measurements to `{path}`: {error.strerror or error}"
-        terminal.say_error(message, "name another path, or change the rights of this one")
-        return False
-    terminal.say(f"Measurements saved: {path}")
-    return True

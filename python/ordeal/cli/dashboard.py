@@ -16,13 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.interpreter import end, start
-from ordeal._engine.parallel.fleet.plan import named_store
 from ordeal._engine.runs.folder import RUNS_PATH
 from ordeal._report.dashboard.app import make_app
 from ordeal.cli import terminal
 from ordeal.config.flags import DashboardFlags
 from ordeal.errors import ConfigError
-from ordeal.store.open import open_records
 
 LOOPBACK = "127.0.0.1"
 _NEEDS = ("starlette", "uvicorn")
@@ -39,9 +37,6 @@ def run(flags: DashboardFlags) -> int:
     runs = Path(flags.runs or RUNS_PATH)
     if flags.runs is not None and not runs.is_dir():
         raise ConfigError(f"no folder of runs: {runs}", hint="`ordeal explore` makes .ordeal/runs")
-    store = named_store(flags.store)
-    if store is not None:
-        _check_store(store)
     with _listening(flags.port) as listening:
         port = listening.getsockname()[1]
         # Nothing that is searched depends on it: a page of somebody else must not guess the address.
@@ -51,7 +46,7 @@ def run(flags: DashboardFlags) -> int:
         terminal.say("Ctrl-C ends.")
         if flags.open:
             webbrowser.open(address)
-        _serve(listening, runs.absolute(), token, store, beside=flags.beside)
+        _serve(listening, runs.absolute(), token, beside=flags.beside)
     return 0
 
 
@@ -83,14 +78,6 @@ def beside() -> Iterator[str]:
         end(process)
 
 
-def _check_store(url: str) -> None:
-    """Refuse a wrong address now. A store that cannot be read later is said to be so on the page."""
-    scheme, _, rest = url.partition("://")
-    if scheme == "dir" and rest and not Path(rest).expanduser().is_dir():
-        raise ConfigError(f"no folder of a store: {rest}", hint="`ordeal explore --on ... --store URL` makes it")
-    open_records(url)
-
-
 def _listening(port: int) -> socket.socket:
     try:
         return socket.create_server((LOOPBACK, port))
@@ -99,16 +86,9 @@ def _listening(port: int) -> socket.socket:
         raise ConfigError(f"cannot listen on port {port}: {error.strerror or error}", hint=hint) from None
 
 
-def _serve(listening: socket.socket, runs: Path, token: str, store: str | None, *, beside: bool) -> None:
+def _serve(listening: socket.socket, runs: Path, token: str, *, beside: bool) -> None:
     uvicorn = importlib.import_module("uvicorn")
-    server: Any = None
-    app = make_app(
-        runs,
-        token,
-        listening.getsockname()[1],
-        store=store,
-        is_ending=lambda: server is not None and server.should_exit,
-    )
+    app = make_app(runs, token, listening.getsockname()[1])
     server = uvicorn.Server(
         uvicorn.Config(
             app,

@@ -57,7 +57,7 @@ class ExploreFlags(CommandFlags):
 class BenchmarkConfig(CommandFlags):
     """What ``ordeal benchmark`` measures and prints. ``time`` is in seconds for each trial.
 
-    ``max_workers`` is ``None`` for as many as there are CPUs; ``csv`` is ``None`` for none.
+    ``max_workers`` is ``None`` for as many as there are CPUs.
     """
 
     max_workers: int | None = option(
@@ -75,13 +75,6 @@ class BenchmarkConfig(CommandFlags):
         help="What to count: runs, steps or edges",
     )
     repeat: int = option(3, integer(1, 100, example=3), flag="--repeat N", help="Trials of each number of workers")
-    csv: str | None = option(
-        None,
-        text("a file path that ends in .csv", "scaling.csv", pattern=r"[^\0]*\.csv"),
-        "do not",
-        flag="--csv PATH",
-        help="Write the measurements as a CSV file",
-    )
 
 
 class MutateFlags(CommandFlags):
@@ -232,13 +225,6 @@ class DashboardFlags(Table):
     )
     open: bool = switch("--open", "Open the page in a browser")
     runs: str | None = place("--runs PATH", "Folder of the runs", ".ordeal/runs")
-    store: str | None = option(
-        None,
-        text("an address", "dir:///srv/ordeal"),
-        "$ORDEAL_STORE",
-        flag="--store URL",
-        help="Show the fleets in a store too",
-    )
     beside: bool = False
 
 
@@ -371,7 +357,7 @@ _FLAGS = {
         "Fleet": "on members image job_options on_interrupt project fleet_name dry_run",
         "Output": "verbose progress dashboard all generate_tests force formats report_dir json fail_on",
     },
-    "benchmark": {"Trials": "config max_workers time metric repeat seed", "Output": "csv json"},
+    "benchmark": {"Trials": "config max_workers time metric repeat seed", "Output": "json"},
     "mutate": {
         "Mutants": "config exclude preset operators since diff sample seed shard mutant rerun",
         "Judges": "tests test_filter judges runs traces deselect_failing",

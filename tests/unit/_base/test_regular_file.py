@@ -17,7 +17,7 @@ from ordeal._engine.properties.history import load_reached
 from ordeal._engine.runs.folder import EVENTS, RESULT, STATUS, read_events, read_result, read_status
 from ordeal._engine.storage.state_file import read_state
 from ordeal._report.comparing import read_document
-from ordeal._report.formats.sarif import _methods
+from ordeal._report.formats.sarif import _rule_lines
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.targets import lines_of_diff
 from ordeal._tools.scaffold.packages import parse
@@ -49,7 +49,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "reached": load_reached,
     "digest": lambda path: _digest(str(path)),
     "functions": lambda path: read_source(str(path)),
-    "methods": lambda path: _methods(str(path), "Machine"),
+    "methods": lambda path: _rule_lines(str(path), "Machine"),
     "mutated": lambda path: Source.of(path, "a.py"),
     "diff": lambda path: lines_of_diff(path, path.parent),
     "tree": parse,

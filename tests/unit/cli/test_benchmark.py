@@ -1,8 +1,7 @@
-"""``ordeal benchmark``: what it measures and says, as text, JSON and CSV, for good and wrong input."""
+"""``ordeal benchmark``: what it measures and says, as text and JSON, for good and wrong input."""
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import random
@@ -324,44 +323,6 @@ class TestJson:
         assert (law["optimal_workers"], law["peak_capacity"]) == (None, None)
 
 
-class TestCsv:
-    def test_has_a_row_for_each_number_of_workers(self, run: Run, explorer: ScalingExplorer) -> None:
-        explorer.speed = lambda workers, trial: 400 * LAW.capacity(workers) + trial % 3
-        code, out, err = run("benchmark", "--csv", "scaling.csv")
-        assert code == 0
-        assert out.startswith("Scaling Analysis")
-        assert err.endswith("Measurements saved: scaling.csv\n")
-        document = json.loads(run("benchmark", "--json")[1])
-        with Path("scaling.csv").open(encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-        assert [int(row["workers"]) for row in rows] == [1, 2, 4, 8]
-        for row, measured in zip(rows, document["measurements"], strict=True):
-            low, mean, high = (float(row[key]) for key in ("throughput_min", "throughput", "throughput_max"))
-            assert 0 < low <= mean <= high
-            assert set(measured) > {"workers", "throughput", "throughput_min", "throughput_max"}
-            assert float(row["law"]) == pytest.approx(mean, rel=0.05)
-            assert float(row["ideal"]) == pytest.approx(measured["workers"] * float(rows[0]["ideal"]))
-
-    def test_inconclusive_has_no_law(self, run: Run, explorer: ScalingExplorer) -> None:
-        run("benchmark", "--csv", "scaling.csv", "--max-workers", "2", "--repeat", "1")
-        header, *rows = Path("scaling.csv").read_text("utf-8").splitlines()
-        assert header == "workers,throughput,throughput_min,throughput_max,law,ideal"
-        assert [row.split(",")[4] for row in rows] == ["", ""]
-
-    def test_one_that_cannot_be_written_still_leaves_the_report(
-        self, run: Run, explorer: ScalingExplorer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def speed(workers: int, trial: int) -> float:
-            Path("scaling.csv").mkdir(exist_ok=True)
-            return 400 * LAW.capacity(workers)
-
-        explorer.speed = speed
-        code, out, err = run("benchmark", "--csv", "scaling.csv")
-        assert code == 2
-        assert out.startswith("Scaling Analysis")
-        assert "error: cannot write the measurements to `scaling.csv`: Is a directory\n" in err
-
-
 class TestWrongUse:
     @pytest.mark.parametrize(
         ("option", "value", "shown", "kind", "example"),
@@ -372,7 +333,6 @@ class TestWrongUse:
             ("--metric", "bugs", '"bugs"', "one of runs, steps, edges", "runs"),
             ("--repeat", "101", "101", "a whole number from 1 to 100", "3"),
             ("--seed", "-1", "-1", "a whole number from 0 to 2**64 - 1", "42"),
-            ("--csv", "scaling.png", '"scaling.png"', "a file path that ends in .csv", "scaling.csv"),
         ],
     )
     def test_a_wrong_value(
@@ -390,16 +350,6 @@ class TestWrongUse:
                 "name them in `target_modules` of [explorer], or write `--metric runs`",
             ),
             (
-                ["--csv", "no/such/scaling.csv"],
-                "`--csv` is in no folder that exists: no/such/scaling.csv",
-                "make no/such first, or name another",
-            ),
-            (
-                ["--csv", "folder.csv"],
-                "`--csv` is a folder: folder.csv",
-                "name a file, for example `--csv scaling.csv`",
-            ),
-            (
                 ["-c", "missing.toml"],
                 "config file not found: missing.toml",
                 "run `ordeal init` to create one, or name a file with `--config PATH`",
@@ -410,7 +360,6 @@ class TestWrongUse:
     def test_is_said_before_anything_is_measured(
         self, run: Run, explorer: ScalingExplorer, arguments: list[str], message: str, hint: str
     ) -> None:
-        Path("folder.csv").mkdir()
         assert run("benchmark", *arguments) == (2, "", f"error: {message}\n\nhint: {hint}\n")
         assert not explorer.given
 

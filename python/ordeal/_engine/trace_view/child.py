@@ -31,7 +31,7 @@ from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.trace_view.view import SourceView, TraceView
 from ordeal._engine.trace_view.watch import ReplayWatch, lanes_between, shown_path
-from ordeal._engine.trace_view.why import Variants, compared, fault_windows, likelihood, removals, roles, variations
+from ordeal._engine.trace_view.why import Variants, likelihood, removals, roles, variations
 from ordeal._hypothesis import GlobalRandoms
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
@@ -71,8 +71,7 @@ def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceVie
     tape = tape_of(trace, driver)
     own = frozenset(_files_of(driver.definition.cls))
     is_target = _is_target_by(request["targets"])
-    new_watch = partial(ReplayWatch, driver.definition.cls, is_target, own)
-    watch = new_watch()
+    watch = ReplayWatch(driver.definition.cls, is_target, own)
     memory = trace.max_memory or MEMORY_MIB_MAX
     with randoms.managed(), driver.watching(), limited_memory(memory):
         with watch.watching():
@@ -86,18 +85,12 @@ def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceVie
             view.reason = "the trace did not fail when it was recorded"
         answer(view)
         if request["likelihood_seconds"] and replayed.bucket:
-            seconds = request["likelihood_seconds"]
-            for _ in _explained(driver, replayer, replayed, view, new_watch, seconds):
+            for _ in _explained(driver, replayer, replayed, view, request["likelihood_seconds"]):
                 answer(view)
 
 
 def _explained(
-    driver: Driver,
-    replayer: Replayer,
-    replayed: Replayed,
-    view: TraceView,
-    new_watch: Callable[[], ReplayWatch],
-    seconds: float,
+    driver: Driver, replayer: Replayer, replayed: Replayed, view: TraceView, seconds: float
 ) -> Iterator[None]:
     """Add to ``view`` why the trace fails, and yield after each part of it: any of them may be the last."""
 
@@ -108,10 +101,7 @@ def _explained(
     yield
     tried = variants(seconds / 2)
     with suppress(OutOfTime), driver.watchdog.until(tried.deadline):
-        removed = removals(tried)
-        view.roles = roles(tried, removed, view.steps)
-        view.passing = compared(tried, removed, view, new_watch)
-        view.windows = fault_windows(tried)
+        view.roles = roles(tried, removals(tried), view.steps)
     yield
     view.variations = variations(variants(seconds / 2), [step.arguments for step in view.steps])
     yield

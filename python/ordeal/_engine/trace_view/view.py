@@ -85,53 +85,6 @@ class Role(msgspec.Struct, array_like=True, frozen=True):
     said: str
 
 
-class Switch(msgspec.Struct, array_like=True, frozen=True):
-    """Whether the trace fails alike when a fault is switched right before the step ``before``, counted from one."""
-
-    before: int
-    fails: bool
-
-
-class FaultWindow(msgspec.Struct, kw_only=True):
-    """At which positions of its switches a fault lets the trace fail. ``step`` is where the trace switches it on."""
-
-    fault: str
-    step: int
-    on: list[Switch] = []
-    off: list[Switch] = []
-
-
-class PartDifference(msgspec.Struct, array_like=True, frozen=True):
-    """A part of the machine in a passing run and in the failing one; None where it is not there."""
-
-    path: str
-    passing: str | None
-    failing: str | None
-
-
-class PassingStep(msgspec.Struct, kw_only=True):
-    """A step of the failing trace as a passing run took it: its arguments and result where they differ.
-
-    ``differs`` holds what differs since this step; where both texts are alike, it differs no more.
-    """
-
-    ran: bool = True
-    arguments: dict[str, str] = {}
-    result: str = ""
-    differs: list[PartDifference] = []
-
-
-class PassingRun(msgspec.Struct, kw_only=True):
-    """The nearest run that passes: ``how`` it differs from the trace, and the ``first`` step after which one sees it.
-
-    Steps count from one; ``first`` is 0 when no state differs.
-    """
-
-    how: str
-    first: int
-    steps: list[PassingStep]
-
-
 class LaneEvent(msgspec.Struct, array_like=True, frozen=True):
     """What happened in the lane of a task or a node, the lane ``to`` which it led, and in which step, 0 for none."""
 
@@ -146,8 +99,7 @@ class TraceView(msgspec.Struct, kw_only=True):
 
     ``start`` is the state of the fresh machine; the changes of the steps lead to all later ones. ``decided_at`` are the
     steps after which a failure became much more likely, ``variations`` says what arguments matter, ``roles`` what
-    steps do, ``windows`` when faults must be on; ``passing`` is a run to compare with. ``lanes`` is what a
-    simulated world has instead of steps.
+    steps do. ``lanes`` is what a simulated world has instead of steps.
     """
 
     reason: str = ""
@@ -159,8 +111,6 @@ class TraceView(msgspec.Struct, kw_only=True):
     decided_at: list[int] = []
     variations: list[Variation] = []
     roles: list[Role] = []
-    passing: PassingRun | None = None
-    windows: list[FaultWindow] = []
     lanes: list[LaneEvent] = []
 
     def states(self) -> list[dict[str, str]]:

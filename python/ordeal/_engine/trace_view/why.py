@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import ordeal._native as _native
-from ordeal._base.formatting import describe_error, one_line
+from ordeal._base.formatting import describe_error
 from ordeal._engine.execution.bucket import falls_into
-from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, RULE, Driver, Status
-from ordeal._engine.execution.recorder import Observer
+from ordeal._engine.execution.driver import FAULT_ON, RULE, Driver, Status
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.replayer import Replayed, Replayer
-from ordeal._engine.trace_view.view import (
-    FailShare,
-    FaultWindow,
-    PartDifference,
-    PassingRun,
-    PassingStep,
-    Role,
-    StepView,
-    Switch,
-    TraceView,
-    Variation,
-)
-from ordeal._engine.trace_view.watch import ReplayWatch
+from ordeal._engine.trace_view.view import FailShare, Role, StepView, Variation
 from ordeal._hypothesis import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
@@ -55,7 +42,7 @@ class Variants:
         self._replayer = replayer
         self._bucket = bucket
 
-    def run(self, tape: _native.Tape, observer: Observer | None = None) -> Replayed | None:
+    def run(self, tape: _native.Tape) -> Replayed | None:
         """Return what ``tape`` did; None if it asked to be skipped, or one of its faults could not be switched.
 
         Raises:
@@ -64,23 +51,15 @@ class Variants:
         if monotonic() >= self.deadline:
             raise OutOfTime
         try:
-            return self._replayer.run(tape, observer)
+            return self._replayer.run(tape)
         except OrdealError:
             return None
         except skip_types():
             return None
 
-    def run_steps(self, steps: Sequence[_native.StepTuple]) -> Replayed | None:
-        """Return what a tape of ``steps`` did."""
-        return self.run(_native.Tape.from_steps(steps))
-
     def run_without(self, number: int) -> Replayed | None:
         """Return what the trace does without one of its steps."""
-        return self.run(self.without(number))
-
-    def without(self, number: int) -> _native.Tape:
-        """Return the trace without one of its steps."""
-        return self.tape.subset([other != number for other in range(len(self.tape))])
+        return self.run(self.tape.subset([other != number for other in range(len(self.tape))]))
 
     def with_choice(self, number: int, at: int, value: int) -> _native.Tape:
         """Return the trace where the argument ``at`` of a step, which one choice decides, has another value."""
@@ -109,11 +88,6 @@ class Variants:
     def fails_alike(self, replayed: Replayed | None) -> bool:
         """Return True if a run failed as the trace does."""
         return replayed is not None and falls_into(replayed.bucket, self._bucket)
-
-
-def passes(replayed: Replayed | None) -> bool:
-    """Return True if a run came to its end without a failure."""
-    return replayed is not None and replayed.outcome.status is Status.DONE
 
 
 def origins(tape: _native.Tape) -> list[int]:
@@ -308,132 +282,11 @@ def _traded(variants: Variants, removed: dict[int, Replayed | None]) -> set[int]
     try:
         for at in sorted(needed):
             if at + 1 in needed:
-                replayed = variants.run_steps([*steps[:at], steps[at + 1], steps[at], *steps[at + 2 :]])
+                replayed = variants.run(
+                    _native.Tape.from_steps([*steps[:at], steps[at + 1], steps[at], *steps[at + 2 :]])
+                )
                 if replayed is not None and not replayed.rejected and variants.fails_alike(replayed):
                     found.add(at)
     except OutOfTime:
         pass
-    return found
-
-
-# -- the nearest run that passes
-
-
-def compared(
-    variants: Variants, removed: Mapping[int, Replayed | None], view: TraceView, new_watch: Callable[[], ReplayWatch]
-) -> PassingRun | None:
-    """Return the nearest passing run next to the failing one of ``view``; None if none was found in time."""
-    try:
-        nearest = _nearest(variants, removed, view.steps)
-        if nearest is None:
-            return None
-        how, passing = nearest
-        watch = new_watch()
-        with watch.watching():
-            replayed = variants.run(passing, watch)
-    except OutOfTime:
-        return None
-    if replayed is None or not passes(replayed):
-        return None
-    other = TraceView(start=watch.start, steps=watch.views)
-    return _next_to(how, origins(variants.tape), view, origins(replayed.tape), other)
-
-
-def _nearest(
-    variants: Variants, removed: Mapping[int, Replayed | None], views: Sequence[StepView]
-) -> tuple[str, _native.Tape] | None:
-    """Return a passing variant in words, and its tape.
-
-    First without the last fault that is needed, then without the step that takes the fewest others with it, the last
-    of these; then with another value of the last argument that allows one.
-    """
-    steps = variants.steps
-    left_out = {at: len(run.tape) for at, run in removed.items() if run is not None and passes(run)}
-    if left_out:
-        at = max(left_out, key=lambda at: (steps[at][0] == FAULT_ON, left_out[at], at))
-        return f"without step {at + 1}", variants.without(at)
-    names = variants.driver.definition.argument_names
-    for number in reversed(range(min(len(steps), len(views)))):
-        for at, (name, choices) in reversed(list(enumerate(steps[number][3]))):
-            if len(choices) != 1 or type(choices[0]) not in (int, bool) or names[name] not in views[number].arguments:
-                continue
-            value = int(choices[0])
-            for other in dict.fromkeys((value - 1, value + 1, 1 - value, 0, 2 * value, value // 2)):
-                if other == value or not -(2**63) <= other < 2**63:
-                    continue
-                candidate = variants.with_choice(number, at, other)
-                replayed = variants.run(candidate)
-                if replayed is not None and passes(replayed) and len(replayed.tape) == len(variants.tape):
-                    return f"with another {names[name]} in step {number + 1}", candidate
-    return None
-
-
-def _next_to(
-    how: str, failing_steps: Sequence[int], failing: TraceView, passing_steps: Sequence[int], passing: TraceView
-) -> PassingRun:
-    """Return where two runs differ, by the steps of the failing one."""
-    at_by_origin = {origin: at for at, origin in enumerate(passing_steps[: len(passing.steps)])}
-    passing_states = passing.states()
-    there = passing.start
-    known: dict[str, PartDifference] = {}
-    found: list[PassingStep] = []
-    first = 0
-    for number, (view, here) in enumerate(zip(failing.steps, failing.states(), strict=True)):
-        at = at_by_origin.get(failing_steps[number]) if number < len(failing_steps) else None
-        there = there if at is None else passing_states[at]
-        paths = [*here, *(path for path in there if path not in here)]
-        differs = {
-            path: PartDifference(path, there.get(path), here.get(path))
-            for path in paths
-            if there.get(path) != here.get(path)
-        }
-        new = [each for path, each in differs.items() if known.get(path) != each]
-        gone = [PartDifference(path, here.get(path), here.get(path)) for path in known if path not in differs]
-        other = None if at is None else passing.steps[at]
-        result = "" if other is None or other.result == view.result else other.result or "nothing"
-        arguments = {} if other is None or other.arguments == view.arguments else dict(other.arguments)
-        if not first and at is not None and (new or result or arguments):
-            first = number + 1
-        found.append(PassingStep(ran=at is not None, arguments=arguments, result=result, differs=[*new, *gone][:40]))
-        known = differs
-    return PassingRun(how=how, first=first, steps=found)
-
-
-# -- when the faults must be on
-
-
-def fault_windows(variants: Variants) -> list[FaultWindow]:
-    """Return for each fault that the trace switches on at which positions of the switches it fails alike."""
-    steps, found = variants.steps, []
-    try:
-        for at in [at for at, step in enumerate(steps) if step[0] == FAULT_ON]:
-            target = steps[at][1]
-            before = [other for other in range(at) if steps[other][:2] in ((FAULT_ON, target), (FAULT_OFF, target))]
-            after = [other for other in range(at + 1, len(steps)) if steps[other][:2] == (FAULT_OFF, target)]
-            # The switch does not move past another one of its fault.
-            first, off = max(before, default=-1) + 1, min(after, default=len(steps))
-            on = [_switched(variants, at, position) for position in spread([*range(first, at), *range(at + 1, off)])]
-            name = one_line(variants.driver.faults[target].name)
-            found.append(FaultWindow(fault=name, step=at + 1, on=on, off=_switched_off(variants, at, off)))
-    except OutOfTime:
-        pass
-    return found
-
-
-def _switched(variants: Variants, at: int, position: int) -> Switch:
-    """Return whether the trace fails when the step ``at`` comes before the one at ``position``."""
-    order = [step for number, step in enumerate(variants.steps) if number != at]
-    order.insert(position if position < at else position - 1, variants.steps[at])
-    return Switch(position + 1, variants.fails_alike(variants.run_steps(order)))
-
-
-def _switched_off(variants: Variants, at: int, off: int) -> list[Switch]:
-    """Return whether the trace fails when the fault is off again before each of the steps that follow."""
-    steps = variants.steps
-    kind_off: _native.StepTuple = (FAULT_OFF, steps[at][1], max(step[2] for step in steps) + 1, [])
-    rest = [step for number, step in enumerate(steps) if number != off]
-    found = []
-    for position in spread(range(at + 2, len(rest))):
-        replayed = variants.run_steps([*rest[:position], kind_off, *rest[position:]])
-        found.append(Switch(position + (position >= off) + 1, variants.fails_alike(replayed)))
     return found

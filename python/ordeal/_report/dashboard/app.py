@@ -1,4 +1,4 @@
-"""The application of the dashboard: who may ask, what each address answers, and the stream that says when to look.
+"""The application of the dashboard: who may ask, and what each address answers.
 
 It answers only with the token in the address, to a browser on this machine, and changes nothing. It runs no code of the
 user's: what it shows is data from files.
@@ -6,11 +6,9 @@ user's: what it shows is data from files.
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import importlib
-import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +16,12 @@ import msgspec
 
 from ordeal._base.formatting import printable
 from ordeal._base.regular_file import read_regular
-from ordeal._engine.parallel.fleet.board import Record
 from ordeal._engine.runs.folder import EVENTS_BYTES_MAX, read_events, read_result, read_status, run_folders
-from ordeal._report.dashboard.fleets import Fleets, fleet_values
-from ordeal._report.dashboard.pages import list_values, run_values, runs_version, version_of
+from ordeal._report.dashboard.pages import list_values, run_values
 from ordeal._report.html.page import TEMPLATES as REPORT_TEMPLATES
 from ordeal._report.html.page import render_page
-from ordeal.errors import StoreError
 
 TEMPLATES = Path(__file__).parent / "templates"
-#: How often the files of a run that is shown are looked at, in seconds.
-INTERVAL_SECONDS = 1.0
-#: A line without meaning after so many looks tells whether anybody still listens.
-LOOKS_PER_SIGN = 15
-#: The records of a fleet, which may be on another machine, are read again with each so many of these looks.
-FLEET_LOOKS = 2
-#: More streams than a person has windows.
-STREAMS_MAX = 32
 _REPORT = "report.html"
 _HEADERS = {
     "cache-control": "no-store",
@@ -118,10 +105,8 @@ def _refusal(code: int, text: str) -> Exception:
 class Dashboard:
     """What each address answers."""
 
-    def __init__(self, runs: Path, store: str | None = None, *, is_ending: Callable[[], bool] = lambda: False) -> None:
-        self._runs, self._is_ending = runs, is_ending
-        self._fleets = None if store is None else Fleets(store)
-        self._streams = 0
+    def __init__(self, runs: Path) -> None:
+        self._runs = runs
         self._responses = importlib.import_module("starlette.responses")
         jinja = importlib.import_module("jinja2")
         markup = importlib.import_module("markupsafe").Markup
@@ -142,20 +127,14 @@ class Dashboard:
         return [
             route("/", self.list_page),
             route("/main", self.list_main),
-            route("/changes", self.list_changes),
             route("/live.js", self.script),
             route("/runs.json", self.list_json),
             route("/runs/{run}", self.run_page),
             route("/runs/{run}/main", self.run_main),
-            route("/runs/{run}/changes", self.changes),
             route("/runs/{run}/report", self.report),
             route("/runs/{run}/status.json", self.status_json),
             route("/runs/{run}/events.json", self.events_json),
             route("/runs/{run}/result.json", self.result_json),
-            route("/fleets/{fleet}", self.fleet_page),
-            route("/fleets/{fleet}/main", self.fleet_main),
-            route("/fleets/{fleet}/changes", self.fleet_changes),
-            route("/fleets/{fleet}/records.json", self.fleet_json),
         ]
 
     def _folder(self, request: Any) -> Path:
@@ -165,28 +144,6 @@ class Dashboard:
         if found is None:
             raise _refusal(404, "there is no such run")
         return found
-
-    def _fleet(self, request: Any) -> tuple[str, dict[str, Record]]:
-        """Return the name and the records of the fleet that is asked for."""
-        name = request.path_params["fleet"]
-        try:
-            records = None if self._fleets is None else self._fleets.records(name)
-        except StoreError as error:
-            raise _refusal(503, f"the store cannot be read: {error.message}") from None
-        if records is None:
-            raise _refusal(404, "there is no such fleet")
-        return name, records
-
-    def _list_values(self) -> dict[str, Any]:
-        values = {**list_values(self._runs), "store": None}
-        if self._fleets is not None:
-            store: dict[str, Any] = {"place": self._fleets.place, "names": [], "wrong": ""}
-            try:
-                store["names"] = self._fleets.names()
-            except StoreError as error:
-                store["wrong"] = f"The store cannot be read: {error.message}"
-            values["store"] = store
-        return values
 
     def _html(self, template: str, values: Mapping[str, Any]) -> Any:
         return self._responses.HTMLResponse(printable(self._environment.get_template(template).render(values)))
@@ -198,11 +155,11 @@ class Dashboard:
 
     def list_page(self, _request: Any) -> Any:
         """The list of runs."""
-        return self._html("list.html", self._list_values())
+        return self._html("list.html", list_values(self._runs))
 
     def list_main(self, _request: Any) -> Any:
         """The part of it that changes."""
-        return self._html("runs.html", self._list_values())
+        return self._html("runs.html", list_values(self._runs))
 
     def list_json(self, _request: Any) -> Any:
         """The same as JSON."""
@@ -219,22 +176,6 @@ class Dashboard:
     def run_main(self, request: Any) -> Any:
         """The part of the page that changes."""
         return self._html("main.html", run_values(self._folder(request)))
-
-    def fleet_page(self, request: Any) -> Any:
-        """The page of a fleet."""
-        return self._html("fleet.html", fleet_values(*self._fleet(request), self._place))
-
-    def fleet_main(self, request: Any) -> Any:
-        """The part of it that changes."""
-        return self._html("members.html", fleet_values(*self._fleet(request), self._place))
-
-    def fleet_json(self, request: Any) -> Any:
-        """The records of a fleet, by launcher and member."""
-        return self._json(self._fleet(request)[1])
-
-    @property
-    def _place(self) -> str:
-        return "" if self._fleets is None else self._fleets.place
 
     def status_json(self, request: Any) -> Any:
         """The status."""
@@ -266,47 +207,8 @@ class Dashboard:
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
             return self._responses.PlainTextResponse("the result of this run is damaged\n", status_code=500)
 
-    async def changes(self, request: Any) -> Any:
-        """The stream of a run: an event whenever one of its files has changed."""
-        folder = self._folder(request)
-        return self._stream(lambda: version_of(folder))
 
-    async def list_changes(self, _request: Any) -> Any:
-        """The stream of the list: an event whenever a run began, ended or found something."""
-        return self._stream(lambda: runs_version(self._runs))
-
-    async def fleet_changes(self, request: Any) -> Any:
-        """The stream of a fleet: an event with each look, as its members tell how they are all the time."""
-        await asyncio.to_thread(self._fleet, request)
-        ticks = itertools.count()
-        return self._stream(lambda: (next(ticks),), every=FLEET_LOOKS)
-
-    def _stream(self, version: Callable[[], tuple[int, ...]], *, every: int = 1) -> Any:
-        if self._streams >= STREAMS_MAX:
-            return self._responses.PlainTextResponse("too many windows\n", status_code=503)
-        return self._responses.StreamingResponse(self._follow(version, every=every), media_type="text/event-stream")
-
-    async def _follow(self, version_now: Callable[[], tuple[int, ...]], *, every: int = 1) -> AsyncIterator[str]:
-        self._streams += 1
-        try:
-            shown: tuple[int, ...] = ()
-            looks = 0
-            while not self._is_ending():
-                version = shown if looks % every else version_now()
-                if version != shown:
-                    shown = version
-                    yield "event: changed\ndata:\n\n"
-                elif looks % LOOKS_PER_SIGN == 0:
-                    yield ": still here\n\n"
-                looks += 1
-                await asyncio.sleep(INTERVAL_SECONDS)
-        finally:
-            self._streams -= 1
-
-
-def make_app(
-    runs: Path, token: str, port: int, *, store: str | None = None, is_ending: Callable[[], bool] = lambda: False
-) -> Guard:
-    """Return the application for the runs in a folder, and the fleets in a store, with what guards it."""
+def make_app(runs: Path, token: str, port: int) -> Guard:
+    """Return the application for the runs in a folder, with what guards it."""
     starlette = importlib.import_module("starlette.applications").Starlette
-    return Guard(starlette(routes=Dashboard(runs, store, is_ending=is_ending).routes()), token, port)
+    return Guard(starlette(routes=Dashboard(runs).routes()), token, port)

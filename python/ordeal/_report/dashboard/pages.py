@@ -25,15 +25,13 @@ from ordeal._engine.runs.events import (
     SessionBegun,
     Shrunk,
 )
-from ordeal._engine.runs.folder import EVENTS, RESULT, STATUS, read_events, read_result, read_status, run_folders
+from ordeal._engine.runs.folder import RESULT, read_events, read_result, read_status, run_folders
 from ordeal._engine.runs.report import ReportDocument
 from ordeal._report.html.chart import Mark, Point, coverage_chart, rule_heat
 from ordeal._report.html.page import property_rows
 
 #: So many rows of a kind are on a page; the report has all of them.
 ROWS_MAX = 200
-#: More searches than run at the same time in one folder.
-RUNNING_MAX = 8
 #: More marks than this hide the curve.
 MARKS_MAX = 30
 
@@ -210,23 +208,3 @@ def _found_values(found: Found | Shrunk) -> dict[str, Any]:
         faults = ", ".join(found.faults) or "none"
         shown = {"where": found.place, "faults": faults, "count": f"{found.count:,}", "note": "flaky" * found.flaky}
     return {"id": found.id, "error": found.error, "steps": found.steps, **shown}
-
-
-def version_of(folder: Path) -> tuple[int, ...]:
-    """Return numbers that change whenever a file of the run does."""
-    numbers = []
-    for name in (EVENTS, STATUS, RESULT):
-        try:
-            found = (folder / name).stat()
-        except OSError:
-            numbers += [0, 0]
-        else:
-            numbers += [found.st_size, found.st_mtime_ns]
-    return tuple(numbers)
-
-
-def runs_version(runs: Path) -> tuple[int, ...]:
-    """Return numbers that change whenever a run begins or its status does, of those that are on the list."""
-    folders = run_folders(runs)[-ROWS_MAX:]
-    # Only the newest few may be running; one that is killed changes nothing, and is seen with the next change.
-    return (len(folders), *(number for folder in folders[-RUNNING_MAX:] for number in version_of(folder)))

@@ -8,16 +8,7 @@ from functools import cache
 from typing import Any
 
 from ordeal._base.formatting import counted, short_names
-from ordeal._engine.trace_view.view import (
-    FaultWindow,
-    LaneEvent,
-    PartChange,
-    PassingStep,
-    SourceView,
-    StepView,
-    Switch,
-    TraceView,
-)
+from ordeal._engine.trace_view.view import LaneEvent, PartChange, SourceView, StepView, TraceView
 from ordeal._report.formats.document import headline
 from ordeal.result.failure import replay_command
 from ordeal.result.parts import asserted_label
@@ -60,9 +51,6 @@ CHANGES_MAX = 40
 LONG_STEPS = 60
 #: So much text a trace may take on the page before its steps get brief.
 BUDGET_CHARS = 400_000
-#: And so much what a passing run did at the same steps, with about so many characters of markup for each text.
-BESIDE_CHARS = 150_000
-_TAGS = 100
 #: So many tasks and nodes of a simulated world have a column.
 LANES_MAX = 12
 
@@ -102,8 +90,6 @@ def finding_values(failure: Row, view: TraceView | None, *, number: int, replaye
         "variations": [
             {"step": f"step {each.step}", "argument": each.argument, "said": each.said} for each in view.variations
         ],
-        "windows": [_window(each) for each in view.windows if each.on or each.off],
-        "passing": _passing_text(view),
         "world": lane_table(view.lanes),
         **_chances(view),
         **_steps(view),
@@ -200,46 +186,6 @@ def _chances(view: TraceView) -> dict[str, Any]:
     return {"chances": rows, "chances_say": says}
 
 
-def _window(window: FaultWindow) -> dict[str, Any]:
-    return {
-        "fault": window.fault,
-        "said": window_text(window),
-        "rows": [
-            {"name": name, "cells": [{"step": each.before, "fails": each.fails} for each in switches]}
-            for name, switches in (("on before step", window.on), ("off again before step", window.off))
-            if switches
-        ],
-    }
-
-
-def window_text(window: FaultWindow) -> str:
-    """Return in words when a fault must be on."""
-    parts = [_switched(window.on, "may be switched on", "must be on from the first step on")]
-    if window.off:
-        parts.append(_switched(window.off, "may be off again", "must stay on until the last step"))
-    return "; ".join(parts)
-
-
-def _switched(switches: Sequence[Switch], may: str, must: str) -> str:
-    failing = [each.before for each in switches if each.fails]
-    if not failing:
-        return must
-    first, last = failing[0], failing[-1]
-    if len(failing) == len(switches) > 1:
-        return f"{may} anywhere from step {first} to step {last}"
-    is_broken = any(first < each.before < last and not each.fails for each in switches)
-    steps = f"step {first}" if first == last else f"{'some of ' if is_broken else ''}steps {first} to {last}"
-    return f"{may} before {steps}"
-
-
-def _passing_text(view: TraceView) -> str:
-    if view.passing is None or not view.steps:
-        return ""
-    first = view.passing.first
-    after = f"The first difference shows after step {_name_after(view, first)}." if 0 < first <= len(view.steps) else ""
-    return f"The nearest run that passes is this one {view.passing.how}. {after}".strip()
-
-
 def lane_table(events: Sequence[LaneEvent]) -> dict[str, Any]:
     """Return a column for each lane and a row for each event, in order; empty without events.
 
@@ -276,21 +222,15 @@ def _steps(view: TraceView) -> dict[str, Any]:
     states = view.states() if len(view.steps) <= STATES_MAX else []
     left = BUDGET_CHARS
     roles = {each.step: each.said for each in view.roles}
-    beside = _PassingColumn(view)
     steps = []
     for number, step in enumerate(view.steps):
         values = _step(step, shown, states[number] if states and left > 0 else {}, number + 1 in view.decided_at)
         values["role"] = roles.get(number + 1, "")
-        values.update(beside.values(number, values["changes"]))
-        if values["is_first_difference"]:
-            values["marks"].append({"kind": "warn", "text": "first difference"})
-        if values["role"] or values["differences"] or values["passing"]:
-            values["is_empty"] = False
+        values["is_empty"] &= not values["role"]
         if len(view.steps) > LONG_STEPS:
             values["marks"] = _few(values["marks"])
             values["new_lines"] = values["new_lines"][:3]
             values["changes"] = values["changes"][:10]
-            values["differences"] = values["differences"][:5]
         left -= sum(len(row["path"]) + len(row["text"]) + 60 for row in values["state"])
         steps.append(values)
     start = [{"path": path, "text": text} for path, text in list(view.start.items())[:STATE_ROWS_MAX]]
@@ -300,53 +240,6 @@ def _steps(view: TraceView) -> dict[str, Any]:
         "lanes": list(shown.values()),
         "start": start if steps else [],
     }
-
-
-class _PassingColumn:
-    """What a passing run did at the steps of the failing one."""
-
-    def __init__(self, view: TraceView) -> None:
-        self._steps = [] if view.passing is None else view.passing.steps
-        self._first = 0 if view.passing is None else view.passing.first
-        self._now: dict[str, str | None] = {}
-        self._left = BESIDE_CHARS
-
-    def values(self, number: int, changes: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """Return the values of one step, and add to its ``changes`` what was there in the passing run; in order."""
-        if number >= len(self._steps) or self._left <= 0:
-            return {"passing": "", "differences": [], "is_compared": False, "is_first_difference": False}
-        step = self._steps[number]
-        for each in step.differs:
-            if each.passing == each.failing:
-                self._now.pop(each.path, None)
-            else:
-                self._now[each.path] = each.passing
-        shown = {row["path"] for row in changes}
-        for row in changes:
-            row["differs"] = row["path"] in self._now
-            row["passing"] = self._now.get(row["path"], row["after"])
-        texts = [row["passing"] for row in changes if row["differs"]]
-        self._left -= sum(_TAGS + len(text or "") for text in [*texts, *step.arguments.values(), step.result])
-        self._left -= sum(_TAGS + len(f"{each.path}{each.passing}{each.failing}") for each in step.differs)
-        return {
-            "passing": _passed(step),
-            "differences": [
-                {"path": each.path, "here": each.failing, "passing": each.passing}
-                for each in step.differs
-                if each.path not in shown and each.passing != each.failing
-            ],
-            "is_compared": True,
-            "is_first_difference": number + 1 == self._first,
-        }
-
-
-def _passed(step: PassingStep) -> str:
-    if not step.ran:
-        return "This step did not run."
-    arguments = ", ".join(f"{name}={text}" for name, text in step.arguments.items())
-    parts = [f"called with {arguments}" if arguments else "", f"returned {step.result}" if step.result else ""]
-    said = " and ".join(filter(None, parts))
-    return f"This step was {said}." if arguments else f"This step {said}." if said else ""
 
 
 def _step(step: StepView, lanes: Mapping[str, str], state: Mapping[str, str], decided: bool) -> dict[str, Any]:
@@ -372,7 +265,7 @@ def _step(step: StepView, lanes: Mapping[str, str], state: Mapping[str, str], de
         "fired": step.fired,
         "decided": step.decided,
         "swallowed": [{"error": each.error, "place": each.place} for each in step.swallowed],
-        "changes": [_change(each) for each in changes[:CHANGES_MAX]],
+        "changes": [{"path": e.path, "before": e.before, "after": e.after} for e in changes[:CHANGES_MAX]],
         "changes_more": max(0, len(changes) - CHANGES_MAX),
         "output": step.output,
         "new_lines": [{"place": f"{each.file}:{each.line}", "code": each.code} for each in step.new_lines],
@@ -390,10 +283,6 @@ def shown_changes(changes: Sequence[PartChange]) -> list[PartChange]:
         return any(other.startswith((f"{path}[", f"{path}.")) for other in there)
 
     return [change for change in changes if change.after is not None or not is_filled(change.path)]
-
-
-def _change(change: PartChange) -> dict[str, Any]:
-    return {"path": change.path, "before": change.before, "after": change.after, "passing": None, "differs": False}
 
 
 def _marks(step: StepView, decided: bool) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Why a trace fails: the step that decided, what may vary, what each step is for, a run that passes, fault windows."""
+"""Why a trace fails: the step that decided, what may vary, what each step is for."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.trace_view import why
 from ordeal._engine.trace_view.recording import record_view
-from ordeal._engine.trace_view.view import FailShare, PartDifference, Switch, TraceView
-from ordeal._engine.trace_view.watch import ReplayWatch
+from ordeal._engine.trace_view.view import FailShare
 from ordeal._engine.trace_view.why import ROLE_STEPS_MAX, Variants
 from ordeal.explore import Explorer
 
@@ -58,12 +57,11 @@ def late() -> Iterator[Variants]:
 def test_a_variant_fails_alike_or_passes_and_keeps_what_identifies_its_steps(variants: Variants) -> None:
     same = variants.run(variants.tape)
     assert variants.fails_alike(same)
-    assert not why.passes(same)
     shorter = variants.run_without(3)
     assert shorter is not None
-    assert why.passes(shorter)
+    assert not variants.fails_alike(shorter)
     assert why.origins(shorter.tape) == [each for at, each in enumerate(why.origins(variants.tape)) if at != 3]
-    assert why.passes(variants.run(variants.with_choice(4, 1, 9)))
+    assert not variants.fails_alike(variants.run(variants.with_choice(4, 1, 9)))
     assert variants.fails_alike(variants.run(variants.with_choice(4, 1, 11)))
 
 
@@ -73,13 +71,11 @@ def test_without_time_nothing_runs_and_nothing_is_said(late: Variants) -> None:
     assert why.likelihood(late) == ([], [])
     assert why.variations(late, [step.arguments for step in explained().steps]) == []
     assert why.removals(late) == {}
-    assert why.compared(late, {}, explained(), lambda: ReplayWatch(sample.Desk, lambda _: False, frozenset())) is None
-    assert why.fault_windows(late) == []
 
 
 def test_nothing_is_explained_where_that_is_not_wanted() -> None:
     view = record_view(sample.trace(), likelihood=False)
-    assert (view.passing, view.roles, view.windows, view.chances) == (None, [], [], [])
+    assert (view.roles, view.chances) == ([], [])
 
 
 @pytest.mark.parametrize(("size", "kept"), [(3, 3), (41, 41), (500, 41)])
@@ -195,52 +191,3 @@ def test_of_long_traces_no_roles_are_said(variants: Variants) -> None:
 )
 def test_steps_are_named_by_ranges(steps: list[int], text: str) -> None:
     assert why._steps_text(steps) == text
-
-
-# -- the nearest run that passes
-
-
-def test_it_lacks_the_fault_and_the_first_difference_is_named() -> None:
-    passing = explained().passing
-    assert passing is not None
-    assert passing.how == "without step 4"
-    assert passing.first == 5
-    assert [step.ran for step in passing.steps] == [True, True, True, False, True, True]
-    assert passing.steps[4].differs == [
-        PartDifference("store.sizes", "{'file 1': 10}", "{}"),
-        PartDifference("store.lost", "0", "-10"),
-    ]
-    # What differed before is not repeated.
-    assert passing.steps[5].differs == [PartDifference("store.lost", "0", "10")]
-
-
-class Limit(RuleBasedStateMachine):
-    @rule(amount=st.integers(0, 1_000))
-    def spend(self, amount: int) -> None:
-        assert amount < 137
-
-
-def test_where_no_step_can_be_left_out_another_value_passes() -> None:
-    def new() -> ReplayWatch:
-        return ReplayWatch(Limit, lambda _: False, frozenset())
-
-    with variants_of(found_in(Limit, max_runs=1_000), Limit) as variants:
-        watch = new()
-        variants.run(variants.tape, watch)
-        passing = why.compared(variants, {}, TraceView(start=watch.start, steps=watch.views), new)
-    assert passing is not None
-    assert passing.how == "with another amount in step 1"
-    assert passing.steps[0].arguments == {"amount": "136"}
-    assert passing.first == 1
-
-
-# -- when the faults must be on
-
-
-def test_the_window_reaches_from_any_step_before_to_the_step_that_the_fault_acts_on() -> None:
-    (window,) = explained().windows
-    assert window.fault.startswith("timeout(unit.samples.explained.Store.confirm")
-    assert window.step == 4
-    # The write is step 5: on before it, and off again right after it.
-    assert window.on == [*[Switch(step, True) for step in (1, 2, 3, 5)], Switch(6, False)]
-    assert window.off == [Switch(6, True)]

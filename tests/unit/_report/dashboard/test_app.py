@@ -25,9 +25,7 @@ from ordeal._engine.runs.events import (
     Shrunk,
     StatusWorker,
 )
-from ordeal._report.dashboard import app as app_module
-from ordeal._report.dashboard.app import Dashboard, make_app
-from ordeal._report.dashboard.pages import version_of
+from ordeal._report.dashboard.app import make_app
 
 TOKEN, PORT = "secret-token", 4711
 RUN = "20261123-014300-4711"
@@ -109,7 +107,6 @@ def ask(
     host: str = f"127.0.0.1:{PORT}",
     method: str = "GET",
     origin: str = "",
-    store: str | None = None,
 ) -> Answer:
     """What the dashboard answers a browser."""
     headers = [(b"host", host.encode()), *([(b"origin", origin.encode())] if origin else [])]
@@ -123,9 +120,7 @@ def ask(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    asyncio.run(
-        make_app(runs, TOKEN, PORT, store=store)({**scope, "query_string": b"", "root_path": ""}, receive, send)
-    )
+    asyncio.run(make_app(runs, TOKEN, PORT)({**scope, "query_string": b"", "root_path": ""}, receive, send))
     body = b"".join(message.get("body", b"") for message in sent[1:])
     return Answer(sent[0]["status"], {key.decode(): value.decode() for key, value in sent[0]["headers"]}, body)
 
@@ -224,28 +219,3 @@ class TestPaths:
         assert "secret" not in ask(runs, f"/runs/{RUN}/report").text
         (runs / "20261123-014300-9").symlink_to(tmp_path)
         assert ask(runs, "/runs/20261123-014300-9/report").code == 404
-
-
-def test_the_stream_says_when_a_file_has_changed(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app_module, "INTERVAL_SECONDS", 0.0)
-
-    async def follow() -> list[str]:
-        stream = Dashboard(runs)._follow(lambda: version_of(runs / RUN))
-        first = await anext(stream)
-        with (runs / RUN / "events.ndjson").open("ab") as file:
-            file.write(b"\n")
-        told = [first, await anext(stream)]
-        await stream.aclose()  # type: ignore[attr-defined]
-        return told
-
-    changed = "event: changed\ndata:\n\n"
-    told = asyncio.run(follow())
-    assert told[0] == changed
-    assert told[1] in (changed, ": still here\n\n")
-
-
-def test_the_stream_ends_with_the_dashboard(runs: Path) -> None:
-    async def follow() -> list[str]:
-        return [each async for each in Dashboard(runs, is_ending=lambda: True)._follow(lambda: (1,))]
-
-    assert asyncio.run(follow()) == []

@@ -64,20 +64,6 @@ def test_what_never_ran_and_what_failed_come_first() -> None:
         ("open", [("5 of 50 failed", "bad"), ("7", "good"), ("3", "good")]),
         ("look", [("9,000", "good"), ("40", "good"), ("never", "dim")]),
     ]
-    assert heat["says"] == [
-        "close never ran to the end: ordeal doctor says why.",
-        "pay failed only with a fault on: in 12 of 30 steps with timeout(pay) on, in none of 1,200 without.",
-        "open failed without a fault, in 5 of 50 steps.",
-    ]
-    assert rule_heat([rule("pay", (1000, 2), (50, 1), (10, 0))])["says"] == [
-        "pay failed more with a fault on: in 1 of 50 steps with timeout(ask) on, in 2 of 1,000 without."
-    ]
-
-
-def test_a_rule_that_never_ran_without_a_fault_is_not_compared() -> None:
-    assert rule_heat([rule("pay", (0, 0), (7, 1), (0, 0))])["says"] == [
-        "pay failed in 1 of 7 steps with timeout(ask) on. It never ran without a fault."
-    ]
 
 
 def test_there_may_be_no_table_or_a_long_one() -> None:

@@ -6,17 +6,7 @@ import re
 
 import pytest
 
-from ordeal._engine.trace_view.view import (
-    FaultWindow,
-    LaneEvent,
-    PartChange,
-    PartDifference,
-    PassingRun,
-    PassingStep,
-    StepView,
-    Switch,
-    TraceView,
-)
+from ordeal._engine.trace_view.view import LaneEvent, PartChange, StepView, TraceView
 from ordeal._report.html.finding import (
     CHARS_MAX,
     call_text,
@@ -27,7 +17,6 @@ from ordeal._report.html.finding import (
     lane_table,
     rows_of,
     shown_changes,
-    window_text,
 )
 
 from .test_page import failure
@@ -66,51 +55,6 @@ def test_faults_are_needed_or_only_on(needed: dict[str, bool] | None, active: li
 
 def test_long_texts_are_cut() -> None:
     assert cut("abcdef", 4) == "abc…"
-
-
-def switches(text: str) -> list[Switch]:
-    return [Switch(number, each == "x") for number, each in enumerate(text, start=1) if each != " "]
-
-
-@pytest.mark.parametrize(
-    ("on", "off", "text"),
-    [
-        ("xxx", "", "may be switched on anywhere from step 1 to step 3"),
-        ("..x", "", "may be switched on before step 3"),
-        (".xx.x", "", "may be switched on before some of steps 2 to 5"),
-        ("xx.", "   .", "may be switched on before steps 1 to 2; must stay on until the last step"),
-        ("", "  .xx", "must be on from the first step on; may be off again before steps 4 to 5"),
-    ],
-)
-def test_a_window_says_when_the_fault_must_be_on(on: str, off: str, text: str) -> None:
-    assert window_text(FaultWindow(fault="slow", step=1, on=switches(on), off=switches(off))) == text
-
-
-def test_a_step_is_shown_beside_the_passing_run() -> None:
-    steps = [
-        StepView(kind="rule", name="pay", changes=[PartChange("paid", "0", "2"), PartChange("asked", "0", "1")]),
-        StepView(kind="rule", name="look", failed=True, changes=[PartChange("paid", "2", "3")]),
-    ]
-    beside = [
-        PassingStep(
-            differs=[PartDifference("paid", "1", "2"), PartDifference("seen", None, "x")], arguments={"cents": "7"}
-        ),
-        PassingStep(ran=False, differs=[PartDifference("paid", "3", "3")]),
-    ]
-    view = TraceView(steps=steps, passing=PassingRun(how="without step 2", first=1, steps=beside))
-    shown = finding_values(failure(), view, number=1, replayed=frozenset())
-    assert shown["passing"].endswith("without step 2. The first difference shows after step 1, pay().")
-    first, second = shown["steps"]
-    assert [(row["path"], row["passing"], row["differs"]) for row in first["changes"]] == [
-        ("paid", "1", True),
-        ("asked", "1", False),
-    ]
-    assert first["differences"] == [{"path": "seen", "here": "x", "passing": None}]
-    assert first["passing"] == "This step was called with cents=7."
-    assert "first difference" in [mark["text"] for mark in first["marks"]]
-    # What differs no more is the same again.
-    assert [row["differs"] for row in second["changes"]] == [False]
-    assert second["passing"] == "This step did not run."
 
 
 def test_lanes_are_columns_and_events_are_rows_in_order() -> None:

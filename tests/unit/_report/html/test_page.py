@@ -14,17 +14,12 @@ from ordeal._engine.runs.events import ClassStarted, Event, Found, NewEdges, Pro
 from ordeal._engine.trace_view.view import (
     CodeSpot,
     FailShare,
-    FaultWindow,
     LaneEvent,
     PartChange,
-    PartDifference,
-    PassingRun,
-    PassingStep,
     Role,
     SourceView,
     StepView,
     Swallowed,
-    Switch,
     TraceView,
     Variation,
 )
@@ -174,8 +169,6 @@ def view(text: str = "text", steps: int = 3) -> TraceView:
         swallowed=[Swallowed(text, text)],
     )
     toggle = StepView(kind="fault_toggle", name=f"+{text}", faults_on=[text])
-    differs = [PartDifference(text, text, None), PartDifference("more", None, text)]
-    beside = PassingStep(arguments={"value": f"{text}3"}, result=text, differs=differs)
     return TraceView(
         start={text: text},
         steps=[toggle, *[step] * (steps - 2), msgspec.structs.replace(step, failed=True)],
@@ -189,8 +182,6 @@ def view(text: str = "text", steps: int = 3) -> TraceView:
         variations=[Variation(1, text, text)],
         roles=[Role(1, text)],
         lanes=[LaneEvent(text, text, f"{text}2")],
-        passing=PassingRun(how=text, first=1, steps=[beside] * steps),
-        windows=[FaultWindow(fault=text, step=1, on=[Switch(1, True)], off=[Switch(2, False)])],
     )
 
 
@@ -314,7 +305,6 @@ def test_a_long_trace_has_few_elements_and_all_of_the_text() -> None:
     for text in ("Drew seen", "Fault fired: seen", "Swallowed: seen raised at seen", "seen: absent \u2192 seen"):
         assert text in said
     assert "seen2: seen \u2192 gone" in said
-    assert "more: seen; absent in the passing run" in said
     assert "1 line run for the first time in this trace: seen:1 seen" in said
 
 
