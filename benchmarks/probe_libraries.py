@@ -125,7 +125,7 @@ def page(results: dict[str, dict[str, Any]]) -> str:
         f"ran under {RUNS} schedules, with late packets, streams cut anywhere, and steps that take time.\n\n"
         f"{table(('releases', 'what the program does', 'verdict'), rows)}\n\n"
         "The programs lie in `benchmarks/probes/programs`. What no library can do in a run is in the table of\n"
-        "[async programs](../guides/async.md#what-is-not-simulated-yet).\n"
+        "[async programs](../guides/async.md#what-is-not-simulated).\n"
     )
 
 
