@@ -134,6 +134,9 @@ TARGETS = (
     Target("syn_distance", HARD, ("bugs.synthetic.budget",), "a total must come within two of a number far away"),
     Target("syn_ids", HARD, ("bugs.synthetic.ledger",), "the same wide id must be used three times"),
     Target("syn_magic", HARD, ("bugs.synthetic.device",), "a code of 32 bits, compared byte by byte"),
+    Target(
+        "syn_program", HARD, ("bugs.synthetic.calculator",), "one call must get a program that leaves thirty results"
+    ),
     Target("syn_two_faults", HARD, ("bugs.synthetic.store",), "a commit is lost while two of six faults last"),
     Target("syn_words", HARD, ("bugs.synthetic.shell",), "three words that only the program knows, in order"),
 )

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <ranges>
 #include <utility>
 
 #include "core/base/check.h"
@@ -17,6 +20,11 @@ namespace {
 constexpr double kFreshChance = 0.25;
 // How often a reused text or bytes are changed.
 constexpr double kChangeChance = 0.3;
+// How many choices of an argument change on average: all of them may if there are no more. If each choice of a long
+// collection were likely to change, none would stay like its model (syn_program in benchmarks/bugs).
+constexpr double kChangesMean = 4;
+// The most often that an argument goes back, by choice; a long one goes back as often as its choices change.
+constexpr double kRepeatChance = 0.2;
 // How many arguments of the run are searched for a value to draw again.
 constexpr int kLooks = 4;
 // Positions in fewer elements repeat by chance.
@@ -170,6 +178,8 @@ void ChoiceSource::begin_argument(std::uint32_t name) {
       may_go_beyond_ = step_ == tape->last_step();
       producer_ = argument.producer;
       pending_ = tape->choices(argument);
+      change_prob_ = kChangesMean / static_cast<double>(std::max<std::size_t>(1, pending_.size()));
+      read_.clear();
       return;
     }
   }
@@ -206,6 +216,25 @@ const Choice* ChoiceSource::suggested(ChoiceKind kind) noexcept {
   const Choice* choice = &pending_.front();
   pending_ = pending_.subspan(1);
   return choice;
+}
+
+// Now and then goes back to an earlier choice with the same constraints, so that what follows it comes again: elements
+// of a collection, or a branch inside itself. Equal constraints mostly mean that the same part of a strategy draws, and
+// they are the same for compiled strategies and Hypothesis.
+const Choice* ChoiceSource::suggested_or_earlier(std::uint64_t constraints, ChoiceKind kind) {
+  if (model_ == nullptr || pending_.empty() || change_prob_ >= 1) [[likely]] {
+    return suggested(kind);
+  }
+  if (rng_.chance(std::min(kRepeatChance, change_prob_))) {
+    const auto is_same = [=](const Read& read) { return read.constraints == constraints; };
+    auto again = read_ | std::views::filter(is_same);
+    if (const auto count = static_cast<std::uint64_t>(std::ranges::distance(again)); count > 0) {
+      pending_ = std::ranges::next(again.begin(), static_cast<std::ptrdiff_t>(rng_.below(count)))->from;
+      return suggested(kind);
+    }
+  }
+  read_.push_back({constraints, pending_});
+  return suggested(kind);
 }
 
 // Looks at one choice each of some arguments of the run: prefers a fitting one from an argument of the same name.
@@ -266,7 +295,7 @@ std::optional<Choice> ChoiceSource::mutated(const Choice& suggestion) {
 std::optional<Choice> ChoiceSource::recorded(ChoiceKind kind) {
   if (is_live()) {
     if (const Choice* choice = suggested(kind)) {
-      return mutated(*choice);
+      return changes() ? mutated(*choice) : *choice;
     }
     const Choice* choice = reuses() ? reused(kind) : nullptr;
     return choice == nullptr ? std::nullopt : mutated(*choice);
@@ -285,8 +314,8 @@ bool ChoiceSource::boolean(double p) {
   // Impossible and certain outcomes are choices too: the record keeps its shape when p changes.
   bool value = false;
   if (is_live()) {
-    const Choice* choice = suggested(ChoiceKind::kBoolean);
-    const bool keep = choice != nullptr && p > 0 && p < 1 && !rng_.chance(kFreshChance);
+    const Choice* choice = suggested_or_earlier(std::bit_cast<std::uint64_t>(p), ChoiceKind::kBoolean);
+    const bool keep = choice != nullptr && p > 0 && p < 1 && !(changes() && rng_.chance(kFreshChance));
     value = keep ? choice->number != 0 : rng_.chance(p < 1 ? p * (1 - simplest_prob_) : p);
   } else if (const Choice* choice = take_boolean(p)) {
     value = choice->number != 0;
@@ -333,11 +362,12 @@ double ChoiceSource::take_real(const RealBounds& bounds) {
 
 // Integers are changed by mutate_integer(), which knows the bounds, and not by mutated().
 std::int64_t ChoiceSource::live_integer(std::int64_t low, std::int64_t high, std::int64_t simplest) {
-  const Choice* choice = suggested(ChoiceKind::kInteger);
+  const std::uint64_t constraints = mix64(static_cast<std::uint64_t>(low)) ^ static_cast<std::uint64_t>(high);
+  const Choice* choice = suggested_or_earlier(constraints, ChoiceKind::kInteger);
   if (choice == nullptr || choice->is_big() || choice->number < low || choice->number > high) {
     return new_integer(low, high, simplest);
   }
-  return mutate_integer(rng_, choice->number, low, high);
+  return changes() ? mutate_integer(rng_, choice->number, low, high) : choice->number;
 }
 
 // In a small range chance finds every value often enough; only draws from a large one reuse values.
@@ -395,6 +425,9 @@ double ChoiceSource::real(double low, double high, bool allow_nan, double smalle
 // A reused float may be out of bounds; then a new one is drawn.
 double ChoiceSource::live_real(const RealBounds& bounds) {
   const Choice* choice = suggested(ChoiceKind::kFloat);
+  if (choice != nullptr && !changes() && bounds.permits(choice->as_real())) {
+    return choice->as_real();
+  }
   if (choice == nullptr && reuses()) {
     choice = reused(ChoiceKind::kFloat);
   }

@@ -128,8 +128,15 @@ class ChoiceSource {
 
  private:
   struct RealBounds;
+  // A choice of the model: what it was read for, and the rest of the argument from there.
+  struct Read {
+    std::uint64_t constraints;
+    std::span<const Choice> from;
+  };
 
   const Choice* suggested(ChoiceKind kind) noexcept;
+  const Choice* suggested_or_earlier(std::uint64_t constraints, ChoiceKind kind);
+  bool changes() noexcept { return change_prob_ >= 1 || rng_.chance(change_prob_); }
   std::int64_t live_integer(std::int64_t low, std::int64_t high, std::int64_t simplest);
   std::int64_t new_integer(std::int64_t low, std::int64_t high, std::int64_t simplest);
   double live_real(const RealBounds& bounds);
@@ -154,6 +161,9 @@ class ChoiceSource {
   const Dictionary* dictionary_ = nullptr;
   double reuse_prob_ = 0.0;
   double simplest_prob_ = 0.0;
+  // Of the argument that mutates: how likely each of its choices changes, and those that were read, in order.
+  double change_prob_ = 1.0;
+  std::vector<Read> read_;
   TapeStep step_{};
   std::span<const Choice> pending_;
   bool may_go_beyond_ = false;  // the recorded run may have ended while it drew this argument

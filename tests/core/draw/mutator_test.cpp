@@ -153,5 +153,37 @@ TEST(LeaningOnAStep, DrawsAreNearItAndFitOtherConstraintsAllTheSame) {
   EXPECT_EQ(source.misaligned(), 0U);
 }
 
+TEST(LeaningOnAStep, KeepsMostOfALongArgumentAndRepeatsParts) {
+  constexpr int kElements = 40;
+  Tape model;
+  model.begin_step(StepKind::kRule, 0, 0);
+  model.begin_argument(1);
+  for (int i = 0; i < kElements; ++i) {
+    model.add(Choice::boolean(true));
+    model.add(Choice::integer(5'000 + i));
+  }
+  model.add(Choice::boolean(false));
+  Tape out;
+  ChoiceSource source(out);
+  source.live(Rng(4));
+  int longer = 0;
+  int kept = 0;
+  for (int i = 0; i < 1'000; ++i) {
+    source.mutate_from(model, model.step(0));
+    out.begin_step(StepKind::kRule, 0, static_cast<std::uint32_t>(i));
+    source.begin_argument(1);
+    int elements = 0;
+    int known = 0;
+    for (; source.boolean(0.8); ++elements) {
+      const std::int64_t value = source.integer(0, 1'000'000, 0);
+      known += value >= 5'000 && value < 5'000 + kElements ? 1 : 0;
+    }
+    longer += elements > kElements ? 1 : 0;
+    kept += known >= elements * 3 / 4 ? 1 : 0;
+  }
+  EXPECT_GT(longer, 300);
+  EXPECT_GT(kept, 900);
+}
+
 }  // namespace
 }  // namespace ordeal::ORDEAL_TEST_FILE
