@@ -10,9 +10,9 @@ pip install --target FOLDER pyrsistent==0.20.0 tomlkit==0.15.2 ruamel.yaml==0.19
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from behind import one_place_machines as machines
 from harness.report import command, host, table
 
 from ordeal.explore import Explorer
@@ -20,7 +20,6 @@ from ordeal.explore import Explorer
 if TYPE_CHECKING:
     from behind.libraries import Several
 
-ROOT = Path(__file__).resolve().parent.parent
 SEEDS = range(1, 11)
 RUNS = 300
 SECONDS = 10.0
@@ -36,8 +35,6 @@ def reported(machine: type["Several"], rng_seed: int, seconds: float) -> tuple[s
 
 def one_place(seeds: list[int]) -> str:
     """The table of the machines whose bugs show in one place."""
-    from tests.unit.samples import one_place_machines as machines  # noqa: PLC0415 - main() makes it importable
-
     two, one = machines.TWO | machines.SHARED_TWO, (*machines.ONE, *machines.SHARED_ONE)
 
     rows = []
@@ -64,7 +61,6 @@ def main() -> None:
     parser.add_argument("--libraries", default="build/libraries", help="where they are installed")
     parser.add_argument("--one-place", action="store_true", help="no libraries")
     asked = parser.parse_args()
-    sys.path.insert(0, str(ROOT))  # The tests are a package of the checkout, which nothing installs.
     print(f"{host()}\n`{command()}`\n")
     print(one_place(asked.seeds))
     if not asked.one_place:

@@ -41,8 +41,6 @@ _TURNS_MIN = 10
 _PLACES_MAX = 4096
 #: What separates the place of a failed invariant from the step after which it failed, and what follows the step.
 _AFTER, _END = " [after ", "]"
-#: What begins the last part of some buckets in old seeds and traces.
-_THROUGH = " [through "
 
 
 class Bucketer:
@@ -169,31 +167,22 @@ def bucket_after(place: str, step: str) -> str:
     return f"{place}{_AFTER}{step[: untrusted.NAME_CHARS_MAX]}{_END}" if step else place
 
 
-def whole_bucket(bucket: str) -> str:
-    """Return ``bucket`` without the last part that it may have in an old seed or trace."""
-    whole, through, _ = bucket.rpartition(_THROUGH)
-    return whole if through and bucket.endswith(_END) else bucket
-
-
 def place_of(bucket: str) -> str:
     """Return ``bucket`` without the step that broke an invariant: what it has in common with its siblings."""
-    bucket = whole_bucket(bucket)
     place, after, _ = bucket.rpartition(_AFTER)
     return place if after and bucket.endswith(_END) else bucket
 
 
 def step_of(bucket: str) -> str:
     """Return the step that broke an invariant; empty if there is none, or it is unknown."""
-    bucket = whole_bucket(bucket)
     return bucket[len(place_of(bucket)) + len(_AFTER) : -len(_END)]
 
 
 def falls_into(seen: str, bucket: str) -> bool:
     """Return whether a run that failed in ``seen`` belongs to ``bucket``, which may lack the breaking step.
 
-    Buckets of old seeds lack it, and those of an invariant that another step breaks each time.
+    The bucket of an invariant that another step breaks each time lacks it.
     """
-    bucket = whole_bucket(bucket)
     return seen == bucket or (bool(seen) and place_of(seen) == bucket)
 
 
@@ -204,7 +193,7 @@ def is_in_bucket(error: BaseException, bucket: str, seen: str = "") -> bool:
     """
     if seen and step_of(bucket) not in ("", step_of(seen)):
         return False
-    named = (whole_bucket(bucket), place_of(bucket))
+    named = (bucket, place_of(bucket))
     tb = error.__traceback__
     while tb is not None:
         if _bucket_at(error, (tb.tb_frame.f_code, tb.tb_lineno or 0)) in named:

@@ -20,7 +20,6 @@ from ordeal._base.formatting import counted
 from ordeal._base.regular_file import read_whole
 from ordeal._engine.coverage.digests import digest_targets
 from ordeal._engine.coverage.targets import Target
-from ordeal._engine.execution.bucket import whole_bucket
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.isolation.child import Child, Job, Limits
 from ordeal._engine.parallel.merged import MergedProgress
@@ -264,11 +263,11 @@ class StoreClient:
         While another member shrinks it, wait for its trace, or for its end: the lease of a lost member is taken over.
         The first time this waits for a while, and then no more.
         """
-        had = set(self.traces(bucket))
+        had = self.trace(bucket)
         while not (granted := self._asks(bucket)):
             now = monotonic()
             self._wait_until = self._wait_until or now + WAIT_SECONDS_MAX
-            if now >= self._wait_until or set(self.traces(bucket)) - had or self._child.has_ended():
+            if now >= self._wait_until or self.trace(bucket) != had or self._child.has_ended():
                 break
             self.exchange()
             sleep(ASK_SECONDS)
@@ -280,14 +279,13 @@ class StoreClient:
         self._wait(lambda: bool(self._leases), LEAVE_SECONDS_MAX)
         return self._leases.pop() if self._leases else True
 
-    def traces(self, bucket: str) -> list[bytes]:
-        """Return the shortest traces of ``bucket`` that others sent, as unchecked JSON: one of each failure in it."""
-        return [self._traces[name] for name in sorted(self._traces) if whole_bucket(name) == bucket]
+    def trace(self, bucket: str) -> bytes | None:
+        """Return the shortest trace of ``bucket`` that others sent, as unchecked JSON, if they sent one."""
+        return self._traces.get(bucket)
 
     def is_shrunk(self, bucket: str) -> bool:
-        """Return whether others have said of all their traces of ``bucket`` that they are shrunk."""
-        said = [shrunk for name, shrunk in self._shrunk.items() if whole_bucket(name) == bucket]
-        return bool(said) and all(said)
+        """Return whether others have said of their trace of ``bucket`` that it is shrunk."""
+        return self._shrunk.get(bucket, False)
 
     def leave(self) -> None:
         """Send what is left, and end."""

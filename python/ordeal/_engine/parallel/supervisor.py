@@ -27,7 +27,6 @@ from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.result_builder import make_result
 from ordeal._engine.triage.executors import OwnProcesses
 from ordeal._engine.triage.findings import Finding, KnownFailures
-from ordeal._engine.triage.head_start import HeadStart
 from ordeal._engine.triage.messages import Shrinking, progress_of
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._engine.triage.triage import Triage
@@ -107,12 +106,8 @@ class Supervisor:
         self._folder = WorkingFolder(self._merged.note)
         self._state = ParallelState(settings, self._merged, self._folder, options.workers)
         self._pool = WorkerPool(settings, setup, options, self._merged, self._state, self._folder)
-        # With one worker, the user may rely on it that no other process runs the machine.
-        head_start = HeadStart(lambda: OwnProcesses(setup, self._folder, 1)) if options.workers > 1 else None
         executor = OwnProcesses(setup, self._folder, options.workers)
-        self._triage = Triage(setup, executor, self, self._folder, head_start)
-        self._findings_seen = 0
-        self._hangs: list[Finding] = []
+        self._triage = Triage(setup, executor, self, self._folder)
 
     def run(self) -> ExplorationResult:
         """Explore until time, runs or patience are used up or Ctrl-C is pressed, then shrink and report.
@@ -205,22 +200,7 @@ class Supervisor:
             self._pool.poll(left, deadline)
             self._exchange_with_store()
             self._pool.answer()
-            self._begin_hangs()
             self._report_progress()
-
-    def _begin_hangs(self) -> None:
-        """Begin the triage of failures that hang, so that little of it is left to wait for after the search.
-
-        Others of a store may do it. Where another worker met the failure in an earlier run, that one is what counts.
-        """
-        findings = self._merged.findings
-        if len(findings) > self._findings_seen and self._store_options is None:
-            new = islice(findings.values(), self._findings_seen, None)
-            self._hangs += [each for each in new if each.is_timeout and self._known.entry_of(each) is None]
-            self._findings_seen = len(findings)
-        for each in self._hangs:
-            self._triage.begin(each)
-        self._triage.go_on()
 
     def _write_down(self) -> None:
         """Have the state include workers that could not send their part at the end."""

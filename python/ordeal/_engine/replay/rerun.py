@@ -13,7 +13,7 @@ import ordeal._native as _native
 from ordeal._base.formatting import short_names
 from ordeal._base.trace_file import Trace, TraceFailure, TraceStep, step_text, versions_now
 from ordeal._base.untrusted import error_message, type_name
-from ordeal._engine.execution.bucket import bucket_after, falls_into, is_in_bucket, place_of, step_of, whole_bucket
+from ordeal._engine.execution.bucket import bucket_after, falls_into, is_in_bucket, place_of, step_of
 from ordeal._engine.execution.class_path import load_object
 from ordeal._engine.execution.driver import Status
 from ordeal._engine.execution.machine import MachineFactory, source_digest
@@ -228,7 +228,7 @@ def _kept_bucket(trace: Trace, error: BaseException, bucket: str) -> str:
     known = trace.failure.bucket if trace.failure is not None else ""
     if not known or not is_in_bucket(error, known):
         return bucket
-    return bucket_after(place_of(known), step_of(bucket)) + known.removeprefix(whole_bucket(known))
+    return bucket_after(place_of(known), step_of(bucket))
 
 
 def _unrunnable(trace: Trace, realized: _native.Tape) -> str:

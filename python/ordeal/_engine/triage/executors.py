@@ -102,23 +102,14 @@ class OwnProcesses:
         self._waiting += tasks
         try:
             while self._waiting or self._running:
-                self.poll(TICK_SECONDS)
+                while self._waiting and len(self._running) < self._workers:
+                    self._begin(self._waiting.pop(0))
+                for running in list(self._running):
+                    self._poll(running)
+                if self._running:
+                    wait_for([running.child for running in self._running], TICK_SECONDS)
         finally:
             self.close()
-
-    def begin(self, task: Task) -> None:
-        """Begin ``task`` if not too many run, or else later, beside what the caller does. It goes on by itself."""
-        self._waiting.append(task)
-        self.poll(0.0)
-
-    def poll(self, seconds: float) -> None:
-        """Handle what has come of the tasks, and wait for more for up to ``seconds`` while one runs."""
-        while self._waiting and len(self._running) < self._workers:
-            self._begin(self._waiting.pop(0))
-        for running in list(self._running):
-            self._poll(running)
-        if self._running and seconds > 0:
-            wait_for([running.child for running in self._running], seconds)
 
     def finish(self, tasks: Sequence[Task]) -> None:
         """See ``Executor``. After Ctrl-C, no more processes are started."""

@@ -19,7 +19,6 @@ from ordeal._engine.execution.bucket import (
     is_killed,
     place_of,
     step_of,
-    whole_bucket,
 )
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.trace_builder import Provenance
@@ -303,7 +302,7 @@ class KnownFailures:
         return unknown, list(known.values())
 
     def _by_bucket(self, bucket: str) -> str | None:
-        names = {bucket, whole_bucket(bucket), place_of(bucket)}
+        names = {bucket, place_of(bucket)}
         names |= {failure_id(name) for name in names}
         return next((entry for entry in self._entries if entry in names), None)
 

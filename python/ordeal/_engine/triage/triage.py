@@ -24,7 +24,6 @@ from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.executors import Executor, JobEnd, Task
 from ordeal._engine.triage.findings import OF_SEED, Finding
 from ordeal._engine.triage.fresh_interpreter import confirm_fresh, fresh_interpreter_of
-from ordeal._engine.triage.head_start import HeadStart
 from ordeal._engine.triage.jobs import (
     Job,
     bare_failure,
@@ -62,11 +61,11 @@ class Others(Protocol):
     def lease(self, bucket: str) -> bool:
         """Return whether this exploration may shrink ``bucket``."""
 
-    def traces(self, bucket: str) -> list[bytes]:
-        """Return their shortest traces of it, as unchecked JSON: one of each failure that they told apart there."""
+    def trace(self, bucket: str) -> bytes | None:
+        """Return their shortest trace of it, as unchecked JSON, if there is one."""
 
     def is_shrunk(self, bucket: str) -> bool:
-        """Return whether these traces are said to be shrunk."""
+        """Return whether this trace is said to be shrunk."""
 
 
 class Listener(Protocol):
@@ -98,7 +97,7 @@ class _FindingInTriage(msgspec.Struct):
     is_shrunk: bool = False  # nobody need shrink it, unless the shorter tape shows nothing here
     failure: Failure | None = None
     is_refuted: bool = False  # it was suspected to hang, and does not
-    compared: set[bytes] = msgspec.field(default_factory=set)  # the traces of others that were looked at
+    compared: bytes | None = None  # the trace of others that was looked at
 
 
 class Triage:
@@ -114,10 +113,8 @@ class Triage:
         executor: Executor,
         listener: Listener,
         folder: WorkingFolder,
-        head_start: HeadStart | None = None,
     ) -> None:
         self._setup = setup
-        self._head_start = head_start
         self._executor = executor
         self._listener = listener
         self._folder = folder
@@ -133,8 +130,6 @@ class Triage:
     def close(self) -> None:
         """End what still runs."""
         self._executor.close()
-        if self._head_start is not None:
-            self._head_start.close()
 
     # -- seeds --------------------------------------------------------------------------------------------------------
 
@@ -196,12 +191,7 @@ class Triage:
             # What the first finding at a place needs, its siblings may need as well.
             for is_first in (True, False):
                 chosen = [each for each in waiting if (each.family is None) is is_first]
-                tasks = [self._task(each, len(waiting), shrink=each.shrink) for each in chosen]
-                if is_first and self._head_start is not None:
-                    tasks = self._taken_over(chosen, tasks)
-                self._executor.run(tasks)
-            if self._head_start is not None:
-                self._head_start.finish()
+                self._executor.run([self._task(each, len(waiting), shrink=each.shrink) for each in chosen])
         left = [each for each in waiting if each.failure is None and not each.is_refuted]
         self._executor.finish([self._task(each, len(waiting), shrink=False) for each in left])
         judged = [each for each in waiting if not self._was_lost(each)]
@@ -213,28 +203,6 @@ class Triage:
         if len(pairs) > 1:
             pairs = joined(pairs)
         return self._kept([finding for finding, _ in pairs], [failure for _, failure in pairs])
-
-    # -- beside the search --------------------------------------------------------------------------------------------
-
-    def begin(self, finding: Finding) -> None:
-        """Begin to shrink ``finding``, which hangs, beside the search, unless that was begun with its present tape."""
-        settings = self._setup.settings
-        if self._head_start is not None and settings.shrink and not self._head_start.has(finding):
-            each = _FindingInTriage(0, finding, finding.tape, shrink=True, seconds=settings.max_shrink_time)
-            self._head_start.begin(finding, self._task(each, 1, shrink=True))
-
-    def go_on(self) -> None:
-        """Handle what has come of the failures that were begun."""
-        if self._head_start is not None:
-            self._head_start.go_on()
-
-    def _taken_over(self, chosen: Sequence[_FindingInTriage], tasks: Sequence[Task]) -> list[Task]:
-        """Have the failures that were begun tell their tasks; return the tasks that are left."""
-        assert self._head_start is not None
-        is_new = [not each.shrink or each.shorter is not None or each.is_shrunk for each in chosen]
-        left = [task for task, new in zip(tasks, is_new, strict=True) if new]
-        alike = [(each.finding, task) for each, task, new in zip(chosen, tasks, is_new, strict=True) if not new]
-        return self._head_start.take_over(alike) + left
 
     def _find_families(self, waiting: Sequence[_FindingInTriage]) -> None:
         """Let siblings share the time of one, however many they are."""
@@ -295,22 +263,20 @@ class Triage:
         return forward
 
     def _compare_with_others(self, each: _FindingInTriage, others: Others) -> None:
-        """Take over the shortest tape that others have of the bucket, if it is shorter."""
+        """Take over the tape that others have of the bucket, if it is shorter."""
         finding = each.finding
-        traces = [trace for trace in others.traces(finding.bucket) if trace not in each.compared]
-        each.compared.update(traces)
-        tapes = sorted(filter(None, map(self._tape_of, traces)), key=len)
-        if tapes and len(tapes[0]) < len(each.shorter or finding.tape):
-            each.shorter = tapes[0]
-        each.is_shrunk = bool(tapes) and others.is_shrunk(finding.bucket)
-
-    def _tape_of(self, data: bytes) -> _native.Tape | None:
-        """Return the tape of a trace of others, unless that cannot be used."""
+        data = others.trace(finding.bucket)
+        if data is None or data == each.compared:
+            return
+        each.compared = data
         try:
-            return tape_of(Trace.from_json(data), self._setup.driver)
+            tape = tape_of(Trace.from_json(data), self._setup.driver)
         except OrdealError as error:
             self._listener.note(f"A trace of the store was refused: {error.message}.")
-            return None
+            return
+        if len(tape) < len(each.shorter or finding.tape):
+            each.shorter = tape
+        each.is_shrunk = others.is_shrunk(finding.bucket)
 
     def _note_limit(self, each: _FindingInTriage) -> None:
         limit = f"{each.seconds:g} s"

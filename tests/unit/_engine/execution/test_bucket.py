@@ -18,7 +18,6 @@ from ordeal._engine.execution.bucket import (
     place_of,
     step_of,
     traceback_text,
-    whole_bucket,
 )
 from ordeal.model import DivergenceError
 
@@ -109,16 +108,6 @@ def test_what_broke_an_invariant_is_told_apart_from_the_place(tmp_path: Path) ->
     assert (place_of(after), step_of(after)) == (place, "refund")
     assert (place_of(place), step_of(place)) == (place, "")
     assert bucketer.bucket(LookupError(), "refund") == "LookupError", "what has no place was not seen to break it"
-
-
-@pytest.mark.parametrize("step", ["", "refund"])
-def test_the_last_part_of_an_old_bucket_does_not_count(step: str) -> None:
-    bucket = bucket_after("AssertionError in f: assert a[b] == [c]", step)
-    named = f"{bucket} [through put, bank.py: return [1]]"
-    assert whole_bucket(named) == whole_bucket(bucket) == bucket
-    assert (place_of(named), step_of(named)) == (place_of(bucket), step)
-    assert falls_into(bucket, named)
-    assert not falls_into(bucket_after(place_of(bucket), "other"), named) or not step
 
 
 def test_a_hang_is_one_failure_wherever_its_time_was_over(tmp_path: Path) -> None:

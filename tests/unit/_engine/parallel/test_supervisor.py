@@ -21,10 +21,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.warm_python import WarmPopen
 
 from ordeal._base.trace_file import Trace
-from ordeal._engine.parallel import supervisor
-from ordeal._engine.triage.executors import Task
-from ordeal._engine.triage.findings import Finding
-from ordeal._engine.triage.head_start import HeadStart
 from ordeal.assertions import sometimes
 from ordeal.chaos import ChaosTest
 from ordeal.errors import FaultError, MachineError, StateError
@@ -474,51 +470,3 @@ def test_a_failure_is_shrunk_where_no_earlier_run_left_anything() -> None:
     assert failure.trace is not None
     assert sorted(step.params["key"] for step in failure.trace.taken_steps()) == ["0", "1", "2", "3"]
     assert any(f"{__name__}.SEEN (0 before the first run" in note for note in result.notes)
-
-
-class Stalls(ChaosTest):
-    """Hangs in one rule, where a signal ends it."""
-
-    @rule()
-    def rest(self) -> None: ...
-
-    @rule(seconds=st.sampled_from([0, 60]))
-    def stall(self, seconds: int) -> None:
-        time.sleep(seconds)
-
-
-@pytest.mark.parametrize(
-    ("workers", "known", "begun"),
-    [
-        (2, False, True),
-        pytest.param(1, False, False, marks=pytest.mark.slow),
-        pytest.param(2, True, False, marks=pytest.mark.slow),
-    ],
-)
-def test_what_hangs_is_shrunk_while_the_search_goes_on_unless_one_worker_is_alone_or_it_is_known(
-    workers: int, known: bool, begun: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    began: list[str] = []
-    taken_over: list[int] = []
-
-    class Watched(HeadStart):
-        def begin(self, finding: Finding, task: Task) -> None:
-            began.append(finding.bucket)
-            super().begin(finding, task)
-
-        def take_over(self, tasks: list[tuple[Finding, Task]]) -> list[Task]:
-            left = super().take_over(tasks)
-            taken_over.append(len(tasks) - len(left))
-            return left
-
-    monkeypatch.setattr(supervisor, "HeadStart", Watched)
-    explorer = Explorer(
-        Stalls, workers=workers, isolate=True, rule_timeout=0.2, seed=1, known=["timed out"] if known else []
-    )
-    result = explorer.run(max_runs=8, confirm_fresh=False, **UNLIMITED)
-    assert bool(began) is begun
-    assert taken_over == ([1] if begun else [0] if workers > 1 else [])
-    if not known:
-        (failure,) = result.failures
-        assert (failure.step, failure.flaky, failure.shrunk) == (1, False, True)
-        assert failure.count > 1

@@ -146,8 +146,8 @@ class OfOthers:
     def lease(self, bucket: str) -> bool:
         return self._lease
 
-    def traces(self, bucket: str) -> list[bytes]:
-        return [] if self._trace is None else [self._trace]
+    def trace(self, bucket: str) -> bytes | None:
+        return self._trace
 
     def is_shrunk(self, bucket: str) -> bool:
         return self._shrunk
