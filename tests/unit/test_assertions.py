@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
 import gc
-import math
 import subprocess
 import sys
-import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -133,15 +130,6 @@ def test_attempts_that_make_no_sense(condition: Any, attempts: int, message: str
         sometimes(condition, "p", attempts=attempts)
 
 
-@pytest.mark.usefixtures("any_tracker")
-def test_the_others_never_raise() -> None:
-    sometimes(False, "p")
-    sometimes(lambda: False, "q")
-    sometimes_all({"a": True, "b": False}, "r")
-    sometimes_gt(1, 2, "s")
-    reachable("t")
-
-
 @pytest.mark.usefixtures("tracked")
 def test_details_that_cannot_be_shown_hide_no_violation() -> None:
     class Odd:
@@ -207,29 +195,6 @@ def test_muted_violations_count() -> None:
 
 
 @pytest.mark.usefixtures("tracked")
-def test_one_name_with_two_types_is_an_error() -> None:
-    always(True, "p")
-    always(True, "p")
-    with pytest.raises(PropertyError, match="'p' is used as always and as sometimes"):
-        sometimes(True, "p")
-    assert hits("p") == (2, 0)
-
-
-@pytest.mark.usefixtures("tracked")
-def test_threads_lose_no_hit() -> None:
-    def work() -> None:
-        for number in range(20_000):
-            sometimes(number % 2 == 0, "p")
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert hits("p") == (40_000, 40_000)
-
-
-@pytest.mark.usefixtures("tracked")
 def test_a_finalizer_may_check_properties_while_results_are_read() -> None:
     class Checks:
         def __init__(self) -> None:
@@ -276,24 +241,6 @@ def test_the_smallest_distance_is_kept(
         check(left, right, "n")
     assert tracker.distances() == {"n": distance}
     assert hits("n") == counts
-
-
-@pytest.mark.usefixtures("tracked")
-@pytest.mark.parametrize(
-    ("left", "right"),
-    [("a", "b"), (1.0, math.nan), (datetime.date(2026, 1, 1), datetime.date(2026, 2, 1)), (1, 10**400)],
-)
-def test_values_without_a_difference_have_no_distance(left: Any, right: Any) -> None:
-    sometimes_gt(left, right, "n")
-    assert tracker.distances() == {}
-    assert hits("n") == (0, 1)
-
-
-@pytest.mark.usefixtures("tracked")
-def test_a_violated_comparison_has_distance_zero() -> None:
-    always_gt(9, 2, "n")
-    always_gt(1, 2, "n", mute=True)
-    assert tracker.distances() == {"n": 0.0}
 
 
 @pytest.mark.usefixtures("tracked")

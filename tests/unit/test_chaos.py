@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import (
     rule,
 )
@@ -43,21 +42,6 @@ def test_the_nemesis_switches_every_fault_on_and_off() -> None:
     run(Machine)
     assert seen == {(), ("a",), ("b",), ("a", "b")}
     assert not any(fault.active for fault in Machine.faults)
-
-
-def test_a_fault_reaches_the_program_and_leaves_it(shop: Any) -> None:
-    original = shop.api.charge
-
-    class Machine(ChaosTest):
-        faults: ClassVar[list[Fault]] = [timing.timeout(CHARGE), timing.slow(CHARGE)]
-
-        @rule()
-        def pay(self) -> None:
-            assert shop.orders.charge() == 1
-
-    with pytest.raises(TimeoutError, match="Simulated timeout"):
-        run(Machine)
-    assert shop.api.charge is shop.orders.charge is original
 
 
 def test_two_hundred_runs_with_two_faults_on_one_function_leave_it_alone(shop: Any) -> None:
@@ -98,21 +82,6 @@ def test_a_failing_example_shows_the_switched_fault(capsys: pytest.CaptureFixtur
     assert "'power'" in notes
 
 
-def test_instances_share_the_faults_and_reset_them() -> None:
-    class Machine(ChaosTest):
-        faults = switches("a")
-
-        @rule()
-        def nothing(self) -> None: ...
-
-    first = Machine()
-    first._faults[0].activate()
-    second = Machine()
-    assert second._faults == first._faults == Machine.faults
-    assert second._faults is not Machine.faults
-    assert not Machine.faults[0].active
-
-
 # Automatic rules
 
 
@@ -145,29 +114,6 @@ def test_automatic_rules_are_there_only_when_they_are_needed() -> None:
         {"_nemesis"},
         set(),
     ]
-
-
-def test_a_machine_without_rules_is_seen_as_one() -> None:
-    class Empty(ChaosTest):
-        pass
-
-    with pytest.raises(InvalidDefinition, match="defines no rules"):
-        Empty()
-
-
-def test_the_user_may_write_a_nemesis() -> None:
-    called: list[bool] = []
-
-    class Machine(ChaosTest):
-        faults = switches("a")
-
-        @rule()
-        def _nemesis(self) -> None:
-            called.append(True)
-
-    run(Machine)
-    assert called
-    assert automatic_rules(Machine) == set()
 
 
 def test_swarm_draws_the_faults_of_a_run() -> None:
@@ -216,11 +162,6 @@ def test_a_run_whose_swarm_left_out_a_fault_still_takes_it_back() -> None:
 def test_faults_must_be_faults(faults: Any, hint: str) -> None:
     with pytest.raises(MachineError, match=rf"Machine.faults must be a list of faults, .*\nhint: {hint}"):
         type("Machine", (ChaosTest,), {"faults": faults})
-
-
-def test_faults_must_have_different_names() -> None:
-    with pytest.raises(MachineError, match="two faults named 'a'"):
-        type("Machine", (ChaosTest,), {"faults": [switch("a"), switch("b"), switch("a")]})
 
 
 def test_faults_set_later_are_refused() -> None:
@@ -311,23 +252,3 @@ def test_hooks_tell_whether_they_are_overridden() -> None:
     assert [hook for hook in hooks if overrides(Machine, hook)] == ["state_hash"]
     assert overrides(Machine(), "state_hash")
     assert not any(overrides(Forgetful, hook) for hook in hooks)
-
-
-def test_the_defaults_of_hooks() -> None:
-    class Machine(ChaosTest):
-        def snapshot_filter(self, name: str, value: Any) -> bool:
-            return name != "socket"
-
-        @rule()
-        def nothing(self) -> None: ...
-
-    machine = Machine()
-    assert machine.state_hash() == 0
-    assert machine.checkpoint_snapshot_filter("log", [])
-    assert not machine.checkpoint_snapshot_filter("socket", None)
-    assert ChaosTest.snapshot_filter(machine, "socket", None)
-    machine.restore_snapshot({})
-    with pytest.raises(NotImplementedError, match="Machine does not override clone_checkpoint_state"):
-        machine.clone_checkpoint_state()
-    with pytest.raises(NotImplementedError, match="restore_checkpoint_state"):
-        machine.restore_checkpoint_state({})

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 import threading
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
+from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ordeal._base.live_threads import has_gil
 from ordeal.chaos import ChaosTest
-from ordeal.errors import ConfigError, InfiniteStrategyError, MachineError, OrdealError, StateError, TargetError
+from ordeal.errors import ConfigError, InfiniteStrategyError, OrdealError
 from ordeal.explore import Explorer, Fleet, Tuning
 from ordeal.faults import Fault, LambdaFault
 from ordeal.result import ProgressSnapshot
@@ -95,28 +94,6 @@ def test_the_hint_is_a_value_that_is_taken() -> None:
     assert caught.value.hint == "write a whole number from 1 to 10000, for example `steps_per_run=50`"
 
 
-@pytest.mark.parametrize("given", [int, 3, "machines:Till"])
-def test_what_is_no_machine_is_refused(given: Any) -> None:
-    with pytest.raises(MachineError, match="is not a rule machine"):
-        Explorer(given)
-
-
-def test_targets_that_cannot_be_watched_are_refused() -> None:
-    with pytest.raises(TargetError, match="no_such_module"):
-        Explorer(Quiet, target_modules=["no_such_module"])
-
-
-def test_a_machine_that_breaks_a_rule_of_hypothesis_is_told_of_as_such() -> None:
-    class Stuck(RuleBasedStateMachine):
-        jars: Bundle[int] = Bundle("jars")
-
-        @rule(jar=jars)
-        def use(self, jar: int) -> None: ...
-
-    with pytest.raises(MachineError, match="no rule of Stuck can run in state"):
-        Explorer(Stuck).run(max_runs=3)
-
-
 def test_a_run_ends_after_its_runs_and_its_steps() -> None:
     told: list[ProgressSnapshot] = []
     result = Explorer(Quiet, seed=7).run(max_runs=30, steps_per_run=4, progress=told.append)
@@ -143,11 +120,6 @@ def test_patience_ends_what_brings_nothing_new() -> None:
 def test_an_option_of_a_run_outweighs_that_of_the_explorer() -> None:
     explorer = Explorer(Counter, record_traces=True)
     assert explorer.run(max_runs=5, record_traces=False).traces == []
-
-
-def test_a_state_that_is_not_there_cannot_be_resumed(tmp_path: Path) -> None:
-    with pytest.raises(StateError):
-        Explorer(Quiet).run(max_runs=1, resume_from=tmp_path / "none")
 
 
 def test_all_sequences_of_a_small_scope_are_run() -> None:

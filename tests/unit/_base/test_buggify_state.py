@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -47,13 +46,6 @@ def test_a_run_turns_points_on_and_leaves_what_it_found() -> None:
     assert known() == (None, None, False)
 
 
-def test_a_probability_of_zero_is_active_all_the_same() -> None:
-    thread_state().set_probability(0.0)
-    assert enabled.on, "the points of a replay act as they are recorded"
-    thread_state().set_probability(None)
-    assert not enabled.on
-
-
 def test_many_runs_stay_counted_between_them() -> None:
     with many_runs():
         assert enabled.on
@@ -63,28 +55,3 @@ def test_many_runs_stay_counted_between_them() -> None:
             assert thread_state().is_counted
         assert thread_state().is_counted, "the outer block is not over"
     assert not enabled.on
-
-
-def test_what_becomes_active_within_many_runs_stays_so() -> None:
-    with many_runs():
-        thread_state().set_probability(0.5)
-    assert enabled.on
-    thread_state().set_probability(None)
-    assert not enabled.on
-
-
-def test_an_error_within_many_runs_leaves_no_thread_counted() -> None:
-    with pytest.raises(LookupError), many_runs():
-        raise LookupError
-    assert not enabled.on
-    assert buggify_state._active_threads == 0
-
-
-def test_threads_are_active_each_for_itself() -> None:
-    seen: list[float | None] = []
-    thread_state().set_probability(0.5)
-    thread = threading.Thread(target=lambda: seen.append(thread_state().probability))
-    thread.start()
-    thread.join()
-    thread_state().set_probability(None)
-    assert seen == [None]

@@ -77,18 +77,6 @@ def test_python_refuses_what_is_no_call(
         checked(enabled)(*arguments, **keywords)
 
 
-def test_an_unknown_keyword_is_refused_where_none_is_taken(enabled: _native.EnabledFlag) -> None:
-    @fast_path(enabled, "false")
-    def maybe(probability: float | None = None) -> bool:
-        return True
-
-    assert maybe() is False
-    assert maybe(0.5) is False
-    assert maybe(probability=1) is True
-    with pytest.raises(TypeError):
-        maybe(prob=1)  # type: ignore[call-arg]
-
-
 @pytest.mark.parametrize(
     ("idle", "below", "same", "above"),
     [("lt", 1, 0, 0), ("le", 1, 1, 0), ("gt", 0, 0, 1), ("ge", 0, 1, 1)],
@@ -102,23 +90,6 @@ def test_a_comparison_that_holds_ends_at_the_gate(
 
     ends = [compare(left, 2, "x") is None for left in (1, 2, 3)]
     assert ends == [bool(below), bool(same), bool(above)]
-
-
-def test_nothing_and_first(enabled: _native.EnabledFlag) -> None:
-    @fast_path(enabled, "nothing")
-    def note(name: str) -> int:
-        return 1
-
-    @fast_path(enabled, "first")
-    def choose(normal: object, faulty: object) -> object:
-        return faulty
-
-    normal = object()
-    assert note("x") is None
-    assert choose(normal, 2) is normal
-    assert choose(normal, faulty=2) is normal
-    enabled.on = True
-    assert (note("x"), choose(normal, 2)) == (1, 2)
 
 
 def test_an_error_of_the_condition_is_raised(enabled: _native.EnabledFlag) -> None:
@@ -151,11 +122,6 @@ def test_a_fast_path_is_freed_with_all_that_it_holds(enabled: _native.EnabledFla
     del check
     gc.collect()
     assert sys.getrefcount(enabled) == switches
-
-
-def test_an_unknown_idle_is_refused(enabled: _native.EnabledFlag) -> None:
-    with pytest.raises(_native.CoreError, match="idle is 'never'; it must be nothing"):
-        fast_path(enabled, "never")(lambda: None)  # type: ignore[arg-type]
 
 
 # -- hits that are counted on the fast path ---------------------------------------------------------------------------
@@ -220,13 +186,3 @@ def test_a_condition_that_must_hold_is_passed_on_when_it_does_not() -> None:
     one.note(False, "x")
     assert one.counts.take() == [("x", 1, 0)]
     assert one.passed_on == [(False, "x")]
-
-
-def test_cleared_names_are_known_no_more() -> None:
-    one = Counted()
-    one.counts.add("x", KIND)
-    one.note(True, "x")
-    one.counts.clear()
-    one.note(True, "x")
-    assert one.counts.take() == []
-    assert one.passed_on == [(True, "x")]

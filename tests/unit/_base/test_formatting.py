@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ordeal._base.formatting import (
-    capped,
-    counted,
     describe_error,
-    error_text,
-    indented,
-    name_list,
     one_line,
     percent,
     program_lines,
@@ -29,33 +24,12 @@ class TestDescribeError:
 
         assert describe_error(Mute()) == "Mute: <Mute whose text raises>"
 
-    @pytest.mark.parametrize("message", ["4 seats, not 3\nassert 4 == 3", "\n 4 seats, not 3 \r\n"])
-    def test_message_of_several_lines_is_cut_at_the_first(self, message: str) -> None:
-        assert describe_error(AssertionError(message)) == "AssertionError: 4 seats, not 3"
-
-    def test_exception_without_message_is_named_alone(self) -> None:
-        assert describe_error(AssertionError()) == "AssertionError"
-
-
-class TestErrorText:
-    def test_hint_is_a_paragraph_of_its_own(self) -> None:
-        assert error_text("no", "yes") == "error: no\n\nhint: yes"
-
-    def test_without_hint(self) -> None:
-        assert error_text("no") == "error: no"
-
-    def test_newline_and_escape_are_shown(self) -> None:
-        assert error_text("a\nb", "c\x07") == "error: a\\nb\n\nhint: c\\x07"
-
 
 class TestOneLine:
     @pytest.mark.parametrize("limit", [10, 11, 40])
     def test_never_longer_than_its_limit(self, limit: int) -> None:
         for text in ("x" * 100, "\x1b" * 100, "\n", ""):
             assert len(one_line(text, limit=limit)) <= limit
-
-    def test_text_that_fits_is_whole(self) -> None:
-        assert one_line("x" * 10, limit=10) == "x" * 10
 
     @pytest.mark.parametrize("char", ["\x1b", "\r", "\u202e", "\ud800", "\u2028", "\x85"])
     def test_what_could_move_the_cursor_is_escaped(self, char: str) -> None:
@@ -73,34 +47,11 @@ def test_no_line_is_a_command_to_a_service(text: str, shown: str) -> None:
     assert safe_lines(text) == shown
 
 
-def test_safe_lines_keep_their_breaks_and_nothing_else() -> None:
-    assert safe_lines("one\n  two\x1b[2J\n\n") == "one\n  two\\x1b[2J"
-
-
-@pytest.mark.parametrize(("number", "text"), [(0, "0 steps"), (1, "1 step"), (2, "2 steps")])
-def test_one_is_not_plural(number: int, text: str) -> None:
-    assert counted(number, "step") == text
-
-
 def test_names_of_faults_are_shortened_only_where_they_stay_apart() -> None:
     assert short_names(["timeout(a, 1s)", "timeout(b, 1s)", "full(disk)"]) == ["timeout(a)", "timeout(b)", "full"]
     assert short_names(["timeout(x.a, 1s)", "timeout(y.a, 1s)"]) == ["timeout(x.a)", "timeout(y.a)"]
     assert short_names(["timeout(a, 1s)", "timeout(a, 2s)"]) == ["timeout(a, 1s)", "timeout(a, 2s)"]
     assert short_names([]) == []
-
-
-def test_no_names_are_said_to_be_none() -> None:
-    assert name_list([]) == "none"
-    assert name_list(["a\n", "b"]) == "a\\n, b"
-
-
-def test_empty_lines_are_not_indented() -> None:
-    assert indented(["a", "", "b"], 2) == ["  a", "", "  b"]
-
-
-@pytest.mark.parametrize(("limit", "shown"), [(3, ["a", "b", "c"]), (2, ["a", "b", "... and 1 more"])])
-def test_what_is_too_long_is_counted(limit: int, shown: list[str]) -> None:
-    assert capped(["a", "b", "c"], limit) == shown
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import gc
 import signal
 import sys
 import threading
-import weakref
 from collections.abc import Callable
 from types import FrameType
 
@@ -28,11 +27,6 @@ def test_one_that_no_signal_brought_is_of_the_program() -> None:
         assert not interrupts.is_from_user(KeyboardInterrupt(), signals_before)
         assert interrupts.is_from_user(pressed(), signals_before)
         assert not interrupts.is_from_user(ValueError(), signals_before)
-
-
-def test_each_counts_where_nobody_watches() -> None:
-    assert interrupts.is_from_user(KeyboardInterrupt(), interrupts.signal_count())
-    assert not interrupts.is_from_user(SystemExit(), interrupts.signal_count())
 
 
 def test_what_was_set_before_comes_back() -> None:
@@ -122,9 +116,6 @@ def fails_to_delete() -> None:
 
 
 MEMBERS = {"member": Member()}
-SETS = weakref.WeakSet([MEMBERS["member"]])
-VALUES = weakref.WeakValueDictionary(MEMBERS)
-KEYS = weakref.WeakKeyDictionary({MEMBERS["member"]: 1})
 
 
 def drops() -> None:
@@ -140,11 +131,6 @@ def test_where_python_only_prints_what_is_raised(cause: Callable[[], object], mo
     finally:
         gc.callbacks.remove(callback)
     assert True in frames
-
-
-def test_elsewhere_a_caller_receives_it() -> None:
-    assert not interrupts.is_lost_in(sys._getframe())
-    assert not interrupts.is_lost_in(None)
 
 
 def test_code_of_ordeal_is_its_own_and_no_other() -> None:

@@ -15,11 +15,6 @@ from ordeal._base.regular_file import read_regular
 from ordeal.errors import TraceError
 
 
-@pytest.mark.parametrize("value", [None, True, 12, 1.5, "é\ud800", [], [[], {}], {"a": {"b": [1]}}])
-def test_json_is_read(value: Any) -> None:
-    assert read_json(json.dumps(value).encode(), "here") == value
-
-
 @pytest.mark.parametrize(
     ("data", "message"),
     [

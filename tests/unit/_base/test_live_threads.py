@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
 
-from ordeal._base.live_threads import program_threads, threads_text
+from ordeal._base.live_threads import program_threads
 
 
 @contextmanager
@@ -30,13 +29,6 @@ def test_a_thread_is_named_as_long_as_it_lives() -> None:
     with running(name="a loop"):
         assert sorted(set(program_threads()) - set(before)) == ["a loop"]
     assert program_threads() == before
-
-
-def test_the_threads_of_a_pool_count() -> None:
-    before = program_threads()
-    with ThreadPoolExecutor(1, thread_name_prefix="pool") as pool:
-        pool.submit(int).result()
-        assert set(program_threads()) - set(before) == {"pool_0"}
 
 
 def test_a_thread_of_a_tool_does_not_count() -> None:
@@ -63,9 +55,3 @@ def test_a_timer_counts_by_what_it_calls() -> None:
         finally:
             timer.cancel()
             timer.join()
-
-
-def test_in_words() -> None:
-    assert threads_text(["a"]) == "the thread 'a'"
-    assert threads_text(["a", "b"]) == "2 threads ('a', 'b')"
-    assert threads_text(list("abcdef")) == "6 threads ('a', 'b', 'c', 'd', 'e', ...)"

@@ -32,21 +32,9 @@ def test_beyond_it_python_raises_and_afterwards_no_more() -> None:
         assert not memory_is_limited()
 
 
-def test_without_one_there_is_no_limit() -> None:
-    with kept(), limited_memory(0):
-        assert not memory_is_limited()
-
-
 def test_what_the_process_has_it_keeps() -> None:
     with kept(), limited_memory(1):
         assert len(bytearray(memory_limit.RESERVE // 4)) > 0
-
-
-def test_a_lower_limit_stays() -> None:
-    with kept(), limited_memory(2048):
-        before = resource.getrlimit(resource.RLIMIT_DATA)
-        with limited_memory(4096):
-            assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
 class Hungry(RuleBasedStateMachine):

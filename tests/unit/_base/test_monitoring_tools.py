@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 from ordeal._base.monitoring_tools import ORDER, free_tool, free_tools, needed_tool
-from ordeal._tools.mutation.interpreters import sitecustomize
 from ordeal.errors import OrdealError
 
 
@@ -22,10 +21,6 @@ def taken() -> Iterator[list[int]]:
     for tool in free:
         if sys.monitoring.get_tool(tool) is not None:
             sys.monitoring.free_tool_id(tool)
-
-
-def test_tools_of_debuggers_and_of_coverage_are_never_taken() -> None:
-    assert not {sys.monitoring.DEBUGGER_ID, sys.monitoring.COVERAGE_ID} & set(ORDER)
 
 
 def test_a_profiler_loses_its_tool_last(taken: list[int]) -> None:
@@ -42,7 +37,3 @@ def test_without_a_free_tool_none_is_taken_and_who_needs_one_says_who_holds_them
     with pytest.raises(OrdealError, match=rf"free for the doctor: .*{taken[0]} by 'tool {taken[0]}'") as raised:
         needed_tool("the doctor")
     assert raised.value.hint
-
-
-def test_interpreters_that_cannot_import_ordeal_take_tools_in_the_same_order() -> None:
-    assert sitecustomize.TOOLS == ORDER

@@ -115,14 +115,6 @@ def test_hypothesis_by_itself_comes_to_the_same_verdict_on_a_chaos_test(
     assert not outside.is_on
 
 
-@pytest.mark.parametrize("act", [fail, sys.exit])
-def test_a_thread_may_exit(act: Callable[[], object]) -> None:
-    watch = OutsideWatch()
-    with watch.watching("fail"):
-        in_thread(act).join()
-        assert [type(error) for error in watch.failed] == ([KeyError] if act is fail else [])
-
-
 def test_the_first_failure_is_raised_once_with_one_note() -> None:
     watch, error = OutsideWatch(), AssertionError("planted")
     with watch.watching("fail"):
@@ -154,12 +146,6 @@ def test_what_a_finaliser_violates_fails_the_step_and_is_no_warning_too() -> Non
     assert ([failure.step for failure in result.failures], result.notes) == ([1], ())
 
 
-def test_nothing_is_kept_while_nothing_watches() -> None:
-    watch = OutsideWatch()
-    watch.violated(AssertionError("planted"))
-    assert not watch.failed
-
-
 def test_a_hook_that_the_program_sets_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
@@ -174,13 +160,6 @@ def test_a_hook_of_the_program_is_called_too(monkeypatch: pytest.MonkeyPatch) ->
     with OutsideWatch().watching("fail"):
         in_thread(fail).join()
     assert len(seen) == 1
-
-
-def test_other_warnings_go_where_they_went() -> None:
-    with warnings.catch_warnings(record=True) as seen, OutsideWatch().watching("fail"):
-        warnings.simplefilter("always")
-        warnings.warn("of the program", UserWarning, stacklevel=1)
-    assert [str(each.message) for each in seen] == ["of the program"]
 
 
 def test_a_worker_sends_what_it_warns_of() -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import threading
 import warnings
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
@@ -76,49 +76,6 @@ def test_a_result_says_what_was_seen(
     assert result.evidence_status == (result.status if hits else "NOT EXERCISED")
 
 
-def test_hits_without_a_condition(tracker: PropertyTracker) -> None:
-    tracker.record_hit("reachable", "here")
-    tracker.record_hit("unreachable", "there")
-    assert statuses(tracker) == {"here": "PASS", "there": "FAIL"}
-
-
-def test_the_details_of_the_first_failure_are_kept(tracker: PropertyTracker) -> None:
-    tracker.record("always", "p", True, details="not of a failure")
-    tracker.record("always", "p", False, details="first")
-    tracker.record("always", "p", False, details="second")
-    assert tracker.results[0].details == "first"
-
-
-def test_nothing_is_counted_while_inactive(tracker: PropertyTracker) -> None:
-    tracker.active = False
-    tracker.record("always", "p", False)
-    assert tracker.results == []
-    tracker.declare("q", "reachable")
-    assert statuses(tracker) == {"q": "FAIL"}
-
-
-def test_a_name_has_one_type(tracker: PropertyTracker) -> None:
-    tracker.record("always", "p", True)
-    with pytest.raises(PropertyError, match="'p' is used as always and as sometimes"):
-        tracker.record("sometimes", "p", True)
-    with pytest.raises(ValueError, match="'p' is used as always and as reachable"):
-        tracker.declare("p", "reachable")
-    tracker.record("always", "q", True, operation="read", fault="slow")
-    with pytest.raises(PropertyError, match="as always and as unreachable"):
-        tracker.declare("q", "unreachable", operation="read", fault="slow")
-
-
-@pytest.mark.parametrize("name", ["", 3, None, b"p"])
-def test_a_name_is_text(tracker: PropertyTracker, name: Any) -> None:
-    with pytest.raises(PropertyError, match="cannot name a property"):
-        tracker.record("always", name, True)
-
-
-def test_an_unknown_type_is_refused(tracker: PropertyTracker) -> None:
-    with pytest.raises(PropertyError, match=r"'never' is no type of property\nhint: write one of always, always_or"):
-        tracker.declare("p", "never")  # type: ignore[arg-type]
-
-
 def test_names_made_at_run_time_are_refused_before_they_fill_the_memory(tracker: PropertyTracker) -> None:
     for number in range(PROPERTIES_MAX):
         tracker.record("reachable", f"order {number}", True)
@@ -130,26 +87,7 @@ def test_names_made_at_run_time_are_refused_before_they_fill_the_memory(tracker:
 # -- cells ------------------------------------------------------------------------------------------------------------
 
 
-def test_cells_count_what_met_what(tracker: PropertyTracker) -> None:
-    tracker.record("always", "paid once", True, operation="charge", fault="timeout")
-    tracker.record("always", "paid once", False, operation="charge", fault="reset")
-    tracker.declare("paid once", "always", operation="refund", fault="timeout")
-    assert [(cell.operation, cell.fault, cell.hits, cell.status) for cell in tracker.cells] == [
-        ("charge", "reset", 1, "FAIL"),
-        ("charge", "timeout", 1, "PASS"),
-        ("refund", "timeout", 0, "NOT EXERCISED"),
-    ]
-    assert [(result.name, result.hits) for result in tracker.results] == [("paid once", 2)]
-
-
 # -- distances --------------------------------------------------------------------------------------------------------
-
-
-def test_the_smallest_distance_is_kept(tracker: PropertyTracker) -> None:
-    for distance in (5.0, 2.0, 3.0):
-        tracker.record("sometimes", "near", False, distance=distance)
-    tracker.record("sometimes", "none", False)
-    assert tracker.distances() == {"near": 2.0}
 
 
 # -- as a whole -------------------------------------------------------------------------------------------------------
@@ -252,28 +190,6 @@ def test_a_recording_starts_from_zero_and_leaves_no_trace_but_declarations(track
     assert statuses(tracker) == {"imported": "FAIL", "known": "FAIL"}
 
 
-def test_a_recording_ends_with_an_error_as_well(tracker: PropertyTracker) -> None:
-    tracker.record("always", "outer", True)
-    with pytest.raises(KeyError), tracker.recording():
-        raise KeyError
-    assert tracker.active
-    assert statuses(tracker) == {"outer": "PASS"}
-
-
-def test_threads_lose_no_hit(tracker: PropertyTracker) -> None:
-    def work() -> None:
-        for number in range(2_000):
-            tracker.record("sometimes", f"p{number % 7}", number % 2 == 0)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sum(result.hits for result in tracker.results) == 8_000
-    assert sum(result.passes for result in tracker.results) == 4_000
-
-
 def test_a_fork_while_another_thread_counts_does_not_hang_the_child(tracker: PropertyTracker) -> None:
     held, go = threading.Event(), threading.Event()
 
@@ -295,7 +211,3 @@ def test_a_fork_while_another_thread_counts_does_not_hang_the_child(tracker: Pro
     go.set()
     thread.join()
     assert os.waitstatus_to_exitcode(status) == 0
-
-
-def test_every_type_is_described() -> None:
-    assert set(get_args(PropertyType)) == {"always", "always_or_unreachable", "sometimes", "reachable", "unreachable"}

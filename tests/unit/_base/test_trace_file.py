@@ -7,7 +7,6 @@ import hashlib
 import json
 import math
 import os
-import platform
 import random
 import struct
 import time
@@ -118,36 +117,6 @@ def test_a_file_gives_the_trace_back(suffix: str, tmp_path: Path) -> None:
     assert loaded.failure == sample().failure
     assert [bits(choice) for choice in loaded.steps[3].choices["by"]] == [bits(choice) for choice in CHOICES]
     assert [file.name for file in path.parent.iterdir()] == [path.name]
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_the_same_trace_is_the_same_file(suffix: str, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        sample().save(tmp_path / f"{name}{suffix}")
-    assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
-
-
-def test_a_file_names_its_versions_and_the_source_of_the_targets(tmp_path: Path) -> None:
-    sample().save(tmp_path / "t.json")
-    record = json.loads((tmp_path / "t.json").read_bytes())
-    assert list(record)[:5] == ["format", "version", "ordeal", "hypothesis", "python"]
-    assert record["python"] == platform.python_version()
-    assert record["targets"] == {"shop.orders": "5a" * 32}
-    assert "duration" not in record
-    older = sample()
-    older.versions = {"ordeal": "0.0.1", "hypothesis": "6.1", "python": "3.12.0"}
-    older.save(tmp_path / "t.json")
-    assert Trace.load(tmp_path / "t.json").versions == older.versions
-
-
-def test_packing_pays(tmp_path: Path) -> None:
-    long = sample()
-    long.steps = [TraceStep("rule", f"rule_{i % 7}", {"by": i % 5}, choices={"by": [i % 5]}) for i in range(5_000)]
-    for suffix in SUFFIXES:
-        long.save(tmp_path / f"t{suffix}")
-    plain, gz, zst = ((tmp_path / f"t{suffix}").stat().st_size for suffix in SUFFIXES)
-    assert plain > 20 * zst
-    assert plain > 10 * gz
 
 
 def test_a_recorded_trace_comes_back_whatever_it_drew(tmp_path: Path) -> None:
@@ -395,28 +364,3 @@ def test_a_device_and_a_pipe_that_is_read_are_written_to_and_stay_what_they_are(
     os.close(reading)
     sample().save(tmp_path / "pipe")
     assert (tmp_path / "pipe").is_file(), "nobody reads it: to write would wait without end"
-
-
-@pytest.mark.parametrize("name", [".", "..", "/", "folder/."])
-def test_a_folder_is_refused_by_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    (tmp_path / "folder").mkdir()
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(TraceError, match="Is a directory"):
-        sample().save(name)
-
-
-@pytest.mark.parametrize("seconds", [None, 0.5, 0.0, 30.0])
-def test_a_file_keeps_the_limit_of_the_rules(seconds: float | None, tmp_path: Path) -> None:
-    limited = sample()
-    limited.rule_timeout = seconds
-    limited.save(tmp_path / "t.json")
-    assert Trace.load(tmp_path / "t.json").rule_timeout == seconds
-    assert limited.content_hash() == sample().content_hash()
-
-
-def test_a_limit_of_memory_is_kept_and_where_there_is_none_nothing_is_written(tmp_path: Path) -> None:
-    trace = sample()
-    assert b"max_memory" not in trace.to_json()
-    trace.max_memory = 512
-    trace.save(tmp_path / "t.json")
-    assert Trace.load(tmp_path / "t.json").max_memory == 512

@@ -41,14 +41,6 @@ def test_nothing_acts_outside_of_a_step() -> None:
     assert not draws.decide(1.0)
 
 
-def test_points_act_by_their_probability() -> None:
-    draws = Live().draws
-    draws.in_step = True
-    assert not any(draws.decide(0.0) for _ in range(100))
-    assert all(draws.decide(1.0) for _ in range(100))
-    assert 10 < sum(draws.decide(0.2) for _ in range(100)) < 35
-
-
 def test_without_points_the_effects_of_faults_act_alone() -> None:
     draws = Live(points_act=False).draws
     draws.in_step = True
@@ -77,20 +69,6 @@ def test_a_step_without_a_decision_has_a_tape_as_without_buggify() -> None:
     draws.end_step()
     ((_, _, _, arguments),) = replay.tape.steps()
     assert arguments == []
-
-
-def test_it_can_serve_another_run() -> None:
-    live = Live()
-    live.draws.in_step = True
-    live.draws.decide(1.0)
-    live.draws.renew(live.live.source, points_act=False)
-    assert (live.draws.in_step, live.draws.drawn, live.draws.journal) == (False, [], None)
-    live.draws.in_step = True
-    assert not live.draws.decide(1.0)
-
-
-def test_outside_of_a_test_of_hypothesis_nobody_decides() -> None:
-    assert decide_in_test(0.5) is None
 
 
 def test_in_a_test_of_hypothesis_it_is_a_choice_that_shrinks() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, VarReference, initialize, multiple, rule
 
 from ordeal import Explorer
-from ordeal._hypothesis.bundles import BundleState, add_to_bundles, resolve
+from ordeal._hypothesis.bundles import BundleState, add_to_bundles
 from ordeal._hypothesis.machines import define_machine, initialized, is_initializing
 
 
@@ -33,21 +33,6 @@ def contents(machine: Any) -> dict[str, list[Any]]:
     return {name: [machine.names_to_values[each.name] for each in found] for name, found in machine.bundles.items()}
 
 
-def test_a_value_has_a_name_of_its_own_in_each_bundle() -> None:
-    machine, value = Boxes(), object()
-    assert add_to_bundles(machine, MAKE, value) == [["a_0"], ["b_0"]]
-    assert contents(machine) == {"a": [value], "b": [value]}
-    assert machine.names_list == ["a_0", "b_0"]
-
-
-def test_several_values_come_one_after_the_other_and_none_adds_none() -> None:
-    machine = Boxes()
-    assert add_to_bundles(machine, MAKE, multiple(1, 2)) == [["a_0", "a_1"], ["b_0", "b_1"]]
-    assert add_to_bundles(machine, MAKE, multiple()) == [[], []]
-    assert add_to_bundles(machine, MAKE, None) == [["a_2"], ["b_2"]]
-    assert contents(machine) == {"a": [1, 2, None], "b": [1, 2, None]}
-
-
 def test_names_are_those_that_hypothesis_gives() -> None:
     ours, theirs = Boxes(), Boxes()
     for value in (multiple(1, 2), 3):
@@ -60,18 +45,6 @@ def test_names_are_those_that_hypothesis_gives() -> None:
         assert set(names) <= set(theirs.names_to_values)
     assert contents(ours) == contents(theirs)
     assert ours.names_counters == theirs.names_counters
-
-
-def test_references_become_values_also_in_a_list() -> None:
-    machine = Boxes()
-    add_to_bundles(machine, MAKE, "value")
-    reference, mixed = VarReference("a_0"), [VarReference("a_0"), 1]
-    empty: list[Any] = []
-    values: dict[str, Any] = {"one": reference, "many": [reference] * 2, "mixed": mixed, "empty": empty, "plain": (1,)}
-    resolve(values, machine)
-    assert values == {"one": "value", "many": ["value"] * 2, "mixed": mixed, "empty": [], "plain": (1,)}
-    assert values["mixed"] is mixed
-    assert values["empty"] is not empty, "the rule may fill it"
 
 
 def test_a_state_is_kept_apart_from_the_machine_and_may_be_given_again() -> None:

@@ -15,7 +15,6 @@ from ordeal.chaos import ChaosTest
 from ordeal.errors import MachineError, OrdealError
 from ordeal.explore import Explorer
 
-from ..samples.machines import Forgetful
 from ..samples.mistakes import MISTAKES, Mistake
 
 
@@ -86,9 +85,6 @@ class TestAccepted:
 
         define_machine(Machine)
 
-    def test_a_teardown_that_forgets_its_base(self) -> None:
-        define_machine(Forgetful)
-
 
 class Machine(ChaosTest):
     """Has nothing wrong with it."""
@@ -111,11 +107,6 @@ def test_what_is_no_class_of_machines(given: Any, words: str) -> None:
     with pytest.raises(MachineError) as caught:
         Explorer(given)
     assert words in str(caught.value)
-
-
-def test_an_error_of_another_kind_has_no_hint() -> None:
-    for error in (TypeError("rule() missing"), ValueError("x"), ImportError("no", name="hypothesis.stateful")):
-        assert hint_for_definition(error) == ""
 
 
 def test_a_text_is_no_target() -> None:

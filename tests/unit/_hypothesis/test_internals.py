@@ -7,40 +7,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, Verbosity, assume, note, reject, settings
+from hypothesis import HealthCheck, Phase, Verbosity, note, settings
 from hypothesis import strategies as st
-from hypothesis.control import BuildContext
 from hypothesis.database import InMemoryExampleDatabase
-from hypothesis.errors import DidNotReproduce, StopTest, UnsatisfiedAssumption
-from hypothesis.internal.conjecture.data import ConjectureData
+from hypothesis.errors import DidNotReproduce
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from ordeal import Explorer
-from ordeal._hypothesis.internals import REJECTED, database_key, failure_types, reproducing_test, skip_types
-
-
-@pytest.mark.parametrize("error", [ValueError, AssertionError, SystemExit, GeneratorExit, pytest.fail.Exception])
-def test_what_ends_a_program_is_a_failure(error: type[BaseException]) -> None:
-    assert issubclass(error, failure_types())
-    assert not issubclass(error, REJECTED)
-    assert not issubclass(error, skip_types())
-
-
-def test_an_interruption_is_none() -> None:
-    assert not issubclass(KeyboardInterrupt, (*failure_types(), *skip_types(), *REJECTED))
+from ordeal._hypothesis.internals import database_key, reproducing_test, skip_types
 
 
 @pytest.mark.parametrize("skip", [unittest.SkipTest, pytest.skip.Exception])
 def test_a_skip_is_no_failure_of_the_code(skip: type[BaseException]) -> None:
     assert issubclass(skip, skip_types())
-
-
-@pytest.mark.parametrize("end", [lambda: assume(False), reject])
-def test_a_failed_assumption_rejects(end: Any) -> None:
-    data = ConjectureData.for_choices(())
-    with BuildContext(data, is_final=False, wrapped_test=lambda: None), pytest.raises(REJECTED):
-        end()
-    assert set(REJECTED) == {StopTest, UnsatisfiedAssumption}
 
 
 QUIET = settings(database=None, deadline=None, suppress_health_check=list(HealthCheck))
@@ -54,24 +33,11 @@ class Failing(RuleBasedStateMachine):
         assert number < 50
 
 
-class Other(RuleBasedStateMachine):
-    """Another class."""
-
-    @rule(number=st.integers(0, 100))
-    def act(self, number: int) -> None:
-        assert number < 60
-
-
 def test_the_key_is_the_one_under_which_hypothesis_saves() -> None:
     database = InMemoryExampleDatabase()
     with pytest.raises(AssertionError):
         run_state_machine_as_test(Failing, settings=settings(QUIET, database=database, phases=[Phase.generate]))
     assert set(database.fetch(database_key(Failing)))
-
-
-def test_each_class_has_a_key_of_its_own() -> None:
-    assert database_key(Failing) == database_key(Failing)
-    assert database_key(Failing) != database_key(Other)
 
 
 STEP = (False, 0, False)  # go on, all rules are enabled, so is this one

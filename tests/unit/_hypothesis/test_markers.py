@@ -9,11 +9,11 @@ from typing import Any
 
 import hypothesis.core
 import pytest
-from hypothesis import given, reproduce_failure, seed, settings
+from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from ordeal._hypothesis.markers import DECORATOR_MARKS, forced_seed, mark_as_machine_test, rewrap_rules
+from ordeal._hypothesis.markers import forced_seed, rewrap_rules
 
 
 def make_machine() -> Any:
@@ -68,36 +68,6 @@ def test_what_hypothesis_knows_of_a_rule_stays() -> None:
     (found,) = machine.setup_state().rules
     assert found.function.__name__ == "act"
     assert len(found.preconditions) == 1
-
-
-def test_rules_of_a_base_are_not_wrapped_again() -> None:
-    machine = make_machine()
-    rewrap_rules(machine, told)
-    derived = type("Derived", (machine,), {})
-    rewrap_rules(derived, told)
-    assert run_all(derived).count("before act") == 1
-
-
-def test_a_function_becomes_a_test_of_machines() -> None:
-    def run() -> None: ...
-
-    machine = make_machine()
-    mark_as_machine_test(run, machine)
-    theirs = machine.TestCase.runTest
-    for name in ("is_hypothesis_test", "_hypothesis_state_machine_class"):
-        assert getattr(run, name) == getattr(theirs, name)
-
-
-def test_the_marks_are_where_the_decorators_leave_them() -> None:
-    @seed(3)
-    class Seeded(RuleBasedStateMachine): ...
-
-    @reproduce_failure("6", b"x")
-    class Reproduced(RuleBasedStateMachine): ...
-
-    found = [{mark for mark in DECORATOR_MARKS if mark in vars(cls)} for cls in (Seeded, Reproduced)]
-    assert all(len(marks) == 1 for marks in found)
-    assert set.union(*found) == set(DECORATOR_MARKS)
 
 
 def drawn(decorate: object = None) -> list[int]:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import currently_in_test_context, event, note, target
 from hypothesis import strategies as st
 from hypothesis.control import cleanup, current_build_context
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, VarReference, initialize, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
 import ordeal._native as _native
 from ordeal._base.buggify_state import thread_state
-from ordeal._hypothesis.machines import define_machine, is_initializing
+from ordeal._hypothesis.machines import define_machine
 from ordeal._hypothesis.run_context import RunContext
 
 
@@ -54,34 +54,11 @@ def test_inside_of_a_run_it_is_as_in_a_test_and_outside_it_is_not() -> None:
     assert (thread_state().probability, thread_state().decisions) == (None, None)
 
 
-def test_runs_nest() -> None:
-    outer, inner = Live(0.5), Live()
-    with outer.run:
-        context = current_build_context()
-        with inner.run:
-            assert current_build_context() is not context
-            assert thread_state().probability is None
-        assert current_build_context() is context
-        assert thread_state().probability == 0.5
-
-
 def test_an_error_leaves_nothing_behind() -> None:
     with pytest.raises(LookupError), Live(0.5).run:
         raise LookupError
     assert not currently_in_test_context()
     assert thread_state().probability is None
-
-
-def test_a_record_is_made_once_and_knows_the_machine() -> None:
-    run, machine = Live().run, Shop()
-    with run:
-        run.begin(machine, DEFINITION)
-        assert is_initializing(machine)
-        data = run.data
-        assert run.data is data
-        assert current_build_context().data is data
-        assert data.hypothesis_runner is machine
-        assert data.draw(st.runner()) is machine
 
 
 def test_what_the_program_tells_is_kept_in_order_until_the_next_run() -> None:
@@ -121,36 +98,6 @@ def test_the_length_goes_on_from_what_a_copy_had_used() -> None:
         assert run.choices != ()
 
 
-def test_shared_values_are_handed_on() -> None:
-    tenant = st.shared(st.integers(0, 10**9), key="tenant")
-    first, second = Live(), Live()
-    assert first.run.shared == {}
-    with first.run as run:
-        drawn = run.data.draw(tenant)
-    with second.run as run:
-        run.share(first.run.shared)
-        assert run.data.draw(tenant) == drawn
-
-
-def test_arguments_are_drawn_as_hypothesis_does_with_their_numbers_told() -> None:
-    for initialize_rule in (False, True):
-        live = Live()
-        with live.run as run:
-            run.begin(Shop(), DEFINITION)
-            drawn = run.draw_as_hypothesis(FILL, initialize=initialize_rule)
-            assert set(drawn) == {"size", "name"}
-            assert list(run.choices)[: len(run.choices)] != []
-            assert drawn["size"] in run.choices
-
-
-def test_choices_of_hypothesis_loop_are_written() -> None:
-    run = Live().run
-    with run:
-        run.write_boolean(True)
-        run.write_integer(3, 0, 9)
-        assert run.choices == (True, 3)
-
-
 def replayed(*choices: Any, producer: int = -1) -> RunContext:
     replay = _native.Replay(_native.Tape.from_steps([(0, 0, 0, [(1, list(choices))])]))
     replay.next()
@@ -159,12 +106,6 @@ def replayed(*choices: Any, producer: int = -1) -> RunContext:
     if producer >= 0:
         run.source.set_producer(producer)
     return run
-
-
-def test_a_replay_takes_positions_where_no_maker_is_known() -> None:
-    references = [VarReference(f"jars_{number}") for number in range(3)]
-    assert replayed(2).follow(references) == 2
-    assert replayed(9).follow(references) == 2, "the oldest that there is"
 
 
 def test_names_are_remembered_with_the_step_that_made_them_in_a_replay_only() -> None:

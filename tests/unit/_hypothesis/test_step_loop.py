@@ -51,24 +51,12 @@ def test_a_machine_has_all_its_attributes() -> None:
     assert repr(machine) == "Boxes({})"
 
 
-def test_no_machine_shares_anything_with_another() -> None:
-    one: Any = Boxes()
-    other: Any = Boxes()
-    for name in ("bundles", "names_counters", "names_list", "names_to_values", "_initialize_rules_to_run"):
-        assert getattr(one, name) is not getattr(other, name)
-    assert one._rules_strategy is not other._rules_strategy
-
-
 def test_hypothesis_runs_it_and_prints_its_program() -> None:
     with pytest.raises(AssertionError, match="too large") as caught:
         run(Boxes)
     notes = "\n".join(caught.value.__notes__)
     assert "boxes_0 = state.begin()" in notes
     assert "state.grow(box=boxes_" in notes
-
-
-def test_the_class_has_no_attribute_that_it_had_not() -> None:
-    assert not hasattr(Boxes, "_rules_strategy")
 
 
 def test_what_is_wrong_with_a_class_is_said_all_the_same() -> None:

@@ -72,15 +72,6 @@ def _compiled(strategy: SearchStrategy[Any]) -> _native.CompiledStrategy:
     return compiled_strategy
 
 
-def test_one_plain_choice_is_compiled_from_the_start_and_takes_no_room() -> None:
-    run = Run()
-    for strategy in (st.integers(0, 9), st.booleans(), st.just(3), st.sampled_from("abc")):
-        compiled_strategy = _uncompiled(strategy)
-        assert compiled_strategy.is_compiled
-        compiled_strategy(run)
-    assert run.draw_context.length == 0
-
-
 def test_a_strategy_is_compiled_once_it_has_been_drawn_a_few_times() -> None:
     compiled_strategy, run = _uncompiled(st.lists(st.integers())), Run()
     for _ in range(DRAWS_BEFORE_COMPILING):
@@ -89,36 +80,6 @@ def test_a_strategy_is_compiled_once_it_has_been_drawn_a_few_times() -> None:
     compiled_strategy(run)
     assert _is_compiled(compiled_strategy)
     assert run.draw_context.length == run.context.data.length > 0
-
-
-@pytest.mark.parametrize("strategy", [st.lists(st.integers()), st.text(), st.tuples(st.floats(), st.booleans())])
-def test_it_does_not_matter_when_a_strategy_is_compiled(strategy: SearchStrategy[Any]) -> None:
-    late, early = _uncompiled(strategy), _compiled(strategy)
-    one, other = Run(7), Run(7)
-    for _ in range(3 * DRAWS_BEFORE_COMPILING):
-        assert compiled_checks.same(late(one), early(other))
-    assert one.draw_context.length == other.draw_context.length
-    assert one.redraw.source.raw_bits() == other.redraw.source.raw_bits()
-
-
-def test_without_a_draw_context_the_fallback_draws() -> None:
-    class Elsewhere:
-        draw_context = None
-
-    compiled_strategy = _native.new_compiled_strategy(st.text(), lambda run: ("fallback", run))
-    elsewhere = Elsewhere()
-    assert compiled_strategy(elsewhere) == ("fallback", elsewhere)
-
-
-def test_a_compiled_strategy_refuses_what_is_no_run() -> None:
-    compiled_strategy, run = _compiled(st.text()), Run()
-    run.draw_context.end()
-    with pytest.raises(RuntimeError, match="after its run had ended"):
-        compiled_strategy(run.draw_context)
-    with pytest.raises(AttributeError):
-        compiled_strategy(3)
-    with pytest.raises(TypeError, match="takes a run"):
-        compiled_strategy()  # type: ignore[call-arg]
 
 
 # -- what the user wrote ----------------------------------------------------------------------------------------------
@@ -201,35 +162,6 @@ def test_the_draw_of_a_composite_is_of_no_use_after_the_run() -> None:
         kept[0](st.just(5))
 
 
-def test_a_draw_refuses_what_it_does_not_know() -> None:
-    @st.composite
-    def odd(draw: Any) -> Any:
-        return draw(st.booleans(), labels="x")
-
-    with pytest.raises(TypeError, match="takes a strategy"):
-        _compiled(odd())(Run())
-
-
-def test_values_are_not_shared_between_draws() -> None:
-    run = Run()
-    for strategy in (
-        st.lists(st.none()),
-        st.sets(st.integers()),
-        st.dictionaries(st.text(), st.none()),
-        st.builds(list),
-    ):
-        compiled_strategy = _compiled(strategy)
-        values = [compiled_strategy(run) for _ in range(20)]
-        assert len({id(value) for value in values}) == len(values)
-
-
-def test_each_nan_is_a_value_of_its_own() -> None:
-    compiled_strategy, run = _compiled(st.lists(st.floats(), min_size=100)), Run()
-    nans = [value for value in compiled_strategy(run) if value != value]
-    assert len(nans) > 1
-    assert len({id(value) for value in nans}) == len(nans)
-
-
 # -- what cannot be compiled ------------------------------------------------------------------------------------------
 
 
@@ -238,17 +170,6 @@ class Mine(SearchStrategy[int]):
 
     def do_draw(self, data: Any) -> int:
         return int(data.draw_integer(0, 9))
-
-
-@pytest.mark.parametrize(
-    "strategy",
-    [Mine(), st.shared(st.integers()), st.randoms(), st.recursive(st.none(), st.lists), st.data()],
-    ids=["own", "shared", "randoms", "recursive", "data"],
-)
-def test_others_are_drawn_through_hypothesis(strategy: SearchStrategy[Any]) -> None:
-    compiled_strategy = _uncompiled(strategy)
-    assert not compiled_strategy.compile()
-    compiled_strategy(Run())
 
 
 def test_a_part_that_cannot_be_planned_goes_through_hypothesis_within_the_plan() -> None:
@@ -557,10 +478,6 @@ def test_a_plan_draws_what_hypothesis_draws(name: str, monkeypatch: pytest.Monke
     data = TapeData(TapeProvider(_native.Redraw(0).source))
     with BuildContext(data, is_final=False, wrapped_test=lambda: None):
         assert compiled_checks.passes_probe(STRATEGIES[name], compiled[0]), given_up
-
-
-def test_an_unsized_text_is_drawn_through_hypothesis() -> None:
-    assert compile_strategy(npst.arrays("U", 3)) is None
 
 
 def test_a_value_that_does_not_fit_is_an_error() -> None:

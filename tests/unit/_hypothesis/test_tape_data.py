@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.errors import Frozen, HypothesisDeprecationWarning, InvalidArgument, StopTest
+from hypothesis.errors import Frozen, HypothesisDeprecationWarning, StopTest
 from hypothesis.internal.conjecture.data import Status
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
@@ -38,15 +38,6 @@ def test_an_error_says_what_was_drawn() -> None:
     assert caught.value.__notes__[0].startswith("while generating 'number' from integers(")
 
 
-def test_no_nan_is_another() -> None:
-    live = Redraw(1)
-    data = TapeData(TapeProvider(live.source))
-    nan = float("nan")
-    first, second = (data.draw_float(forced=nan) for _ in range(2))
-    assert first is not second
-    assert not [first].count(second)
-
-
 def explored(draws: st.SearchStrategy[object]) -> tuple[list[object], list[str]]:
     """What a rule draws in a few runs, and what was warned of."""
     drawn: list[object] = []
@@ -71,12 +62,6 @@ def test_a_strategy_that_uses_random_is_told_of_once() -> None:
     assert "Draw 1 (thing)from builds(" in warned[0]
 
 
-def test_others_are_drawn_in_silence_and_alike_each_time() -> None:
-    first, again = (explored(st.lists(st.integers(0, 9))) for _ in range(2))
-    assert first == again
-    assert first[1] == []
-
-
 def test_an_error_names_the_draw() -> None:
     fails = st.integers(0, 0).map(lambda number: 1 // number)
 
@@ -89,12 +74,6 @@ def test_an_error_names_the_draw() -> None:
     (failure,) = Explorer(Failing, seed=5, workers=1, isolate=False).run(max_runs=3).failures
     (note,) = [note for note in failure.error.__notes__ if note.startswith("while generating")]
     assert note.startswith("while generating 'Draw 2 (again)' from integers(")
-
-
-def test_what_is_no_strategy_is_refused() -> None:
-    data = TapeData(TapeProvider(Redraw(1).source)).draw(st.data())
-    with pytest.raises(InvalidArgument, match="strategy"):
-        data.draw(3)
 
 
 #: More than a strategy is drawn before it gets a plan.

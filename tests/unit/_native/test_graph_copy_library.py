@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import queue
 import threading
-import types
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -63,18 +60,3 @@ def test_what_is_made_of_locks_works_after_a_copy() -> None:
     assert not event.is_set()
     with twins[2], condition:
         twins[2].notify_all()
-
-
-def test_imported_modules_are_their_own_copies() -> None:
-    assert deep_copy([copy], {}) == [copy]
-    with pytest.raises(TypeError, match="cannot pickle 'module' object"):
-        deep_copy([types.ModuleType("made_here")], {})
-
-
-@pytest.mark.parametrize("counter", [itertools.count(), itertools.count(5), itertools.count(0.5, 2)])
-def test_counters_go_on_alike(counter: Any) -> None:
-    next(counter)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        copied = deep_copy(counter, {})
-    assert [next(copied) for _ in range(3)] == [next(counter) for _ in range(3)]

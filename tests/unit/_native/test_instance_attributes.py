@@ -74,27 +74,6 @@ def test_names_may_be_anything(copied: Callable[[Any], Any]) -> None:
     assert list(vars(made).items()) == [("first", 1), ("second", [2]), *names.items()]
 
 
-def test_many_attributes_keep_their_order(copied: Callable[[Any], Any]) -> None:
-    original = Plain()
-    for number in reversed(range(100)):
-        setattr(original, f"attribute_{number}", number)
-    del original.first
-    original.first = 5
-    made = copied(original)
-    assert list(vars(made).items()) == list(vars(original).items())
-
-
-def test_objects_of_builtin_types_take_attributes_too() -> None:
-    class Noted(Exception):
-        note = "of the class"
-
-    original = Noted()
-    original.note = "own"
-    made = Noted.__new__(Noted)
-    store_attributes(made, vars(original))
-    assert vars(made) == {"note": "own"}
-
-
 def test_an_object_without_attributes_refuses_them() -> None:
     with pytest.raises(AttributeError, match="attribute"):
         store_attributes(object(), {"name": 1})

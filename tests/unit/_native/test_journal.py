@@ -26,8 +26,8 @@ from ordeal._engine.execution.snapshot import Snapshot
 from ordeal._engine.search.checkpoints import Checkpoints
 from ordeal._hypothesis import GlobalRandoms, RunContext
 from ordeal.config.options import ExplorationOptions
-from ordeal.explore import ExplorationResult, Explorer, Tuning
-from ordeal.faults import Fault, LambdaFault
+from ordeal.explore import ExplorationResult, Explorer
+from ordeal.faults import Fault
 
 from ..samples.machines import switches
 
@@ -195,23 +195,6 @@ def test_a_process_that_hangs_has_no_heartbeat_and_can_be_ended() -> None:
     assert ended == DIED
 
 
-class Talker(ChaosTest):
-    """Draws in the bodies of its rules, and dies between two of these draws."""
-
-    @rule(data=st.data(), number=st.integers(0, 9))
-    def talk(self, data: DataObject, number: int) -> None:
-        words = [data.draw(st.text(max_size=2)) for _ in range(data.draw(st.integers(0, number)))]
-        if data.draw(st.integers(0, 2**70)) % 5 == 4 and len(words) > 3:
-            Death.now()
-        data.draw(st.booleans())
-
-
-def test_what_a_body_draws_is_in_the_journal() -> None:
-    record = dies_alike(Talker)
-    (_, _, _, arguments) = record.tape.steps()[-1]
-    assert [type(choice) for name, choices in arguments for choice in choices if name == 0][-1] is int
-
-
 class Weighed(st.SearchStrategy[int]):
     """A strategy of the user's own, which draws through Hypothesis."""
 
@@ -240,35 +223,6 @@ class Planner(ChaosTest):
 def test_what_plans_draw_is_in_the_journal_before_the_code_of_the_user_goes_on() -> None:
     record = dies_alike(Planner)
     assert record.tape.choice_count > 3
-
-
-ON: set[str] = set()
-
-
-def light() -> None:
-    ON.add("lamp")
-
-
-def weigh() -> None:
-    if "lamp" in ON:
-        Death.now()
-
-
-class Switching(ChaosTest):
-    """Dies while a fault is switched on, when another is on already."""
-
-    faults: ClassVar[list[Fault]] = [
-        LambdaFault("lamp", light, ON.clear),
-        LambdaFault("scale", weigh, int),
-    ]
-
-    @rule()
-    def work(self) -> None: ...
-
-
-def test_a_fault_that_is_being_switched_is_in_the_journal() -> None:
-    record = dies_alike(Switching)
-    assert record.tape.steps()[-1][:2] == (2, 1)
 
 
 class Jumpy(ChaosTest):
@@ -470,19 +424,6 @@ def test_it_is_the_tape_of_every_run_and_replay(kind: str, monkeypatch: pytest.M
     assert read(Failing, memory).run >= sum(seen.values())
 
 
-@pytest.mark.parametrize("kind", ["copy", "replay", "fork"])
-def test_an_exploration_is_the_same_with_a_journal(kind: Any) -> None:
-    def result(memory: mmap.mmap | None) -> object:
-        explorer = Explorer(Failing, seed=3, tuning=Tuning(checkpoint_kind=kind), checkpoint_prob=0.5)
-        if memory is not None:
-            explorer._driver.journal = _native.Journal(memory)
-        found = explorer.run(max_time=UNLIMITED_S, max_shrink_time=UNLIMITED_S, max_runs=30)
-        return [failure.trace.steps for failure in found.failures if failure.trace], found.total_steps, found.notes
-
-    Death.now = int
-    assert result(mmap.mmap(-1, BYTES)) == result(None)
-
-
 def test_the_loop_in_python_writes_the_same() -> None:
     def tape(in_cpp: bool) -> list[Any]:
         memory = mmap.mmap(-1, BYTES)
@@ -540,19 +481,6 @@ def test_memory_without_a_journal_is_refused(memory: Any) -> None:
         _native.read_journal(memory, (1, 0, 0), 2)
     with pytest.raises(_native.CoreError):
         _native.journal_steps(memory)
-
-
-def test_a_tape_without_room_is_cut() -> None:
-    memory = bytearray(4096)
-    step_source = a_replay(1000)
-    step_source.journal = _native.Journal(memory)
-    while step_source.next() != 4:
-        step_source.source.begin_argument(1)
-        step_source.source.put("text")
-    record = _native.read_journal(memory, (1, 0, 0), 2)
-    assert record.cut
-    assert record.steps == 1001
-    assert record.tape.steps() == step_source.tape.steps()[: len(record.tape)]
 
 
 def test_a_journal_of_another_machine_is_refused() -> None:

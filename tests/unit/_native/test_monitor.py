@@ -86,29 +86,6 @@ def test_executed_lines(make_module: MakeModule, source: str, expected: list[int
     assert set(seen) - set(expected) <= {1}  # a class body and a module begin on a line of their own
 
 
-def test_modules_imported_later_are_traced(make_module: MakeModule, tmp_path: Path) -> None:
-    make_module("", "late.__init__", import_it=False)
-    make_module("def run():\n    return 1\n", "late.inner", import_it=False)
-    monitor = _native.Monitor(_native.CoverageMap(), [("late", str(tmp_path / "late"), True)])
-    with tracing(monitor):
-        importlib.import_module("late.inner").run()
-    assert monitor.lines() == {
-        str(tmp_path / "late" / "__init__.py"): monitor.lines()[str(tmp_path / "late" / "__init__.py")],
-        str(tmp_path / "late" / "inner.py"): [1, 2],
-    }
-
-
-def test_threads_are_traced(make_module: MakeModule) -> None:
-    module = make_module("def run():\n    return 1\n")
-
-    def in_thread() -> None:
-        thread = threading.Thread(target=module.run)
-        thread.start()
-        thread.join()
-
-    assert lines_of(module, in_thread) == [2]
-
-
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_function_that_a_thread_is_in_already_is_traced(make_module: MakeModule, level: str) -> None:
     module = make_module(
@@ -202,11 +179,6 @@ def test_a_directory_of_the_same_name_is_not_the_target(make_module: MakeModule,
     assert list(monitor.lines()) == [str(project / "myapp" / "core.py")]
 
 
-def test_code_without_a_file_is_ignored(make_module: MakeModule) -> None:
-    module = make_module("def run(text):\n    exec(compile(text, '<text>', 'exec'))\n")
-    assert lines_of(module, lambda: module.run("x = 1\n")) == [2]
-
-
 def test_code_that_says_it_is_the_target_counts_as_the_target(make_module: MakeModule) -> None:
     """So do import hooks: what they compile bears the name of the file it came from."""
     module = make_module("x = 1\ny = 2\n")
@@ -256,18 +228,6 @@ def test_counts_feed_the_hit_count_buckets(make_module: MakeModule) -> None:
         assert buckets >= 3, "the loop and both sides of the branch reached new buckets"
 
 
-def test_the_levels_find_the_same_edges(make_module: MakeModule) -> None:
-    module = make_module(BRANCHY)
-    found = []
-    for level in LEVELS:
-        coverage = _native.CoverageMap()
-        with tracing(monitor_of(module, coverage=coverage, level=level)):
-            module.run(10)
-        found.append(coverage.keys())
-    assert found[0] == found[1]
-    assert found[0]
-
-
 def test_the_other_side_of_a_branch_is_an_edge(make_module: MakeModule) -> None:
     module = make_module("def run(a, b):\n    return a and b\n")
     for level in LEVELS:
@@ -293,18 +253,6 @@ def test_a_one_sided_branch_falls_silent_and_a_full_run_listens_again(make_modul
         monitor.begin_run(full=True)
         module.run(1, 1)
         assert coverage.take_new_coverage()[0] == 1
-
-
-def test_events_are_deterministic(make_module: MakeModule) -> None:
-    module = make_module(BRANCHY)
-    counts = []
-    for _ in range(2):
-        with tracing(monitor_of(module)) as monitor:
-            for run in range(30):
-                monitor.begin_run(full=run % 10 == 0)
-                module.run(run * 20)
-            counts.append(monitor.events)
-    assert counts[0] == counts[1]
 
 
 def test_the_level_can_change_while_tracing(make_module: MakeModule) -> None:
@@ -386,24 +334,6 @@ def test_an_unknown_level_is_refused(make_module: MakeModule) -> None:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_files_touched(make_module: MakeModule, tmp_path: Path, level: str) -> None:
-    make_module("", "shop.__init__", import_it=False)
-    first = make_module("def run():\n    return 1\n", "shop.first")
-    second = make_module("def run():\n    return 1\n", "shop.second")
-    monitor = _native.Monitor(_native.CoverageMap(), [("shop", str(tmp_path / "shop"), True)], level=level)
-    with tracing(monitor):
-        assert monitor.take_files() == []
-        second.run()
-        first.run()
-        assert monitor.take_files() == [0, 1]
-        assert monitor.files() == [file_of(second), file_of(first)]
-        monitor.begin_run(full=True)
-        assert monitor.take_files() == []
-        first.run()
-        assert monitor.take_files() == [1]
-
-
 # -- keys -------------------------------------------------------------------------------------------------------------
 
 PRINT_KEYS = """
@@ -442,15 +372,6 @@ def keys_of(module: ModuleType, call: Callable[[], Any]) -> list[int]:
     with tracing(monitor_of(module, coverage=coverage)):
         call()
     return coverage.keys()
-
-
-def test_keys_do_not_depend_on_where_a_function_stands(make_module: MakeModule) -> None:
-    function = "def run():\n    for x in range(3):\n        if x:\n            y = lambda: x\n            y()\n"
-    first = make_module(function)
-    keys = keys_of(first, first.run)
-    del sys.modules["sut"]
-    second = make_module("import os\n\n\n# moved down\n" + function)
-    assert keys_of(second, second.run) == keys
 
 
 @pytest.mark.parametrize(

@@ -32,14 +32,6 @@ def test_the_tool_id_is_free_after_stop(make_module: MakeModule) -> None:
     monitor.stop()
 
 
-def test_a_monitor_that_never_started_holds_nothing(make_module: MakeModule) -> None:
-    before = tool_names()
-    monitor = monitor_of(make_module(""))
-    assert monitor.tool_id is None
-    monitor.stop()
-    assert tool_names() == before
-
-
 def test_no_event_is_left_on_a_code_object(make_module: MakeModule) -> None:
     module = make_module(BRANCHY)
     with tracing(monitor_of(module, level="counts")):
@@ -52,14 +44,6 @@ def test_no_event_is_left_on_a_code_object(make_module: MakeModule) -> None:
         sys.monitoring.free_tool_id(IDS[0])
 
 
-def test_the_tool_id_is_free_after_an_exception(make_module: MakeModule) -> None:
-    module = make_module("def run():\n    raise ValueError('from the program')\n")
-    before = tool_names()
-    with pytest.raises(ValueError, match=r"^from the program$"), tracing(monitor_of(module)):
-        module.run()
-    assert tool_names() == before
-
-
 def test_the_tool_id_is_free_when_the_monitor_is_forgotten(make_module: MakeModule) -> None:
     module = make_module("def run():\n    return 1\n")
     before = tool_names()
@@ -69,17 +53,6 @@ def test_the_tool_id_is_free_when_the_monitor_is_forgotten(make_module: MakeModu
     del monitor
     module.run()
     assert tool_names() == before
-
-
-def test_a_monitor_can_start_again(make_module: MakeModule) -> None:
-    module = make_module("def run(x):\n    if x:\n        return 1\n    return 2\n")
-    monitor = monitor_of(module)
-    with tracing(monitor):
-        module.run(0)
-    assert monitor.lines()[file_of(module)] == [2, 4]
-    with tracing(monitor):
-        module.run(1)
-    assert monitor.lines()[file_of(module)] == [2, 3, 4]
 
 
 def test_a_second_monitor_hears_what_the_first_one_silenced(make_module: MakeModule) -> None:
@@ -112,11 +85,6 @@ def test_the_holders_of_the_tool_ids_are_named(make_module: MakeModule) -> None:
                 monitor_of(module).start()
     finally:
         sys.monitoring.free_tool_id(IDS[0])
-
-
-def test_starting_twice_is_refused(make_module: MakeModule) -> None:
-    with tracing(monitor_of(make_module(""))) as monitor, pytest.raises(Exception, match="already started"):
-        monitor.start()
 
 
 def test_an_id_that_was_taken_away_is_left_to_its_new_holder(make_module: MakeModule) -> None:

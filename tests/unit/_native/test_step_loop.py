@@ -3,77 +3,19 @@
 from __future__ import annotations
 
 import gc
-import signal
-import time
 from typing import Any, ClassVar
 
 import pytest
 from hypothesis import currently_in_test_context, event
 from hypothesis import strategies as st
 from hypothesis.control import current_build_context
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, precondition, rule
+from hypothesis.stateful import Bundle, invariant, multiple, rule
 
 import ordeal._native as _native
 from ordeal.chaos import ChaosTest
 from ordeal.explore import Explorer
 
 NUMBERS = st.integers(0, 9)
-
-
-class Sleeper(ChaosTest):
-    """Now and then it does not wake up."""
-
-    rule_timeout = 0.2
-
-    @rule(number=NUMBERS)
-    def sleep(self, number: int) -> None:
-        if number == 9:
-            time.sleep(30)
-
-
-def test_a_rule_that_takes_too_long_is_ended_and_named() -> None:
-    result = Explorer(Sleeper).run(max_time=600, max_runs=20, shrink=False, confirm_fresh=False)
-    assert len(result.failures) == 1
-    assert "rule 'sleep' timed out after 0.2s" in str(result.failures[0].error)
-
-
-def press_ctrl_c(_machine: Any) -> bool:
-    signal.raise_signal(signal.SIGINT)
-    return True
-
-
-class Interrupted(RuleBasedStateMachine):
-    """Ctrl-C is pressed while a precondition is asked."""
-
-    calls = 0
-
-    @precondition(press_ctrl_c)
-    @rule()
-    def never(self) -> None:
-        type(self).calls += 1
-
-
-def test_ctrl_c_ends_the_exploration() -> None:
-    result = Explorer(Interrupted).run(max_time=600, max_runs=20)
-    assert result.stopped_reason == "interrupted"
-    assert Interrupted.calls == 0
-
-
-class Many(RuleBasedStateMachine):
-    """A rule with more arguments than a call has room for at first."""
-
-    seen: ClassVar[list[dict[str, int]]] = []
-
-    @rule(**{f"number_{i}": NUMBERS for i in range(20)})  # type: ignore[call-overload, untyped-decorator]
-    def take(self, **numbers: int) -> None:
-        self.seen.append(numbers)
-
-
-def test_a_rule_may_have_many_arguments() -> None:
-    Many.seen.clear()
-    Explorer(Many).run(max_time=600, max_runs=3)
-    assert Many.seen
-    assert all(sorted(numbers) == sorted(f"number_{i}" for i in range(20)) for numbers in Many.seen)
 
 
 class Watched(ChaosTest):

@@ -48,15 +48,6 @@ def test_own_checks_say_it_in_any_of_three_ways() -> None:
         Invariant("p", check)(1)
 
 
-def test_other_errors_of_a_check_are_passed_on() -> None:
-    with pytest.raises(ZeroDivisionError):
-        Invariant("p", lambda v: 1 / v)(0)
-
-
-def test_long_values_are_cut() -> None:
-    assert len(violation(Invariant("p", lambda v: False), "a" * 10_000)) < 250
-
-
 def test_both_are_checked_in_order_and_the_message_names_the_one_that_fails() -> None:
     both = finite & bounded(0, 1) & monotonic()
     assert both.name == "finite & bounded(0, 1) & monotonic()"
@@ -91,11 +82,6 @@ def test_of_numbers() -> None:
     assert "value['b'][1] is nan" in complaint(finite, bad)
     assert "value[1] is nan" in complaint(no_nan, bad["b"])
     assert "value['a'][1] is 2, above 1" in complaint(bounded(0, 1), good)
-
-
-def test_of_numbers_that_are_missing() -> None:
-    frame = pandas.DataFrame({"a": pandas.array([1, None], dtype="Int64")})
-    assert "value['a'][1] is nan" in complaint(finite, frame)
 
 
 def test_of_rows() -> None:

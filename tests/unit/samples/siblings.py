@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -88,23 +88,6 @@ class Full(RuleBasedStateMachine):
         assert self.total < 10
 
 
-class ManyKinds(RuleBasedStateMachine):
-    """One line of an invariant that fails in three ways, all after one rule."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.key: object = 1
-
-    @rule(key=st.sampled_from([1, 2, 3, "x", "y"]))
-    def choose(self, key: object) -> None:
-        self.key = key
-
-    @invariant()
-    def is_known(self) -> None:
-        known: dict[object, Any] = {1: 1, 2: 2, 3: -1, "y": "y"}
-        assert known[self.key] + 1
-
-
 class BrokenByFault(ChaosTest):
     """An invariant that a fault breaks, whatever the rules do."""
 
@@ -172,24 +155,3 @@ class Pile(RuleBasedStateMachine):
     @invariant()
     def is_whole(self) -> None:
         assert self.pile == self.model
-
-
-class SealedPile(Pile):
-    """Another mistake, which needs a step that is right, of a rule that can go wrong."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.is_sealed = False
-
-    @rule(hard=st.booleans())
-    def press(self, hard: bool) -> None:
-        if not hard:
-            self.is_sealed = True
-        elif len(self.pile) > 1 and self.pile[-1] == self.pile[-2]:
-            self.pile.pop()
-
-    @rule()
-    def clear(self) -> None:
-        self.model.clear()
-        if not (self.is_sealed and len(self.pile) > 1):
-            self.pile.clear()

@@ -55,13 +55,6 @@ class AnyOfThree(Faulty):
         return bool(on)
 
 
-class Independent(Faulty):
-    """Fails with and without faults."""
-
-    def is_broken(self, on: set[str]) -> bool:
-        return True
-
-
 class Everything(ChaosTest):
     """Draws in all ways and never fails by itself."""
 

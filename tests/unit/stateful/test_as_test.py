@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import hypothesis.stateful
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -52,11 +51,6 @@ def test_what_fails_is_raised(factory: Any) -> None:
         run_state_machine_as_test(factory, QUICK)
 
 
-@pytest.mark.parametrize("factory", [lambda: Sized(10**6), lambda: Generic(10**6)])
-def test_what_does_not_fail_passes(factory: Any) -> None:
-    run_state_machine_as_test(factory, QUICK)
-
-
 def test_without_settings_those_of_the_class_hold() -> None:
     class Counted(Sized):
         made = 0
@@ -68,11 +62,6 @@ def test_without_settings_those_of_the_class_hold() -> None:
     Counted.TestCase.settings = settings(QUICK, max_examples=4, stateful_step_count=2)
     run_state_machine_as_test(Counted)
     assert Counted.made == 4
-
-
-def test_a_class_of_rule_machines_is_a_factory_already() -> None:
-    assert rule_machines(Sized) is Sized
-    assert rule_machines(hypothesis.stateful.RuleBasedStateMachine) is hypothesis.stateful.RuleBasedStateMachine
 
 
 def test_a_factory_keeps_its_name_by_which_hypothesis_knows_the_test() -> None:
@@ -89,11 +78,6 @@ def test_what_cannot_be_called_makes_no_machines(given: Any) -> None:
     with pytest.raises(MachineError, match="makes no machines") as caught:
         rule_machines(given)
     assert caught.value.hint == "give a class, or a function: `lambda: MyMachine(size=3)`"
-
-
-def test_what_is_made_must_be_a_machine() -> None:
-    with pytest.raises(MachineError, match="made a int, which is not a rule machine"):
-        rule_machines(lambda: 3)()
 
 
 def test_half_a_generic_machine_is_refused_before_it_runs() -> None:

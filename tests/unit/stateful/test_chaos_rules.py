@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-import unittest
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
-    Bundle,
     RuleBasedStateMachine,
     initialize,
-    invariant,
     precondition,
     rule,
 )
 
 from ordeal.chaos import ChaosTest, RuleTimeoutError, chaos_test
-from ordeal.errors import MachineError
 
 from ..samples.machines import Forgetful, automatic_rules, run, switch, switches
 
@@ -87,33 +82,6 @@ def test_a_timed_rule_keeps_the_original_within_reach() -> None:
     assert not hasattr(found.function.__wrapped__, "ordeal_timed")
     assert (found.function.__name__, found.function.__doc__) == ("pay", "Pay.")
     assert len(found.preconditions) == 1
-
-
-def test_bundles_preconditions_initialize_and_invariants_work_as_ever() -> None:
-    log: list[str] = []
-
-    class Machine(ChaosTest):
-        items: Any = Bundle("items")
-
-        @initialize(target=items)
-        def first(self) -> int:
-            log.append("first")
-            return 1
-
-        @rule(target=items, item=items)
-        def grow(self, item: int) -> int:
-            return item + 1
-
-        @precondition(lambda self: True)
-        @rule(item=items)
-        def use(self, item: int) -> None:
-            assert item >= 1
-
-        @invariant()
-        def started(self) -> None:
-            assert log
-
-    run(Machine)
 
 
 def test_coroutine_rules_share_the_loop_of_their_machine() -> None:
@@ -190,21 +158,6 @@ def test_the_machine_comes_first_or_second_among_the_bases() -> None:
 # Test cases
 
 
-def test_the_test_case_runs_under_unittest() -> None:
-    class Machine(ChaosTest):
-        faults = switches("a")
-
-        @rule()
-        def look(self) -> None:
-            assert not self.active_faults
-
-    case: Any = Machine.TestCase
-    case.settings = settings(case.settings, max_examples=200, derandomize=True, database=None)
-    result = unittest.TestResult()
-    case("runTest").run(result)
-    assert len(result.failures) + len(result.errors) == 1
-
-
 def test_chaos_test_gives_the_test_case() -> None:
     class Machine(ChaosTest):
         @rule()
@@ -228,19 +181,6 @@ def test_chaos_test_adds_faults() -> None:
     assert [fault.name for fault in made.faults] == ["a", "b"]
     assert [fault.name for fault in Machine.faults] == ["a"]
     assert (made.__name__, made.__module__, made.__qualname__) == ("Machine", __name__, Machine.__qualname__)
-
-
-def test_chaos_test_makes_a_chaos_test_of_a_plain_machine() -> None:
-    case = chaos_test(faults=[switch("a")])(Forgetful)
-    made = case.runTest._hypothesis_state_machine_class
-    assert issubclass(made, ChaosTest)
-    assert automatic_rules(made) == {"_nemesis"}
-    run(made, max_examples=3)
-
-
-def test_chaos_test_refuses_other_classes() -> None:
-    with pytest.raises(MachineError, match=r"@chaos_test needs a rule machine, got <class 'int'>"):
-        chaos_test(int)  # type: ignore[arg-type]
 
 
 PROJECT = """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import unittest
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.database import InMemoryExampleDatabase
 
 from ordeal import stateful
-from ordeal._engine.execution.class_path import load_class, trust
-from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.execution.class_path import load_class
 from ordeal.errors import MachineError
 from ordeal.stateful import GenericStateMachine, RuleBasedStateMachine, run_state_machine_as_test
 from ordeal.trace import Trace, generate_tests, replay
@@ -89,11 +87,6 @@ PROGRAM = [
 
 
 class TestGeneric:
-    def test_it_shrinks_under_hypothesis(self) -> None:
-        with pytest.raises(AssertionError) as caught:
-            under_hypothesis(Counter)
-        assert "\n".join(caught.value.__notes__).splitlines()[1:] == PROGRAM
-
     @pytest.mark.parametrize("checkpoint_prob", [0.0, 0.9])
     def test_it_shrinks_under_the_explorer(self, checkpoint_prob: float) -> None:
         result = explored(Counter, checkpoint_prob=checkpoint_prob)
@@ -185,14 +178,6 @@ class TestGeneric:
         with pytest.raises(AssertionError):
             Rare.TestCase("runTest").debug()
 
-    def test_its_test_case_bears_its_name_and_is_known_as_a_test_of_hypothesis(self) -> None:
-        case: Any = Counter.TestCase
-        assert case is Counter.TestCase
-        assert unittest.TestCase in case.__mro__
-        assert (case.__module__, case.__qualname__) == (__name__, "Counter.TestCase")
-        assert case.runTest.is_hypothesis_test
-        assert case.settings.stateful_step_count == 50
-
     def test_decorators_of_hypothesis_on_the_class_hold(self) -> None:
         drawn: list[list[int]] = []
 
@@ -250,26 +235,6 @@ class Countdown(GenericStateMachine):
 
 
 class TestEnd:
-    @both_engines
-    def test_no_step_left_ends_a_run_well(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(Countdown, "ends", [])
-        run(Countdown)
-        assert 0 in Countdown.ends
-
-    def test_the_explorer_does_not_call_it_stuck(self) -> None:
-        result = explored(Countdown)
-        assert result.total_steps <= 3 * result.total_runs
-        assert result.notes == ()
-
-    @both_engines
-    def test_a_teardown_after_it_may_fail(self, run: Run) -> None:
-        class Broken(Countdown):
-            def teardown(self) -> None:
-                assert self.left, "nothing left"
-
-        with pytest.raises(AssertionError, match="nothing left"):
-            run(Broken)
-
     def test_a_machine_without_a_first_step_is_told_of(self) -> None:
         class Idle(Countdown):
             def steps(self) -> st.SearchStrategy[Any]:
@@ -335,12 +300,6 @@ class TestWrongUse:
         with pytest.raises(MachineError):
             run(3)
 
-    def test_a_function_that_needs_arguments(self) -> None:
-        with pytest.raises(
-            MachineError, match=r"^`.*<lambda>` cannot be called without arguments: missing a required argument"
-        ):
-            make_driver(lambda size: Counter(start=size))  # type: ignore[arg-type, misc]
-
     @both_engines
     def test_an_error_in_steps_is_a_failure(self, run: Run) -> None:
         class Lost(Counter):
@@ -367,12 +326,6 @@ class TestWrongUse:
 
 
 class TestClassPath:
-    def test_a_generic_machine_and_a_function_can_be_named(self) -> None:
-        assert load_class(f"{__name__}:Counter") is Counter
-        trust(under_hypothesis)
-        made: Any = load_class(f"{__name__}:under_hypothesis")
-        assert made is under_hypothesis, "what it makes is not looked at"
-
     def test_a_misspelled_one_is_suggested(self) -> None:
         with pytest.raises(MachineError) as caught:
             load_class(f"{__name__}:Countre")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import hypothesis.stateful
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from ordeal.errors import ConfigError
-from ordeal.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test, test_case
+from ordeal.stateful import RuleBasedStateMachine, rule, test_case
 
 from .engines import QUIET
 
@@ -58,18 +57,6 @@ class TestSettings:
         assert one.TestCase is one.TestCase
         assert other.TestCase.settings.max_examples != 7
         assert type("Derived", (one,), {}).TestCase.settings.max_examples != 7  # type: ignore[attr-defined]
-
-    @pytest.mark.parametrize("decorated", [False, True])
-    def test_todays_form_works_as_well(self, decorated: bool) -> None:
-        machine = make_counted()
-        chosen = settings(QUIET, max_examples=4, stateful_step_count=2)
-        if decorated:
-            chosen(machine)
-        else:
-            machine.TestCase.settings = chosen
-        assert machine.TestCase.settings is chosen
-        machine.TestCase("runTest").debug()
-        assert (len(machine.steps), max(machine.steps)) == (4, 2)
 
     def test_a_setting_that_is_none_is_named(self) -> None:
         chosen = make_counted().TestCase.settings
@@ -127,24 +114,6 @@ class TestTimeout:
             machine.TestCase("runTest").debug()
         assert "\n".join(caught.value.__notes__).count("state.act(x=0)") == 5
 
-    def test_it_holds_for_a_factory(self, clock: list[float]) -> None:
-        machine = self.machine(clock)
-        run_state_machine_as_test(functools.partial(machine), machine.TestCase.settings)
-        assert len(machine.steps) == 3
-
-    def test_nothing_or_less_is_no_limit(self, clock: list[float]) -> None:
-        machine = self.machine(clock)
-        with pytest.warns(DeprecationWarning, match="no setting of Hypothesis"):
-            machine.TestCase.settings.timeout = 0
-        machine.TestCase("runTest").debug()
-        assert len(machine.steps) == QUIET.max_examples
-
     def test_what_is_no_number_is_refused(self, clock: list[float]) -> None:
         with pytest.raises(ConfigError, match="timeout is 'long', which is no number of seconds"):
             self.machine(clock).TestCase.settings.timeout = "long"
-
-
-def test_a_factory_of_rule_machines_is_one_as_well() -> None:
-    machine = make_counted()
-    run_state_machine_as_test(functools.partial(machine), settings=settings(QUIET, max_examples=3))
-    assert len(machine.steps) == 3

@@ -6,7 +6,6 @@ import functools
 import unittest
 from typing import Any
 
-import hypothesis.stateful
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import precondition, rule
@@ -55,13 +54,6 @@ def test_it_bears_the_name_that_hypothesis_gives_and_is_known_as_its_test() -> N
     assert case.runTest._hypothesis_state_machine_class is machine
 
 
-def test_settings_of_the_case_decide() -> None:
-    machine = make_counted()
-    machine.TestCase.settings = settings(QUICK, max_examples=7)
-    machine.TestCase("runTest").debug()
-    assert machine.made == 7
-
-
 def test_chosen_settings_outweigh_those_of_the_class_and_a_function_has_none() -> None:
     machine = make_counted()
     machine.TestCase.settings = settings(QUICK, max_examples=7)
@@ -71,52 +63,11 @@ def test_chosen_settings_outweigh_those_of_the_class_and_a_function_has_none() -
     assert machine.made == 5
 
 
-def test_machines_of_hypothesis_run_too() -> None:
-    class Theirs(hypothesis.stateful.RuleBasedStateMachine):
-        @rule()
-        def act(self) -> None:
-            raise LookupError("found")
-
-    with pytest.raises(LookupError, match="found"):
-        run_rule_machines(Theirs, QUICK)
-
-
-class Clock:
-    """Each look at it takes a second."""
-
-    now_s = 0.0
-
-    def __call__(self) -> float:
-        self.now_s += 1
-        return self.now_s
-
-
 def limited(seconds: float) -> MutableSettings:
     chosen = MutableSettings(QUICK)
     with pytest.warns(DeprecationWarning, match="no setting of Hypothesis any more"):
         chosen.timeout = seconds
     return chosen
-
-
-def test_no_example_begins_after_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = make_counted()
-    monkeypatch.setattr("ordeal.stateful.test_case.monotonic", Clock())
-    run_rule_machines(machine, limited(5))
-    assert machine.made == 4
-
-
-def test_without_a_limit_all_examples_run() -> None:
-    machine = make_counted()
-    run_rule_machines(machine, limited(-1))
-    assert machine.made == 20
-
-
-def test_what_has_failed_is_shrunk_and_raised_after_the_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = make_counted(fails_after=3)
-    monkeypatch.setattr("ordeal.stateful.test_case.monotonic", Clock())
-    with pytest.raises(AssertionError, match="too many"):
-        run_rule_machines(machine, limited(4))
-    assert machine.made > 4
 
 
 def test_the_end_of_the_time_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:

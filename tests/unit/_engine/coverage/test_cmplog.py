@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from functools import partial
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 import ordeal._native as _native
-from ordeal._engine.coverage import cmplog
 from ordeal._engine.coverage.cmplog import EQUAL, INSIDE, NOTES_PER_SITE_MAX, ORDER, PREFIX, SUFFIX, Cmplog
-from ordeal._engine.coverage.real_path import real_path
 from ordeal._engine.coverage.targets import Target
 
 from ...samples.monitored import LEVELS, MakeModule, file_of, monitor_of, tracing
@@ -88,35 +84,6 @@ def test_a_branch_that_went_both_ways_is_watched_no_more(make_module: MakeModule
     assert gathered(module, lambda: module.f(3), before=both, level=level) == []
 
 
-def test_a_comparison_that_no_branch_waits_for_is_watched(make_module: MakeModule) -> None:
-    module = make_module("def f(x):\n    return x == 500\n")
-    assert gathered(module, lambda: module.f(3)) == [(EQUAL, 3, 500)]
-
-
-def test_a_path_is_looked_up_once_for_all_replays(make_module: MakeModule, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = make_module(body("x == 500"))
-    looked_up: list[str] = []
-
-    def counting(path: str, **options: str) -> str:
-        looked_up.append(path)
-        return real_path(path, **options)
-
-    monkeypatch.setattr(cmplog, "real_path", counting)
-    monitor = monitor_of(module)
-    with tracing(monitor):
-        module.f(3)
-        monitor.set_paused(True)
-        log = cmplog_of(module, monitor)
-        assert [len(compared(log, lambda: module.f(3))) for _ in range(3)] == [1, 1, 1]
-        monitor.set_paused(False)
-    assert looked_up == [os.curdir, file_of(module)]
-
-
-def test_code_that_has_not_run_is_not_watched(make_module: MakeModule) -> None:
-    module = make_module(body("x == 500"))
-    assert gathered(module, lambda: module.f(3), before=lambda: None) == []
-
-
 def test_match_is_noted_by_its_constants(make_module: MakeModule) -> None:
     module = make_module(
         "def f(x):\n    match x:\n        case 'go' | 'stop': return 1\n        case ['a', _]: return 2\n"
@@ -149,12 +116,6 @@ def test_functions_are_rewritten_one_by_one_the_newest_first(make_module: MakeMo
         monitor.set_paused(False)
     assert found == [{200}, {200, 3000}, {200, 3000, 10}]
     assert prices == [29, 30, 28]
-
-
-def test_large_values_and_values_of_other_types_are_not_kept(make_module: MakeModule) -> None:
-    module = make_module("class Word(str): pass\n" + body("x == y"))
-    for x, y in (("a" * 5000, "b"), (1 << 2000, 5), (module.Word("a"), "b")):
-        assert gathered(module, partial(module.f, x, y)) == []
 
 
 def test_the_code_of_functions_comes_back(make_module: MakeModule) -> None:

@@ -6,10 +6,8 @@ import hashlib
 import sys
 from pathlib import Path
 
-import pytest
-
 from ordeal._engine.coverage.digests import changed_modules, digest_targets
-from ordeal._engine.coverage.targets import Target, resolve_targets
+from ordeal._engine.coverage.targets import resolve_targets
 
 from ...samples.monitored import MakeModule
 
@@ -40,12 +38,3 @@ def test_nothing_is_imported_to_look_a_module_up(make_module: MakeModule) -> Non
     digest = hashlib.sha256(b"raise SystemExit").hexdigest()
     assert changed_modules({"loud": digest, "loud.inner": digest, "loud.other": digest}) == ["loud.other"]
     assert "loud" not in sys.modules
-
-
-@pytest.mark.parametrize("name", ["", ".", "no_such", "no_such.inner", "sys", "json.", "\x00", "os.path.join"])
-def test_a_name_of_no_module_counts_as_changed(name: str) -> None:
-    assert changed_modules({name: "0" * 64}) == [name]
-
-
-def test_a_file_that_cannot_be_read_has_no_digest(tmp_path: Path) -> None:
-    assert digest_targets([Target("gone", str(tmp_path / "gone.py"), is_package=False)]) == {}

@@ -6,7 +6,7 @@ from types import CodeType
 
 import pytest
 
-from ordeal._engine.coverage.function_source import SourceFile, codes_in, read_source
+from ordeal._engine.coverage.function_source import SourceFile, codes_in
 
 
 def compiled(source: str) -> list[CodeType]:
@@ -58,14 +58,3 @@ def test_what_a_function_needs_of_its_surroundings() -> None:
     assert [code.co_qualname for code in functions] == ["C.p", "C.q", "t", "f"]
     for code in functions:
         assert same(code, SourceFile(source).source_of(code))
-
-
-def test_a_file_that_has_changed_has_something_else() -> None:
-    code = next(outermost("\n\n\ndef f(): return 5\n"))
-    assert SourceFile("x = 1\n").source_of(code).strip() == ""
-
-
-def test_a_file_that_is_gone_or_no_text_has_no_source(tmp_path: Path) -> None:
-    assert read_source(str(tmp_path / "missing.py")) is None
-    (tmp_path / "bytes.py").write_bytes(b"\xff")
-    assert read_source(str(tmp_path / "bytes.py")) is None

@@ -39,7 +39,3 @@ def test_installed_packages_count_where_nothing_else_is_imported(make_module: Ma
     assert imported_modules(both.Machine) == ("bank",)
     one: Any = make_module("from attrs import Attribute\nclass Machine: ...\n", "test_one")
     assert imported_modules(one.Machine) == ("attr._make",)
-
-
-def test_a_class_of_no_module() -> None:
-    assert imported_modules(type("Machine", (), {"__module__": "nowhere"})) == ()

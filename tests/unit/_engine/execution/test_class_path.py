@@ -11,7 +11,7 @@ from textwrap import dedent
 
 import pytest
 
-from ordeal._engine.execution.class_path import load_class, split_class_path, trust_settings
+from ordeal._engine.execution.class_path import load_class, trust_settings
 from ordeal.errors import ConfigError, MachineError, OrdealError
 from ordeal.explore import Explorer
 
@@ -60,10 +60,6 @@ def refusal(path: str, kind: type[OrdealError] = MachineError) -> tuple[str, str
 def test_names_a_class(name: str) -> None:
     write("pkg/machines.py", MACHINES)
     assert load_class(f"pkg.machines:{name}").__qualname__ == name
-
-
-def test_split() -> None:
-    assert split_class_path("a.b:C.D") == ("a.b", "C.D")
 
 
 @pytest.mark.parametrize("path", ["", "a", "a:", ":A", "a:b:c", "a b:C", "a..b:C", ".a:B", "a/b.py:C", "a:B()"])
@@ -171,10 +167,6 @@ class TestClass:
             "`machines` defines no ChaosTest and no other RuleBasedStateMachine; `AccountChaos` is in `chaos.py`",
         )
 
-    def test_a_module_that_is_not_there_when_a_machine_is_called_so(self) -> None:
-        write("chaos.py", "class Account(ChaosTest): ...\n")
-        assert str(refusal("zzz:Account")[1]).endswith("install the package; `Account` is in `chaos.py`")
-
 
 class TestFunctions:
     FACTORY = """
@@ -199,9 +191,6 @@ class TestFunctions:
         assert hint is not None
         assert 'class = "served:serve"' in hint
         assert sys.modules["served"].called == []
-
-    def test_one_of_the_standard_library_is_not_called(self) -> None:
-        assert "is a function" in refusal("http.server:test")[0]
 
     def test_one_that_the_settings_name_is_returned(self) -> None:
         write("named.py", self.FACTORY)

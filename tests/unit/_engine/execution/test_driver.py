@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.errors import FailedHealthCheck
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -32,7 +31,6 @@ from ordeal._engine.execution.step_source import TimedReplay
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._hypothesis import RunContext
 from ordeal.chaos import ChaosTest
-from ordeal.errors import MachineError
 from ordeal.faults import Fault, LambdaFault
 
 
@@ -132,71 +130,6 @@ def run(*steps: tuple[int, str], **options: Any) -> tuple[Outcome, Steps]:
     return driver.execute(step_source, **options), step_source
 
 
-def test_a_run_begins_with_a_machine_and_ends_with_its_teardown() -> None:
-    outcome, _ = run()
-    assert (outcome.status, outcome.steps, outcome.error, outcome.stuck) == (Status.DONE, 0, None, "")
-    assert Shop.log == ["made", "always holds", "teardown"]
-
-
-def test_invariants_that_wait_for_the_initialize_rules_do() -> None:
-    outcome, _ = run(*BEGIN, (RULE, "use"))
-    assert outcome.steps == 3
-    assert Shop.log == [
-        "made",
-        "always holds",
-        "first",
-        "always holds",
-        "second",
-        "always holds",
-        "holds",
-        "use 7 3",
-        "always holds",
-        "holds",
-        "teardown",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("steps", "rejected"),
-    [
-        ([(RULE, "use")], [0]),
-        ([(INITIALIZE, "first"), (RULE, "use")], [1]),
-        ([(INITIALIZE, "first"), (INITIALIZE, "first")], [1]),
-        ([*BEGIN, (RULE, "never")], [2]),
-    ],
-)
-def test_what_cannot_run_now_is_rejected_and_does_not_count(steps: list[tuple[int, str]], rejected: list[int]) -> None:
-    outcome, step_source = run(*steps)
-    assert step_source.rejected == rejected
-    assert outcome.steps == len(steps) - len(rejected)
-    assert outcome.status is Status.DONE
-
-
-def test_a_rule_waits_for_a_value_in_its_bundle() -> None:
-    class Unfilled(RuleBasedStateMachine):
-        jars: Bundle[int] = Bundle("jars")
-
-        @rule(jar=jars)
-        def use(self, jar: int) -> None: ...
-
-    driver = make_driver(Unfilled)
-    step_source = Steps(driver, (RULE, "use"))
-    assert driver.execute(step_source).steps == 0
-    assert step_source.rejected == [0]
-
-
-def test_faults_are_switched_as_the_script_says_and_off_at_the_end() -> None:
-    outcome, _ = run((FAULT_ON, "power"), (FAULT_OFF, "power"), (FAULT_ON, "power"))
-    assert outcome.steps == 3
-    assert [entry for entry in Shop.log if entry.startswith("power")] == ["power on", "power off"] * 2
-    assert not any(fault.active for fault in make_driver(Shop).faults)
-
-
-def test_a_coroutine_rule_is_awaited() -> None:
-    run(*BEGIN, (RULE, "wait"))
-    assert "wait" in Shop.log
-
-
 @pytest.mark.parametrize("where", ["first", "use 7 3", "wait", "holds", "teardown"])
 def test_what_is_raised_anywhere_is_a_failure_after_teardown(where: str) -> None:
     error = LookupError("planted")
@@ -240,19 +173,6 @@ def test_the_failing_step_counts_and_what_follows_does_not() -> None:
     outcome, step_source = run(*BEGIN, (RULE, "use"))
     assert outcome.steps == 2
     assert len(step_source.given) == 2
-
-
-class Assuming(RuleBasedStateMachine):
-    """Rejects its runs."""
-
-    torn_down = 0
-
-    @rule()
-    def act(self) -> None:
-        assume(False)
-
-    def teardown(self) -> None:
-        type(self).torn_down += 1
 
 
 class Breaks(ChaosTest):
@@ -309,13 +229,6 @@ def test_the_rule_is_named_after_which_an_invariant_failed(
     assert (type(outcome.error), outcome.broken_by) == (first, broken_by)
 
 
-def test_a_failed_assumption_rejects_the_run() -> None:
-    Assuming.torn_down = 0
-    driver = make_driver(Assuming)
-    outcome = driver.execute(Steps(driver, (RULE, "act")))
-    assert (outcome.status, outcome.error, Assuming.torn_down) == (Status.REJECTED, None, 1)
-
-
 @pytest.mark.parametrize("error", [unittest.SkipTest("no network"), KeyboardInterrupt()])
 def test_skips_and_interruptions_go_through_to_the_caller_after_teardown(error: BaseException) -> None:
     Shop.fails = {"second": error}
@@ -353,13 +266,6 @@ def test_what_a_rule_without_a_target_returns_is_refused(value: object) -> None:
     assert str(outcome.error) == (
         f"rule answer has no target bundle but returned {value!r}; return None or give it a target"
     )
-
-
-def test_what_an_invariant_returns_is_refused() -> None:
-    driver = returning(invariant(), False)
-    outcome = driver.execute(Steps(driver, (RULE, "plain")))
-    assert str(outcome.error) == "invariant answer returned False; an invariant returns None"
-    assert outcome.steps == 0, "it is asked before the first step"
 
 
 def test_a_state_without_any_rule_that_can_run_is_named() -> None:
@@ -449,35 +355,6 @@ def test_a_learner_hears_nothing_of_what_did_not_end_well(where: str) -> None:
     run(*BEGIN, (RULE, "use"), listener=recorder)
     assert "run done" not in recorder.told
     assert recorder.told.count(f"step {RULE} 0") == (where == "teardown")
-
-
-class Hashed(ChaosTest):
-    """Says what state it is in."""
-
-    value: ClassVar[Any] = 0
-
-    @rule()
-    def act(self) -> None: ...
-
-    def state_hash(self) -> Any:
-        return self.value
-
-
-@pytest.mark.parametrize(("value", "told"), [(5, 5), (-1, 2**64 - 1), (2**64 + 3, 3)])
-def test_the_hash_of_a_state_has_64_bits(value: int, told: int) -> None:
-    Hashed.value = value
-    driver, recorder = make_driver(Hashed), Recorder()
-    driver.execute(Steps(driver, (RULE, "act")), listener=recorder)
-    assert recorder.told == [f"step {RULE} {told}", "run done"]
-
-
-def test_a_hash_that_is_no_number_is_no_failure_of_the_program_but_an_error() -> None:
-    Hashed.value = "open"
-    driver = make_driver(Hashed)
-    with pytest.raises(MachineError) as caught:
-        driver.execute(Steps(driver, (RULE, "act")), listener=Recorder())
-    assert caught.value.message == "Hashed.state_hash() returned 'open', which is not an int"
-    assert caught.value.hint == "return an int computed from the state, or 0 for none"
 
 
 def test_a_checkpoint_takes_the_place_of_a_fresh_machine() -> None:

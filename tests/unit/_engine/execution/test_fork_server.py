@@ -14,7 +14,7 @@ import ordeal._native as _native
 from ordeal._engine.execution import fork_messages
 from ordeal._engine.execution.driver import RULE
 from ordeal._engine.execution.fork_messages import ForkedRunResult, Seen
-from ordeal._engine.execution.fork_server import ForkedRunListener, ForkServer, refusal
+from ordeal._engine.execution.fork_server import ForkedRunListener, ForkServer
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation.channel import Channel, ChannelError
 from ordeal._engine.search.run_loop import make_session
@@ -99,16 +99,6 @@ RECORD = _native.Monitor(_native.CoverageMap(64), []).take_record()
 SEEN = (RECORD, '[{"properties": [], "cells": []}, {}, {}, {}, []]')
 ENDED = ("ended", "failed", 3, "", False, "a bucket", "ValueError", "text", "traceback")
 NEXT = ("next",)
-
-
-def test_an_ending_is_told() -> None:
-    ending = told((*ENDED, *SEEN))
-    assert isinstance(ending, ForkedRunResult)
-    assert (ending.bucket, ending.error_type, ending.outcome.steps) == ("a bucket", "ValueError", 3)
-
-
-def test_a_run_without_an_ending_gives_its_exit_code() -> None:
-    assert told(NEXT, ("step", STEP, 0, *SEEN), code=-9) == -9
 
 
 @pytest.mark.parametrize(
@@ -316,7 +306,3 @@ def test_messages_tell_which_process_they_are_of() -> None:
     assert (here.receive(), here.sender) == (["from here"], os.getpid())
     here.close()
     there.close()
-
-
-def test_without_other_threads_nothing_is_refused() -> None:
-    assert refusal() == ""

@@ -18,7 +18,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from ordeal import ChaosTest
 from ordeal._engine.execution.class_path import _loaded, load_class, trust
 from ordeal._engine.execution.machine import (
-    RULE_TIMEOUT_SECONDS,
     check_factory,
     class_path,
     make_driver,
@@ -44,35 +43,6 @@ class Plain(RuleBasedStateMachine):
     @rule(n=st.integers(0, 3), flag=st.booleans())
     def act(self, n: int, flag: bool) -> None:
         """Act."""
-
-
-class Chaos(ChaosTest):
-    """A machine with a fault and a limit of its own."""
-
-    faults = [LambdaFault("lamp", lambda: None, lambda: None)]  # noqa: RUF012 - as users write it
-    rule_timeout = 7.0
-
-    @rule()
-    def act(self) -> None:
-        """Act."""
-
-
-def test_a_machine_is_read_with_its_rules_and_arguments() -> None:
-    driver = make_driver(Plain)
-    assert [r.name for r in driver.definition.rules] == ["act"]
-    assert [r.name for r in driver.definition.initializers] == ["start"]
-    assert [a.name for a in driver.definition.rules[0].arguments] == ["flag", "n"], "in Hypothesis' order"
-    assert driver.rule_timeout == RULE_TIMEOUT_SECONDS
-    assert driver.faults == []
-
-
-def test_what_ordeal_adds_to_a_chaos_test_is_no_rule_of_the_user() -> None:
-    driver = make_driver(Chaos)
-    assert [r.name for r in driver.definition.rules] == ["act"]
-    assert "_nemesis" in driver.definition.order
-    assert [fault.name for fault in driver.faults] == ["lamp"]
-    assert driver.rule_timeout == 7.0
-    assert make_driver(Chaos, rule_timeout=0.0).rule_timeout == 0.0
 
 
 def test_a_function_that_makes_a_machine_will_do() -> None:

@@ -35,12 +35,6 @@ def test_the_one_called_most_alike_is_named_first(project: Path) -> None:
     assert machines_nearby("Bank", ["bank"]).startswith("`Teller` is in `bank/chaos.py`, `Bank` is in ")
 
 
-def test_many_are_counted(project: Path) -> None:
-    put(project, "test_all.py", "".join(MACHINE.format(f"M{number}", "ChaosTest") for number in range(9)))
-    assert machines_nearby("M4").startswith("`M4` is in `test_all.py`, ")
-    assert machines_nearby("M4").endswith(", and 6 more")
-
-
 def test_whatever_is_no_source_is_passed_over(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "binary.py").write_bytes(b"\xff\0class A(ChaosTest):")
     os.mkfifo(project / "pipe.py")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,6 @@ from textwrap import dedent
 import pytest
 
 from ordeal._engine.execution.class_path import load_class
-from ordeal._engine.execution.project_modules import reach_test_file
 from ordeal.errors import MachineError
 
 MACHINE = """
@@ -80,27 +78,8 @@ def test_of_two_files_of_one_name_none_is_meant() -> None:
         load_class("test_twice:Account")
 
 
-@pytest.mark.parametrize("folder", [".hidden", "node_modules", "site-packages", "venv", "a/b/c/d/e"])
-def test_other_folders_are_not_searched(folder: str) -> None:
-    write("venv/pyvenv.cfg")
-    write(f"{folder}/test_elsewhere.py", MACHINE, imports="")
-    with pytest.raises(MachineError, match="no module named `test_elsewhere`"):
-        load_class("test_elsewhere:Account")
-
-
 def test_what_the_standard_library_has_is_not_hidden(project: Path) -> None:
     write("tests/fractions.py")
     write("tests/test_account.py", MACHINE, imports="import fractions; fractions.Fraction")
     load_class("tests.test_account:Account")
     assert sys.path.index(str(project / "tests")) > 0
-
-
-def test_nothing_changes_for_what_is_found_anyway(project: Path) -> None:
-    write("pkg/__init__.py")
-    write("pkg/machines.py")
-    write("plain.py")
-    before = list(sys.path)
-    for name in ("pkg.machines", "plain", "json", "not_there.at_all"):
-        reach_test_file(name)
-    assert sys.path == before
-    importlib.import_module("pkg.machines")

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, multiple, rule
 
 from ordeal import ChaosTest
-from ordeal._engine.execution.recorder import RunRecorder, render, slug
+from ordeal._engine.execution.recorder import RunRecorder, render
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal.explore import Explorer
 from ordeal.trace import Trace, TraceStep, replay
 
-from ...samples.traced import Everything, Faulty
+from ...samples.traced import Everything
 
 
 def recorded(machine: type[RuleBasedStateMachine], *steps: TraceStep) -> RunRecorder:
@@ -51,14 +51,6 @@ def test_the_program_names_results_and_shows_draws() -> None:
     assert recorder.steps[3].draws == ["3", "'y'"]
 
 
-def test_faults_are_followed() -> None:
-    toggles = [TraceStep("fault_toggle", name) for name in ("+one(a)", "+three(c)", "-one(a)")]
-    recorder = recorded(Faulty, *toggles)
-    assert [step.active_faults for step in recorder.steps] == [["one(a)"], ["one(a)", "three(c)"], ["three(c)"]]
-    assert recorder.active_faults == ["three(c)"]
-    assert recorder.program[-1] == "state.fault('one(a)').deactivate()"
-
-
 def test_the_program_of_a_machine_that_cannot_be_made_ends_there() -> None:
     recorder = RunRecorder()
     recorder.making(RuleBasedStateMachine)
@@ -88,10 +80,6 @@ def test_text_of_values(value: Any, text: str) -> None:
     assert render(value) == text
 
 
-def test_no_address_is_in_a_text() -> None:
-    assert "0x" not in render([object(), render, {1: object()}])
-
-
 def test_text_is_the_same_in_every_process() -> None:
     script = "from ordeal._engine.execution.recorder import render; print(render({str(i) for i in range(40)}))"
     outputs = {
@@ -105,12 +93,6 @@ def test_text_is_the_same_in_every_process() -> None:
         for seed in ("1", "2")
     }
     assert len(outputs) == 1
-
-
-@pytest.mark.parametrize(("name", "identifier"), [("a_0", "a_0"), ("a b-0", "a_b_0"), ("1_0", "_1_0"), ("é_0", "é_0")])
-def test_names_of_values_are_identifiers(name: str, identifier: str) -> None:
-    assert slug(name) == identifier
-    assert identifier.isidentifier()
 
 
 @pytest.mark.parametrize("isolate", [False, True], ids=["here", "apart"])

@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import threading
-import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -79,45 +78,6 @@ def test_aliases_stay_aliases_and_nothing_is_shared(randoms: GlobalRandoms) -> N
     twin.hook("more")
     assert twin.log == ["before", "more"]
     assert box.log == ["before", "after"]
-
-
-def test_callbacks_follow_the_copy(randoms: GlobalRandoms) -> None:
-    box: Any = Box()
-    box.calls = [lambda text: [*map(box.log.append, [text])], lambda text, box=box: box.note(text), box.log.append]
-    twin = copied(box, randoms)
-    for call in twin.calls:
-        call("heard")
-    assert (twin.log, box.log) == (["heard"] * 3, [])
-
-
-class Listening(ChaosTest):
-    """A machine that its parts know weakly, as observers and children do."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.listeners = weakref.WeakSet([self])
-        self.parts: list[Any] = [weakref.ref(self), weakref.proxy(self)]
-
-    @rule()
-    def listen(self) -> None: ...
-
-
-def test_weak_references_lead_to_the_copy(randoms: GlobalRandoms) -> None:
-    machine = Listening()
-    made = copied(machine, randoms)
-    assert made is not machine
-    assert set(made.listeners) == {made}
-    assert made.parts[0]() is made
-    assert made.parts[1].parts is made.parts
-
-
-def test_a_snapshot_can_be_restored_many_times(randoms: GlobalRandoms) -> None:
-    snapshots = snapshots_of(Box, randoms)
-    snapshot = snapshots.take(run_of(Box()))
-    for _ in range(3):
-        twin: Any = snapshots.restore(snapshot, run_of(Box()))
-        assert twin.log == []
-        twin.log.append("mine")
 
 
 def test_values_of_bundles_keep_their_identity_with_the_state(randoms: GlobalRandoms) -> None:

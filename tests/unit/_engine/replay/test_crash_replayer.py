@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import invariant, rule
+from hypothesis.stateful import rule
 
 import ordeal._native as _native
 from ordeal._base.trace_file import TraceStep
-from ordeal._engine.execution.bucket import Bucketer, ends_process
+from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation import hangs
 from ordeal._engine.isolation.child import Child, ChildExit, Limits
@@ -30,7 +30,7 @@ from ordeal.errors import TraceError
 from ordeal.explore import Explorer
 from ordeal.faults import Fault, LambdaFault
 from ordeal.result import Failure, SeedStatus
-from ordeal.trace import Trace, ablate_faults, generate_tests, lower, rerun, shrink
+from ordeal.trace import Trace, generate_tests, lower, rerun, shrink
 
 pytestmark = pytest.mark.forks
 
@@ -76,18 +76,6 @@ class Faulty(ChaosTest):
             os.abort()
 
 
-class FailingBefore(ChaosTest):
-    """Ends its process before the first step."""
-
-    @rule()
-    def step(self) -> None:
-        pass
-
-    @invariant()
-    def holds(self) -> None:
-        os._exit(4)
-
-
 def crash_of(machine: type[ChaosTest], *, runs: int = 3, **options: Any) -> Failure:
     explorer = Explorer(machine, isolate=True, **options)
     result = explorer.run(max_runs=runs, steps_per_run=20, max_time=UNLIMITED_S, max_shrink_time=UNLIMITED_S)
@@ -124,22 +112,6 @@ def test_such_a_trace_replays_shrinks_and_is_never_a_test_or_a_run_of_hypothesis
         lower(again, Exiting)
 
 
-def test_the_faults_that_it_needs_are_found_out() -> None:
-    failure = crash_of(Faulty)
-    assert failure.bucket == "ProcessKilledError(SIGABRT) at step"
-    assert failure.necessary_faults == {"power": True}
-    assert failure.trace is not None
-    assert ablate_faults(failure.trace, Faulty) == {"power": True}
-
-
-def test_a_crash_before_the_first_step_has_a_trace_without_steps() -> None:
-    failure = crash_of(FailingBefore)
-    assert failure.bucket == "ProcessExitError(4) at what comes before the first step"
-    assert failure.rule_log == []
-    assert failure.trace is not None
-    assert rerun(failure.trace, FailingBefore).status is ReplayStatus.REPRODUCED
-
-
 def test_its_seed_is_replayed_in_a_process_of_its_own(exit_crash: Failure) -> None:
     failure = exit_crash
     assert failure.seed_path is not None
@@ -152,12 +124,6 @@ def test_its_seed_is_replayed_in_a_process_of_its_own(exit_crash: Failure) -> No
     assert [failure.seed_path for failure in result.failures] == [failure.seed_path]
 
 
-def test_what_ends_a_process_is_told_by_its_type_or_its_bucket() -> None:
-    assert ends_process("ProcessExitError", "")
-    assert ends_process("RuleTimeoutError", "RuleTimeoutError at pay, not interruptible")
-    assert not ends_process("RuleTimeoutError", "RuleTimeoutError in pay: time.sleep(9)")
-
-
 # -- what a process leaves --
 
 
@@ -165,13 +131,6 @@ def left_by(job: Any) -> Child:
     child = Child(job, LIMITS)
     child.wait(20)
     return child
-
-
-def test_a_process_that_ran_nothing_tells_of_no_crash() -> None:
-    child = left_by(lambda channel, journal: os._exit(7))
-    assert child.exit_status == ChildExit(code=7)
-    assert CrashReader(make_driver(Exiting)).read(child.journal, child.exit_status, hung=False) is None
-    child.close()
 
 
 def test_a_journal_that_was_written_over_tells_of_no_crash() -> None:
@@ -224,19 +183,6 @@ def test_what_runs_no_code_of_the_users_has_more_time_than_a_step(pass_seconds: 
     while stall.seconds_still() <= IDLE_SECONDS_MAX:
         pass_seconds(0.1)
     assert reader.hangs(child.journal, stall)
-    child.close()
-
-
-def test_steps_move_the_journal_on() -> None:
-    driver = make_driver(Exiting)
-
-    def job(channel: Any, journal: _native.Journal) -> None:
-        driver.journal = journal
-        for _ in range(3):
-            driver.execute(_native.Replay(_native.Tape()))
-
-    child = left_by(job)
-    assert _native.journal_steps(child.journal) > 0
     child.close()
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, INITIALIZE, RULE
+from ordeal._engine.execution.driver import INITIALIZE, RULE
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.replay.crash_replayer import CrashReplayer
 from ordeal._engine.replay.loading import load_for_replay, tape_of
 from ordeal._engine.replay.replayer import Replayer
-from ordeal.errors import OrdealError, OutdatedTraceError, TraceError
+from ordeal.errors import OutdatedTraceError, TraceError
 from ordeal.trace import Trace, TraceFailure, TraceStep
 
 from ...samples.traced import Counter, Everything, Faulty
@@ -41,11 +41,6 @@ def test_steps_become_numbers_of_the_machine() -> None:
     ]
 
 
-def test_toggles_are_of_the_faults_of_the_class() -> None:
-    trace = trace_of(TraceStep("fault_toggle", "+two(b)"), TraceStep("fault_toggle", "-one(a)"))
-    assert tape_of(trace, make_driver(Faulty)).steps() == [(FAULT_ON, 1, 0, []), (FAULT_OFF, 0, 1, [])]
-
-
 @pytest.mark.parametrize(
     ("machine", "step", "gone", "hint"),
     [
@@ -72,16 +67,6 @@ def test_a_step_that_nobody_wrote_is_refused() -> None:
     for name in ("power", "", "*power"):
         with pytest.raises(TraceError, match=r"begins with neither \+ nor -"):
             load_for_replay(trace_of(TraceStep("fault_toggle", name)))
-
-
-MODULE = "unit.samples.traced"
-
-
-@pytest.mark.parametrize("path", ["no_such_module:Counter", f"{MODULE}:NoSuchClass", MODULE, ""])
-def test_a_class_that_cannot_be_imported_is_an_error(path: str) -> None:
-    with pytest.raises(OrdealError) as caught:
-        load_for_replay(trace_of(machine=path))
-    assert path.partition(":")[0] in caught.value.message
 
 
 def test_the_limit_is_that_of_the_caller_then_of_the_trace_then_of_the_class() -> None:

@@ -140,10 +140,6 @@ def test_a_tape_with_nothing_new_is_no_path() -> None:
     assert [path.number for path in paths] == [0, 3]
 
 
-def test_a_tape_that_fails_or_skips_is_no_path() -> None:
-    assert shrunk(bench_of(look(5), "fail"), bench_of(look(5), "skip")) == []
-
-
 def test_what_runs_only_the_first_time_is_no_path_to_it() -> None:
     (path,) = shrunk(bench_of("idle", "once", "idle"))
     assert names(path) == ["once"]
@@ -152,35 +148,11 @@ def test_what_runs_only_the_first_time_is_no_path_to_it() -> None:
     assert [names(path) for path in paths] == [["once", "look"], ["once"]]
 
 
-def test_what_chance_decides_is_no_path_to_it() -> None:
-    Looking.toss = iter([True, False, True, False]).__next__
-    both = bench_of("chance", look(5))
-    (path,) = shrunk(both)
-    assert "look" in names(path)
-    assert len(path.tape) <= len(both.tape)
-
-
-def test_both_sides_of_a_branch_count_in_each_replay() -> None:
-    # The sides were all seen in the replays before, and still have to be told apart in each one.
-    (path,) = shrunk(bench_of(("loop", {"numbers": [True, 1, True, 2, False]}), "idle", ("loop", {"numbers": [False]})))
-    assert names(path)[0] == "loop"
-    replayed = bench_of().replayer.run(path.tape)
-    assert replayed.tape.choice_count >= 5
-
-
 def test_without_time_the_tapes_come_back_as_they_are() -> None:
     benches = bench_of("idle", look(5)), bench_of(look(5))
     paths = shrunk(*benches, seconds=0.0)
     assert [(path.number, path.finished) for path in paths] == [(0, False), (1, False)]
     assert [path.tape.hash() for path in paths] == [loaded.tape.hash() for loaded in benches]
-
-
-def test_one_path_does_not_eat_the_time_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(path_shrinking, "SECONDS_A_PATH", 0.0)
-    first, second = shrunk(bench_of("idle", look(5)), bench_of("idle", look(50)))
-    assert not first.finished
-    assert not second.finished
-    assert names(first) == ["idle", "look"]
 
 
 def test_candidates_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,12 +167,6 @@ def test_an_interruption_ends_the_shrinking_and_loses_no_tape() -> None:
     assert [(path.number, path.finished) for path in paths] == [(0, True), (1, False), (2, False)]
     assert names(paths[0]) == ["look"]
     assert names(paths[2]) == ["idle", "look"]
-
-
-def test_the_same_tapes_give_the_same_paths() -> None:
-    benches = [bench_of("idle", look(number), "idle", "idle", look(number)) for number in (1, 5, 50)]
-    once, again = shrunk(*benches), shrunk(*benches)
-    assert [path.tape.hash() for path in once] == [path.tape.hash() for path in again]
 
 
 def test_the_monitor_is_gone_afterwards_and_without_one_the_tapes_come_back_as_they_are() -> None:
@@ -218,8 +184,3 @@ def test_the_monitor_is_gone_afterwards_and_without_one_the_tapes_come_back_as_t
     finally:
         running.stop()
     assert tool_names() == free
-
-
-def test_no_tapes() -> None:
-    loaded = bench_of()
-    assert shrink_paths(loaded.replayer, resolve_targets(["sut"]), []) == []

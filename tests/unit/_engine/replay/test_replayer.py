@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ordeal import ChaosTest, trace
 from ordeal._engine.execution.driver import Status
@@ -45,20 +45,6 @@ def test_steps_that_cannot_run_are_left_out_and_counted() -> None:
     assert (replayed.outcome.status, replayed.rejected, len(replayed.tape)) == (Status.DONE, 2, 0)
 
 
-def test_a_confirmation_is_two_replays() -> None:
-    loaded = load_for_replay(failing(Counter))
-    first, second = loaded.replayer.confirm(loaded.tape)
-    assert first.bucket == second.bucket
-
-
-def test_shrinking_without_time_gives_the_tape_back_unfinished() -> None:
-    loaded = load_for_replay(failing(Counter, shrink=False))
-    bucket = loaded.replayer.run(loaded.tape).bucket
-    shrunk = loaded.replayer.shrink(loaded.tape, bucket, 0.0)
-    assert not shrunk.finished
-    assert shrunk.tape.hash() == loaded.tape.hash()
-
-
 def test_shrinking_tells_its_progress_after_every_replay() -> None:
     loaded = load_for_replay(failing(Counter, shrink=False))
     told: list[ShrinkProgress] = []
@@ -68,56 +54,6 @@ def test_shrinking_tells_its_progress_after_every_replay() -> None:
     assert [progress.candidates for progress in told] == list(range(1, shrunk.candidates + 1))
     assert told[0].phase == "steps"
     assert told[-1].steps == len(shrunk.tape) == 2
-
-
-class Tagged(RuleBasedStateMachine):
-    """Draws less for its tags than it once did; ``end`` draws in its body, and fails as long as it is told to."""
-
-    fails = False
-
-    @rule(tags=st.just([]))
-    def tag(self, tags: list[str]) -> None:
-        pass
-
-    @rule(count=st.integers(0, 9), data=st.data())
-    def end(self, count: int, data: Any) -> None:
-        data.draw(st.booleans())
-        if self.fails:
-            raise ValueError("the end")
-
-
-TAG = TraceStep("rule", "tag", choices={"tags": [True, "a", False]})
-END = TraceStep("rule", "end", choices={"count": [3, 4], "(body)": [True, True, True]})
-
-
-@pytest.mark.parametrize(
-    ("steps", "fails", "unused"),
-    [([TAG], False, 3), ([TAG, END], False, 4), ([END, TAG], False, 6), ([TAG, END], True, 3), ([END, TAG], True, 0)],
-)
-def test_recorded_choices_that_nothing_draws_any_more_are_counted(
-    monkeypatch: pytest.MonkeyPatch, steps: list[TraceStep], fails: bool, unused: int
-) -> None:
-    monkeypatch.setattr(Tagged, "fails", fails)
-    loaded = load_for_replay(Trace(1, 42, f"{__name__}:Tagged", steps=steps), Tagged)
-    replayed = loaded.replayer.run(loaded.tape)
-    assert (replayed.misaligned, replayed.unused) == (0, unused)
-
-
-def test_a_tape_shrinks_while_something_else_than_a_failure_holds() -> None:
-    loaded = load_for_replay(failing(Counter, shrink=False))
-    prepared: list[int] = []
-    shrunk = loaded.replayer.shrink_while(
-        loaded.tape, lambda replayed: replayed.tape.choice_count >= 1, 60.0, prepare=lambda: prepared.append(1)
-    )
-    assert shrunk.finished
-    assert (len(shrunk.tape), shrunk.tape.choice_count) == (1, 1)
-    assert len(prepared) == shrunk.candidates
-
-
-def test_the_replays_of_a_shrinking_can_be_limited() -> None:
-    loaded = load_for_replay(failing(Counter, shrink=False))
-    shrunk = loaded.replayer.shrink_while(loaded.tape, lambda _: False, 60.0, candidates_max=2)
-    assert (shrunk.candidates, shrunk.finished) == (2, False)
 
 
 class Skipping(RuleBasedStateMachine):
@@ -142,21 +78,6 @@ def test_a_candidate_that_asks_to_be_skipped_is_refused() -> None:
     steps = [TraceStep("rule", name) for name in ("wake", "wake", "end")]
     small = trace.shrink(Trace(1, 42, f"{__name__}:Skipping", steps=steps), Skipping)
     assert [step.name for step in small.steps] == ["wake", "end"]
-
-
-def test_shrinking_is_the_same_each_time() -> None:
-    loaded = load_for_replay(failing(Counter, shrink=False))
-    bucket = loaded.replayer.run(loaded.tape).bucket
-    first, second = (loaded.replayer.shrink(loaded.tape, bucket, 60.0) for _ in range(2))
-    assert first.tape == second.tape
-    assert first.candidates == second.candidates
-
-
-def test_ablation_without_time_says_nothing_of_any_fault() -> None:
-    loaded = load_for_replay(toggled(Faulty, "one(a)", "two(b)", "three(c)"))
-    bucket = loaded.replayer.run(loaded.tape).bucket
-    assert loaded.replayer.ablate(loaded.tape, bucket, 0.0) is None
-    assert loaded.replayer.ablate(loaded.tape, bucket) == {"one(a)": True, "two(b)": True, "three(c)": False}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -337,35 +258,6 @@ def test_arguments_become_minimal(case: Case) -> None:
     assert left == minimal or (left != left and minimal != minimal)
 
 
-@pytest.mark.parametrize("filtered", [st.integers(0, 999).filter(lambda x: x % 10 == 4), st.text("abc", min_size=3)])
-def test_no_candidate_leaves_its_strategy(filtered: st.SearchStrategy[Any]) -> None:
-    def fails(value: Any) -> bool:
-        if isinstance(value, int):
-            assert value % 10 == 4
-        else:
-            assert len(value) >= 3
-            assert set(value) <= set("abc")
-        return value not in (4, "aaa")
-
-    assert shrunk_argument(filtered, fails) in (14, "aab")
-
-
-class Drawing(RuleBasedStateMachine):
-    """Draws in the body of its rule."""
-
-    @rule(data=st.data())
-    def check(self, data: Any) -> None:
-        size = data.draw(st.integers(0, 6))
-        values = [data.draw(st.integers(0, 1000)) for _ in range(size)]
-        assert sum(values) < 1500
-
-
-def test_draws_in_a_body_become_minimal() -> None:
-    loaded = load_for_replay(trace.shrink(failing(Drawing, shrink=False, max_runs=60), Drawing), Drawing)
-    ((_, _, _, arguments),) = loaded.replayer.run(loaded.tape).tape.steps()
-    assert [choices for _, choices in arguments if choices] == [[2, 500, 1000]]
-
-
 class TwoBugs(RuleBasedStateMachine):
     """Two failures, of which the one that takes more is not to become the one that takes less."""
 
@@ -399,81 +291,6 @@ def test_the_bucket_is_kept(name: str) -> None:
     assert [choices for _, _, _, [(_, choices)] in last.tape.steps()] == (
         [[1], [100], [100], [100], [0]] if name == "ValueError" else [[1], [100], [100], [100], [100], [100]]
     )
-
-
-class Twins(RuleBasedStateMachine):
-    """Fails when the same word comes twice, in two rules."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.words: set[str] = set()
-
-    @rule(word=st.text(min_size=2))
-    def say(self, word: str) -> None:
-        self.words.add(word)
-
-    @rule(word=st.text(min_size=2))
-    def ask(self, word: str) -> None:
-        assert word not in self.words
-
-
-def test_equal_values_become_simple_together() -> None:
-    steps = [TraceStep("rule", name, choices={"word": ["hello"]}) for name in ("say", "ask")]
-    small = trace.shrink(Trace(1, 42, f"{__name__}:Twins", steps=steps), Twins)
-    assert [step.choices["word"] for step in small.steps] == [["00"], ["00"]]
-
-
-class Accounts(RuleBasedStateMachine):
-    """Fails when money goes from an account to itself after a deposit on it."""
-
-    accounts: Bundle[int] = Bundle("accounts")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.count = 0
-        self.paid: set[int] = set()
-
-    @rule(target=accounts)
-    def open(self) -> int:
-        self.count += 1
-        return self.count
-
-    @rule(account=accounts)
-    def pay(self, account: int) -> None:
-        self.paid.add(account)
-
-    @precondition(lambda self: self.paid)
-    @rule(source=accounts, into=accounts)
-    def move(self, source: int, into: int) -> None:
-        assert source != into or source not in self.paid
-
-
-def test_values_of_bundles_become_few() -> None:
-    small = trace.shrink(failing(Accounts, shrink=False), Accounts)
-    assert [step.name for step in small.steps] == ["open", "pay", "move"]
-
-
-class Windows(Faulty):
-    """Fails when one fault is on during a first call, and off while another is on during a second one."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first = False
-
-    def is_broken(self, on: set[str]) -> bool:
-        broken = self.first and on == {"two(b)"}
-        self.first = self.first or on == {"one(a)"}
-        return broken
-
-    @rule()
-    def rest(self) -> None: ...
-
-
-def test_windows_of_faults_become_small() -> None:
-    names = ["+three(c)", "+one(a)", "-three(c)", "rest", "go", "rest", "rest", "-one(a)", "+two(b)", "rest", "go"]
-    steps = [TraceStep("rule" if name in ("go", "rest") else "fault_toggle", name) for name in names]
-    small = trace.shrink(Trace(1, 42, f"{__name__}:Windows", steps=steps), Windows)
-    assert [step.name for step in small.steps] == ["+one(a)", "go", "-one(a)", "+two(b)", "go"]
 
 
 class Waiting(ChaosTest):

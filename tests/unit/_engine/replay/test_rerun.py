@@ -16,7 +16,7 @@ from ordeal._engine.replay.rerun import ReplayStatus, ablate_faults, rerun, shri
 from ordeal.errors import OutdatedTraceError, TraceError
 from ordeal.trace import Trace, TraceFailure, TraceStep, replay
 
-from ...samples.traced import AnyOfThree, Counter, Everything, Faulty, Independent, failing, toggled
+from ...samples.traced import Counter, Everything, Faulty, failing, toggled
 
 
 def test_a_failure_is_reproduced_with_its_error() -> None:
@@ -53,11 +53,6 @@ def test_another_failure_is_told_apart(message: str) -> None:
             raise (ValueError if message == "another line" else KeyError)(message)
 
     assert rerun(failing(Counter), Other).status is ReplayStatus.FAILS_DIFFERENTLY
-
-
-def test_a_failure_of_a_trace_that_passed_is_a_different_one() -> None:
-    trace = replace(failing(Counter), failure=None)
-    assert rerun(trace).status is ReplayStatus.FAILS_DIFFERENTLY
 
 
 def test_a_bucket_that_the_targets_named_is_known_again_without_them() -> None:
@@ -155,19 +150,6 @@ def test_ablation_names_the_faults_that_are_needed() -> None:
     trace = toggled(Faulty, "one(a)", "two(b)", "three(c)")
     assert ablate_faults(trace) == {"one": True, "two": True, "three": False}
     assert public_ablate_faults is ablate_faults
-
-
-def test_three_faults_of_which_each_suffices_are_all_needed() -> None:
-    trace = toggled(AnyOfThree, "one(a)", "two(b)", "three(c)")
-    assert ablate_faults(trace) == {"one": True, "two": True, "three": True}
-
-
-def test_no_fault_is_needed_when_it_fails_without_any() -> None:
-    assert ablate_faults(toggled(Independent, "one(a)", "two(b)")) == {"one": False, "two": False}
-
-
-def test_without_toggles_there_is_nothing_to_ablate() -> None:
-    assert ablate_faults(failing(Counter)) == {}
 
 
 class Renamed(RuleBasedStateMachine):

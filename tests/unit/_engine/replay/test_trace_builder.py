@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from ordeal._engine.coverage.targets import Target, resolve_targets
+from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
-from ordeal.trace import Trace, TraceStep, replay
+from ordeal.trace import Trace, TraceStep
 
 from ...samples.traced import Faulty
 
@@ -25,44 +25,10 @@ def made(origin: Provenance, targets: Sequence[Target] = ()) -> Trace:
     return maker.make(origin, replayed.tape, recorder)
 
 
-def test_a_trace_says_where_its_run_comes_from() -> None:
-    trace = made(Provenance(run_id=7, checkpoint=3, swarm=None, edges=2))
-    assert (trace.run_id, trace.seed, trace.from_checkpoint, trace.edges_discovered) == (7, 42, 3, 2)
-    assert [step.name for step in trace.steps] == ["+three(c)", "go"]
-    assert made(Provenance(run_id=7, checkpoint=0, swarm=None, edges=2)).from_checkpoint is None
-
-
-def test_the_configuration_of_the_swarm_is_its_first_line_and_no_step() -> None:
-    trace = made(Provenance(run_id=1, checkpoint=0, swarm=([True], [False, False, True]), edges=0))
-    assert trace.steps[0].name == "[swarm rules=1 faults=1]"
-    assert trace.steps[0].params == {"active_rules": ["go"], "active_faults": ["three(c)"]}
-    assert [step.name for step in trace.taken_steps()] == ["+three(c)", "go"]
-    assert replay(trace, Faulty) is None
-    assert Trace.from_dict(trace.to_dict()).content_hash() == trace.content_hash()
-
-
 def test_the_configuration_describes_the_way_to_the_checkpoint_as_well() -> None:
     trace = made(Provenance(run_id=1, checkpoint=2, swarm=([False], [True, False, False]), edges=0))
     first, _, third = (fault.name for fault in Faulty.faults)
     assert trace.steps[0].params == {"active_rules": ["go"], "active_faults": [first, third]}
-
-
-def test_the_configuration_is_json_in_a_file() -> None:
-    trace = made(Provenance(run_id=1, checkpoint=0, swarm=([True], [False, False, True]), edges=0, weights=[3]))
-    loaded = Trace.from_json(trace.to_json())
-    assert loaded.steps[0].params == trace.steps[0].params == {
-        "active_rules": ["go"], "active_faults": ["three(c)"], "weights": {"go": 3},
-    }  # fmt: skip
-    assert loaded.to_json() == trace.to_json()
-
-
-def test_a_trace_holds_digests_of_the_source_of_its_targets() -> None:
-    origin = Provenance(run_id=1, checkpoint=0, swarm=None, edges=0)
-    trace = made(origin, resolve_targets([__name__]))
-    assert list(trace.targets) == [__name__]
-    assert len(trace.targets[__name__]) == 64
-    assert made(origin).targets == {}
-    assert made(origin).content_hash() == trace.content_hash()
 
 
 def test_a_trace_holds_the_digests_of_what_ran_and_not_of_what_was_written_later(tmp_path: Path) -> None:

@@ -85,8 +85,3 @@ def test_damaged_files_are_read_as_far_as_they_go(tmp_path: Path, damage: bytes)
     assert len(list(read_events(tmp_path))) == 1
     assert read_status(tmp_path) is None
     assert read_result(tmp_path) is None or damage == b'{"type":"nope"}'
-
-
-def test_a_folder_without_files_is_a_run_without_events(tmp_path: Path) -> None:
-    assert list(read_events(tmp_path)) == []
-    assert (read_status(tmp_path), read_result(tmp_path)) == (None, None)

@@ -24,8 +24,6 @@ from ordeal._engine.runs.events import (
     RunStatus,
     SessionBegun,
     Shrunk,
-    plain,
-    short,
 )
 from ordeal._engine.runs.folder import EVENTS, STATUS, read_events, read_result, read_status, run_folders
 from ordeal._engine.runs.report import schemas
@@ -154,20 +152,6 @@ def test_a_folder_that_goes_away_ends_the_writing(tmp_path: Path, clock: list[fl
     writer.finished("{}", 0, interrupted=False)
 
 
-def test_nothing_is_kept_where_none_are_wanted(tmp_path: Path) -> None:
-    writer = begun(tmp_path / "runs", keep=0)
-    writer.finished("{}", 0, interrupted=False)
-    assert not writer.trouble
-    assert not (tmp_path / "runs").exists()
-
-
-def test_a_full_disk_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    writer = begun(tmp_path)
-    monkeypatch.setattr("os.write", lambda _descriptor, data: len(data) - 1)
-    writer.class_started(CLASS)
-    assert "no more room" in writer.trouble
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a fork")
 def test_a_session_that_is_killed_leaves_whole_lines_and_a_status(tmp_path: Path) -> None:
     ready, tell = os.pipe()
@@ -228,16 +212,3 @@ def test_the_schema_refuses_what_is_no_event() -> None:
     ):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, schemas()["event"])
-
-
-def test_a_status_is_as_the_schema_says() -> None:
-    values: dict[str, Any] = dict.fromkeys(RunStatus.__struct_fields__, 1)
-    texts = {"run_id": "a", "started": "b", "test_class": "c", "state": "running", "next_run_max": None}
-    status = msgspec.convert({**values, **texts, "classes": [], "findings": [], "workers": []}, RunStatus)
-    jsonschema.validate(msgspec.to_builtins(status), schemas()["status"])
-
-
-def test_texts_are_bounded() -> None:
-    assert len(short("x" * 10_000)) == 500
-    assert short("\ud800") == "\\ud800"
-    assert plain((1, None, "a", Path("b"))) == [1, None, "a", "b"]

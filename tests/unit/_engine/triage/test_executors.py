@@ -144,20 +144,6 @@ class TestBothPlaces:
         randoms = GlobalRandoms()
         return Here(JobContext(setup, replayer=Replayer(setup.driver, setup.bucketer(), randoms), randoms=randoms))
 
-    def test_all_that_jobs_tell_is_heard_in_its_order(self, executor: Executor, log: Log) -> None:
-        executor.run([log.task("a", saying("1", "\ud800", "3")), log.task("b", saying())])
-        assert log.of("a") == [NotInDatabase("1"), NotInDatabase("\ud800"), NotInDatabase("3")]
-        assert log.of("b") == []
-        assert log.endings == {"a": (JobEnd.DONE, None), "b": (JobEnd.DONE, None)}
-
-    def test_a_run_comes_to_the_same(self, executor: Executor, setup: ReplaySetup, log: Log) -> None:
-        executor.run([log.task("a", running(setup, "rest", "rest"), 60.0)])
-        assert log.of("a") == [SeedBegun("here"), NotInDatabase("")]
-
-    def test_nothing_to_do_is_done(self, executor: Executor) -> None:
-        executor.run([])
-        executor.close()
-
 
 def test_here_a_jobs_error_gets_out_and_what_comes_after_it_does_not_run(setup: ReplaySetup, log: Log) -> None:
     def failing(_context: JobContext, send: Send) -> None:
@@ -228,11 +214,6 @@ class TestOwnProcesses:
         assert not exists(told.path)
         assert log.endings == {"a": (JobEnd.LATE, None)}
 
-    def test_a_run_that_is_cut_off_by_the_time_of_its_job_is_no_crash(self, setup: ReplaySetup, log: Log) -> None:
-        with quickly():
-            own_processes(setup).run([log.task("a", running(setup, "hang"), 0.3)])
-        assert log.endings == {"a": (JobEnd.LATE, None)}
-
     def test_so_many_run_at_the_same_time_and_no_more(self, setup: ReplaySetup, log: Log, tmp_path: Path) -> None:
         def meeting(name: str) -> Job:
             def job(_context: JobContext, send: Send) -> None:
@@ -246,10 +227,6 @@ class TestOwnProcesses:
 
         own_processes(setup, workers=2).run([log.task(name, meeting(name)) for name in "ab"])
         assert [message for _, message in log.heard] == [Shrinking(2, 0, 0)] * 2
-
-    def test_one_worker_does_one_after_the_other(self, setup: ReplaySetup, log: Log) -> None:
-        own_processes(setup, workers=1).run([log.task(name, saying(name, name)) for name in "abc"])
-        assert [name for name, _ in log.heard] == list("aabbcc")
 
     def test_ctrl_c_gets_out_and_leaves_no_process(self, setup: ReplaySetup, log: Log) -> None:
         the_other = Heard(log.task("b", sleeping))
@@ -291,11 +268,6 @@ class TestOwnProcesses:
         processes = {message.path for _, message in log.heard if isinstance(message, SeedBegun)}
         assert len(processes) == 2
         assert not any(map(exists, processes))
-
-    def test_what_a_job_changes_in_its_process_stays_there(self, setup: ReplaySetup, log: Log) -> None:
-        own_processes(setup).run([log.task("a", running(setup, "rest"))])
-        assert log.endings == {"a": (JobEnd.DONE, None)}
-        assert not setup.driver.isolated
 
     def test_what_no_job_tells_loses_the_job_alone(
         self, setup: ReplaySetup, log: Log, monkeypatch: pytest.MonkeyPatch

@@ -18,7 +18,7 @@ from ordeal.trace import rerun
 
 from ...samples.machines import switches
 from ...samples.siblings import Full
-from ...samples.traced import AnyOfThree, Counter, Faulty, Independent
+from ...samples.traced import Counter, Faulty
 from ...samples.triaged import finding_for, setup_for, tape_for
 
 
@@ -36,24 +36,6 @@ def test_a_failure_is_counted_shrunk_and_replays() -> None:
     assert failure.trace is not None
     assert isinstance(rerun(failure.trace).error, ValueError)
     assert "\n".join(failure.trace.program) == failure.program
-
-
-def test_the_faults_that_a_failure_needs_are_named() -> None:
-    failure = only_failure(Faulty)
-    assert failure.necessary_faults == {"one(a)": True, "two(b)": True}
-    assert f"Necessary faults: {', '.join(name[:3] for name in failure.necessary_faults)}\n" in str(failure)
-
-
-def test_shrinking_leaves_one_of_several_faults_that_each_suffice() -> None:
-    needed = only_failure(AnyOfThree).necessary_faults
-    assert needed is not None
-    assert list(needed.values()) == [True]
-
-
-def test_nothing_is_said_of_faults_where_there_are_none_or_nobody_looked() -> None:
-    assert only_failure(Counter).necessary_faults is None
-    assert only_failure(Independent).necessary_faults is None
-    assert only_failure(Faulty, shrink=False).necessary_faults is None
 
 
 def test_a_failure_whose_text_raises_or_has_no_end_is_reported() -> None:

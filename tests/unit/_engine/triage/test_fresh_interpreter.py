@@ -122,20 +122,11 @@ class TestReplay:
     def test_says_how_the_failure_compares(self, failing: MakeTrace, body: str, status: ReplayStatus) -> None:
         assert process().replay([failing(body)]) == [FreshReplay(status)]
 
-    @pytest.mark.usefixtures("cold_interpreters")
-    def test_every_trace_meets_modules_that_were_just_imported(self, failing: MakeTrace) -> None:
-        trace = failing("SEEN.append(1)\nif len(SEEN) > 1: return")
-        assert process().replay([trace] * 3) == [REPRODUCED] * 3
-
     def test_half_a_pair_of_surrogates_in_a_message_is_no_obstacle(self, failing: MakeTrace) -> None:
         trace = failing("pass")
         assert trace.failure is not None
         trace = dataclasses.replace(trace, failure=dataclasses.replace(trace.failure, error_message="caf\udce9.txt"))
         assert process().replay([trace]) == [REPRODUCED]
-
-    def test_nothing_to_replay_costs_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delattr(fresh_interpreter, "start")
-        assert process().replay([]) == []
 
     def test_what_the_code_prints_and_reads_is_kept_apart(
         self, failing: MakeTrace, capfd: pytest.CaptureFixture[str]
@@ -186,12 +177,6 @@ class TestReplay:
         assert process(rule_timeout=0.1).replay([failure.trace]) == [REPRODUCED]
         assert process(rule_timeout=9.0).replay([failure.trace]) == [FreshReplay(ReplayStatus.NOT_REPRODUCED)]
 
-    def test_the_target_modules_are_imported(self, failing: MakeTrace, make_module: MakeModule) -> None:
-        make_module("", "sut")
-        trace = failing("assert 'sut' in sys.modules")
-        assert process(targets=("sut",)).replay([trace]) == [REPRODUCED]
-        assert process().replay([trace]) == [FreshReplay(ReplayStatus.FAILS_DIFFERENTLY)]
-
     def test_a_class_that_cannot_be_imported_there_gives_the_reason(self, failing: MakeTrace, tmp_path: Path) -> None:
         trace = failing("pass")
         (tmp_path / "machines.py").write_text("1 / 0")
@@ -231,14 +216,6 @@ class TestEnd:
         late = FreshReplay(None, "it took longer than 2 s")
         assert hasty.replay([failing(HANG, "hanging"), failing("pass")]) == [late, REPRODUCED]
         assert is_gone(int((tmp_path / "notes").read_text()))
-
-    def test_a_rule_that_took_its_limit_before_need_not_take_all_of_it(
-        self, failing: MakeTrace, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(fresh_interpreter, "RULE_LIMITS", 0.0)
-        trace = failing(HANG)
-        patient = process(0.0, rule_timeout=fresh_interpreter.IMPORT_SECONDS_MAX)
-        assert patient.replay([trace], hung={0}) == [FreshReplay(ReplayStatus.FAILS_DIFFERENTLY)]
 
     def test_after_some_that_hang_no_more_are_tried(self, failing: MakeTrace, hasty: FreshInterpreter) -> None:
         replays = hasty.replay([failing(HANG)] * (fresh_interpreter_child.HANGING_MAX + 2))
@@ -312,23 +289,11 @@ class TestExplorer:
         assert failure.flaky
         assert failure.flaky_reason == REASONS[ReplayStatus.NOT_REPRODUCED]
 
-    @pytest.mark.usefixtures("cold_interpreters")
-    def test_what_fails_there_too_is_not(self, make_module: MakeModule) -> None:
-        result = self.explore(make_module(self.LEAK.format(condition="True"), "machines").Machine)
-        (failure,) = result.failures
-        assert (failure.flaky, failure.flaky_reason, result.notes) == (False, "", ())
-
     def test_what_only_a_fresh_process_shows_is_told_of(self, make_module: MakeModule) -> None:
         machine = make_module(self.LEAK.format(condition="len(CALLS) == 1"), "machines").Machine
         (failure,) = self.explore(machine).failures
         assert failure.flaky
         assert failure.flaky_reason == f"it failed the same way in 0 of 10 replays; {HIDDEN}"
-
-    def test_it_is_off_unless_asked_for(self, make_module: MakeModule, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delattr(fresh_interpreter, "start")
-        machine = make_module(self.LEAK.format(condition="len(CALLS) > 9"), "machines").Machine
-        (failure,) = Explorer(machine).run(max_runs=20, steps_per_run=5).failures
-        assert not failure.flaky
 
     def test_a_class_that_nothing_else_can_import_is_left_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
         class Local(RuleBasedStateMachine):
@@ -339,13 +304,6 @@ class TestExplorer:
         monkeypatch.delattr(fresh_interpreter, "start")
         result = self.explore(Local)
         assert ([failure.flaky for failure in result.failures], result.notes) == ([False], ())
-
-    def test_a_failure_without_an_answer_stays_as_it_was(self, make_module: MakeModule, tmp_path: Path) -> None:
-        machine = make_module(self.LEAK.format(condition="True"), "machines").Machine
-        (tmp_path / "machines.py").unlink()
-        result = self.explore(machine)
-        assert [failure.flaky for failure in result.failures] == [False]
-        assert result.notes == ("Not confirmed in a fresh process: 1 failure (no module named `machines`).",)
 
     def test_ctrl_c_leaves_the_failures_as_they_were(
         self, make_module: MakeModule, monkeypatch: pytest.MonkeyPatch

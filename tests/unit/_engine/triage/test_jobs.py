@@ -20,21 +20,17 @@ from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.triage.executors import Here, OwnProcesses, Task
 from ordeal._engine.triage.findings import Finding
-from ordeal._engine.triage.jobs import Job, fill_database, replay_seeds, triage_finding, write_traces
+from ordeal._engine.triage.jobs import Job, triage_finding
 from ordeal._engine.triage.messages import (
     CheckFailed,
     FailureWritten,
     Message,
     Refuted,
-    SeedBegun,
-    SeedDone,
     Shrinking,
-    TraceWritten,
 )
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._hypothesis import GlobalRandoms
 from ordeal.chaos import ChaosTest
-from ordeal.result import SeedStatus
 from ordeal.trace import Trace
 
 from ...samples.triaged import finding_for, origin, setup_for, tape_for
@@ -151,18 +147,6 @@ class TestJudging:
         assert (len(first.tape), first.failure.shrunk, len(last.tape)) == (4, False, 2)
         assert len(failures_of(here(setup, triage_finding(finding_for(setup, first.tape), shrink=True)))) == 1
 
-    def test_without_shrinking_it_is_written_down_once_as_it_is(self, setup: ReplaySetup, run: Run) -> None:
-        finding = finding_for(setup, tape_for(setup.driver, *LONG))
-        (told,) = run(setup, triage_finding(finding, shrink=False))
-        assert isinstance(told, FailureWritten)
-        assert (len(told.tape), told.failure.shrunk, told.finished) == (4, False, True)
-
-    def test_without_time_it_is_written_down_as_it_is(self, run: Run) -> None:
-        setup = setup_for(Counter, max_shrink_time=0.0)
-        (told,) = run(setup, triage_finding(finding_for(setup, tape_for(setup.driver, *LONG)), shrink=True))
-        assert isinstance(told, FailureWritten)
-        assert (len(told.tape), told.failure.shrunk) == (4, False)
-
     def test_a_failed_check_of_the_shrinker_leaves_it_as_far_as_it_came(
         self, setup: ReplaySetup, run: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -191,31 +175,6 @@ class TestJudging:
         assert told.failure.flaky
         assert told.failure.flaky_reason == "it failed the same way in 10 of 10 replays"
         assert len(told.tape) < 4
-
-    def test_the_shorter_tape_of_others_is_taken(self, setup: ReplaySetup, run: Run) -> None:
-        finding = finding_for(setup, tape_for(setup.driver, *LONG))
-        told = failures_of(run(setup, triage_finding(finding, shrink=False, shorter=tape_for(setup.driver, *SHORT))))[
-            -1
-        ]
-        assert (len(told.tape), told.failure.rule_log) == (2, ["add", "add"])
-
-    @pytest.mark.parametrize(
-        "others", [["rest"], ["other"], [*LONG]], ids=["it does not fail", "it fails otherwise", "it is no shorter"]
-    )
-    def test_a_tape_of_others_that_is_no_better_is_refused(
-        self, setup: ReplaySetup, run: Run, others: list[str]
-    ) -> None:
-        finding = finding_for(setup, tape_for(setup.driver, *LONG))
-        told = failures_of(run(setup, triage_finding(finding, shrink=False, shorter=tape_for(setup.driver, *others))))[
-            -1
-        ]
-        assert told.tape.hash() == finding.tape.hash()
-
-    def test_a_flaky_one_does_not_go_on_with_a_tape_of_others(self, setup: ReplaySetup, run: Run) -> None:
-        finding = finding_for(setup, tape_for(setup.driver, *LONG))
-        finding.flaky = True
-        told = failures_of(run(setup, triage_finding(finding, shrink=False, shorter=tape_for(setup.driver, *SHORT))))
-        assert [len(each.tape) for each in told] == [4] * len(told)
 
     def test_one_that_does_not_fail_again_is_written_down_as_flaky(self) -> None:
         Moody.calls = 0
@@ -314,49 +273,3 @@ class TestSeeds:
             assert isinstance(told.failure.trace, Trace)
             paths.append(SeedCorpus(folder).save(told.failure.trace))
         return paths
-
-    def test_each_is_begun_then_told_with_its_finding(self, setup: ReplaySetup, run: Run, seeds: list[Path]) -> None:
-        folder = seeds[0].parents[1]
-        one, first, two, second = run(setup, replay_seeds(folder, []))
-        assert [one, two] == [SeedBegun(str(path)) for path in seeds]
-        for told, path, kind in ((first, seeds[0], "KeyError"), (second, seeds[1], "ValueError")):
-            assert isinstance(told, SeedDone)
-            assert (told.path, told.outcome.status) == (str(path), SeedStatus.REPRODUCED)
-            (finding,) = told.findings
-            assert (type(finding.error).__name__, finding.count, finding.origin.run_id) == (kind, 0, 0)
-
-    def test_what_is_done_is_not_replayed_again(self, setup: ReplaySetup, run: Run, seeds: list[Path]) -> None:
-        told = run(setup, replay_seeds(seeds[0].parents[1], [str(seeds[0])]))
-        assert [message.path for message in told if isinstance(message, SeedDone)] == [str(seeds[1])]
-
-    def test_a_seed_of_a_known_bucket_is_no_second_finding(
-        self, setup: ReplaySetup, run: Run, seeds: list[Path]
-    ) -> None:
-        (long,) = failures_of(
-            here(setup, triage_finding(finding_for(setup, tape_for(setup.driver, *LONG)), shrink=False))
-        )
-        assert isinstance(long.failure.trace, Trace)
-        folder = seeds[0].parents[1]
-        again = SeedCorpus(folder).save(long.failure.trace)
-        told = [message for message in run(setup, replay_seeds(folder, [])) if isinstance(message, SeedDone)]
-        assert [(message.path, len(message.findings)) for message in told] == [
-            (str(seeds[0]), 1),
-            (str(seeds[1]), 1),
-            (str(again), 0),
-        ]
-
-    def test_no_folder_is_no_seeds(self, setup: ReplaySetup, run: Run, tmp_path: Path) -> None:
-        assert run(setup, replay_seeds(tmp_path / "none", [])) == []
-
-
-def test_runs_that_reached_new_code_are_written_down_one_after_the_other(run: Run) -> None:
-    setup = setup_for(Counter, shrink=False)
-    tapes = [tape_for(setup.driver, "rest"), tape_for(setup.driver, "rest", ("add", {"by": [1]}))]
-    told = run(setup, write_traces([(origin(3), tapes[0]), (origin(5), tapes[1])]))
-    traces = [message.trace for message in told if isinstance(message, TraceWritten)]
-    assert len(traces) == len(told)
-    assert [trace.run_id for trace in traces] == [3, 5]
-
-
-def test_nothing_for_plain_pytest_is_nothing_to_tell(setup: ReplaySetup, run: Run) -> None:
-    assert run(setup, fill_database([])) == []

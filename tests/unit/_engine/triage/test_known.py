@@ -12,14 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from ordeal._engine.parallel.store_client import namespace_of
-from ordeal._engine.triage.findings import Finding, KnownFailures
-from ordeal._native import Tape
 from ordeal._report.exploration import exploration_report, json_report
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
 from ordeal.store import Outgoing, open_store
-
-from ...samples.triaged import origin
 
 pytestmark = pytest.mark.usefixtures("own_threads_alone")
 linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers need Linux")
@@ -69,12 +65,6 @@ def test_an_entry_is_a_bucket_an_id_or_a_text() -> None:
     assert explored("something else").known == []
 
 
-def test_a_bucket_without_its_rule_stands_for_every_rule() -> None:
-    stock = next(failure for failure in explored().failures if failure.broken_by == ["sell"])
-    place = stock.bucket.removesuffix(" [after sell]")
-    assert [known.bucket for known in explored(place).known] == [stock.bucket]
-
-
 def test_a_text_leaves_other_messages_of_the_same_place_to_be_reported() -> None:
     for one, other in (("amount none", "amount single"), ("amount single", "amount none")):
         result = explored(one)
@@ -119,12 +109,6 @@ def test_a_resumed_exploration_drops_what_has_become_known(tmp_path: Path) -> No
     assert [known.entry for known in result.known] == ["cannot pay"]
 
 
-def test_an_exhaustive_search_counts_what_is_known_too() -> None:
-    result = Explorer(Shop, workers=1, known=["cannot pay"]).exhaustive(depth=1)
-    assert "cannot pay" not in messages(result)
-    assert [known.count for known in result.known] == [1]
-
-
 @linux_only
 def test_several_workers_leave_out_what_is_known_and_count_it_together() -> None:
     first, again = (explored("cannot pay", "amount none", workers=2, isolate=True) for _ in range(2))
@@ -150,11 +134,3 @@ def test_a_store_gets_nothing_of_what_is_known_here_and_hides_nothing_from_other
     later = explored("cannot pay", seed=7, store=url, isolate=True)
     assert "cannot pay" not in messages(later)
     assert [known.entry for known in later.known] == ["cannot pay"]
-
-
-def test_without_entries_nothing_is_known() -> None:
-    known = KnownFailures([])
-    finding = Finding("ValueError in f", Tape(), origin(1), ValueError("x"))
-    assert not known
-    assert not known.claim(finding)
-    assert known.split([finding], lambda _: 1) == ([finding], [])

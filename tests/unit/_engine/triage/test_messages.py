@@ -5,30 +5,22 @@ from __future__ import annotations
 import pytest
 
 import ordeal._native as _native
-from ordeal._base.untrusted import remote_error
 from ordeal._engine.isolation.channel import ChannelError, Value, decode, encode
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import (
-    CheckFailed,
     FailureWritten,
     FindingRecords,
     Message,
-    NotInDatabase,
-    SeedBegun,
-    SeedDone,
-    Shrinking,
-    TraceWritten,
     pack_failure,
     pack_finding,
     pack_message,
     unpack_failure,
     unpack_finding,
     unpack_message,
-    writable_text,
 )
 from ordeal.errors import OrdealError
-from ordeal.result import Failure, SeedOutcome, SeedStatus
+from ordeal.result import Failure
 from ordeal.trace import Trace, TraceFailure, TraceStep
 
 
@@ -59,44 +51,6 @@ def tape(*numbers: int) -> _native.Tape:
 def sent(message: Message) -> Message:
     """``message`` as another process hears it: what a channel carries of it included."""
     return unpack_message(decode(encode(pack_message(message, NAMES))), NAMES)
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        SeedBegun("/a/seed-1.json"),
-        SeedBegun("/a/\udcff"),  # a file name that is no UTF-8
-        Shrinking(9, 3, 2**40),
-        Shrinking(9, 3, 2, waits=30.0),
-        NotInDatabase("half a pair: \ud800"),
-        CheckFailed("Shrinking of x", "core/x.cpp:1: check failed"),
-        SeedDone("/a/seed", SeedOutcome("seed", "/a/seed", SeedStatus.UNREADABLE, "it is empty"), ()),
-    ],
-    ids=repr,
-)
-def test_a_plain_message_arrives_as_it_was(message: Message) -> None:
-    assert sent(message) == message
-
-
-def test_a_trace_arrives_as_it_was() -> None:
-    trace = Trace(3, 42, "a:B", steps=[TraceStep("rule", "put", choices={"by": [1, "\ud800"]})])
-    told = sent(TraceWritten(trace))
-    assert isinstance(told, TraceWritten)
-    assert told.trace.to_json() == trace.to_json()
-
-
-def test_the_findings_of_a_seed_arrive_with_their_tapes_in_their_order() -> None:
-    one = Finding("one", tape(5), Provenance(0, 0, None, 0, []), ValueError("\ud800"), count=0, flaky=True)
-    two = Finding("two", tape(6, 7), Provenance(4, 2, ([True, False], [True]), 9, [3, 0]), KeyError("k"), count=8)
-    outcome = SeedOutcome("seed", "/a/seed", SeedStatus.REPRODUCED, "ValueError")
-    told = sent(SeedDone("/a/seed", outcome, (one, two)))
-    assert isinstance(told, SeedDone)
-    assert told.outcome == outcome
-    first, second = told.findings
-    assert (first.bucket, first.count, first.flaky, first.origin) == ("one", 0, True, one.origin)
-    assert (type(first.error).__name__, str(first.error)) == ("ValueError", "\\ud800")
-    assert (second.bucket, second.count, second.flaky, second.origin) == ("two", 8, False, two.origin)
-    assert [first.tape.hash(), second.tape.hash()] == [one.tape.hash(), two.tape.hash()]
 
 
 @pytest.mark.parametrize("finished", [True, False])
@@ -172,20 +126,6 @@ def test_a_damaged_tape_or_trace_is_refused() -> None:
 # -- findings by names ------------------------------------------------------------------------------------------------
 
 THEN = FindingRecords((["put", "take"], [], ["disk", "net"], []))
-NOW = FindingRecords((["look", "take", "put"], [], ["net"], []))
-
-
-def test_an_origin_is_kept_by_names() -> None:
-    origin = Provenance(8, 3, ([True, False], [False, True]), 5, [0, 4])
-    assert THEN.origin(THEN.saved_provenance(origin)) == origin
-    moved = NOW.origin(THEN.saved_provenance(origin))
-    assert moved == Provenance(8, 3, ([False, False, True], [True]), 5, [0, 4, 0])
-
-
-def test_an_origin_without_a_swarm_stays_without() -> None:
-    saved = THEN.saved_provenance(Provenance(1, 0, None, 0))
-    assert (saved.swarm, saved.weights) == (None, {})
-    assert THEN.origin(saved) == Provenance(1, 0, None, 0, [])
 
 
 def test_a_finding_keeps_what_was_known_of_it_and_the_traceback_it_had() -> None:
@@ -198,11 +138,6 @@ def test_a_finding_keeps_what_was_known_of_it_and_the_traceback_it_had() -> None
     assert read.seed is None
 
 
-def test_a_finding_without_a_traceback_gets_that_of_its_error() -> None:
-    finding = Finding("b", tape(0), Provenance(1, 0, None, 0), ValueError("of here"))
-    assert "ValueError: of here" in THEN.saved_finding(finding).traceback
-
-
 def test_a_text_that_raises_is_no_obstacle() -> None:
     class MuteError(Exception):
         def __str__(self) -> str:
@@ -210,15 +145,3 @@ def test_a_text_that_raises_is_no_obstacle() -> None:
 
     saved = THEN.saved_finding(Finding("b", tape(0), Provenance(1, 0, None, 0), MuteError()))
     assert (saved.error_type, saved.error_message) == ("MuteError", "<MuteError whose text raises>")
-
-
-@pytest.mark.parametrize(("text", "written"), [("plain ü", "plain ü"), ("\ud800x", "\\ud800x"), ("", "")])
-def test_any_text_can_be_written(text: str, written: str) -> None:
-    assert writable_text(text) == written
-    assert written.encode().decode() == written
-
-
-def test_an_error_of_elsewhere_reads_as_the_one_that_it_stands_for_and_is_caught_as_no_other() -> None:
-    error = remote_error("KeyboardInterrupt", "pressed")
-    assert (type(error).__name__, type(error).__module__, str(error)) == ("KeyboardInterrupt", "builtins", "pressed")
-    assert not isinstance(error, KeyboardInterrupt)

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.explore import Explorer, Tuning
-from ordeal.result import ExplorationResult, SeedStatus, ShrinkSnapshot
+from ordeal.result import ExplorationResult, SeedStatus
 from ordeal.trace import Trace
 
 from ...samples.monitored import MakeModule
@@ -83,12 +83,6 @@ class TestReplaying:
         assert fresh(failure.trace).content_hash() in seed.name
         assert str(failure).startswith(f"Seed {seed.stem.removeprefix('seed-')}, step {failure.step}: ValueError")
 
-    def test_runs_that_meet_it_again_are_counted(self, till: ModuleType, corpus: SeedCorpus) -> None:
-        first, second = explore(till.Till, corpus), explore(till.Till, corpus)
-        assert {f.bucket: f.count for f in first.failures} == {f.bucket: f.count for f in second.failures}
-        assert all(f.run_id > 0 for f in first.failures)
-        assert all(f.run_id == 0 for f in second.failures)
-
     @pytest.mark.parametrize("coverage", ["auto", "novelty", "counts"])
     def test_the_runs_are_the_same_with_and_without_seeds(
         self, till: ModuleType, corpus: SeedCorpus, coverage: Any
@@ -132,15 +126,6 @@ class TestReplaying:
             assert outcomes[str(path)].status is status
             assert message in outcomes[str(path)].message
         assert [outcome.path for outcome in outcomes.values()] == sorted(outcomes)
-
-    def test_the_shortest_of_several_seeds_of_one_failure_is_the_finding(self, corpus: SeedCorpus) -> None:
-        long = Explorer(Counter, seed=LONG_SEED).run(max_runs=300, shrink=False).failures[0]
-        short = failing(Counter)
-        corpus.save(fresh(long.trace))
-        path = corpus.save(short)
-        result = Explorer(Counter, corpus_dir=corpus.folder).run(max_runs=1, steps_per_run=1, shrink=False)
-        assert [failure.seed_path for failure in result.failures] == [str(path)]
-        assert len(corpus.paths()) == 2
 
     def test_ctrl_c_in_a_seed_ends_the_exploration_with_a_result(self, corpus: SeedCorpus) -> None:
         class Stopping(Counter):
@@ -243,28 +228,3 @@ class TestSaving:
             assert any("can replay its seeds: nothing else can import it." in note for note in result.notes)
             again = Explorer(machine, corpus_dir=corpus.folder).run(max_runs=1, steps_per_run=1)
             assert [seed.status for seed in again.seed_replays] == [SeedStatus.REPRODUCED]
-
-    def test_without_a_folder_nothing_is_written(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.chdir(tmp_path)
-        (failure,) = Explorer(Counter).run(max_runs=100).failures
-        assert failure.seed_path is None
-        assert list(tmp_path.iterdir()) == []
-
-    def test_what_is_found_before_ctrl_c_is_saved(self, till: ModuleType, corpus: SeedCorpus) -> None:
-        def interrupt(_: ShrinkSnapshot) -> None:
-            raise KeyboardInterrupt
-
-        result = explore(till.Till, corpus, shrink_progress=interrupt)
-        assert len(result.failures) == 2
-        assert "Shrinking was interrupted: some traces are longer than need be." in result.notes
-        assert len(corpus.paths()) == 2
-
-
-def test_shrinking_is_told_of_with_what_is_shrunk(till: ModuleType) -> None:
-    shrinking: list[ShrinkSnapshot] = []
-    explore(till.Till, None, shrink_progress=shrinking.append)
-    assert {(each.number, each.total) for each in shrinking} == {(1, 2), (2, 2)}
-    assert all(each.steps <= each.steps_before for each in shrinking)
-    assert [each.candidates for each in shrinking if each.number == 1] == sorted(
-        each.candidates for each in shrinking if each.number == 1
-    )

@@ -16,10 +16,9 @@ from ordeal._engine.triage.jobs import bare_failure
 from ordeal._engine.triage.siblings import MANY, families, joined
 from ordeal._report.exploration import json_report
 from ordeal.explore import Explorer
-from ordeal.result import ExplorationResult, Failure, SeedStatus, ShrinkSnapshot
-from ordeal.trace import Trace, shrink
+from ordeal.result import ExplorationResult, Failure, ShrinkSnapshot
 
-from ...samples.siblings import BothSides, BrokenByFault, Full, ManyKinds, Turned, WaitsForCalm
+from ...samples.siblings import BothSides, BrokenByFault, Full, Turned, WaitsForCalm
 from ...samples.triaged import finding_for, setup_for, tape_for
 
 APPEND = ("append", {"x": [1]})
@@ -50,14 +49,6 @@ class TestExploration:
         for step, failure in failures.items():
             assert failure.bucket.endswith(f" in Turned.is_alike: assert self.row == self.model [after {step}]")
 
-    def test_workers_tell_them_apart_as_well_and_alike_each_time(self) -> None:
-        first, again = (explored(Turned, workers=2, max_runs=60) for _ in range(2))
-        assert set(by_step(first)) == {"turn", "move"}
-        reports = [json.loads(json_report([result])) for result in (first, again)]
-        for report in reports:
-            del report["results"][0]["timing"]
-        assert reports[0] == reports[1]
-
     def test_one_mistake_that_shows_after_two_rules_is_one_failure(self) -> None:
         (failure,) = explored(BothSides).failures
         assert sorted(failure.broken_by) == ["left", "right"]
@@ -82,11 +73,6 @@ class TestExploration:
         explored(Full, seed=2, shrink_progress=hear)
         assert len(tried) > MANY
         assert sum(tried.values()) < 2 * MANY * max(tried.values())
-
-    def test_each_kind_of_exception_in_one_line_is_a_failure(self) -> None:
-        kinds = {type(failure.error) for failure in explored(ManyKinds).failures}
-        assert kinds == {AssertionError, KeyError, TypeError}
-        assert {failure.broken_by[0] for failure in explored(ManyKinds).failures} == {"choose"}
 
     def test_the_switch_of_a_fault_is_not_named(self) -> None:
         (failure,) = explored(BrokenByFault).failures
@@ -114,29 +100,6 @@ class TestSeeds:
             if failure.seed_path is not None
         }
 
-    def test_old_ones_reproduce_and_stay_the_seeds_of_their_failures(self, tmp_path: Path) -> None:
-        seeds = self.saved(tmp_path)
-        for path in seeds.values():
-            trace = Trace.load(path)
-            assert trace.failure is not None
-            trace.failure = dataclasses.replace(trace.failure, bucket=trace.failure.bucket.partition(" [after ")[0])
-            trace.save(path)
-        again = explored(Turned, seed=2, corpus_dir=tmp_path)
-        assert {seed.status for seed in again.seed_replays} == {SeedStatus.REPRODUCED}
-        assert {step: Path(failure.seed_path or "") for step, failure in by_step(again).items()} == seeds
-        assert len(list(tmp_path.rglob("seed-*"))) == 2
-
-    def test_the_trace_of_an_old_one_replays_and_shrinks(self) -> None:
-        trace = by_step(explored(Turned))["turn"].trace
-        assert trace is not None
-        assert trace.failure is not None
-        place = trace.failure.bucket.partition(" [after ")[0]
-        old = dataclasses.replace(trace, failure=dataclasses.replace(trace.failure, bucket=place))
-        assert rerun(old, Turned).status is ReplayStatus.REPRODUCED
-        small = shrink(old, Turned)
-        assert small.failure is not None
-        assert small.failure.bucket == trace.failure.bucket
-
     def test_what_another_step_breaks_now_fails_differently(self) -> None:
         trace = by_step(explored(Turned))["turn"].trace
         assert trace is not None
@@ -152,11 +115,6 @@ class TestJoined:
         failures = [structs.replace(bare_failure(setup, each), shrunk=shrunk) for each in found]
         return list(zip(found, failures, strict=True))
 
-    def test_those_of_other_steps_stay_apart(self) -> None:
-        turn = [*[APPEND] * 3, OTHER, "turn"]
-        judged = self.judged(turn, [APPEND, APPEND, OTHER, MOVE])
-        assert joined(judged) == judged
-
     def test_the_one_with_a_seed_stands_for_all(self) -> None:
         steps = [APPEND, APPEND, OTHER, MOVE]
         judged = self.judged(steps, steps)
@@ -164,11 +122,6 @@ class TestJoined:
         ((finding, failure),) = joined(judged)
         assert finding is judged[1][0]
         assert (finding.count, failure.count) == (2, 2)
-
-    def test_nobody_knows_what_a_failure_needs_that_was_not_shrunk(self) -> None:
-        steps = [APPEND, APPEND, OTHER, MOVE]
-        judged = self.judged(steps, steps, shrunk=False)
-        assert joined(judged) == judged
 
     def test_the_first_that_fails_each_time_leads(self) -> None:
         judged = self.judged([APPEND, APPEND, OTHER, MOVE], [*[APPEND] * 3, OTHER, "turn"])

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-import ordeal._native as _native
 from ordeal._engine.execution.bucket import ProcessExitError, ProcessKilledError
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.crash_replayer import Crash
@@ -223,27 +222,12 @@ class TestSeeds:
         assert paths == sorted(paths)
         assert told.notes == []
 
-    def test_a_process_that_ends_outside_of_a_seed_is_noted_and_not_tried_for_ever(
-        self, tmp_path: Path, told: Told
-    ) -> None:
-        setup, _ = counter(corpus_dir=tmp_path)
-        executor = Scripted(tells(ending=JobEnd.LOST))
-        triage_of(setup, executor, told).replay_seeds(lambda _finding: pytest.fail("nothing was found"))
-        assert told.sentences == ["Not all seeds were replayed: their process ended."]
-        assert len(executor.tasks) == 1
-
     def test_a_seed_whose_end_nobody_can_read_is_noted_and_left_out(self, tmp_path: Path, told: Told) -> None:
         setup, _ = counter(corpus_dir=tmp_path)
         executor = Scripted(tells(SeedBegun("one"), ending=JobEnd.LOST), tells())
         triage_of(setup, executor, told).replay_seeds(lambda _finding: pytest.fail("nothing was found"))
         assert told.sentences == ["Not all seeds were replayed: their process ended."]
         assert len(executor.tasks) == 2
-
-    def test_without_a_folder_nothing_is_replayed(self, told: Told) -> None:
-        setup, _ = counter()
-        executor = Scripted()
-        triage_of(setup, executor, told).replay_seeds(lambda _finding: None)
-        assert executor.tasks == []
 
 
 class TestJudging:
@@ -259,12 +243,6 @@ class TestJudging:
         executor = Scripted(tells(Shrinking(9, 5, 1)), tells(Shrinking(3, 2, 8)))
         triage_of(setup, executor, told).confirm_and_shrink(findings, shrink=True)
         assert told.progress == [(1, 2, Shrinking(9, 5, 1)), (2, 2, Shrinking(3, 2, 8))]
-
-    @pytest.mark.parametrize("shrink", [(False, True), (True, False)])
-    def test_who_does_not_want_it_gets_no_shrinking(self, shrink: tuple[bool, bool], told: Told) -> None:
-        setup, findings = counter(LONG, shrink=shrink[0])
-        (failure,) = triage_of(setup, executor_here(setup), told).confirm_and_shrink(findings, shrink=shrink[1])
-        assert (failure.shrunk, failure.step, told.progress) == (False, 4, [])
 
     def test_time_that_is_up_is_noted(self, told: Told) -> None:
         setup, findings = counter(LONG, max_shrink_time=2.5)
@@ -317,12 +295,6 @@ class TestJudging:
         assert len(executor.finished) == 1
         assert [failure.bucket for failure in failures] == [finding.bucket for finding in findings]
 
-    def test_a_listener_that_ends_all_at_ctrl_c_is_heard(self, told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-        setup, findings = counter(LONG)
-        monkeypatch.setattr(told, "interrupted", lambda: interrupts(None))  # type: ignore[arg-type]
-        with pytest.raises(KeyboardInterrupt):
-            triage_of(setup, Scripted(interrupts), told).confirm_and_shrink(findings, shrink=True)
-
     def test_a_seed_that_cannot_be_saved_is_noted_as_such(self, tmp_path: Path, told: Told) -> None:
         (tmp_path / "file").write_text("no folder")
         setup, findings = counter(SHORT, corpus_dir=tmp_path / "file")
@@ -359,17 +331,6 @@ class TestOthers:
         assert self.judge(OfOthers(None), told).shrunk
         assert told.progress
 
-    def test_what_they_shrink_this_one_does_not(self, told: Told) -> None:
-        failure = self.judge(OfOthers(None, lease=False), told)
-        assert (failure.shrunk, failure.step, told.progress) == (False, 4, [])
-
-    def test_their_trace_of_another_failure_changes_nothing(self, told: Told) -> None:
-        assert self.judge(OfOthers(trace_of(["other"]), lease=False), told).step == 4
-
-    def test_their_trace_that_is_no_shorter_changes_nothing(self, told: Told) -> None:
-        failure = self.judge(OfOthers(trace_of(LONG), lease=False), told, SHORT)
-        assert failure.rule_log == ["add", "add"]
-
     @pytest.mark.parametrize("rubbish", [b"", b"{", b"[]", b"\xff\xfe", b'{"version": 99}'])
     def test_rubbish_of_theirs_is_noted_and_refused(self, rubbish: bytes, told: Told) -> None:
         failure = self.judge(OfOthers(rubbish, lease=False), told)
@@ -386,19 +347,6 @@ class TestOthers:
 
 
 class TestTracesAndDatabase:
-    def test_nothing_is_traced_where_nobody_wants_it(self, told: Told) -> None:
-        setup, _ = counter()
-        executor = Scripted()
-        assert triage_of(setup, executor, told).traces([], [(origin(1), _native.Tape())]) == []
-        assert executor.tasks == []
-
-    def test_traces_of_failures_come_first(self, told: Told) -> None:
-        setup, (finding,) = counter(SHORT, record_traces=True)
-        failure, more = bare_failure(setup, finding), Trace(9, 42, "x:Y")
-        traces = triage_of(setup, Scripted(tells(TraceWritten(more))), told).traces([failure], [])
-        assert traces == [failure.trace, more]
-        assert told.notes == []
-
     @pytest.mark.parametrize("ending", [JobEnd.LATE, JobEnd.LOST])
     def test_traces_that_are_missing_are_noted_and_the_others_kept(self, ending: JobEnd, told: Told) -> None:
         setup, _ = counter(record_traces=True)
@@ -408,12 +356,6 @@ class TestTracesAndDatabase:
         assert told.sentences == [
             "Not all runs that reached new code have a trace: that took longer than 61 s, or its process ended."
         ]
-
-    def test_ctrl_c_is_noted(self, told: Told) -> None:
-        setup, _ = counter(record_traces=True)
-        assert triage_of(setup, Scripted(interrupts), told).traces([], []) == []
-        assert told.sentences == ["Not all runs that reached new code have a trace: that was interrupted."]
-        assert told.interruptions == 1
 
     def test_reasons_why_plain_pytest_does_not_find_it_are_notes(self, tmp_path: Path, told: Told) -> None:
         setup, findings = counter(SHORT, corpus_dir=tmp_path)
@@ -442,9 +384,3 @@ class TestTracesAndDatabase:
         path.unlink()
         triage.save_again(failures)
         assert path.read_bytes() == text
-
-    def test_closing_ends_what_runs(self, told: Told) -> None:
-        setup, _ = counter()
-        executor = Scripted()
-        triage_of(setup, executor, told).close()
-        assert executor.closed == 1
