@@ -11,9 +11,8 @@ from hypothesis.internal.conjecture.engine import BUFFER_SIZE
 from hypothesis.strategies import SearchStrategy
 
 import ordeal._native as _native
-from ordeal._hypothesis.compiled_checks import same
 from ordeal._hypothesis.provider import TapeProvider
-from ordeal._hypothesis.strategy_compiler import Compiler
+from ordeal._hypothesis.strategy_compiler import Compiler, same
 from ordeal._hypothesis.tape_data import TapeData
 
 from .drawn.compiled_strategies import PLANNED, THROUGH_HYPOTHESIS

@@ -75,7 +75,7 @@ def _compile(strategy: SearchStrategy[Any]) -> Any:
 
 
 def _audit(strategy: SearchStrategy[Any], choices: list[Any], value: Any, length: int) -> Any:
-    return importlib.import_module("ordeal._hypothesis.compiled_checks").audit(strategy, choices, value, length)
+    return importlib.import_module("ordeal._hypothesis.strategy_compiler").audit(strategy, choices, value, length)
 
 
 def _made_alike(strategy: SearchStrategy[Any]) -> Any:

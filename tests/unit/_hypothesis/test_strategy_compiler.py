@@ -17,7 +17,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, VarReference, con
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 import ordeal._native as _native
-from ordeal._hypothesis import compiled_checks, strategy_compiler
+from ordeal._hypothesis import strategy_compiler
 from ordeal._hypothesis.draws import compile_argument
 from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.strategy_compiler import compile_strategy
@@ -377,7 +377,7 @@ def test_a_part_that_two_plans_share_outlives_the_first() -> None:
 
 def test_an_audit_sees_a_plan_that_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     given_up: list[str] = []
-    monkeypatch.setattr(compiled_checks, "given_up", given_up)
+    monkeypatch.setattr(strategy_compiler, "given_up", given_up)
     monkeypatch.setattr(strategy_compiler, "passes_probe", lambda *_: True)
     monkeypatch.setitem(strategy_compiler._MAKERS, "FloatStrategy", lambda *_: _native.integers_node(0, 9))
     compiled_strategy, run = _compiled(st.floats()), Run()
@@ -425,21 +425,21 @@ def test_a_run_of_plans_is_collected() -> None:
 
 def test_a_node_that_does_otherwise_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     given_up: list[str] = []
-    monkeypatch.setattr(compiled_checks, "given_up", given_up)
-    assert not compiled_checks.passes_probe(st.integers(0, 1000), _native.integers_node(0, 999_999))
+    monkeypatch.setattr(strategy_compiler, "given_up", given_up)
+    assert not strategy_compiler.passes_probe(st.integers(0, 1000), _native.integers_node(0, 999_999))
     (why,) = given_up
     assert why.startswith("integers(min_value=0, max_value=1000) is drawn through Hypothesis")
 
 
 def test_same_tells_bits_and_types_apart() -> None:
     nan = float("nan")
-    assert compiled_checks.same([nan, {1: (0.0,)}], [float("nan"), {1: (0.0,)}])
-    assert not compiled_checks.same(0.0, -0.0)
-    assert not compiled_checks.same(1, True)
-    assert not compiled_checks.same([1], (1,))
-    assert not compiled_checks.same({1: 2, 3: 4}, {3: 4, 1: 2})
-    assert compiled_checks.same({1, 2}, {2, 1})
-    assert not compiled_checks.same({1, 2}, {1, 3})
+    assert strategy_compiler.same([nan, {1: (0.0,)}], [float("nan"), {1: (0.0,)}])
+    assert not strategy_compiler.same(0.0, -0.0)
+    assert not strategy_compiler.same(1, True)
+    assert not strategy_compiler.same([1], (1,))
+    assert not strategy_compiler.same({1: 2, 3: 4}, {3: 4, 1: 2})
+    assert strategy_compiler.same({1, 2}, {2, 1})
+    assert not strategy_compiler.same({1, 2}, {1, 3})
 
 
 np = pytest.importorskip("numpy")
@@ -469,15 +469,15 @@ MADE_IN_THE_DRAW = {"some shape", "some type"}
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_a_plan_draws_what_hypothesis_draws(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given_up: list[str] = []
-    monkeypatch.setattr(compiled_checks, "given_up", given_up)
-    monkeypatch.setattr(compiled_checks, "PROBES", 30)
+    monkeypatch.setattr(strategy_compiler, "given_up", given_up)
+    monkeypatch.setattr(strategy_compiler, "PROBES", 30)
     compiled = compile_strategy(STRATEGIES[name])
     assert compiled is not None
     if name in MADE_IN_THE_DRAW:
         return
     data = TapeData(TapeProvider(_native.Redraw(0).source))
     with BuildContext(data, is_final=False, wrapped_test=lambda: None):
-        assert compiled_checks.passes_probe(STRATEGIES[name], compiled[0]), given_up
+        assert strategy_compiler.passes_probe(STRATEGIES[name], compiled[0]), given_up
 
 
 def test_a_value_that_does_not_fit_is_an_error() -> None:
@@ -485,7 +485,7 @@ def test_a_value_that_does_not_fit_is_an_error() -> None:
     assert compiled is not None
     run = _native.DrawContext()
     redraw = _native.Redraw(1)
-    run.begin(redraw.source, compiled_checks._NoRun(redraw.source))
+    run.begin(redraw.source, strategy_compiler._NoRun(redraw.source))
     with pytest.raises((InvalidArgument, OverflowError)):
         compiled[0].draw(run)
     run.end()

@@ -17,6 +17,7 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import ordeal._native as _native
+from ordeal._base.regular_file import real_path
 from ordeal._engine.coverage.comparison_rewrite import (
     ComparisonSite,
     ComparisonSites,
@@ -29,7 +30,6 @@ from ordeal._engine.coverage.comparison_rewrite import (
     with_calls,
 )
 from ordeal._engine.coverage.function_source import SourceFile, codes_in, read_source
-from ordeal._engine.coverage.real_path import real_path
 from ordeal._engine.coverage.targets import Target
 
 #: The kinds of comparison, as the core numbers them.

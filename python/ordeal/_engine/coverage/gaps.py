@@ -16,9 +16,7 @@ from typing import Any
 
 import msgspec
 
-from ordeal._base.regular_file import source_text
-from ordeal._engine.coverage.real_path import real_path
-from ordeal._engine.coverage.statements import Block, statements_in
+from ordeal._base.regular_file import real_path, source_text
 from ordeal._engine.coverage.targets import Source, Target
 
 #: Longer source lines are cut in a gap's ``code``.
@@ -254,3 +252,13 @@ def _first_line(node: Block) -> int:
 
 def _is_docstring(node: Block) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+Block = ast.stmt | ast.ExceptHandler | ast.match_case
+
+_PARTS = frozenset({"body", "handlers", "cases", "orelse", "finalbody"})
+
+
+def statements_in(node: ast.AST) -> list[Block]:
+    """Return the statements that one holds, or a module, with the handlers and cases around them, but no expression."""
+    return [child for part in node._fields if part in _PARTS for child in getattr(node, part)]

@@ -15,8 +15,8 @@ from types import ModuleType
 
 import msgspec
 
+from ordeal._base.regular_file import real_path
 from ordeal._base.untrusted import exit_refused
-from ordeal._engine.coverage.real_path import real_path
 from ordeal.errors import TargetError
 
 _SOURCE_SUFFIX = ".py"

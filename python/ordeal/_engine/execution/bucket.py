@@ -12,8 +12,8 @@ from types import CodeType, TracebackType
 
 from ordeal._base import untrusted
 from ordeal._base.memory_limit import memory_is_limited
+from ordeal._base.regular_file import real_path
 from ordeal._base.rule_timeout import RuleTimeoutError
-from ordeal._engine.coverage.real_path import real_path
 from ordeal.errors import DivergenceError
 from ordeal.faults import call_faults, fault
 

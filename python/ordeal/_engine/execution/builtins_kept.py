@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import NoReturn
 
 _SPACE = vars(builtins)
 #: Builtins that a program may replace for good, so that all its modules see it; no run depends on them.
@@ -42,21 +38,3 @@ def restore() -> None:
         is_whole = False
     if not is_whole:
         _update(_KEPT)
-
-
-@contextmanager
-def exits_raised() -> Iterator[None]:
-    """Have ``os._exit`` raise SystemExit in this process during the block, and not in its forks."""
-    found, here = os._exit, os.getpid()
-
-    def leave(status: int) -> NoReturn:
-        if os.getpid() != here:
-            found(status)
-        raise SystemExit(status)
-
-    os._exit = leave
-    try:
-        yield
-    finally:
-        if os._exit is leave:
-            os._exit = found

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import msgspec
 from hypothesis.errors import FailedHealthCheck, InvalidDefinition
@@ -16,12 +16,10 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ordeal._base import interrupts
 from ordeal._base.outside import OutsideMode, outside
 from ordeal._base.rule_timeout import RuleLoop, RuleTimeoutError, timeout_error
-from ordeal._base.untrusted import readable
+from ordeal._base.untrusted import exit_refused, readable
 from ordeal._engine.execution import bucket, builtins_kept
 from ordeal._engine.execution.bucket import user_frames
-from ordeal._engine.execution.builtins_kept import exits_raised
 from ordeal._engine.execution.recorder import Observer
-from ordeal._engine.execution.step_source import NATIVE_STEP_SOURCES, StepSource, TimedReplay, unpacked, writer_of
 from ordeal._engine.isolation.hangs import SECONDS_MIN, HangPolicy
 from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
 from ordeal._hypothesis import (
@@ -56,7 +54,56 @@ from ordeal.faults import Fault
 from ordeal.faults.fault import switch_of
 
 if TYPE_CHECKING:
+    from ordeal._hypothesis import ChoiceSource
     from ordeal._native import Journal, StepLoop
+
+
+def unpacked(code: int) -> tuple[int, int]:
+    """Return the kind of a packed step, and the number of its rule, its initialize rule or its fault."""
+    return code & 7, code >> 3
+
+
+class StepSource(Protocol):
+    """Where steps come from: a session that invents them, or a replay that reads them. See ``_native.pyi``."""
+
+    @property
+    def source(self) -> ChoiceSource:
+        """Return the source of the current step's arguments."""
+
+    def next(self) -> int:
+        """Return the next step, packed: kind in the low three bits, index above."""
+
+    def reject(self) -> None:
+        """Note that the rule of the last step cannot run now."""
+
+
+class TimedReplay:
+    """A replay that ends between steps when time is up; within a step, the watchdog ends it."""
+
+    def __init__(self, replay: Replay, deadline: float) -> None:
+        self.replay = replay
+        self.deadline = deadline
+        self.source = replay.source
+        self.reject = replay.reject
+        self._next = replay.next
+
+    def next(self) -> int:
+        """Return the next step of the replay; raises OutOfTime when the time is up."""
+        if monotonic() >= self.deadline:
+            raise OutOfTime
+        return self._next()
+
+
+#: The step sources that the step loop can follow.
+NATIVE_STEP_SOURCES = (Session, Replay, TimedReplay)
+
+
+def writer_of(step_source: StepSource) -> Session | Replay | None:
+    """Return the object that writes the choices of ``step_source`` to a tape, and so to a journal."""
+    followed = step_source.replay if type(step_source) is TimedReplay else step_source
+    # These types have no subclasses, and isinstance() would take several times as long.
+    return followed if type(followed) is Session or type(followed) is Replay else None
+
 
 RULE, INITIALIZE, FAULT_ON, FAULT_OFF, END, STUCK = range(6)
 BODY = 0
@@ -213,7 +260,7 @@ class Driver:
                     # A process of its own may end. This one goes on if only a copy of a machine would end it.
                     is_guarded = restore is not None and not self.isolated
                     try:
-                        with exits_raised() if is_guarded else nullcontext():
+                        with exit_refused() if is_guarded else nullcontext():
                             if in_test is None:
                                 self._run(run, step_source, restore, listener, observer, outcome)
                             else:

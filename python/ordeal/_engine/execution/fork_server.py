@@ -22,7 +22,7 @@ import msgspec
 import ordeal._native as _native
 from ordeal._base.untrusted import use_journal
 from ordeal._engine.execution.bucket import Bucketer
-from ordeal._engine.execution.driver import END, Driver, Outcome, RunListener, Status
+from ordeal._engine.execution.driver import END, Driver, Outcome, RunListener, Status, unpacked
 from ordeal._engine.execution.fork_messages import (
     AGAIN,
     ASK,
@@ -50,7 +50,6 @@ from ordeal._engine.execution.fork_messages import (
     typed,
     values_of_ending,
 )
-from ordeal._engine.execution.step_source import unpacked
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._hypothesis import GlobalRandoms, RunContext, TapeProvider

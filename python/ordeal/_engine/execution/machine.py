@@ -18,8 +18,7 @@ import ordeal._native as _native
 from ordeal._base.formatting import describe_error
 from ordeal._base.live_threads import program_threads
 from ordeal._engine.execution.class_path import is_loaded, is_named, path_of
-from ordeal._engine.execution.driver import END, Driver
-from ordeal._engine.execution.step_source import StepSource
+from ordeal._engine.execution.driver import END, Driver, StepSource
 from ordeal._engine.isolation.child import Limits, call_in_fork, can_supervise
 from ordeal._engine.isolation.watchdog import Watchdog
 from ordeal._hypothesis import MachineDefinition, RunContext, check_constructor, define_machine, machine_of_test_case

@@ -16,7 +16,7 @@ from typing import Any, override
 
 from ordeal._base import untrusted
 from ordeal._base.formatting import one_line
-from ordeal._engine.coverage.real_path import real_path
+from ordeal._base.regular_file import real_path
 from ordeal._engine.execution.bucket import turning_lines, user_frames
 from ordeal._engine.execution.operators import COMPARED, SIGNS
 from ordeal._engine.execution.recorder import RunRecorder, render

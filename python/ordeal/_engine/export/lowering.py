@@ -21,9 +21,10 @@ from ordeal._engine.execution.driver import (
     Outcome,
     RunListener,
     Status,
+    StepSource,
+    unpacked,
 )
 from ordeal._engine.execution.recorder import Observer
-from ordeal._engine.execution.step_source import StepSource, unpacked
 from ordeal._hypothesis import Rule, RunContext, is_initializing, may_run, position_among_initializers
 from ordeal.chaos import NEMESIS
 from ordeal.faults import Fault

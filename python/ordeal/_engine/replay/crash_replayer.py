@@ -19,9 +19,8 @@ import ordeal._native as _native
 from ordeal._base.rule_timeout import RuleTimeoutError, timeout_error
 from ordeal._base.trace_file import TraceStep
 from ordeal._engine.execution.bucket import HUNG, Bucketer, ProcessExitError, ProcessKilledError, falls_into
-from ordeal._engine.execution.driver import Driver, Outcome, Status
+from ordeal._engine.execution.driver import Driver, Outcome, Status, TimedReplay
 from ordeal._engine.execution.recorder import Observer, RunRecorder
-from ordeal._engine.execution.step_source import TimedReplay
 from ordeal._engine.isolation.channel import Channel, Value
 from ordeal._engine.isolation.child import Child, ChildExit, Limits
 from ordeal._engine.isolation.hangs import SECONDS_MIN, WatchedClock, ends_within

@@ -15,9 +15,8 @@ from ordeal._base.outside import outside_notes
 from ordeal._base.rule_timeout import RuleTimeoutError
 from ordeal._base.untrusted import stand_in, type_name
 from ordeal._engine.execution.bucket import Bucketer, falls_into, traceback_text
-from ordeal._engine.execution.driver import BODY, Driver, Outcome, Status
+from ordeal._engine.execution.driver import BODY, Driver, Outcome, Status, StepSource, TimedReplay
 from ordeal._engine.execution.recorder import Observer
-from ordeal._engine.execution.step_source import StepSource, TimedReplay
 from ordeal._engine.execution.where import AssertionReader, Places, is_plain_assertion, written_assertion
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._hypothesis import GlobalRandoms, skip_types

@@ -21,8 +21,9 @@ from ordeal._engine.execution.driver import (
     Driver,
     Outcome,
     Status,
+    StepSource,
+    unpacked,
 )
-from ordeal._engine.execution.step_source import StepSource, unpacked
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.replayer import Replayer

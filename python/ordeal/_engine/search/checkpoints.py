@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 import ordeal._native as _native
 from ordeal._base.memory_limit import bytes_left, resident_bytes
 from ordeal._base.untrusted import type_name
-from ordeal._engine.execution.driver import BODY, FAULT_OFF, FAULT_ON, Outcome, RunListener, Status
+from ordeal._engine.execution.driver import BODY, FAULT_OFF, FAULT_ON, Outcome, RunListener, Status, unpacked
 from ordeal._engine.execution.fork_messages import ForkedRunResult
 from ordeal._engine.execution.fork_server import (
     ForkedRunListener,
@@ -25,7 +25,6 @@ from ordeal._engine.execution.fork_server import (
     start_fork_server,
 )
 from ordeal._engine.execution.snapshot import Snapshot, SnapshotError, Snapshots
-from ordeal._engine.execution.step_source import unpacked
 from ordeal._engine.isolation.channel import ChannelError
 from ordeal._engine.isolation.shared_files import Opened, shared_files
 from ordeal._engine.search.state import SearchProgress

@@ -12,10 +12,9 @@ import ordeal._native as _native
 from ordeal._engine.coverage.cmplog import Cmplog
 from ordeal._engine.coverage.constants import SourceConstants
 from ordeal._engine.coverage.targets import Target
-from ordeal._engine.execution.driver import INITIALIZE, RULE, Driver, RunListener
+from ordeal._engine.execution.driver import INITIALIZE, RULE, Driver, RunListener, unpacked
 from ordeal._engine.execution.fork_messages import Seen
 from ordeal._engine.execution.fork_server import ForkedRunListener
-from ordeal._engine.execution.step_source import unpacked
 from ordeal._engine.properties.observations import Observations
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.checkpoints import Checkpoints, KeptState

@@ -18,10 +18,9 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ordeal._base.formatting import one_line, safe_lines
 from ordeal._base.interpreter import send_and_exit, take_request
 from ordeal._base.memory_limit import limited_memory
-from ordeal._base.regular_file import read_whole
+from ordeal._base.regular_file import read_whole, real_path
 from ordeal._base.trace_file import Trace
 from ordeal._base.untrusted import bounded_call
-from ordeal._engine.coverage.real_path import real_path
 from ordeal._engine.execution.bucket import Bucketer, traceback_text, user_frames
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.driver import Driver, Status

@@ -20,7 +20,7 @@ from functools import cache, lru_cache, partial
 from operator import itemgetter
 from typing import Any
 
-from ordeal._engine.coverage.statements import statements_in
+from ordeal._engine.coverage.gaps import statements_in
 from ordeal._tools.mutation.chimp_sites import sites
 from ordeal._tools.mutation.operators import BODY_OPERATORS, OPERATORS, Change
 from ordeal._tools.mutation.source import Function, Source, Span

@@ -24,10 +24,10 @@ from ordeal._engine.execution.driver import (
     Outcome,
     RunListener,
     Status,
+    TimedReplay,
 )
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.execution.recorder import Observer
-from ordeal._engine.execution.step_source import TimedReplay
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._hypothesis import RunContext
 from ordeal.chaos import ChaosTest
