@@ -140,11 +140,20 @@ def _section_blocks(result: ExplorationResult, layout: Layout) -> list[list[str]
 
 def progress_line(snapshot: ProgressSnapshot) -> str:
     """Return the live progress line. Its trailing blanks overwrite the rest of a longer line."""
-    return (
-        f"  [{snapshot.elapsed:.0f}s] runs={snapshot.total_runs} steps={snapshot.total_steps}"
-        f" edges={snapshot.unique_edges} cps={snapshot.checkpoints} fails={snapshot.failures}"
-        f" ({snapshot.runs_per_second:.0f} runs/s)    "
-    )
+    return f"  {' '.join(progress_figures(snapshot))}    "
+
+
+def progress_figures(snapshot: ProgressSnapshot) -> list[str]:
+    """Return the figures of a live line: of the time, and of runs, steps, edges, checkpoints, failures and speed."""
+    return [
+        f"[{snapshot.elapsed:.0f}s]",
+        f"runs={snapshot.total_runs}",
+        f"steps={snapshot.total_steps}",
+        f"edges={snapshot.unique_edges}",
+        f"cps={snapshot.checkpoints}",
+        f"fails={snapshot.failures}",
+        f"({snapshot.runs_per_second:.0f} runs/s)",
+    ]
 
 
 def shrink_progress_line(shrinking: ShrinkSnapshot) -> str:

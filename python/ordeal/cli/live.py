@@ -16,7 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.text import Text
 
 from ordeal._base.formatting import counted, one_line, percent
-from ordeal._report.exploration import explorers_text, shrink_progress_line
+from ordeal._report.exploration import explorers_text, progress_figures, shrink_progress_line
 from ordeal.cli import terminal
 from ordeal.config.options import ExplorationOptions
 from ordeal.result import FoundFailure, ProgressSnapshot, ShrinkSnapshot
@@ -107,10 +107,9 @@ class LiveView:
         limit = self._options.max_time
         total = clock(limit) if limit < 1e7 else "no limit"
         time = f"{clock(snapshot.elapsed)} / {total}"
-        speed = f"{snapshot.runs_per_second:,.0f} runs/s"
         name = Text(self._name, style="bold")
         name.truncate(width // 3, overflow="ellipsis")
-        parts = [(time, 0), (explorers_text(self._options), 3), (speed, 2), ("Ctrl-C stops", 1)]
+        parts = [(time, 0), (explorers_text(self._options), 2), ("Ctrl-C stops", 1)]
         rest = _fitting(parts, width - name.cell_len - 2)
         line = Text.assemble(name, "  ", time, "  ")
         after = "  ".join(rest[1:])
@@ -183,10 +182,10 @@ class Region:
         self._file.flush()
 
 
-def _fitting(parts: Sequence[tuple[str, int]], width: int) -> list[str]:
+def _fitting(parts: Sequence[tuple[str, int]], width: int, gap: int = 2) -> list[str]:
     """Return the texts of ``parts`` that fit side by side, in their order. Those with the highest number go first."""
     kept = list(parts)
-    while len(kept) > 1 and sum(cell_len(text) + 2 for text, _ in kept) - 2 > width:
+    while len(kept) > 1 and sum(cell_len(text) + gap for text, _ in kept) - gap > width:
         kept.remove(max(kept, key=lambda part: part[1]))
     return [text for text, _ in kept]
 
@@ -205,21 +204,17 @@ def failure_line(found: FoundFailure, width: int) -> Text:
 
 def figures(snapshot: ProgressSnapshot, since_edge: float, width: int) -> Text:
     """Return the figures of a search that fit, with the answer to whether it may stop in colour: green where it may."""
-    found, chance = snapshot.failures, snapshot.next_run_max
-    parts = [
-        (f"edges {snapshot.unique_edges:,}", 2),
-        (f"runs {snapshot.total_runs:,}", 4),
-        (f"checkpoints {snapshot.checkpoints:,}", 5),
-        (f"findings {found:,}", 0),
-    ]
-    styles = {parts[-1][0]: "bold red" if found else ""}
+    chance = snapshot.next_run_max
+    # Time, runs, steps, edges, checkpoints, failures, speed: the first line has the time as well.
+    parts = list(zip(progress_figures(snapshot), (7, 3, 5, 2, 6, 0, 4), strict=True))
+    styles = {parts[5][0]: "bold red" if snapshot.failures else ""}
     if snapshot.unique_edges:
-        parts.append((f"last new edge {since_edge:.0f} s ago", 3))
+        parts.append((f"last new edge {since_edge:.0f} s ago", 8))
     if chance is not None:
         may_stop = ", may stop" if chance < SATURATED else ""
         parts.append((f"next new edge \u2264 {percent(chance)}{may_stop}", 1))
         styles[parts[-1][0]] = "green" if may_stop else "yellow" if chance < 10 * SATURATED else "default"
-    return Text("  ").join(Text(text, style=styles.get(text, "")) for text in _fitting(parts, width))
+    return Text(" ").join(Text(text, style=styles.get(text, "")) for text in _fitting(parts, width, gap=1))
 
 
 def clock(seconds: float) -> str:

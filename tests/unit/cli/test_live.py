@@ -53,8 +53,8 @@ def test_it_shows_how_far_it_is_and_the_figures(screen: io.StringIO) -> None:
     view(at(42.0))
     text = plain(screen.getvalue())
     assert "ShopChaos  0:42 / 1:00" in text
-    assert "2 workers  250 runs/s  Ctrl-C stops" in text
-    assert "edges 5  runs 1,000  checkpoints 7  findings 0  last new edge 42 s ago  next new edge ≤ 50%" in text
+    assert "2 workers  Ctrl-C stops" in text
+    assert "[42s] runs=1000 steps=9000 edges=5 cps=7 fails=0 (250 runs/s) next new edge ≤ 50%" in text
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 100, 200])
@@ -67,8 +67,8 @@ def test_a_narrow_terminal_gets_what_matters_most(
     lines = plain(screen.getvalue()).replace("\r", "").split("\n")
     assert max(map(len, lines)) < columns
     assert "0:42 / 1:00" in lines[1]
-    assert ("checkpoints" in lines[2]) is (columns >= 120)
-    assert "findings 1" in lines[2]
+    assert ("cps=7" in lines[2]) is (columns >= 100)
+    assert "fails=1" in lines[2]
     assert "0.01%, may stop" in lines[2] or columns == 40
 
 
