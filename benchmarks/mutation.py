@@ -1,21 +1,17 @@
 """How fast and how true `ordeal mutate` judges released packages by their own tests.
 
-usage: python benchmarks/mutation.py [PACKAGE]... [--preset P] [--workers N] [--sample N] [--rates]
-                                     [--truth N [--repeats N] [--kept FILE]] [--same N] [--again] [--first N] [--seed S]
+usage: python benchmarks/mutation.py [PACKAGE]... [--preset P] [--workers N] [--sample N]
+                                     [--truth N [--repeats N] [--kept FILE]] [--same N] [--again] [--seed S]
 
-Without options: a whole run of each package; `--sample N` judges N mutants of it, drawn by the seed. `--rates` judges
-what ends without a hang in memory once more, a fork for each mutant with two workers, and in batches with one.
+Without options: a whole run of each package; `--sample N` judges N mutants of it, drawn by the seed.
 `--truth N` writes N mutants, drawn by the seed, to a copy of the package, one at a time, runs its tests by plain pytest
 in a new process, and compares; where the two say different things, both are asked four times more. With `--repeats N`
 plain pytest is asked so many times of each, and all must say the same. With `--kept FILE` each of its answers is
 appended there, and counts when the same command runs again: so it can be ended at any time. `--same N` judges N
-by one, two and four workers, in batches and in forks, twice, and beside four busy loops: all must say the same, word
-for word. `--again` runs the command twice in a copy of the package, and says how long the second run takes, in which
-nothing has changed. `--first N` waits N times for the first verdict, in turns with plain pytest, which collects and
-runs the tests once.
+by one, two and four workers, twice, and next to four busy loops: all must say the same, word for word. `--again` runs
+the command twice in a copy of the package, and says how long the second run takes, in which nothing has changed.
 
-The goals: all of cachetools in 25 s; 120 mutants a second forked and 300 in batches, at 9 and 4 ms of CPU; and no
-verdict that plain pytest contradicts.
+The goal: no verdict that plain pytest contradicts.
 """
 
 from __future__ import annotations
@@ -26,7 +22,6 @@ import random
 import resource
 import shlex
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -50,7 +45,6 @@ from ordeal._tools.mutation.verdicts import DETECTED, WORDS, Score, Verdict
 #: How long plain pytest may take for the program as it is; with a mutant at least so long, and so many times as long.
 _TRUTH_SECONDS, _MUTANT_SECONDS, _TIMES = 60.0, 15.0, 10.0
 _AGAIN = 4
-_FIRST = 12
 #: What plain pytest may take: some mutants make lists that never end.
 _TRUTH_BYTES = 3 << 30
 
@@ -73,7 +67,7 @@ class Run:
         mutants = [mutant for source in sources for mutant in mutants_of(source, PRESETS[preset])]
         return cls(suite, folder, sources, mutants)
 
-    def judge(self, mutants: Sequence[Mutant], *, workers: int, isolation: str = "batch") -> Judgement:
+    def judge(self, mutants: Sequence[Mutant], *, workers: int) -> Judgement:
         os.environ["PYTHONPATH"] = os.pathsep.join(self.suite.path())
         began, self.first = monotonic(), 0.0
 
@@ -86,7 +80,6 @@ class Run:
             tests=self.suite.arguments,
             folder=self.folder,
             workers=workers,
-            isolation=isolation,
             progress=note,
         )
 
@@ -107,23 +100,6 @@ def whole(run: Run, judgement: Judgement) -> list[str]:
         f"{judgement.cpu_seconds:.1f} s",
         f"{1000 * judgement.cpu_seconds / len(words):.1f} ms",
     ]
-
-
-def rates(run: Run, judgement: Judgement) -> list[list[str]]:
-    calm = [each.mutant for each in judgement.verdicts if each.route == "swap" and each.word in ("killed", "survived")]
-    rows = []
-    for isolation, workers in (("fork", 2), ("batch", 1)):
-        found = run.judge(calm, workers=workers, isolation=isolation)
-        rows.append(
-            [
-                *(run.suite.name, isolation, str(workers), str(len(calm))),
-                f"{len(calm) / found.seconds:.0f}/s",
-                f"{len(calm) / (found.seconds - found.baseline_seconds):.0f}/s",
-                f"{1000 * found.cpu_seconds / len(calm):.1f} ms",
-                f"{1000 * (found.cpu_seconds - found.baseline_cpu_seconds) / len(calm):.1f} ms",
-            ]
-        )
-    return rows
 
 
 class Answers:
@@ -209,40 +185,24 @@ def again(run: Run, preset: str) -> str:
         return f"{monotonic() - began:.1f} s" if stood else "it judged again"
 
 
-def first(run: Run, rounds: int, seed: int, workers: int) -> list[str]:
-    """Return how long the first verdict takes, and a whole run of plain pytest, in turns."""
-    mutants = random.Random(seed).sample(run.mutants, min(_FIRST, len(run.mutants)))
-    says = _plain_pytest(run, run.folder, plugins=True)
-    ours, plain = [], []
-    for _ in range(rounds):
-        run.judge(mutants, workers=workers)
-        ours.append(run.first)
-        began = monotonic()
-        says()
-        plain.append(monotonic() - began)
-    shown = [f"{statistics.median(each):.1f} s ({min(each):.1f}-{max(each):.1f})" for each in (ours, plain)]
-    ratio = statistics.median(one / other for one, other in zip(ours, plain, strict=True))
-    return [run.suite.name, *shown, f"{ratio:.2f}"]
-
-
 def same(run: Run, count: int, seed: int) -> list[list[str]]:
     """Judge some mutants in several ways, and return what differs from the first."""
     chosen = {each.id for each in random.Random(seed).sample(run.mutants, min(count, len(run.mutants)))}
     mutants = [each for each in run.mutants if each.id in chosen]
-    ways = [(1, "batch", 0), (1, "batch", 0), (2, "batch", 0), (4, "batch", 0), (2, "fork", 0), (2, "batch", 4)]
+    ways = [(1, 0), (1, 0), (2, 0), (4, 0), (2, 4)]
     first: list[Verdict] = []
     rows = []
-    for workers, isolation, loops in ways:
+    for workers, loops in ways:
         busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
         try:
-            found = run.judge(mutants, workers=workers, isolation=isolation).verdicts
+            found = run.judge(mutants, workers=workers).verdicts
         finally:
             for each in busy:
                 each.kill()
                 each.wait()
         first = first or found
         what = [f"{_short(one)}, {_short(other)}" for one, other in zip(first, found, strict=True) if one != other]
-        way = f"{isolation}, {workers} workers, {loops} loops beside"
+        way = f"{workers} workers, {loops} loops beside"
         rows.append([run.suite.name, str(len(mutants)), way, "; ".join(what) or "the same"])
     return rows
 
@@ -293,26 +253,21 @@ def main() -> int:
     parser.add_argument("packages", nargs="*")
     parser.add_argument("--preset", choices=list(PRESETS), default="standard")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--rates", action="store_true")
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--truth", type=int, default=0)
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--kept", type=Path)
     parser.add_argument("--same", type=int, default=0)
-    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     print(f"{host()}\n`{command()}`\n")
-    wholes, more, contradicted, sames, firsts = [], [], [], [], []
+    wholes, contradicted, sames = [], [], []
     for suite in map(suite_named, given.packages) if given.packages else SUITES:
         try:
             run = Run.of(suite, given.preset)
             if given.again:
                 print(f"{suite.name}: {again(run, given.preset)}")
-                continue
-            if given.first:
-                firsts.append(first(run, given.first, given.seed, given.workers))
                 continue
             if given.same:
                 sames += same(run, given.same, given.seed)
@@ -323,20 +278,13 @@ def main() -> int:
             print(f"{suite.name}: {error}", file=sys.stderr)
             continue
         wholes.append(whole(run, judgement))
-        more += rates(run, judgement) if given.rates else []
         contradicted += truth(run, judgement, given.truth, given.seed, given.repeats, given.kept) if given.truth else []
         print(wholes[-1], file=sys.stderr)
-    if given.first:
-        print(table(["package", "first verdict", "plain pytest, whole", "ratio"], firsts))
-        return 0
     if given.same:
         print(table(["package", "mutants", "how", "what differs from the first"], sames))
         return int(any(each[-1] != "the same" for each in sames))
     header = ["package", "tests", "mutants", "verdicts", "at import", "score", "first", "wall", "CPU", "CPU each"]
     print(table(header, wholes))
-    if more:
-        header = ["package", "isolation", "workers", "mutants", "whole", "judging alone", "CPU each", "judging alone"]
-        print("\n" + table(header, more))
     if contradicted:
         print("\n" + table(["package", "mutant", "ordeal says", "plain pytest"], contradicted))
     return 0

@@ -20,7 +20,7 @@ from ordeal._report.mutation import (
     verdict_json,
     words_text,
 )
-from ordeal._report.mutation_rates import rates_json, rates_text
+from ordeal._report.mutation_rates import rates_json
 from ordeal._tools.mutation.machines.evidence import KillTable
 from ordeal._tools.mutation.machines.running import MachineJudgement
 from ordeal._tools.mutation.mutants import Mutant
@@ -31,10 +31,8 @@ _NAMES_MAX = 6
 _WIDTH = 120
 
 
-def machine_mutation_text(
-    sources: Sequence[Source], judgement: MachineJudgement, *, every: bool = False, with_rates: bool = False
-) -> str:
-    """Return the whole report as text, with the first survivor of each line, or all, and with the rates."""
+def machine_mutation_text(sources: Sequence[Source], judgement: MachineJudgement, *, every: bool = False) -> str:
+    """Return the whole report as text, with the first survivor of each line, or all."""
     by_name = {source.shown: source for source in sources}
     open_ones, within = weakest_first(judgement.verdicts, every=every), folded(judgement.verdicts, every=every)
     parts = [_survivor(by_name[each.mutant.shown], each, judgement, within[each.mutant.id]) for each in open_ones]
@@ -42,7 +40,6 @@ def machine_mutation_text(
     parts += _not_run(judgement.verdicts)
     parts += dead_lines(judgement.verdicts)
     parts.append(tables_text(judgement))
-    parts += [rates_text(judgement.verdicts)] if with_rates else []
     parts.append(_summary(judgement))
     return "\n".join(part for part in parts if part)
 

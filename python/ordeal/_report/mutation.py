@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ordeal._base.formatting import counted, one_line, safe_lines
-from ordeal._report.mutation_rates import rates_json, rates_text
+from ordeal._report.mutation_rates import rates_json
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.source import Source
@@ -84,19 +84,14 @@ def mutation_text(
     judgement: Judgement,
     *,
     every: bool = False,
-    with_rates: bool = False,
 ) -> str:
-    """Return the whole report as text, with the first survivor of each line, or all.
-
-    With ``with_rates`` it has the tables of operators and functions.
-    """
+    """Return the whole report as text, with the first survivor of each line, or all."""
     by_name = {source.shown: source for source in sources}
     shown, within = weakest_first(judgement.verdicts, every=every), folded(judgement.verdicts, every=every)
     parts = [survivor_text(by_name[each.mutant.shown], each, within[each.mutant.id]) for each in shown]
     parts += _uncovered(judgement.verdicts)
     parts += _functions(sources, judgement.verdicts)
     parts += dead_lines(judgement.verdicts)
-    parts += [rates_text(judgement.verdicts)] if with_rates else []
     parts.append(words_text(judgement.verdicts, judgement.seconds, judgement.left_out))
     if judgement.flaky:
         names = ", ".join(judgement.flaky)

@@ -1,15 +1,12 @@
-"""How much of what each operator makes, and of what is in each function, was noticed: as text, values and tables."""
+"""How much of what each operator makes, and of what is in each function, was noticed: as values and tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from ordeal._base.formatting import counted, one_line
+from ordeal._base.formatting import one_line
 from ordeal._tools.mutation.verdicts import Score, Verdict, rates
-
-_FUNCTIONS_MAX = 10
-_WIDEST = 60
 
 
 def operator_of(verdict: Verdict) -> str:
@@ -20,31 +17,6 @@ def operator_of(verdict: Verdict) -> str:
 def function_of(verdict: Verdict) -> tuple[str, str]:
     """Return the file and the function that a mutant is in."""
     return verdict.mutant.shown, verdict.mutant.name or "module"
-
-
-def _by_function(verdicts: Sequence[Verdict]) -> list[tuple[str, Score]]:
-    """Return the scores of functions, each named with its file."""
-    return [(" ".join(place), score) for place, score in rates(verdicts, function_of)]
-
-
-def rates_text(verdicts: Sequence[Verdict]) -> str:
-    """Return both tables, the weakest rows first; of functions those alone in which something was not noticed."""
-    functions = _by_function(verdicts)
-    weak = [pair for pair in functions if pair[1].undetected]
-    lines = _rows("operator", rates(verdicts, operator_of))
-    lines += ["", *_rows("function", weak[:_FUNCTIONS_MAX])] if weak else []
-    lines += [f"and {counted(len(weak) - _FUNCTIONS_MAX, 'more function')}"] if len(weak) > _FUNCTIONS_MAX else []
-    whole = sum(score.percent == 100 for _, score in functions)
-    lines += [f"each mutant is noticed in {counted(whole, 'function')} of {len(functions)}"] if whole else []
-    return "\n".join(map(one_line, lines)) + "\n"
-
-
-def _rows(what: str, found: Sequence[tuple[str, Score]]) -> list[str]:
-    width = min(max(len(name) for name in (what, *(name for name, _ in found))), _WIDEST)
-    lines = [f"{what:<{width}}  mutants  noticed   score"]
-    for name, score in found:
-        lines.append(f"{name:<{width}}  {score.judged:>7}  {score.detected:>7}  {_share(score):>7}")
-    return lines
 
 
 def _share(score: Score) -> str:
@@ -68,9 +40,10 @@ def _values(score: Score) -> dict[str, Any]:
 
 def rate_tables(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
     """Return both for a page."""
+    by_function = rates(verdicts, function_of)
     return [
         _table("Noticed by operator", "operator", rates(verdicts, operator_of)),
-        _table("Noticed by function", "function", _by_function(verdicts)),
+        _table("Noticed by function", "function", [(" ".join(place), each) for place, each in by_function]),
     ]
 
 

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, get_args
 
-from ordeal.config.checks import integer, number, one_of, text, texts
+from ordeal.config.checks import integer, number, one_of, text
 from ordeal.config.options import (
-    CLOCKED_ABOVE_0,
     DEFAULT_PATH,
     FLEET_NAME,
     RUNS,
@@ -80,21 +79,7 @@ class BenchmarkConfig(CommandFlags):
 class MutateFlags(CommandFlags):
     """The options of ``ordeal mutate`` itself: which mutants, how each is judged, what is written."""
 
-    test_filter: str | None = option(
-        None,
-        text("an expression", "cart and not slow", "expression"),
-        "all",
-        flag="-k, --test-filter EXPRESSION",
-        help="Only tests that match, as -k of pytest takes it",
-    )
     runs: int = option(1500, RUNS, flag="--runs N", help="Runs of each machine, whose traces judge")
-    traces: tuple[str, ...] = option(
-        (),
-        texts("a list of folders", "traces"),
-        "none",
-        flag="--traces DIR",
-        help="Traces that judge besides saved failures and guards; repeatable",
-    )
     since: str | None = option(
         None,
         text("a commit", "main", "commit"),
@@ -102,7 +87,6 @@ class MutateFlags(CommandFlags):
         flag="--since COMMIT",
         help="Only mutants of lines that differ from a commit",
     )
-    diff: str | None = place("--diff PATH", "Only mutants of lines that a diff has added", "all lines")
     sample: int | None = option(None, RUNS, "all", flag="--sample N", help="Only N mutants, drawn by --seed")
     seed: int = option(0, integer(0, example=1), flag="--seed N", help="Seed of the sample")
     mutant: str | None = option(
@@ -112,49 +96,19 @@ class MutateFlags(CommandFlags):
         flag="--mutant ID",
         help="Only the mutants whose id begins so",
     )
-    shard: str | None = option(
-        None,
-        text("a part such as 1/4", "1/4", "K/N"),
-        "all",
-        flag="--shard K/N",
-        help="Only the K-th of N parts, to share the work between machines",
-    )
-    rerun: bool = switch("--rerun", "Only mutants that nothing noticed in the last run")
     workers: int | None = option(
         None, integer(1, WORKERS_MAX, example=4), "all cores", flag="-w, --workers N", help="Mutants at a time"
-    )
-    isolation: str = option(
-        "batch",
-        one_of("batch", "fork", "spawn", quoted=False),
-        flag="--isolation KIND",
-        help="batch: 50 mutants to a process; fork: one; spawn: one that imports the program again, as --route import",
-    )
-    route: str = option(
-        "auto",
-        one_of("auto", "swap", "import", quoted=False),
-        flag="--route KIND",
-        help="How a mutant comes into the program: swap in memory, import, or auto for what its place needs",
     )
     memory: int = option(
         1024, integer(16, 1 << 20, example=1024), flag="--memory MIB", help="What a mutant may take beyond the original"
     )
-    mutant_timeout: float | None = option(
-        None,
-        CLOCKED_ABOVE_0,
-        "ten to twenty times that",
-        flag="--mutant-timeout SECONDS",
-        help="What tests may take of a mutant, at least twice what they take on the original",
-    )
     deselect_failing: bool = switch(
         "--deselect-failing", "Go on without tests that fail on the original; they judge nothing"
     )
-    resume: bool = switch("--resume", "Resume an interrupted run")
-    no_cache: bool = switch("--no-cache", "Judge again although nothing has changed since the last run")
+    no_cache: bool = switch("--no-cache", "Judge all again although nothing has changed since the last run")
     new_only: bool = switch("--new-only", "Exit with 1 if any unaccepted mutant survives")
     every: bool = switch("--all", "Show each survivor, not only the first of each line")
     lists: bool = switch("--list", "Print the mutants, and judge none")
-    rates: bool = switch("--rates", "Print how much was noticed by operator and by function")
-    report_json: str | None = place("--report-json PATH", "Write a report for the tools of Stryker")
     pin: bool = switch("--pin", "With kill: where nothing fails, write a test of the value that differs")
     output: str | None = place("-o, --output PATH", "With kill: where the test goes", "stdout")
     reason: str | None = option(
@@ -167,10 +121,10 @@ class MutateFlags(CommandFlags):
 
 
 class MutateOptions(MutateFlags, MutationsConfig):
-    """All that ``ordeal mutate`` acts on; ``rerun_of`` is the word after ``rerun``, if there is one."""
+    """All that ``ordeal mutate`` acts on; with ``rerun``, only what nothing noticed in the last run."""
 
     paths: tuple[str, ...] = ()
-    rerun_of: str = ""
+    rerun: bool = False
 
     @property
     def operator_words(self) -> str:
@@ -359,12 +313,12 @@ _FLAGS = {
     },
     "benchmark": {"Trials": "config max_workers time metric repeat seed", "Output": "json"},
     "mutate": {
-        "Mutants": "config exclude preset operators since diff sample seed shard mutant rerun",
-        "Judges": "tests test_filter judges runs traces deselect_failing",
-        "How they judge": "workers passed budget isolation route memory mutant_timeout resume no_cache",
+        "Mutants": "config exclude preset operators since sample seed mutant",
+        "Judges": "tests judges runs deselect_failing",
+        "How they judge": "workers passed budget memory no_cache",
         "Exit code": "threshold assertion_threshold new_only",
         "Kill and accept": "pin kill_budget output reason",
-        "Output": "every lists rates report_json json",
+        "Output": "every lists json",
     },
 }
 

@@ -19,7 +19,6 @@ from ordeal._engine.storage.state_file import read_state
 from ordeal._report.comparing import read_document
 from ordeal._report.formats.sarif import _rule_lines
 from ordeal._tools.mutation.source import Source
-from ordeal._tools.mutation.targets import lines_of_diff
 from ordeal._tools.scaffold.packages import parse
 from ordeal._tools.scaffold.settings import ignore_change
 from ordeal.errors import OrdealError
@@ -51,7 +50,6 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "functions": lambda path: read_source(str(path)),
     "methods": lambda path: _rule_lines(str(path), "Machine"),
     "mutated": lambda path: Source.of(path, "a.py"),
-    "diff": lambda path: lines_of_diff(path, path.parent),
     "tree": parse,
     "ignored": ignore_change,
     "commands": _lines,

@@ -16,7 +16,7 @@ from ordeal._report.mutation_files import (
     mutation_page,
     mutation_sarif,
 )
-from ordeal._report.mutation_rates import rate_tables, rates_json, rates_text
+from ordeal._report.mutation_rates import rate_tables, rates_json
 from ordeal._report.stryker import stryker_json
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.running import Judgement
@@ -86,20 +86,6 @@ def rated() -> list[Verdict]:
     return [
         Verdict(each, "survived" if each.operator == "boundary" and each.name == "f" else "killed") for each in mutants
     ]
-
-
-def test_the_weakest_rows_are_shown_and_whole_functions_are_counted() -> None:
-    assert rates_text(rated()).splitlines() == [
-        "operator    mutants  noticed   score",
-        "boundary          4        2   50.0 %",
-        "arithmetic        1        1  100.0 %",
-        "comparison        2        2  100.0 %",
-        "",
-        "function  mutants  noticed   score",
-        "a b.py f        4        2   50.0 %",
-        "each mutant is noticed in 1 function of 2",
-    ]
-    assert rates_text([]) == "operator  mutants  noticed   score\n"
 
 
 def test_values_and_tables_have_all_functions() -> None:

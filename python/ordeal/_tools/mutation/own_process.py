@@ -18,8 +18,6 @@ from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import Message, Say
 from ordeal._tools.mutation.sandbox import Sandbox, end_all, enter
 
-#: The name of the file with what a judge is to do, in a temporary folder of its own until the last verdict.
-ORDER = "order.json"
 _PART_BYTES = 1 << 16
 
 
@@ -28,15 +26,17 @@ class Refused(Exception):  # noqa: N818 - it is an answer: no verdict is possibl
 
 
 @contextmanager
-def judging(module: str, order: Path, here: Sandbox, until: float | None = None) -> Iterator[Iterator[Message]]:
-    """Run a module as a judge in a sandbox, and yield its answers. It ends with the block, or with this process.
+def judging(module: str, order: bytes, here: Sandbox, until: float | None = None) -> Iterator[Iterator[Message]]:
+    """Run a module as a judge in a sandbox, and yield its answers to an order. It ends with the block or this process.
 
     Whoever leaves the block without having heard them all, as when a person interrupts, waits for nothing.
 
     At the time ``until`` of the monotonic clock its answers end.
     """
+    path = here.place / "order.json"
+    path.write_bytes(order)
     answered, there = os.pipe()
-    command = [sys.executable, "-m", module, str(order), str(there), str(os.getpid()), str(here)]
+    command = [sys.executable, "-m", module, str(path), str(there), str(os.getpid()), str(here)]
     process = start(command, stderr=None, folder=Path(here.folder), environment=here.environment(), pass_fds=(there,))
     os.close(there)
 

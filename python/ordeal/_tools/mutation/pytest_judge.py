@@ -26,12 +26,11 @@ from ordeal._tools.mutation.forks import Say, limit_memory, wait_in_parent
 from ordeal._tools.mutation.interpreters.handing_down import begins_with_ours, hand_down
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
 from ordeal._tools.mutation.judging.baseline import TOLD_SECONDS
-from ordeal._tools.mutation.judging.importing import ImportRoute, mutant_of, mutants_in
+from ordeal._tools.mutation.judging.importing import ImportRoute, mutant_of
 from ordeal._tools.mutation.judging.lanes import Lanes
 from ordeal._tools.mutation.judging.pytest_options import OwnOptions, pytest_arguments, quieten, switched_off
 from ordeal._tools.mutation.judging.suite import Suite, begun_suite
 from ordeal._tools.mutation.line_coverage import LineCoverage
-from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import Refused, begun, send_output_to
 from ordeal._tools.mutation.pytest_items import FailureWatch, Items, same_chance
 from ordeal._tools.mutation.source import Source
@@ -39,10 +38,6 @@ from ordeal._tools.mutation.source import Source
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 #: How a line begins that says why pytest ends: its own, and that of the parser of its options.
 _OWN_ERROR = re.compile(r"(?:ERROR: (?!usage: )|\S*: error: )(?=\S)")
-
-
-_BY_IMPORTING = "`--route import` judges each mutant in a process that imports the program anew"
-_RUNS_AT_IMPORT = "it runs at import, and `--route swap` judges in memory alone"
 
 
 class JudgePlugin:
@@ -73,43 +68,36 @@ class JudgePlugin:
         self._coverage.stop()
         if session.testsfailed:
             raise Refused(f"tests cannot be collected: {self._uncollected}", _shown_by(self._order["tests"]))
-        others = [each.name for each in threading.enumerate() if each is not threading.main_thread()]
-        in_place = self._order["route"] == "import"
-        if others and not in_place:
-            raise Refused(f"a thread runs once the tests are collected: {others[0]}", _BY_IMPORTING)
+        # A fork has no threads but its own, so none of this program can judge: each mutant is imported again.
+        imports = threading.active_count() > 1
         quieten(session.items)
         off = switched_off([*session.config.getini("addopts"), *self._order["tests"]])
-        suite, is_in_place = begun_suite(
+        suite = begun_suite(
             *(Items(session, self.watch), self._sources, imported, self._order["workers"]),
             lambda message: self._say({**message, "switched off": off}),
-            seconds=self._order["seconds"],
             leave_out_failing=self._order["leave_out_failing"],
-            in_place=in_place,
-            may_import=self._order["route"] == "auto",
+            in_place=imports,
         )
-        if is_in_place:
-            self._order["route"] = "import"
-        left, readers = self._judge(suite)
+        lanes = self._judge(suite, imports=imports)
+        left = lanes.at_import
         cpu, wall = suite.seconds()
         left_out = sorted({*suite.names} - {*suite.passing()})
         found = {"left": [each.id for each in left], "left out": left_out, "tests": len(suite.passing())}
         plugins = session.config.pluginmanager.list_plugin_distinfo()
         found["plugins"] = [plugin.__name__ for plugin, _ in plugins if isinstance(plugin, ModuleType)]
         found |= {"parts": suite.parts(), "first": {each.id: suite.first_part(each) for each in left}}
-        found |= {"readers": readers, "unrun": [each.id for each in left if not suite.covering(each)]}
+        found |= {"readers": lanes.readers, "unrun": [each.id for each in left if not suite.covering(each)]}
         self._say({**found, "cpu": cpu, "wall": wall, "peak": suite.baseline.peak})
         # What pytest and its plugins do at the end of a session takes longer than many suites, and nobody reads it.
         os._exit(0)
 
-    def _judge(self, suite: Suite) -> tuple[list[Mutant], dict[str, list[str]]]:
-        """Judge what can be judged in memory. Return what is left, and those that read the source of a part of it."""
-        lanes = Lanes(suite, self._say, self._order["isolation"])
+    def _judge(self, suite: Suite, *, imports: bool) -> Lanes:
+        """Judge what can be judged in memory; nothing can if each mutant ``imports`` the program again."""
+        lanes = Lanes(suite, self._say)
         swapped = []
-        route = self._order["route"]
-        for mutant in [mutant_of(fields) for fields in mutants_in(self._order)]:
+        for mutant in [mutant_of(fields) for fields in self._order["mutants"]]:
             covering = suite.covering(mutant)
-            at_import = route == "import" if covering else suite.runs_at_import(mutant)
-            if at_import:
+            if imports if covering else suite.runs_at_import(mutant):
                 lanes.at_import.append(mutant)
             elif covering:
                 swapped.append(mutant)
@@ -119,41 +107,7 @@ class JudgePlugin:
                 self._say({"verdict": "uncovered", "id": mutant.id, "route": "none"})
         suite.forced_failures(swapped)
         lanes.judge(swapped)
-        if route != "swap":
-            return lanes.at_import, lanes.readers
-        for mutant in lanes.at_import:
-            self._say({"verdict": "not run", "id": mutant.id, "route": "none", "note": _RUNS_AT_IMPORT})
-        return [], {}
-
-
-class _AtCollection:
-    """Forks a judge in memory where pytest is about to collect; then judges in further forks what must be imported.
-
-    So this process stays one that has imported nothing of the program, but for what plugins and conftests do.
-    """
-
-    def __init__(self, order: dict[str, Any], sources: list[Source], say: Say, coverage: LineCoverage) -> None:
-        self._order, self._sources, self._say, self._coverage = order, sources, say, coverage
-        self._parent = os.getpid()
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection(self, session: Any) -> None:
-        """Let pytest collect in a fork, and end this process when all is judged that can be judged from here."""
-        if os.getpid() != self._parent:
-            return
-        began = sum(os.times()[:4])
-        if wait_in_parent():
-            self._order["cpu"] += began
-            return
-        self._coverage.stop()
-        left = Path(self._order["left"])
-        if left.exists():
-            route = ImportRoute(self._order, self._sources, json.loads(left.read_text("utf-8")), self._say)
-            for plugin in session.config.pluginmanager.get_plugins():
-                if isinstance(plugin, JudgePlugin | FailureWatch):
-                    session.config.pluginmanager.unregister(plugin)
-            left.write_text(json.dumps(route.judge_in(session)), "utf-8")
-        os._exit(0)
+        return lanes
 
 
 def _judge(order: dict[str, Any], say: Say, sources: list[Source]) -> None:
@@ -161,7 +115,7 @@ def _judge(order: dict[str, Any], say: Say, sources: list[Source]) -> None:
     coverage.start()
     plugin = JudgePlugin(order, say, sources, coverage)
     place = Path(order["left"]).parent
-    plugins = [_AtCollection(order, sources, say, coverage), plugin, plugin.watch, OwnOptions(), _Refusing(say)]
+    plugins = [plugin, plugin.watch, OwnOptions(), _Refusing(say)]
     try:
         _silent_pytest(pytest_arguments(order["tests"], place), plugins, order["tests"])
     except Refused as refused:
@@ -225,11 +179,8 @@ def _shown_by(tests: Sequence[str]) -> str:
 
 def _in_fork(order: dict[str, Any], sources: list[Source], say: Say) -> None:
     """Judge in a fork: this process stays one in which pytest has not begun."""
-    order["cpu"] = sum(os.times()[:4])
 
     def keep(message: dict[str, Any]) -> None:
-        if "baseline" in message:
-            message["cpu"] = order["cpu"] + sum(os.times()[:4])
         if "left" in message:
             Path(order["left"]).write_text(json.dumps(message), "utf-8")
         else:

@@ -45,10 +45,7 @@ class _Kept(msgspec.Struct):
 
 
 class Saved(msgspec.Struct):
-    """A saved judgement. ``key`` stands for all that it came of; empty where not all is judged.
-
-    ``begun`` is the key of what is not judged to its end, for a run that goes on from there.
-    """
+    """A saved judgement. ``key`` stands for all that it came of; empty where that is too much to read."""
 
     key: str
     tests: int
@@ -56,7 +53,6 @@ class Saved(msgspec.Struct):
     flaky: list[str]
     kept: list[_Kept]
     left_out: dict[str, int] = {}
-    begun: str = ""
 
     def verdicts(self) -> list[Verdict]:
         """Return what became of the mutants."""
@@ -88,7 +84,7 @@ class Saved(msgspec.Struct):
         return found[0]
 
 
-def encoded(key: str, judgement: Judgement, begun: str = "") -> Saved:
+def encoded(key: str, judgement: Judgement) -> Saved:
     """Return a judgement as it is kept."""
     numbers = {name: number for number, name in enumerate(judgement.names)}
     kept = [
@@ -99,34 +95,38 @@ def encoded(key: str, judgement: Judgement, begun: str = "") -> Saved:
         )
         for each in judgement.verdicts
     ]
-    return Saved(key, judgement.tests, judgement.names, judgement.flaky, kept, judgement.left_out, begun)
+    return Saved(key, judgement.tests, judgement.names, judgement.flaky, kept, judgement.left_out)
 
 
-def save(folder: Path, key: str, judgement: Judgement, begun: str = "") -> str:
+def save(folder: Path, key: str, judgement: Judgement) -> str:
     """Keep a judgement. A folder that cannot be written keeps none: return why, else nothing."""
     try:
         path = folder / _FILE
         path.parent.mkdir(parents=True, exist_ok=True)
         path.with_name(".gitignore").write_text("*\n", "utf-8")
-        write_atomically(path, msgspec.json.encode(encoded(key, judgement, begun)))
+        write_atomically(path, msgspec.json.encode(encoded(key, judgement)))
     except OSError as error:
         return error.strerror or str(error)
     return ""
 
 
 class Keeper:
-    """Keeps the verdicts of a run that goes on, once a second, so that they are there if it is killed."""
+    """Keeps the verdicts of a run once a second, so that they are there if it is killed."""
 
-    def __init__(self, folder: Path, key: str, earlier: Iterable[Verdict] = ()) -> None:
+    def __init__(self, folder: Path, key: str, earlier: Iterable[Verdict]) -> None:
         self._folder, self._key, self._verdicts = folder, key, [*earlier]
+        self._judgement = Judgement()
         self._next = monotonic() + _SAVE_SECONDS
 
+    def begin(self, judgement: Judgement) -> None:
+        """Note what the tests are without a mutant."""
+        self._judgement = judgement
+
     def take(self, verdict: Verdict) -> None:
-        """Keep one more. What is kept so far never counts as the whole: there is no key."""
+        """Keep one more."""
         self._verdicts.append(verdict)
         if monotonic() >= self._next:
-            names = dict.fromkeys(name for each in self._verdicts for name in each.covering)
-            save(self._folder, "", Judgement(self._verdicts, names=[*names]), self._key)
+            save(self._folder, self._key, dataclasses.replace(self._judgement, verdicts=self._verdicts))
             self._next = monotonic() + _SAVE_SECONDS
 
 
@@ -138,29 +138,19 @@ def load(folder: Path) -> Saved | None:
         return None
 
 
-def still_true(saved: Saved | None, key: str, mutants: Sequence[Mutant]) -> Judgement | None:
-    """Return the saved judgement if it came of the same files, tests, options and distributions; else None.
+def standing(saved: Saved | None, key: str) -> list[Verdict]:
+    """Return the saved verdicts that still stand: they came of the same files, tests, options and distributions.
 
-    One with a test that did not pass each time, or with a verdict that a busy machine may change, is not used again.
+    None of a run with a test that did not pass each time, and none that a busy machine may change.
     """
     if saved is None or not key or saved.key != key or saved.flaky:
-        return None
-    if any(map(_may_differ, saved.kept)) or [each.mutant for each in saved.kept] != list(mutants):
-        return None
-    return saved.judgement()
-
-
-def begun_before(saved: Saved | None, key: str) -> list[Verdict]:
-    """Return the verdicts of a run of the same that has not come to its end, but for those that must be asked again."""
-    if saved is None or not key or key not in (saved.begun, saved.key) or saved.flaky:
         return []
-    kept = [each for each in saved.kept if each.word != "not run" and not _may_differ(each)]
-    return [saved.verdict_of(each) for each in kept]
+    return [saved.verdict_of(each) for each in saved.kept if each.word != "not run" and not _may_differ(each)]
 
 
 def _may_differ(kept: _Kept) -> bool:
     """Return whether a busy machine may have made a verdict. A limit of turns, unlike one of time, leaves a note."""
-    return kept.word in ("memory", "crash") or (kept.word in ("timeout", "not run") and not kept.note)
+    return kept.word in ("memory", "crash") or (kept.word == "timeout" and not kept.note)
 
 
 def key_of(folder: Path, mutants: Sequence[Mutant], options: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ import difflib
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -21,19 +21,22 @@ _SKIPPED = {"tests", "test", "build", "dist", "docs", "node_modules", "__pycache
 _LINES = re.compile(r"(.+\.py):([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
-#: How a diff begins that adds no line, such as one that only renames or deletes.
-_HEAD = re.compile(r"^(?:diff --git |\+\+\+ )", re.MULTILINE)
-#: What the settings of git may put before the path of a new file: `diff.mnemonicPrefix` says where it comes from.
-_PREFIXES = ("b/", "w/", "i/", "c/", "o/")
-_ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
-_ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 #: A diff as we read it, whatever the settings of git are.
 _PLAIN_DIFF = (
-    *("-c", "diff.noprefix=false", "-c", "diff.mnemonicPrefix=false", "diff", "--unified=0", "--no-color"),
+    *(
+        "-c",
+        "core.quotePath=false",
+        "-c",
+        "diff.noprefix=false",
+        "-c",
+        "diff.mnemonicPrefix=false",
+        "diff",
+        "--unified=0",
+        "--no-color",
+    ),
     *("--no-ext-diff", "--no-textconv", "--text", "--relative"),
 )
 _SINCE_HINT = "name a commit, for example `--since HEAD~1`"
-_DIFF_HINT = "its paths lead from the current folder, or from the top of its repository"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,78 +209,20 @@ def changed_lines(reference: str, folder: Path) -> dict[Path, set[int]]:
         # It would be an option of git.
         raise ConfigError(f"`{reference}` is no commit", hint=_SINCE_HINT)
     diff = _git([*_PLAIN_DIFF, reference, "--", "*.py"], folder)
-    found = _new_lines(diff, lambda name: folder / name.removeprefix("b/"))
+    found: dict[Path, set[int]] = {}
+    lines: set[int] = set()
+    # A line of a program may hold a form feed, which ends it in the eyes of `splitlines`.
+    for line in diff.split("\n"):
+        if line.startswith("+++ b/"):
+            lines = found.setdefault((folder / line[6:].rstrip("\t")).resolve(), set())
+        elif match := _HUNK.match(line):
+            first = int(match[1])
+            lines |= {*range(first, first + int(match[2] or 1))}
     for name in _git(["ls-files", "-z", "--others", "--exclude-standard", "--", "*.py"], folder).split("\0"):
         path = (folder / name).resolve()
         if path.is_file():
             found[path] = set(range(1, read_whole(path).count(b"\n") + 2))
     return found
-
-
-def lines_of_diff(path: Path, folder: Path) -> dict[Path, set[int]]:
-    """Return, by file, the lines that a diff has added or changed; nothing for an empty one.
-
-    Its paths are those from ``folder``, or from the top of its repository.
-
-    Raises:
-        ConfigError: it cannot be read, is no diff, or names only files that are not here.
-    """
-    try:
-        text = os.fsdecode(read_whole(path))
-    except OSError as error:
-        raise ConfigError(f"`{path}` cannot be read: {error.strerror}", hint="name a file of `git diff`") from None
-    homes = _homes(folder)
-    found = _new_lines(text, lambda name: _file_of_diff(name, homes))
-    if text.strip() and not found and not _HEAD.search(text):
-        raise ConfigError(f"`{path}` is no unified diff", hint="write one by `git diff main > FILE`")
-    if found and not any(each.exists() for each in found):
-        first = next(iter(found)).relative_to(folder.resolve(), walk_up=True)
-        raise ConfigError(f"`{path}` names only files that are not here, such as `{first}`", hint=_DIFF_HINT)
-    return found
-
-
-def _homes(folder: Path) -> list[Path]:
-    """Return the folders from which the paths of a diff may lead: this one, and those up to the top of a repository."""
-    above = [folder, *folder.resolve().parents]
-    top = next((number for number, each in enumerate(above) if (each / ".git").exists()), 0)
-    return above[: top + 1]
-
-
-def _file_of_diff(name: str, homes: Sequence[Path]) -> Path:
-    """Return the file that a diff means, with or without the prefix that its settings put before the path."""
-    names = [name[2:], name] if name.startswith(_PREFIXES) else [name]
-    places = [home / each for each in names for home in homes]
-    return next((place for place in places if place.is_file()), places[0])
-
-
-def _new_lines(diff: str, file_of: Callable[[str], Path]) -> dict[Path, set[int]]:
-    """Return the lines of the new files that a diff marks with a plus, whether it has lines around them or not."""
-    found: dict[Path, set[int]] = {}
-    lines: set[int] = set()
-    at = left = 0
-    # A line of a program may hold a form feed, which ends it in the eyes of `splitlines`.
-    for line in diff.split("\n"):
-        if left > 0 and line[:1] in ("+", " ", ""):
-            if line[:1] == "+":
-                lines.add(at)
-            at, left = at + 1, left - 1
-        elif line.startswith("+++ ") and line.rstrip() != "+++ /dev/null":
-            lines = found.setdefault(file_of(_unquoted(line[4:].partition("\t")[0].rstrip("\r"))).resolve(), set())
-        elif match := _HUNK.match(line):
-            at, left = int(match[1]), int(match[2] or 1)
-    return found
-
-
-def _unquoted(name: str) -> str:
-    """Return a path as it is: git writes those with a letter that is not of ASCII, or a quotation mark, as C does."""
-    if not (name.startswith('"') and name.endswith('"') and len(name) > 1):
-        return name
-    data = _ESCAPED.sub(lambda found: _ESCAPES.get(found[1]) or _byte_of(found[1]), os.fsencode(name[1:-1]))
-    return os.fsdecode(data)
-
-
-def _byte_of(escaped: bytes) -> bytes:
-    return bytes([int(escaped, 8) & 255]) if escaped.isdigit() else escaped
 
 
 def _git(arguments: list[str], folder: Path) -> str:

@@ -19,7 +19,6 @@ from ordeal._tools.mutation.mutants import CHIMP, Mutant, mutants_of
 from ordeal._tools.mutation.running import Judgement, judge_with_pytest
 from ordeal._tools.mutation.saved import Saved, load
 from ordeal._tools.mutation.source import Source
-from ordeal._tools.mutation.verdicts import Verdict
 from ordeal.cli import terminal
 from ordeal.cli.mutation.settings import test_arguments, with_settings
 from ordeal.config.flags import MutateOptions
@@ -167,42 +166,31 @@ def source_of(mutant: Mutant) -> Source:
 
 
 def as_rerun(given: MutateOptions) -> MutateOptions:
-    """Return what was given; with ``rerun``, as option or as first word, the changes and files of the last run.
-
-    A second word may say of what: ``rerun survived`` leaves out what no test runs. Then ``rerun_of`` is that word.
+    """Return what was given; with the word ``rerun`` first, the changes and files of the last run.
 
     Raises:
         ConfigError: there is no last run, or it left nothing to judge again.
     """
-    is_verb = given.paths[:1] == ("rerun",) and not Path("rerun").exists()
-    if not (is_verb or given.rerun):
+    if given.paths[:1] != ("rerun",) or Path("rerun").exists():
         return given
     saved = load(Path.cwd())
     if saved is None:
         raise ConfigError("there is no run to judge again", hint="`ordeal mutate` judges, and keeps what it found")
-    paths = given.paths[is_verb:]
-    word = paths[0] if paths and paths[0] in _OPEN and not Path(paths[0]).exists() else ""
-    left = [each.mutant for each in saved.verdicts() if _is_open(each, word)]
+    left = [each.mutant for each in saved.verdicts() if each.word in _OPEN]
     if not left:
-        what = f"nothing that is {word}" if word else "nothing unnoticed"
-        raise ConfigError(f"the last run left {what}", hint="`ordeal mutate` judges all again")
-    paths = paths[bool(word) :] or tuple(dict.fromkeys(each.shown for each in left))
+        raise ConfigError("the last run left nothing unnoticed", hint="`ordeal mutate` judges all again")
+    paths = given.paths[1:] or tuple(dict.fromkeys(each.shown for each in left))
     operators = tuple(dict.fromkeys(each.operator for each in left))
     chosen = {"preset": CHIMP} if CHIMP in operators else {"operators": given.operators or operators}
-    return given.replaced(**chosen, paths=paths, rerun=True, rerun_of=word)
+    return given.replaced(**chosen, paths=paths, rerun=True)
 
 
-def left_open(saved: Saved | None, word: str) -> set[str]:
-    """Return the ids of what nothing noticed the last time; of one ``word`` alone, if there is one."""
-    return {each.mutant.id for each in saved.verdicts() if _is_open(each, word)} if saved is not None else set()
+def left_open(saved: Saved | None) -> set[str]:
+    """Return the ids of what nothing noticed the last time."""
+    return {each.mutant.id for each in saved.verdicts() if each.word in _OPEN} if saved is not None else set()
 
 
-def _is_open(verdict: Verdict, word: str) -> bool:
-    return verdict.word == word if word else verdict.word in ("survived", "uncovered", "not run")
-
-
-#: What ``rerun`` may be of, in one word.
-_OPEN = ("survived", "uncovered")
+_OPEN = ("survived", "uncovered", "not run")
 VERBS: dict[str, Callable[[Saved, str, Mapping[str, Any]], int]] = {
     "show": _show,
     "apply": _apply,

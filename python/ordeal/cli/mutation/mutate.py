@@ -6,21 +6,18 @@ import difflib
 import hashlib
 import json
 import os
-import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any
 
 from ordeal._base.formatting import counted, one_line
-from ordeal._base.trace_file import write_atomically
 from ordeal._native import monotonic
 from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text
 from ordeal._report.mutation import mutant_json, mutation_json, mutation_text
-from ordeal._report.stryker import stryker_json
 from ordeal._tools.mutation import saved
 from ordeal._tools.mutation.accepted import accepted
 from ordeal._tools.mutation.dead import told
@@ -32,10 +29,10 @@ from ordeal._tools.mutation.machines.running import (
 )
 from ordeal._tools.mutation.mutants import CHIMP, Made, Mutant, made_of
 from ordeal._tools.mutation.operators import OPERATORS, PRESETS
-from ordeal._tools.mutation.running import BegunJudge, Judgement, begun_judge, judge_with_pytest
+from ordeal._tools.mutation.running import Judgement, judge_with_pytest
 from ordeal._tools.mutation.sandbox import NoVerdictError
 from ordeal._tools.mutation.source import Source
-from ordeal._tools.mutation.targets import Target, changed_lines, files_of, lines_of_diff, shown_path, targets_of
+from ordeal._tools.mutation.targets import Target, changed_lines, files_of, shown_path, targets_of
 from ordeal._tools.mutation.verdicts import WORDS, Score, Verdict
 from ordeal.cli import terminal
 from ordeal.cli.mutation import last
@@ -62,41 +59,20 @@ def run(words: Mapping[str, Any]) -> int:
     if given.paths[:1] == ("doctor",) and not Path("doctor").exists():
         return last.doctor(given, sources_of(given.paths[1:] or given.targets, given.exclude))
     given = last.as_rerun(given)
-    refuse_unwritable(given.report_json)
     sources = sources_of(given.paths, given.exclude)
     operators = operators_of(given)
     workers = given.workers or os.cpu_count() or 1
-    with terminal.termination_interrupts(), _begun_early(given, sources, workers) as early:
-        return _run(given, sources, operators, workers, early)
+    with terminal.termination_interrupts():
+        return _run(given, sources, operators, workers)
 
 
-@contextmanager
-def _begun_early(given: MutateOptions, sources: Sequence[Source], workers: int) -> Iterator[BegunJudge | None]:
-    """Let the tests begin while mutants are made of the files; not where perhaps no test has to run."""
-    kept = saved.load(Path.cwd())
-    stands = kept is not None and bool(kept.key) and not given.no_cache
-    is_small = given.since or given.diff or given.lists
-    if given.judges != "tests" or is_small or stands:
-        yield None
-        return
-    options = {**judging_options(given), "workers": workers, "budget": given.budget}
-    with begun_judge(sources, **options) as early:
-        yield early
-
-
-def _run(
-    given: MutateOptions,
-    sources: Sequence[Source],
-    operators: Sequence[str],
-    workers: int,
-    early: BegunJudge | None,
-) -> int:
+def _run(given: MutateOptions, sources: Sequence[Source], operators: Sequence[str], workers: int) -> int:
     folder = Path.cwd()
     made = _made(sources, operators, given.paths, folder)
     made_all = [mutant for each in made for mutant in each.mutants]
     mutants, drawn_from = _sampled(_chosen(made_all, sources, given, folder), given)
     if not mutants:
-        if given.since or given.diff:
+        if given.since:
             terminal.say("no mutants in the lines that changed")
             return 0
         if given.mutant and made_all:
@@ -126,7 +102,7 @@ def _run(
     terminal.say(f"{counted(len(mutants), 'mutant')} of {_named(given)}, {counted(workers, 'worker')}")
     if given.judges == "machines":
         return _exit_code(by_machines(given, sources, mutants, workers, left_out, drawn_from), given)
-    judgement = _by_tests(given, sources, mutants, workers, left_out, early)
+    judgement = _by_tests(given, sources, mutants, workers, left_out)
     judgement.drawn_from = drawn_from
     _write(given, sources, judgement)
     return _exit_code(judgement, given)
@@ -138,25 +114,23 @@ def _by_tests(
     mutants: Sequence[Mutant],
     workers: int,
     left_out: dict[str, int],
-    early: BegunJudge | None,
 ) -> Judgement:
     """Judge mutants by the tests of pytest, or say again what they said when all was as it is now."""
     folder = Path.cwd()
     options = judging_options(given)
-    settings = {name: getattr(given, name) for name in ("memory", "mutant_timeout", "deselect_failing", "route")}
-    settings["imports"] = given.isolation == "spawn"
+    settings = {name: getattr(given, name) for name in ("memory", "deselect_failing")}
     key = saved.key_of(folder, mutants, {"tests": options["tests"], **settings})
-    known = None if given.no_cache else saved.still_true(saved.load(folder), key, mutants)
-    if known is not None:
-        terminal.say("nothing has changed since the last run, whose verdicts stand; --no-cache judges again")
-        known.left_out = left_out
-        return known
-    earlier = saved.begun_before(saved.load(folder), key) if given.resume else []
-    if given.resume:
-        stand = "stands" if len(earlier) == 1 else "stand"
-        terminal.say(f"{counted(len(earlier), 'verdict')} of a run that did not come to its end {stand}")
-    done = {each.mutant.id for each in earlier}
+    last_run = None if given.no_cache else saved.load(folder)
+    earlier = saved.standing(last_run, key)
+    if earlier:
+        stands = "verdict stands" if len(earlier) == 1 else "verdicts stand"
+        terminal.say(f"nothing has changed since the last run: {len(earlier)} {stands}; --no-cache judges all again")
+    done = {each.mutant.id: each for each in earlier}
     left = [each for each in mutants if each.id not in done]
+    if last_run is not None and not left:
+        known = last_run.judgement()
+        known.verdicts, known.left_out = [done[each.id] for each in mutants], left_out
+        return known
     keeper, progress = saved.Keeper(folder, key, earlier), MutationProgress(len(left))
 
     def take(verdict: Verdict) -> None:
@@ -165,6 +139,7 @@ def _by_tests(
 
     def begun(judgement: Judgement) -> None:
         progress.close()
+        keeper.begin(judgement)
         _say_begun(judgement)
 
     with closing(progress):
@@ -173,17 +148,14 @@ def _by_tests(
             left,
             workers=workers,
             budget=given.budget,
-            early=early,
             begun=begun,
             progress=take,
             beginning=progress.begin,
             **options,
         )
-    new = told(sources, judgement.verdicts, folder)
-    found = {each.mutant.id: each for each in [*earlier, *new]}
+    found = {each.mutant.id: each for each in told(sources, [*earlier, *judgement.verdicts], folder)}
     judgement.verdicts, judgement.left_out = [found[each.id] for each in mutants], left_out
-    # What was not judged for want of time may be judged the next time.
-    say_if_lost(saved.save(folder, "" if judgement.is_over_budget else key, judgement, key))
+    say_if_lost(saved.save(folder, key, judgement))
     forget_judgement(folder)
     return judgement
 
@@ -194,9 +166,6 @@ def _say_begun(judgement: Judgement) -> None:
     terminal.say(
         f"{tests} pass{'es' if judgement.tests == 1 else ''} without a mutant in {judgement.suite_seconds:.1f} s"
     )
-    if judgement.imports_anew:
-        why = f"{one_line(judgement.imports_anew)} fails in a fork of the imported program"
-        terminal.say(f"{why}, so each mutant is imported, which is slow; `--route swap` needs that test left out")
     if judgement.switched_off:
         terminal.say(f"switched off where mutants are judged: {', '.join(judgement.switched_off)}")
 
@@ -243,33 +212,20 @@ def operators_of(given: MutateOptions) -> tuple[str, ...]:
     return names
 
 
-def _shard(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
-    part, parts = (int(match[1]), int(match[2])) if match else (0, 0)
-    if not 1 <= part <= parts:
-        raise ConfigError(f"`--shard` is `{text}`", hint="write the number of the part and how many, such as `1/4`")
-    return part, parts
-
-
 def _chosen(mutants: list[Mutant], sources: Sequence[Source], given: MutateOptions, folder: Path) -> list[Mutant]:
     if given.rerun:
-        still_open = last.left_open(saved.load(folder), given.rerun_of)
+        still_open = last.left_open(saved.load(folder))
         mutants = [mutant for mutant in mutants if mutant.id in still_open]
     if given.mutant:
         mutants = [mutant for mutant in mutants if mutant.id.startswith(given.mutant)]
-    if given.since or given.diff:
-        changed = changed_lines(given.since, folder) if given.since else {}
-        for path, lines in lines_of_diff(Path(given.diff), folder).items() if given.diff else ():
-            changed.setdefault(path, set()).update(lines)
+    if given.since:
+        changed = changed_lines(given.since, folder)
         files = {source.shown: changed.get(source.path.resolve(), set()) for source in sources}
         mutants = [
             each
             for each in mutants
             if files[each.shown] & set(range(each.line, each.line + each.original.count("\n") + 1))
         ]
-    if given.shard:
-        part, parts = _shard(given.shard)
-        mutants = [each for each in mutants if int.from_bytes(_digest(each, 0)[:8]) % parts == part - 1]
     return mutants
 
 
@@ -287,16 +243,12 @@ def _digest(mutant: Mutant, seed: int) -> bytes:
 
 
 def _write(given: MutateOptions, sources: Sequence[Source], judgement: Judgement) -> None:
-    if given.report_json:
-        _save(given.report_json, json.dumps(stryker_json(sources, judgement)))
     if given.json:
         terminal.write(json.dumps(mutation_json(sources, judgement), indent=2) + "\n")
         return
-    shown = {"every": given.every, "with_rates": given.rates}
-    terminal.write(mutation_text(sources, judgement, **shown))
+    terminal.write(mutation_text(sources, judgement, every=given.every))
     chosen = ["--operators", given.operator_words] if given.operator_words else ["--preset", given.preset]
     flags = [*given.paths, *chosen, *(f"--tests={each}" for each in given.tests)]
-    flags += ["-k", given.test_filter] if given.test_filter else []
     terminal.write(f"one of them again: ordeal mutate {shlex.join(flags)} --mutant ID\n")
 
 
@@ -390,41 +342,10 @@ class MutationProgress:
         self._width = len(line)
 
 
-def refuse_unwritable(name: str | None) -> None:
-    """Refuse a file that cannot be written, before anything is judged: that may take hours.
-
-    Raises:
-        ConfigError: there is no folder to write it to, or it may not be written.
-    """
-    if not name:
-        return
-    path = Path(name)
-    place = path if path.exists() else path.parent
-    if place is path and path.is_dir():
-        raise _unwritable(name, "it is a folder")
-    if place is not path and not place.is_dir():
-        raise _unwritable(name, f"there is no folder {place}")
-    if not os.access(place, os.W_OK):
-        raise _unwritable(name, "Permission denied")
-
-
-def _unwritable(name: str, why: str) -> ConfigError:
-    return ConfigError(f"`{name}` cannot be written: {why}", hint="name another file")
-
-
 def say_if_lost(why: str) -> None:
     """Say that a run could not be kept, and why, if it could not."""
     if why:
-        terminal.say(f"this run cannot be kept in .ordeal/mutate, for `show`, `report` and `--resume`: {one_line(why)}")
-
-
-def _save(path: str, text: str) -> None:
-    try:
-        target = Path(path)
-        # A link stays one.
-        write_atomically(target.resolve() if target.is_symlink() and target.is_file() else target, text.encode())
-    except OSError as error:
-        raise _unwritable(path, str(error.strerror)) from None
+        terminal.say(f"this run cannot be kept in .ordeal/mutate: {one_line(why)}")
 
 
 #: Runs that fail on a mutant and pass on the program: they judge mutants, as saved failures do.
@@ -446,12 +367,10 @@ def by_machines(
     found.verdicts, found.left_out = told(sources, found.verdicts, Path.cwd()), left_out
     found.drawn_from = drawn_from
     judgement = Judgement(found.verdicts, was_interrupted=found.was_interrupted, left_out=left_out)
-    if given.report_json:
-        _save(given.report_json, json.dumps(stryker_json(sources, judgement, found)))
     if given.json:
         terminal.write(json.dumps(machine_mutation_json(sources, found), indent=2) + "\n")
     else:
-        text = machine_mutation_text(sources, found, every=given.every, with_rates=given.rates)
+        text = machine_mutation_text(sources, found, every=given.every)
         terminal.write(text)
         if any(each.word == "survived" for each in found.verdicts):
             config = [] if given.config == "ordeal.toml" else ["-c", given.config]
@@ -479,5 +398,5 @@ def machine_options(given: MutateOptions, workers: int) -> MachineOptions:
         workers=workers,
         memory=given.memory,
         passed=tuple(given.passed),
-        saved=(config.report.corpus_dir, config.report.traces_dir, GUARDS, *given.traces),
+        saved=(config.report.corpus_dir, config.report.traces_dir, GUARDS),
     )

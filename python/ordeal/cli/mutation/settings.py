@@ -47,10 +47,7 @@ def judging_options(given: MutateOptions) -> dict[str, Any]:
     return {
         "tests": test_arguments(given),
         "folder": Path.cwd(),
-        "isolation": given.isolation,
-        "route": given.route,
         "memory": given.memory,
-        "seconds": given.mutant_timeout,
         "leave_out_failing": given.deselect_failing,
         "passed": given.passed,
     }
@@ -70,4 +67,4 @@ def test_arguments(given: MutateOptions) -> list[str]:
             raise ConfigError(
                 f"`--tests` is `{each}`, where a quotation mark is missing", hint="write both, or none"
             ) from None
-    return [*found, "-k", given.test_filter] if given.test_filter else found
+    return found

@@ -40,9 +40,8 @@ ASKER = """
     from ordeal._tools.mutation.sandbox import sandbox
 
     with sandbox(Path.cwd()) as here:
-        (here.place / "order").write_text("all")
         print(here.scratch, flush=True)
-        with judging("slow_judge", here.place / "order", here) as answers:
+        with judging("slow_judge", b"all", here) as answers:
             for answer in answers:
                 print(answer, flush=True)
 """
@@ -77,8 +76,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.usefixtures("way")
 def test_an_interrupt_of_who_asks_ends_the_judge_and_its_forks(folder: Path) -> None:
     with sandbox(folder) as here:
-        (here.place / "order").write_text("all")
-        with suppress(KeyboardInterrupt), judging("slow_judge", here.place / "order", here) as answers:
+        with suppress(KeyboardInterrupt), judging("slow_judge", b"all", here) as answers:
             assert next(answers) == {"order": "all"}
             assert next(answers) == {"fork": True}
             raise KeyboardInterrupt
@@ -101,8 +99,7 @@ def test_the_judge_and_its_forks_end_when_who_asked_is_killed(folder: Path) -> N
 def test_whoever_leaves_early_waits_for_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess.Popen, "wait", _refusing_to_wait(subprocess.Popen.wait))
     with sandbox(folder) as here:
-        (here.place / "order").write_text("all")
-        with judging("slow_judge", here.place / "order", here) as answers:
+        with judging("slow_judge", b"all", here) as answers:
             next(answers)
         assert ends(here.scratch)
 

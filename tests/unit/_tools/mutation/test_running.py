@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from ordeal._tools.mutation.mutants import mutants_of
-from ordeal._tools.mutation.running import Judgement, begun_judge, by_line, judge_with_pytest
+from ordeal._tools.mutation.running import Judgement, by_line, judge_with_pytest
 from ordeal._tools.mutation.sandbox import COPIES, NoVerdictError
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import Word
@@ -172,52 +171,16 @@ THREADED = """
 @pytest.mark.slow
 def test_a_program_with_threads_is_judged_by_importing_it(tmp_path: Path) -> None:
     program = "LIMIT = 1 + 2\ndef f(a):\n    return a + 1\ndef g(a):\n    return a + 1\n"
-    with pytest.raises(NoVerdictError, match="a thread runs") as caught:
-        judged(tmp_path, program, THREADED, "arithmetic", leave_out_failing=True)
-    assert "`--route import`" in str(caught.value.hint)
     with pytest.raises(NoVerdictError, match="test_old") as caught:
-        judged(tmp_path, program, THREADED, "arithmetic", isolation="spawn")
+        judged(tmp_path, program, THREADED, "arithmetic")
     assert "`--deselect-failing` goes on without it" in str(caught.value.hint)
-    found, judgement = judged(tmp_path, program, THREADED, "arithmetic", isolation="spawn", leave_out_failing=True)
+    found, judgement = judged(tmp_path, program, THREADED, "arithmetic", leave_out_failing=True)
     assert found == {
         " arithmetic": ("killed", "import"),
         "f arithmetic": ("killed", "import"),
         "g arithmetic": ("uncovered", "none"),
     }
     assert (judgement.tests, judgement.flaky) == (1, ["test_shop.py::test_old"])
-
-
-@pytest.mark.slow
-def test_a_time_of_its_own_ends_each_mutant_in_memory_alone(tmp_path: Path) -> None:
-    program = "import time\nLIMIT = 1 + 2\ndef f(a):\n    time.sleep(a - 1)\n"
-    tests = "from shop import f\ndef test_it(): f(1)\n"
-    found, _ = judged(tmp_path, program, tests, "arithmetic", route="swap", seconds=0.5)
-    assert found == {" arithmetic": ("not run", "none"), "f arithmetic": ("timeout", "swap")}
-
-
-_OF_ONE_PROCESS = {
-    "thread": "import threading\nthread = threading.Thread(target=print)\ndef start(): thread.start()\n",
-    "number": "import os\nPID = os.getpid()\ndef start(): assert os.getpid() == PID\n",
-}
-
-
-@pytest.mark.parametrize("made", _OF_ONE_PROCESS)
-def test_what_is_of_no_use_in_a_fork_is_imported_anew(tmp_path: Path, made: str) -> None:
-    program = f"{_OF_ONE_PROCESS[made]}def f(a):\n    return a + 1\ndef g(a):\n    return a - 1\n"
-    tests = "from shop import f, g, start\ndef test_it():\n    start()\n    assert f(1) == 2\ndef test_g(): g(1)\n"
-    found, judgement = judged(tmp_path, program, tests, "arithmetic")
-    # From 3.14 on, a thread that was made before a fork can be started there.
-    route = "swap" if made == "thread" and sys.version_info >= (3, 14) else "import"
-    assert found == {"f arithmetic": ("killed", route), "g arithmetic": ("survived", route)}
-    assert judgement.imports_anew == ("test_shop.py::test_it" if route == "import" else "")
-
-
-@pytest.mark.parametrize("route", ["swap", "import"])
-def test_nothing_is_late_that_takes_as_long_as_the_original(tmp_path: Path, route: str) -> None:
-    program = "import time\ndef f(a):\n    time.sleep(0.3)\n    return a + 1\n"
-    tests = "from shop import f\ndef test_it(): f(1)\n"
-    found, _ = judged(tmp_path, program, tests, "arithmetic", route=route, seconds=1e-6)
-    assert found == {"f arithmetic": ("survived", route)}
 
 
 def test_a_kill_at_import_is_asked_once_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,7 +252,7 @@ def test_a_test_that_fails_now_and_then_is_set_apart_and_the_others_judge(
     """
     found, judgement = judged(tmp_path, "def f(a):\n    return a + 1\n", tests, "arithmetic", workers=1)
     assert found == {"f arithmetic": ("killed", "swap")}
-    assert (judgement.flaky, judgement.imports_anew) == (["test_shop.py::test_unsteady"], "")
+    assert judgement.flaky == ["test_shop.py::test_unsteady"]
 
 
 def test_a_module_line_that_never_runs_is_uncovered(tmp_path: Path) -> None:
@@ -447,22 +410,6 @@ def test_a_budget_goes_to_one_mutant_of_each_line_first(tmp_path: Path) -> None:
     assert sorted(mutant.id for mutant in by_line(mutants)) == sorted(mutant.id for mutant in mutants)
     with pytest.raises(NoVerdictError, match="budget is over"):
         judge_with_pytest([source], mutants, tests=[], folder=tmp_path, workers=1, budget=0.001)
-
-
-def test_a_judge_may_begin_before_its_mutants_are_made(tmp_path: Path) -> None:
-    (tmp_path / "shop.py").write_text("def f(a):\n    return a + 1\n")
-    (tmp_path / "test_shop.py").write_text("from shop import f\n\ndef test_it(): assert f(1) == 2\n")
-    source = Source.of(tmp_path / "shop.py", "shop.py")
-    with begun_judge([source], tests=[], folder=tmp_path, workers=1) as early:
-        mutants = mutants_of(source, ["arithmetic"])
-        found = judge_with_pytest([source], mutants, early=early)
-    assert 0 < found.baseline_cpu_seconds <= found.cpu_seconds
-    assert [each.word for each in found.verdicts] == ["killed"]
-    with (
-        begun_judge([source], tests=[], folder=tmp_path, workers=1, budget=0.001) as late,
-        pytest.raises(NoVerdictError),
-    ):
-        judge_with_pytest([source], mutants, early=late)
 
 
 def test_how_far_the_tests_are_is_told_while_they_run_without_a_mutant(

@@ -10,7 +10,7 @@ import pytest
 
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.running import Judgement
-from ordeal._tools.mutation.saved import Keeper, begun_before, key_of, load, save, still_true
+from ordeal._tools.mutation.saved import Keeper, key_of, load, save, standing
 from ordeal._tools.mutation.verdicts import Verdict
 from ordeal.errors import ConfigError
 
@@ -24,30 +24,30 @@ def judged(word: str = "survived", note: str = "") -> Judgement:
 
 def test_it_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     save(tmp_path, "key", judged())
-    found = still_true(load(tmp_path), "key", [MUTANT])
-    assert found is not None
+    saved = load(tmp_path)
+    assert saved is not None
+    found = saved.judgement()
     assert (found.verdicts, found.tests, found.names) == (judged().verdicts, 1, ["test_it"])
+    assert saved.one("a").mutant == MUTANT
+    with pytest.raises(ConfigError):
+        saved.one("b")
 
 
-@pytest.mark.parametrize("word", ["timeout", "memory", "crash", "not run"])
-def test_what_a_busy_machine_may_change_is_judged_again(tmp_path: Path, word: str) -> None:
-    save(tmp_path, "key", judged(word))
-    assert still_true(load(tmp_path), "key", [MUTANT]) is None
-
-
-def test_a_limit_of_turns_is_the_same_each_time(tmp_path: Path) -> None:
-    save(tmp_path, "key", judged("timeout", "loop limit"))
-    assert still_true(load(tmp_path), "key", [MUTANT]) is not None
-
-
-def test_other_mutants_another_key_and_a_flaky_test_are_judged_again(tmp_path: Path) -> None:
-    save(tmp_path, "key", judged())
-    assert still_true(load(tmp_path), "key", []) is None
-    assert still_true(load(tmp_path), "other", [MUTANT]) is None
-    save(tmp_path, "key", dataclasses.replace(judged(), flaky=["test_it"]))
-    assert still_true(load(tmp_path), "key", [MUTANT]) is None
-    save(tmp_path, "", judged())
-    assert still_true(load(tmp_path), "", [MUTANT]) is None
+@pytest.mark.parametrize(
+    ("judgement", "stands"),
+    [
+        (judged(), True),
+        (judged("timeout", "loop limit"), True),
+        *((judged(word), False) for word in ("timeout", "memory", "crash", "not run")),
+        (dataclasses.replace(judged(), flaky=["test_it"]), False),
+    ],
+)
+def test_what_a_busy_machine_may_change_is_judged_again(tmp_path: Path, judgement: Judgement, stands: bool) -> None:
+    save(tmp_path, "key", judgement)
+    assert standing(load(tmp_path), "key") == (judgement.verdicts if stands else [])
+    assert standing(load(tmp_path), "other") == standing(None, "key") == []
+    save(tmp_path, "", judgement)
+    assert standing(load(tmp_path), "") == []
 
 
 def test_the_key_is_of_each_file_the_options_and_the_environment(
@@ -77,27 +77,12 @@ def test_the_key_is_of_how_mutants_are_judged(tmp_path: Path, monkeypatch: pytes
     assert key_of(project, [MUTANT], {}) != first
 
 
-def test_what_is_found_so_far_is_kept_and_never_counts_as_the_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_found_so_far_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ordeal._tools.mutation.saved._SAVE_SECONDS", 0.0)
-    Keeper(tmp_path, "key").take(judged().verdicts[0])
-    saved = load(tmp_path)
-    assert saved is not None
-    assert saved.one("a").mutant == MUTANT
-    with pytest.raises(ConfigError):
-        saved.one("b")
-    assert still_true(saved, "", [MUTANT]) is None
-    assert still_true(saved, "key", [MUTANT]) is None
-    assert begun_before(saved, "key") == judged().verdicts
-
-
-def test_a_run_of_something_else_is_not_gone_on_with(tmp_path: Path) -> None:
-    save(tmp_path, "", judged(), "key")
-    assert begun_before(load(tmp_path), "other") == begun_before(load(tmp_path), "") == begun_before(None, "key") == []
-    for word, note in (("not run", "over budget"), ("timeout", ""), ("crash", "SIGSEGV")):
-        save(tmp_path, "", judged(word, note), "key")
-        assert begun_before(load(tmp_path), "key") == []
+    keeper = Keeper(tmp_path, "key", [])
+    keeper.begin(Judgement(tests=1, names=["test_it"]))
+    keeper.take(judged().verdicts[0])
+    assert standing(load(tmp_path), "key") == judged().verdicts
 
 
 def test_a_broken_file_is_none(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.source import Source
-from ordeal._tools.mutation.targets import changed_lines, files_of, lines_of_diff, targets_of
+from ordeal._tools.mutation.targets import changed_lines, files_of, targets_of
 from ordeal.errors import ConfigError
 
 
@@ -91,43 +91,6 @@ def test_lines_that_differ_from_a_commit(tmp_path: Path) -> None:
         changed_lines("gone", tmp_path)
 
 
-DIFF = """\
-diff --git a/shop/a.py b/shop/a.py
---- a/shop/a.py
-+++ b/shop/a.py
-@@ -1,4 +1,4 @@
- import os
--x = 1
-+x = 2
-+++ y
- z = 3
--w = 4
-\\ No newline at end of file
---- a/shop/gone.py
-+++ /dev/null
-@@ -1 +0,0 @@
--x = 1
---- /dev/null
-+++ b/shop/new.py\t2026-01-01
-@@ -0,0 +1,2 @@
-+a = 1
-+b = 2
-"""
-
-
-def test_lines_that_a_diff_adds(tmp_path: Path) -> None:
-    path = tmp_path / "change.diff"
-    path.write_text(DIFF)
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop/a.py").write_text("")
-    found = lines_of_diff(path, tmp_path)
-    assert found == {tmp_path / "shop/a.py": {2, 3}, tmp_path / "shop/new.py": {1, 2}}
-    path.write_text("nothing\n")
-    for each, what in ((path, "no unified diff"), (tmp_path / "gone", "cannot be read")):
-        with pytest.raises(ConfigError, match=what):
-            lines_of_diff(each, tmp_path)
-
-
 CART = """def allowed(a):
     return a + 1
 
@@ -192,18 +155,15 @@ def test_the_settings_of_git_hide_no_line(tmp_path: Path, settings: dict[str, st
     _repository(tmp_path, **settings)
     (tmp_path / "a.py").write_text("x = 1\ny = 3\n")
     assert changed_lines("HEAD", tmp_path) == {tmp_path / "a.py": {2}}
-    diff = subprocess.run(["git", "diff"], cwd=tmp_path, check=True, capture_output=True)
-    (tmp_path / "it.diff").write_bytes(diff.stdout)
-    assert lines_of_diff(tmp_path / "it.diff", tmp_path) == {tmp_path / "a.py": {2}}
 
 
 def test_new_files_may_have_any_name_and_lead_nowhere(tmp_path: Path) -> None:
     _repository(tmp_path)
-    (tmp_path / 'caf\u00e9 "s".py').write_text("x = 1\n")
+    (tmp_path / "caf\u00e9 s.py").write_text("x = 1\n")
     (tmp_path / "nowhere.py").symlink_to("gone.py")
-    assert changed_lines("HEAD", tmp_path) == {tmp_path / 'caf\u00e9 "s".py': {1, 2}}
+    assert changed_lines("HEAD", tmp_path) == {tmp_path / "caf\u00e9 s.py": {1, 2}}
     subprocess.run(["git", "add", "."], cwd=tmp_path, check=True, capture_output=True)
-    assert changed_lines("HEAD", tmp_path)[tmp_path / 'caf\u00e9 "s".py'] == {1}
+    assert changed_lines("HEAD", tmp_path)[tmp_path / "caf\u00e9 s.py"] == {1}
     # What ends a line for some readers ends none of a diff, and another file may be in any encoding.
     (tmp_path / "a.py").write_bytes(b"x = 1\n# \x0c \xe9 \xe2\x80\xa8 \r z\nz = 3\n")
     assert changed_lines("HEAD", tmp_path)[tmp_path / "a.py"] == {2, 3}
@@ -214,25 +174,6 @@ def test_an_option_is_no_commit(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is no commit"):
         changed_lines(f"--output={tmp_path / 'written'}", tmp_path)
     assert not (tmp_path / "written").exists()
-
-
-def test_a_diff_may_be_empty_or_add_no_line(tmp_path: Path) -> None:
-    path = tmp_path / "it.diff"
-    for text in ("", "\n", "diff --git a/a.py b/b.py\nsimilarity index 100%\nrename from a.py\nrename to b.py\n"):
-        path.write_text(text)
-        assert lines_of_diff(path, tmp_path) == {}
-
-
-def test_the_paths_of_a_diff_lead_from_the_top_of_the_repository(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
-    (tmp_path / "service").mkdir()
-    (tmp_path / "service/a.py").write_text("x = 1\n")
-    path = tmp_path / "it.diff"
-    path.write_text("--- a/service/a.py\n+++ b/service/a.py\n@@ -1 +1 @@\n-x = 2\n+x = 1\n")
-    assert lines_of_diff(path, tmp_path / "service") == {tmp_path / "service/a.py": {1}}
-    path.write_text("--- a/other/a.py\n+++ b/other/a.py\n@@ -1 +1 @@\n-x = 2\n+x = 1\n")
-    with pytest.raises(ConfigError, match="only files that are not here"):
-        lines_of_diff(path, tmp_path / "service")
 
 
 def test_what_only_ends_like_a_file_is_none(tmp_path: Path) -> None:

@@ -103,17 +103,13 @@ class Ran:
         said: a message for each test, and one for the end.
         unwatched: what they said where they ran as they run with mutants, at the same time.
         why_ended: why they did not come to their end, if they did not.
-        in_place: the tests passed in this process alone, so that no mutant may run in a fork of it any more.
         unsteady: the tests that failed, and passed when they were asked again.
-        unforked: the first test that fails in a fork and passes here, if any does.
     """
 
     said: list[Message]
     unwatched: Message
     why_ended: str
-    in_place: bool
     unsteady: Set[int] = frozenset()
-    unforked: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +138,13 @@ class Original:
         modules = sorted(name for name in {*sys.modules} - known if is_of_python(name))
         say({"done": True, "peak": memory_peak(), "modules": modules})
 
-    def run_all(self, workers: int, *, in_place: bool, may_import: bool) -> Ran:
-        """Run all tests in a fork; in this process if ``in_place``, or if they fail in a fork and ``may_import``."""
+    def run_all(self, workers: int, *, in_place: bool) -> Ran:
+        """Run all tests in a fork; in this process, with the threads that it has, if ``in_place``."""
         numbers = range(len(self.items))
         if in_place:
-            return Ran(self._run_here(until_failure=False) or [], {}, "ends the process", in_place=True)
+            here: list[Message] = []
+            self.run(numbers, self._counting(here.append))
+            return Ran(here, {}, "ends the process")
         covered = original_job(lambda tell: self.run(numbers, self._counting(tell)))
         # At the same time, the same tests as they run with mutants.
         unwatched = original_job(lambda tell: run_unchanged(self.items, numbers, tell))
@@ -154,13 +152,7 @@ class Original:
         first = ended[id(covered)]
         said = first.said
         failed = [each["test"] for each in said if has_failed(each)] if said and "done" in said[-1] else []
-        unsteady = self._pass_again(failed)
-        if may_import and (steady := [each for each in failed if each not in unsteady]):
-            # What a program has made when it was imported may be of no use in a fork, such as a thread to be started.
-            here = self._run_here(until_failure=True)
-            if here is not None:
-                return Ran(here, {}, "", in_place=True, unforked=self.items.names()[steady[0]])
-        return Ran(said, (ended[id(unwatched)].said or [{}])[-1], _why(first), in_place=False, unsteady=unsteady)
+        return Ran(said, (ended[id(unwatched)].said or [{}])[-1], _why(first), self._pass_again(failed))
 
     def _pass_again(self, failed: Sequence[int]) -> Set[int]:
         """Return which of the tests that failed pass when they are asked again: those fail now and then."""
@@ -168,21 +160,6 @@ class Original:
             return frozenset()
         ended = next(run_jobs([original_job(lambda tell: self.run(failed, tell))], 1))
         return {each["test"] for each in ended.said if each.get("outcome") == "passed"}
-
-    def _run_here(self, *, until_failure: bool) -> list[Message] | None:
-        """Run all tests in this process, with the threads that it has. None where one fails, if that is to end it."""
-        said: list[Message] = []
-
-        def tell(message: Message) -> None:
-            if until_failure and has_failed(message):
-                raise _HereTooError
-            said.append(message)
-
-        try:
-            self.run(range(len(self.items)), self._counting(tell))
-        except _HereTooError:
-            return None
-        return said
 
     def _counting(self, say: Say) -> Say:
         """Return what also reports, once a second, how many tests have run."""
@@ -197,10 +174,6 @@ class Original:
                 self.say({"beginning": f"{count}/{len(self.items)} tests have run without a mutant"})
 
         return tell
-
-
-class _HereTooError(Exception):
-    """A test fails in this process as well."""
 
 
 def has_failed(message: Message) -> bool:

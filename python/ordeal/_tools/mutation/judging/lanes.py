@@ -11,7 +11,7 @@ import signal
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from ordeal._tools.mutation.forks import Ended, Job, Refilled, Say, run_jobs
 from ordeal._tools.mutation.judging.suite import Suite
@@ -24,7 +24,6 @@ _PATIENCE = 4.0
 #: After these a process ends, and says nothing of the mutants that were to come.
 _LAST = frozenset(("dirty", "loop"))
 _NO_ANSWER = frozenset(("raised", "lost", "turning"))
-Isolation = Literal["batch", "fork", "spawn"]
 
 
 @dataclass(slots=True)
@@ -49,9 +48,8 @@ class Lanes:
     Some of these only matter to the tests that read their file: ``readers`` has these tests by the id of the mutant.
     """
 
-    def __init__(self, suite: Suite, say: Say, isolation: Isolation) -> None:
+    def __init__(self, suite: Suite, say: Say) -> None:
         self._suite, self._say = suite, say
-        self._size = LANE if isolation == "batch" else 1
         self._waiting: deque[_Lane | Job] = deque()
         self._reverse: Job | None = None
         self._undecided: list[tuple[Mutant, Trial]] = []
@@ -82,7 +80,6 @@ class Lanes:
             if lane.left:
                 mutants = self._next_of(lane)
                 trials = [self._suite.trial(each, lane.killers.get(each.place)) for each in mutants]
-                self._say({"asked": mutants[0].id})
                 return self._job(_Tag(lane, trials))
         return None
 
@@ -94,7 +91,7 @@ class Lanes:
         if not self._suite.is_reverse_known:
             return [lane.left.popleft()]
         mutants: list[Mutant] = []
-        while lane.left and len(mutants) < self._size:
+        while lane.left:
             runs_once = self._suite.runs_for_others(lane.left[0])
             if runs_once and mutants:
                 break

@@ -34,8 +34,6 @@ _FORCED_MAX = 5
 # Enough for the limit of turns to be met first by every loop in Python: it is the same on a busy machine.
 _CPU_FREE = 0.5
 _ASLEEP_FREE = 1.0
-#: A limit that is given is at least this many times what the original takes.
-TAKEN_FACTOR = 2.0
 #: Tests of fewer turns than this power of two are asked in the order of the suite.
 _CHEAP_BITS = 10
 #: Without a mutant nothing hangs: what does not end in time gets much longer before its tests are called unstable.
@@ -49,14 +47,12 @@ def begun_suite(
     workers: int,
     say: Say,
     *,
-    seconds: float | None = None,
     leave_out_failing: bool = False,
     in_place: bool = False,
-    may_import: bool = False,
-) -> tuple[Suite, bool]:
+) -> Suite:
     """Run all tests on the original, twice, and say what is known of them.
 
-    Return the suite, and whether no mutant may run in a fork of this process.
+    They run in this process if ``in_place``: then no mutant may run in a fork of it.
 
     Raises:
         Refused: no verdict is possible.
@@ -69,8 +65,8 @@ def begun_suite(
     gc.collect()
     gc.freeze()
     original = Original(items, Turns(live), {*paths.values()}, say)
-    ran = original.run_all(workers, in_place=in_place, may_import=may_import and not leave_out_failing)
-    if not ran.in_place:
+    ran = original.run_all(workers, in_place=in_place)
+    if not in_place:
         # Otherwise each fork would import again what the tests import when they run.
         import_all(name for message in ran.said for name in message.get("modules", ()))
         gc.freeze()
@@ -86,8 +82,8 @@ def begun_suite(
     if not ran.said or "done" not in ran.said[-1]:
         raise endless(ran, baseline.names)
     original_takes(baseline.peak)
-    suite = Suite(original, baseline, live, sources, imported, workers, seconds)
-    if not ran.in_place:
+    suite = Suite(original, baseline, live, sources, imported, workers)
+    if not in_place:
         suite.null_gate(ran.unwatched)
     passing = suite.passing()
     if not passing:
@@ -97,8 +93,8 @@ def begun_suite(
     reached_paths = {path for path, _ in {*imported, *baseline.tests_by_line}}
     reached = [shown for shown, path in paths.items() if path in reached_paths]
     found = {"baseline": len(passing), "flaky": suite.flaky, "names": suite.names, "reached": reached}
-    say({**found, "seconds": suite.seconds()[1], "imports": ran.unforked})
-    return suite, ran.in_place
+    say({**found, "seconds": suite.seconds()[1]})
+    return suite
 
 
 class Suite:
@@ -116,10 +112,9 @@ class Suite:
         sources: Sequence[Source],
         imported: Lines,
         workers: int,
-        seconds: float | None,
     ) -> None:
         self.baseline, self.workers, self.names = baseline, workers, baseline.names
-        self.items, self._original, self._fixed = original.items, original, seconds
+        self.items, self._original = original.items, original
         self._sources = {source.shown: source for source in sources}
         self._paths = {source.shown: real_path(str(source.path)) for source in sources}
         self._imported = imported
@@ -191,14 +186,6 @@ class Suite:
         cpu = _CPU_FREE + 10 * sum(self.baseline.cpu[number] for number in numbers)
         wall = 2.0 + 20 * sum(self.baseline.wall[number] for number in numbers)
         return factor * cpu, factor * (wall + cpu)
-
-    def _mutant_limits(self, numbers: list[int], factor: float = 1.0) -> tuple[float, float]:
-        if self._fixed is None:
-            return self._limits(numbers, factor)
-        # Nothing may be called late that takes no longer than the original.
-        taken = sum(max(self.baseline.cpu[number], self.baseline.wall[number]) for number in numbers)
-        limit = max(self._fixed, TAKEN_FACTOR * taken)
-        return limit, limit
 
     def seconds(self) -> tuple[float, float]:
         """Return what the whole suite takes: CPU and wall time."""
@@ -292,7 +279,7 @@ class Suite:
         """Return what judges a mutant: the tests that run it, the one that noticed the last of its function first."""
         numbers = killer_first(killer, self._cheap_first(self.covering(mutant)))
         served = not self.baseline.forking.isdisjoint(numbers)
-        cpu = self._mutant_limits(numbers, factor)[0]
+        cpu = self._limits(numbers, factor)[0]
         return Trial(mutant, numbers, cpu, served, alone)
 
     def _cheap_first(self, numbers: Sequence[int]) -> list[int]:
@@ -306,19 +293,18 @@ class Suite:
         """Return what judges a mutant as plain pytest would: all tests, in their order."""
         numbers = sorted(self._passing)
         served = bool(self.baseline.forking)
-        return Trial(mutant, numbers, self._mutant_limits(numbers)[0], served, alone=True)
+        return Trial(mutant, numbers, self._limits(numbers)[0], served, alone=True)
 
     def _turns_of(self, number: int) -> int:
         return self.baseline.turns.get(number, 0)
 
     def job(self, trials: Sequence[Trial], factor: float = 1.0) -> Job:
         """Return the job that judges mutants one after another."""
-        wall = max(self._mutant_limits(trial.numbers, factor)[1] for trial in trials)
+        wall = max(self._limits(trial.numbers, factor)[1] for trial in trials)
         job = Job(lambda say: run_trials(trials, self._runner, say), trials[0].cpu, wall)
-        if self._fixed is None:
-            # What sleeps is in one test, and no busy machine keeps it from going on.
-            slowest = max((self.baseline.wall[number] for trial in trials for number in trial.numbers), default=0.0)
-            job.asleep = factor * (_ASLEEP_FREE + 20 * slowest)
+        # What sleeps is in one test, and no busy machine keeps it from going on.
+        slowest = max((self.baseline.wall[number] for trial in trials for number in trial.numbers), default=0.0)
+        job.asleep = factor * (_ASLEEP_FREE + 20 * slowest)
         return job
 
     def is_true(self, numbers: list[int]) -> bool:

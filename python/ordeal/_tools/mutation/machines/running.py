@@ -17,7 +17,7 @@ from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import MEMORY_MIB
 from ordeal._tools.mutation.machines.evidence import Closed, JudgingMachine, KillTable, MachineFinding, table_of
 from ordeal._tools.mutation.mutants import Mutant
-from ordeal._tools.mutation.own_process import ORDER, judging
+from ordeal._tools.mutation.own_process import judging
 from ordeal._tools.mutation.sandbox import NoVerdictError, sandbox
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import Verdict
@@ -156,11 +156,11 @@ def _asked(
     module: str, make: Callable[[Callable[[Path], str]], dict[str, Any]], options: MachineOptions, folder: Path
 ) -> Iterator[Iterator[dict[str, Any]]]:
     """Give an order to a process of its own, and yield what it says, until it refuses."""
-    with sandbox(folder, options.passed, limit=options.memory) as here:
-        path = here.place / ORDER
-        path.write_bytes(msgspec.json.encode(make(here.seen)))
-        with judging(module, path, here) as messages:
-            yield map(_not_refused, messages)
+    with (
+        sandbox(folder, options.passed, limit=options.memory) as here,
+        judging(module, msgspec.json.encode(make(here.seen)), here) as messages,
+    ):
+        yield map(_not_refused, messages)
 
 
 def _unanswered() -> NoVerdictError:
