@@ -200,7 +200,10 @@ def sometimes(
         PropertyError: as ``always``, or ``attempts`` is below 1 or without a function.
     """
     __tracebackhide__ = True
-    passed = _ask(condition) if attempts is None else _poll(condition, attempts)
+    if attempts is None:
+        passed = bool(condition() if callable(condition) else condition)
+    else:
+        passed = _poll(condition, attempts)
     _record("sometimes", name, passed, operation, fault, None, "" if passed else _text_of(details))
     if attempts is not None and not passed:
         raise AssertionError(f"sometimes: never true in {attempts} attempts: {name}")
@@ -380,10 +383,6 @@ def _distance(left: Any, right: Any) -> float | None:
     except (TypeError, ValueError, ArithmeticError):
         return None
     return None if math.isnan(distance) else distance
-
-
-def _ask(condition: Condition) -> bool:
-    return bool(condition() if callable(condition) else condition)
 
 
 def _poll(condition: Condition, attempts: int) -> bool:

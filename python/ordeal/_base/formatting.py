@@ -9,7 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from ordeal._base.untrusted import error_message, type_name
 
 MESSAGE_CHARS_MAX = 200
+#: Longer messages are cut in files: they come from the program under test.
 JSON_MESSAGE_CHARS_MAX = 500
+#: Larger integers are written in hexadecimal: Python reads and writes decimal digits too slowly, or refuses to.
+DECIMAL_BITS_MAX = 1_024
 JSON_SCHEMA_VERSION = 1
 _PROGRAM_LINES_MAX = 60
 #: Above what a line of a recorded program has: cut Python is not Python.

@@ -120,7 +120,8 @@ def is_lost_in(frame: FrameType | None) -> bool:
     ``sys.unraisablehook``, as well as in what they call.
     """
     # Both are the program's: only plain functions are looked at.
-    called = [code for function in (*gc.callbacks, sys.unraisablehook) if (code := _plain_code(function)) is not None]
+    hooks: list[Any] = [*gc.callbacks, sys.unraisablehook]
+    called = [function.__code__ for function in hooks if isinstance(function, FunctionType)]
     for _ in range(_DEPTH_MAX):
         if frame is None:
             return False
@@ -134,10 +135,6 @@ def is_lost_in(frame: FrameType | None) -> bool:
 def is_own(frame: FrameType | None) -> bool:
     """Return whether ``frame`` runs code of ordeal, which may just be making what an error would leave half made."""
     return frame is not None and frame.f_code.co_filename.startswith(OWN_FOLDER)
-
-
-def _plain_code(function: object) -> CodeType | None:
-    return function.__code__ if isinstance(function, FunctionType) else None
 
 
 def without_complaints() -> AbstractContextManager[object]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ordeal._base.formatting import one_line
+from ordeal._base.formatting import JSON_MESSAGE_CHARS_MAX, one_line
 from ordeal.errors import TraceError
 
 SIZE_MAX = 256 * 2**20
@@ -16,8 +16,6 @@ SIZE_MAX = 256 * 2**20
 VALUES_MAX = 4_000_000
 #: All counts, indices and seeds fit into 64 bits; a longer number is damage or malice.
 INTEGER_BITS_MAX = 64
-#: The length of an error message: a name in it may be as long as the file.
-ERROR_CHARS_MAX = 500
 
 # Matches at every quote, even if the text ends inside a string, so each byte is read once.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+\\?(?:"|\Z)', re.DOTALL)
@@ -79,4 +77,4 @@ def checked[Kind: Record](record: Any, kind: type[Kind], where: str) -> Kind:
     try:
         return msgspec.convert(record, kind)
     except ValueError as error:
-        raise TraceError(f"{where}: {one_line(str(error), limit=ERROR_CHARS_MAX)}") from error
+        raise TraceError(f"{where}: {one_line(str(error), limit=JSON_MESSAGE_CHARS_MAX)}") from error

@@ -25,11 +25,9 @@ def property_lines(report: PropertyReport) -> list[str]:
         return []
     total = len(passed) + len(failed)
     summary = f"{len(failed)}/{total} properties FAILED" if failed else f"{total}/{total} properties passed"
-    return [*(_property_line(row) for row in (*passed, *failed)), "", f"  {summary}"]
-
-
-def _property_line(row: Mapping[str, Any]) -> str:
-    return f"  {row['status']}  {_with_details(row['status'], row['summary'], row['details'])}"
+    rows = (*passed, *failed)
+    lines = [f"  {row['status']}  {_with_details(row['status'], row['summary'], row['details'])}" for row in rows]
+    return [*lines, "", f"  {summary}"]
 
 
 def _with_details(status: str, summary: str, details: str) -> str:

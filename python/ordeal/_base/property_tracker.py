@@ -69,14 +69,12 @@ class PropertyTally(msgspec.Struct):
             return f"reached, {hits}" if self.hits else "never reached"
         if not self.hits:
             return "never checked"
+        if self.type == "sometimes" and self.passes:
+            return f"true in {self.passes} of {hits}{first}"
         if self.type == "sometimes":
-            return (
-                f"true in {self.passes} of {hits}{first}" if self.passes else f"never true in {hits}{self._nearest()}"
-            )
+            nearest = "" if self.distance is None else f", {self.distance:g} away at the nearest"
+            return f"never true in {hits}{nearest}"
         return f"{self.failures} of {hits} failed" if self.failures else hits
-
-    def _nearest(self) -> str:
-        return "" if self.distance is None else f", {self.distance:g} away at the nearest"
 
     def count(self, passes: int, failures: int) -> None:
         """Add hits."""

@@ -22,11 +22,11 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from ordeal._base.formatting import DECIMAL_BITS_MAX
+
 DEPTH_MAX = 40
 PARTS_MAX = 5_000
 SIZE_MAX = 20_000
-#: Above this, Python reads decimal digits too slowly, or refuses to.
-DECIMAL_BITS_MAX = 1_024
 #: The kinds of numpy types that have Python equivalents: booleans, numbers, texts.
 NUMPY_KINDS = "biufcSU"
 NAN_BITS = struct.pack(">d", math.nan)
@@ -141,11 +141,12 @@ class SourceWriter:
         for place in range(1, len(parts), 2):
             if not _is_of_this_process(parts[place]):
                 return _sized(value)
-        written = [self._folder(part) if place % 2 else repr(part) for place, part in enumerate(parts) if part]
+        written = [
+            self.folders.setdefault(part, f"folder_{len(self.folders) + 1}") if place % 2 else repr(part)
+            for place, part in enumerate(parts)
+            if part
+        ]
         return written[0] if len(written) == 1 else f"({' + '.join(written)})"
-
-    def _folder(self, path: str) -> str:
-        return self.folders.setdefault(path, f"folder_{len(self.folders) + 1}")
 
     def _path(self, value: pathlib.PurePath, depth: int) -> str:
         return f"{self._named(type(value))}({self.write(str(value), depth)})"

@@ -23,7 +23,7 @@ import msgspec.structs
 from msgspec import Meta
 
 import ordeal._native as _native
-from ordeal._base.formatting import counted, one_line
+from ordeal._base.formatting import DECIMAL_BITS_MAX, JSON_MESSAGE_CHARS_MAX, counted, one_line
 from ordeal._base.json_fields import SIZE_MAX, Record, checked, read_json
 from ordeal._base.memory_limit import MEMORY_MIB_MAX
 from ordeal._base.notebook import notebook_html
@@ -35,11 +35,8 @@ FORMAT = "ordeal-trace"
 VERSION = 1
 #: Ten times the maximum of a run.
 STEPS_MAX = 100_000
-MESSAGE_CHARS_MAX = 500
 #: The longest time limit of rules, some thirty years.
 SECONDS_MAX = 1e9
-#: Integers above this are written in hexadecimal: Python refuses to read or write long decimal ones.
-DECIMAL_BITS_MAX = 1_024
 #: Added to zlib's window size, this means a gzip file with header and checksum.
 _GZIP_FRAME = 16
 #: The mode that programs usually request for a new file.
@@ -98,7 +95,7 @@ class TraceFailure:
     @classmethod
     def of(cls, error: BaseException, step: int, bucket: str) -> TraceFailure:
         """Describe the failure ``error``, whose message is cut to 500 characters."""
-        return cls(type_name(type(error)), error_message(error)[:MESSAGE_CHARS_MAX], step, bucket)
+        return cls(type_name(type(error)), error_message(error)[:JSON_MESSAGE_CHARS_MAX], step, bucket)
 
 
 @dataclass(slots=True)
@@ -511,4 +508,4 @@ def step_text(step: TraceStep) -> str:
     remarks = [f"draws: {', '.join(step.draws)}"] if step.draws else []
     remark = f"  # {'; '.join([*remarks, *step.hits])}" if remarks or step.hits else ""
     result = f" -> {step.result}" if step.result else ""
-    return one_line(f"{step.name}({arguments}){result}{remark}", limit=4 * MESSAGE_CHARS_MAX)
+    return one_line(f"{step.name}({arguments}){result}{remark}", limit=4 * JSON_MESSAGE_CHARS_MAX)

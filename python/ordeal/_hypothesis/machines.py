@@ -203,7 +203,8 @@ def _read_rule(
         draw, goes_through_hypothesis = compile_argument(strategy)
         generic = generic or goes_through_hypothesis
         arguments.append(Argument(name, names.setdefault(name, len(names)), draw, strategy))
-    consumed = (bundle.name for bundle in rule.bundles if _is_consumed(bundle))
+    # The oldest versions have a separate class for bundles whose values are consumed.
+    consumed = (each.name for each in rule.bundles if getattr(each, "consume", type(each) is not Bundle))
     filled = dict.fromkeys((*rule.targets, *consumed, *(routed if rule.targets else ())))
     return Rule(
         name=rule.function.__name__,
@@ -231,11 +232,6 @@ def _one_is_filled(strategy: SearchStrategy[Any]) -> Callable[[Any], bool] | Non
     if not names or len(names) < len(branches):
         return None
     return lambda machine: any(map(machine.bundles.get, names))
-
-
-def _is_consumed(bundle: Any) -> bool:
-    # The oldest versions have a separate class for this.
-    return bool(getattr(bundle, "consume", type(bundle) is not Bundle))
 
 
 def _check_strategy(rule: str, argument: str, strategy: SearchStrategy[Any]) -> None:

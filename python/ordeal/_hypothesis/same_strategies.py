@@ -154,18 +154,6 @@ class _Keys:
     def _transformations(self, strategy: Any) -> Hashable:
         return tuple([(method, self.of(called)) for method, called, *_ in strategy._transformations])
 
-    def _one_of(self, strategy: Any) -> Hashable:
-        return self._all(strategy.original_strategies)
-
-    def _mapped(self, strategy: Any) -> Hashable:
-        return self.of(strategy.mapped_strategy), self.of(strategy.pack)
-
-    def _filtered(self, strategy: Any) -> Hashable:
-        return self.of(strategy.filtered_strategy), self._all(strategy.flat_conditions)
-
-    def _flatmap(self, strategy: Any) -> Hashable:
-        return self.of(strategy.base), self.of(strategy.expand)
-
     def _recursive(self, strategy: Any) -> Hashable:
         self.are_recursive = True
         leaves = getattr(strategy, "min_leaves", None), strategy.max_leaves
@@ -215,10 +203,10 @@ _STRATEGIES: dict[str, Callable[[_Keys, Any], Hashable]] = {
     "LazyStrategy": _Keys._lazy,
     "SampledFromStrategy": _Keys._sampled,
     "JustStrategy": _Keys._sampled,
-    "OneOfStrategy": _Keys._one_of,
-    "MappedStrategy": _Keys._mapped,
-    "FilteredStrategy": _Keys._filtered,
-    "FlatMapStrategy": _Keys._flatmap,
+    "OneOfStrategy": _attributes("original_strategies"),
+    "MappedStrategy": _attributes("mapped_strategy", "pack"),
+    "FilteredStrategy": _attributes("filtered_strategy", "flat_conditions"),
+    "FlatMapStrategy": _attributes("base", "expand"),
     "RecursiveStrategy": _Keys._recursive,
 }
 _PARTS: dict[type, Callable[[_Keys, Any], Hashable]] = {FunctionType: _Keys._function, tuple: _Keys._all}

@@ -271,10 +271,6 @@ def _integers(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
     return _native.wide_integers_node(low, high)
 
 
-def _booleans(_compiler: Compiler, _strategy: Any, _depth: int) -> Node:
-    return _native.booleans_node()
-
-
 def _floats(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
     return _native.floats_node(
         strategy.min_value, strategy.max_value, strategy.allow_nan, strategy.smallest_nonzero_magnitude
@@ -326,10 +322,6 @@ def _text(compiler: Compiler, strategy: Any, depth: int) -> Node:
     if kind_of(characters) == "OneCharStringStrategy":
         return _native.text_node(_alphabet(characters), strategy.min_size, _size_max(strategy.max_size))
     return _native.joined_node(_list(compiler, strategy, depth))
-
-
-def _characters(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
-    return _native.text_node(_alphabet(strategy), 1, 1)
 
 
 def _alphabet(characters: Any) -> _native.Alphabet:
@@ -420,10 +412,6 @@ def _tuple(compiler: Compiler, strategy: Any, depth: int) -> Node:
     return _native.tuple_node([compiler.part(each, depth) for each in strategy.element_strategies])
 
 
-def _permutation(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
-    return _native.permutation_node(strategy.values)
-
-
 def _fixed_dictionary(compiler: Compiler, strategy: Any, depth: int) -> Node:
     make = type(strategy.mapping)
     compiler.calls(make)
@@ -495,20 +483,20 @@ def _array(compiler: Compiler, strategy: Any, depth: int) -> Node:
 
 _MAKERS: dict[str, _Maker] = {
     "IntegersStrategy": _integers,
-    "BooleansStrategy": _booleans,
+    "BooleansStrategy": lambda *_: _native.booleans_node(),
     "FloatStrategy": _floats,
     "JustStrategy": _just,
     "SampledFromStrategy": _sampled,
     "OneOfStrategy": _one_of,
     "TextStrategy": _text,
-    "OneCharStringStrategy": _characters,
+    "OneCharStringStrategy": lambda _compiler, strategy, _depth: _native.text_node(_alphabet(strategy), 1, 1),
     "BytesStrategy": _bytes,
     "ListStrategy": _list,
     "UniqueListStrategy": _unique_list,
     "UniqueSampledListStrategy": _unique_sample,
     "TupleStrategy": _tuple,
     "FixedDictStrategy": _fixed_dictionary,
-    "PermutationStrategy": _permutation,
+    "PermutationStrategy": lambda _compiler, strategy, _depth: _native.permutation_node(strategy.values),
     "MappedStrategy": _map,
     "FilteredStrategy": _filter,
     "BuildsStrategy": _builds,

@@ -90,7 +90,9 @@ class _Types:
             made: list[SearchStrategy[Any]] = []
             self._named[key] = st.deferred(lambda: made[0])
             outer = self._bound
-            self._bound = {**outer, **dict(zip(origin.__type_params__ or _parameters(origin), parts, strict=False))}
+            # In the older style, ``class Box(Generic[T])``, they are its ``__parameters__``.
+            parameters = origin.__type_params__ or getattr(origin, "__parameters__", ())
+            self._bound = {**outer, **dict(zip(parameters, parts, strict=False))}
             made.append(make())
             self._bound = outer
         return self._named[key]
@@ -136,11 +138,6 @@ class _Types:
         hints = _hints(cls)
         fields = {field.name: self.strategy(hints[field.name]) for field in dataclasses.fields(cls) if field.init}
         return st.builds(cls, **fields)
-
-
-def _parameters(origin: Any) -> tuple[Any, ...]:
-    """Return the parameters of a generic class in the older style, ``class Box(Generic[T])``."""
-    return getattr(origin, "__parameters__", ())
 
 
 def _hints(cls: type) -> dict[str, Any]:

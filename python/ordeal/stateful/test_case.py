@@ -59,8 +59,9 @@ class MutableSettings(settings):
             vars(self)[_TIMEOUT] = _checked_timeout(value)
         elif name not in _names():
             close = get_close_matches(name, [*_names(), _TIMEOUT], n=1)
+            known = ", ".join(f"`{each}`" for each in _names())
             raise ConfigError(
-                f"`{name}` is no setting", hint=f"did you mean `{close[0]}`?" if close else f"one of {_listed()}"
+                f"`{name}` is no setting", hint=f"did you mean `{close[0]}`?" if close else f"one of {known}"
             )
         else:
             # Not of this object: settings ask their parent for what they leave out.
@@ -75,10 +76,6 @@ class MutableSettings(settings):
 
 def _names() -> list[str]:
     return [name for name in inspect.signature(settings).parameters if name != "parent"]
-
-
-def _listed() -> str:
-    return ", ".join(f"`{name}`" for name in _names())
 
 
 def _checked_timeout(value: object) -> float:

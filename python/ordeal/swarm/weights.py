@@ -164,14 +164,10 @@ def ops_of(cls: type, /, *, exclude: Iterable[str] = ()) -> list[str]:
         raise SwarmError(f"{cls!r} is no class", hint="write the class of a rule machine: `ops_of(MyMachine)`")
     names: dict[str, None] = {}
     for base in reversed(cls.__mro__):
-        names.update(dict.fromkeys(_rules_in(base)))
+        names.update(dict.fromkeys(name for name, member in vars(base).items() if _is_rule(member)))
     rules = tuple(name for name in names if _is_rule(getattr(cls, name, None)))
     excluded = _checked_names("exclude", exclude, rules)
     return [name for name in rules if name not in excluded]
-
-
-def _rules_in(base: type) -> list[str]:
-    return [name for name, member in vars(base).items() if _is_rule(member)]
 
 
 def _is_rule(member: object) -> bool:
@@ -284,7 +280,8 @@ def swarm_options_of(cls: type) -> SwarmOptions:
         MachineError: ``swarm``, ``weights``, ``weight_caps`` or ``always_on`` is invalid.
     """
     ops = tuple(ops_of(cls))
-    marked = {name: getattr(getattr(cls, name), WEIGHT_MARKER) for name in ops if _is_marked(cls, name)}
+    members = {name: getattr(cls, name) for name in ops}
+    marked = {name: getattr(each, WEIGHT_MARKER) for name, each in members.items() if hasattr(each, WEIGHT_MARKER)}
     try:
         return SwarmOptions(
             distribution_of(cls),
@@ -295,10 +292,6 @@ def swarm_options_of(cls: type) -> SwarmOptions:
         )
     except SwarmError as error:
         raise MachineError(f"{cls.__name__}: {error.message}", hint=error.hint) from None
-
-
-def _is_marked(cls: type, name: str) -> bool:
-    return hasattr(getattr(cls, name), WEIGHT_MARKER)
 
 
 def distribution_of(cls: type) -> str:

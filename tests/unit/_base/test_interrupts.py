@@ -6,6 +6,7 @@ import gc
 import signal
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from types import FrameType
 
@@ -116,6 +117,11 @@ def fails_to_delete() -> None:
 
 
 MEMBERS = {"member": Member()}
+HELD = (
+    weakref.WeakSet([MEMBERS["member"]]),
+    weakref.WeakValueDictionary(MEMBERS),
+    weakref.WeakKeyDictionary({MEMBERS["member"]: 1}),
+)
 
 
 def drops() -> None:

@@ -127,11 +127,9 @@ class Cmplog:
             if module is None or source is None:
                 self._files[path] = None
             else:
-                self._files[path] = _WatchedFile(source, self._functions_in(module, path))
+                functions = [f for f in _functions_of(module) if self._real_path(f.__code__.co_filename) == path]
+                self._files[path] = _WatchedFile(source, functions)
         return self._files[path]
-
-    def _functions_in(self, module: ModuleType, path: str) -> list[FunctionType]:
-        return [each for each in _functions_of(module) if self._real_path(each.__code__.co_filename) == path]
 
     def gather(self, replay: Callable[[_native.Replay], object], tape: _native.Tape) -> list[_native.ComparisonTuple]:
         """Return the comparisons of a replay of ``tape``: how many steps had begun, relation, left, right."""

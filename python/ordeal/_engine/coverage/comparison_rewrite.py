@@ -249,7 +249,8 @@ class _Marker(ast.NodeTransformer):
         """Mark ``table[key]``, but no index into a sequence and no slice."""
         self.generic_visit(node)
         key = node.slice
-        is_slice = isinstance(key, ast.Slice) or (isinstance(key, ast.Tuple) and any(map(_is_slice, key.elts)))
+        keys = key.elts if isinstance(key, ast.Tuple) else [key]
+        is_slice = any(isinstance(each, ast.Slice) for each in keys)
         is_place = isinstance(key, ast.Constant) and isinstance(key.value, int)
         if not isinstance(node.ctx, ast.Load) or is_slice or is_place or isinstance(key, ast.Starred | ast.UnaryOp):
             return node
@@ -327,10 +328,6 @@ class _Marker(ast.NodeTransformer):
 
 def _position(node: ast.expr) -> Position:
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
-
-
-def _is_slice(node: ast.expr) -> bool:
-    return isinstance(node, ast.Slice)
 
 
 def _pattern_values(pattern: ast.pattern, place: Any) -> Iterator[PatternValue]:

@@ -105,9 +105,9 @@ def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) ->
             covered_lines[shown] = sorted(reached)
         if missed - reached:
             missed_lines[shown] = sorted(missed - reached)
-        gaps.extend(
-            (_distance(line, ran), _gap(shown, line, parsed.text[line - 1])) for line in sorted(missed_branches)
-        )
+        for line in sorted(missed_branches):
+            code = parsed.text[line - 1].strip()[:CODE_CHARS_MAX]
+            gaps.append((_distance(line, ran), {"file": shown, "line": line, "code": code}))
     gaps.sort(key=lambda gap: gap[0])
     return Gaps(
         [gap for _, gap in gaps], covered, total, missed_lines, unreadable, _unreached(targets, lines), covered_lines
@@ -179,10 +179,6 @@ def _judge(
     return reached, missed, missed_branches - reached
 
 
-def _gap(file: str, line: int, text: str) -> dict[str, Any]:
-    return {"file": file, "line": line, "code": text.strip()[:CODE_CHARS_MAX]}
-
-
 def _shown(path: str, here: str) -> str:
     return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
 
@@ -242,12 +238,8 @@ def _own_lines(node: Block) -> tuple[int, frozenset[int]]:
     line = start.lineno
     first = min((line, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))))
     inner = statements_in(node)
-    end = _first_line(inner[0]) - 1 if inner else (start.end_lineno or line)
+    end = min(_own_lines(inner[0])[1]) - 1 if inner else (start.end_lineno or line)
     return line, frozenset(range(first, max(line, end) + 1))
-
-
-def _first_line(node: Block) -> int:
-    return min(_own_lines(node)[1])
 
 
 def _is_docstring(node: Block) -> bool:

@@ -161,7 +161,9 @@ def _place(error: BaseException) -> str:
         return f"{_relative(error.filename)}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if f.filename not in _OWN_FILES and not _is_import_machinery(f.filename)]
-    inside = [f for f in own if _is_in_project(Path(f.filename))]
+    # A virtual environment is often inside the project.
+    paths = [(f, Path(f.filename)) for f in own]
+    inside = [f for f, path in paths if path.is_relative_to(Path.cwd()) and "site-packages" not in path.parts]
     # The innermost frame may be deep in a library; the user's line that led there is more useful.
     chosen = (inside or own)[-1:]
     return "".join(f"{_relative(f.filename)}:{f.lineno}" for f in chosen)
@@ -169,11 +171,6 @@ def _place(error: BaseException) -> str:
 
 def _is_import_machinery(filename: str) -> bool:
     return filename.startswith("<frozen ") or filename == importlib.__file__
-
-
-def _is_in_project(path: Path) -> bool:
-    # A virtual environment is often inside the project.
-    return path.is_relative_to(Path.cwd()) and "site-packages" not in path.parts
 
 
 def _relative(filename: str) -> str:

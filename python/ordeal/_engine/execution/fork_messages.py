@@ -16,6 +16,7 @@ from ordeal._base.untrusted import error_message, type_name
 from ordeal._engine.execution.bucket import Bucketer, traceback_text
 from ordeal._engine.execution.driver import Outcome, Status
 from ordeal._engine.isolation.channel import ChannelError, Value
+from ordeal._hypothesis.provider import WIDE_MAX
 
 # What messages begin with.
 RUN, REPLY, ERROR = "run", "reply", "error"
@@ -28,8 +29,6 @@ SAID_MAX = 1 << 20
 SIZE_MAX = 1 << 24
 #: The longest alphabet, as a list of characters, and the longest text of an error.
 TEXT_MAX = 1 << 20
-#: The core refuses wider bounds of an integer.
-_WIDE_MAX = 2**125
 
 
 class RefusedError(Exception):
@@ -40,51 +39,24 @@ class RefusedError(Exception):
 # What a run may ask its source of choices, and what it may report to it, with the checks of the arguments
 
 
-_CHOICE_KINDS = 5
+_Check = Callable[[Value], bool]
 
 
-def _is_integer(value: Value) -> bool:
-    return type(value) is int
+def _whole(low: int | None = None, high: int | None = None) -> _Check:
+    """Return the check of an integer from ``low`` to ``high``, with None for no bound."""
+    return lambda value: type(value) is int and (low is None or low <= value) and (high is None or value <= high)
 
 
 def _is_number(value: Value) -> bool:
     return type(value) in (int, float)
 
 
-def _is_flag(value: Value) -> bool:
-    return type(value) is bool
-
-
 def _is_bound(value: Value) -> bool:
     return value is None or type(value) is int
 
 
-def _is_wide(value: Value) -> bool:
-    return type(value) is int and abs(value) <= _WIDE_MAX
-
-
-def _is_least(value: Value) -> bool:
-    return type(value) is int and 0 <= value <= SIZE_MAX
-
-
-def _is_count(value: Value) -> bool:
-    return type(value) is int and value > 0
-
-
-def _is_kind(value: Value) -> bool:
-    return type(value) is int and 0 <= value < _CHOICE_KINDS
-
-
 def _is_alphabet(value: Value) -> bool:
     return type(value) is bytes and len(value) <= TEXT_MAX and len(value) % 8 == 0
-
-
-def _is_name(value: Value) -> bool:
-    return type(value) is int and 0 <= value < 2**32
-
-
-def _is_producer(value: Value) -> bool:
-    return type(value) is int and -1 <= value < 2**63
 
 
 def _is_choice(value: Value) -> bool:
@@ -93,27 +65,27 @@ def _is_choice(value: Value) -> bool:
     return value is not None and (not isinstance(value, (str, bytes)) or len(value) <= SIZE_MAX)
 
 
-_Check = Callable[[Value], bool]
+_INTEGER, _LEAST, _WIDE = _whole(), _whole(0, SIZE_MAX), _whole(-WIDE_MAX, WIDE_MAX)
 QUERIES: dict[str, tuple[_Check, ...]] = {
     "boolean": (_is_number,),
-    "integer": (_is_integer, _is_integer, _is_integer),
-    "position": (_is_count,),
-    "real": (_is_number, _is_number, _is_flag, _is_number),
-    "text": (_is_alphabet, _is_least, _is_integer),
-    "bytes": (_is_least, _is_integer),
-    "open_integer": (_is_bound, _is_bound, _is_integer),
-    "wide_integer": (_is_wide, _is_wide, _is_wide),
-    "recorded": (_is_kind,),
+    "integer": (_INTEGER, _INTEGER, _INTEGER),
+    "position": (_whole(1),),
+    "real": (_is_number, _is_number, lambda value: type(value) is bool, _is_number),
+    "text": (_is_alphabet, _LEAST, _INTEGER),
+    "bytes": (_LEAST, _INTEGER),
+    "open_integer": (_is_bound, _is_bound, _INTEGER),
+    "wide_integer": (_WIDE, _WIDE, _WIDE),
+    "recorded": (_whole(0, 4),),
     "raw_unit": (),
     "raw_bits": (),
-    "raw_below": (_is_count,),
+    "raw_below": (_whole(1),),
 }
 NOTIFICATIONS: dict[str, tuple[_Check, ...]] = {
-    "begin_argument": (_is_name,),
+    "begin_argument": (_whole(0, 2**32 - 1),),
     "misalign": (),
-    "note_integer": (_is_integer, _is_integer, _is_integer),
+    "note_integer": (_INTEGER, _INTEGER, _INTEGER),
     "put": (_is_choice,),
-    "set_producer": (_is_producer,),
+    "set_producer": (_whole(-1, 2**63 - 1),),
 }
 
 

@@ -416,7 +416,7 @@ def _text(value: Any) -> str:
     if kind is tuple:
         return f"({_joined(value)}{',' if len(value) == 1 else ''})"
     if kind is dict:
-        return f"{{{_joined(value.items(), _item)}}}"
+        return f"{{{_joined(value.items(), lambda item: f'{_text(item[0])}: {_text(item[1])}')}}}"
     if kind is set and value:
         return f"{{{', '.join(sorted(map(_text, value)))}}}"
     if kind is frozenset and value:
@@ -424,10 +424,6 @@ def _text(value: Any) -> str:
     text = repr(value)
     # Only the beginning is shown; an address in it may be longer than the text without it.
     return ADDRESS.sub("", str.__getitem__(text, slice(0, 2 * TEXT_MAX)))
-
-
-def _item(item: tuple[Any, Any]) -> str:
-    return f"{_text(item[0])}: {_text(item[1])}"
 
 
 def _joined(values: Iterable[Any], text: Callable[[Any], str] = _text) -> str:

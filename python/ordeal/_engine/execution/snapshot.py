@@ -147,7 +147,8 @@ class Snapshots:
             if name not in ENGINE_ATTRIBUTES and name not in BundleState.__struct_fields__
         }
         if self._filters:
-            state = {name: value for name, value in state.items() if _kept(machine, name, value)}
+            kept = machine.checkpoint_snapshot_filter
+            state = {name: value for name, value in state.items() if name == "names_to_values" or kept(name, value)}
         return state
 
 
@@ -166,10 +167,6 @@ class _Machine:
 
 
 _MACHINE = _Machine()
-
-
-def _kept(machine: Any, name: str, value: Any) -> bool:
-    return name == "names_to_values" or bool(machine.checkpoint_snapshot_filter(name, value))
 
 
 def _slot_owner(cls: type) -> str | None:

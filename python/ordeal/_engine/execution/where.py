@@ -27,8 +27,6 @@ from ordeal.result.parts import CodeLine, FailurePlace, PlaceKind
 #: How much of a value is shown, and how many lines of an assertion.
 VALUE_CHARS_MAX = 120
 LINES_MAX = 8
-#: Longer files are not searched for the assertion that failed.
-FILE_LINES_MAX = 50_000
 
 _OWN = f"{Path(__file__).parents[2]}{os.sep}"
 _STANDARD_LIBRARY = f"{real_path(sysconfig.get_path('stdlib'))}{os.sep}"
@@ -188,8 +186,6 @@ def read_assertion(error: BaseException) -> tuple[str, ...]:
 
 def _assertion_at(path: str, line: int) -> ast.expr | None:
     lines = linecache.getlines(path)
-    if not lines or len(lines) > FILE_LINES_MAX:
-        return None
     tree = ast.parse("".join(lines))
     found = [
         node
@@ -235,19 +231,16 @@ class _Reading:
     def _compared(self, test: ast.Compare) -> list[str]:
         parts = [test.left, *test.comparators]
         values = [self._value(part) for part in parts]
-        if all(_compare(op, one, other) for op, (one, other) in zip(test.ops, pairwise(values), strict=True)):
+        signs = [SIGNS[type(op)] for op in test.ops]
+        if all(COMPARED[sign](one, other) for sign, (one, other) in zip(signs, pairwise(values), strict=True)):
             return []
         words = [_shown(values[0])]
-        for op, value in zip(test.ops, values[1:], strict=True):
-            words += [SIGNS[type(op)], _shown(value)]
+        for sign, value in zip(signs, values[1:], strict=True):
+            words += [sign, _shown(value)]
         return [f"assert {' '.join(words)}", *_origins(zip(parts, values, strict=True))]
 
     def _value(self, node: ast.expr) -> Any:
         return eval(compile(ast.Expression(node), "<assertion>", "eval"), dict(self._names))
-
-
-def _compare(op: ast.cmpop, one: Any, other: Any) -> bool:
-    return bool(COMPARED[SIGNS[type(op)]](one, other))
 
 
 def _shown(value: Any) -> str:

@@ -67,13 +67,6 @@ def minimised(program: Program, place: str, outcome_of: Callable[[Program], dict
         for number, each in enumerate(program.statements)
         if (free or each.optional) and not (number == last and (program.end.error or program.end.must_raise))
     }
-    if not free:
-        # What the comparison needs, and what the test did: usually that is all.
-        closure = _needed(program)
-        candidate = [number for number in kept if number in closure or number not in may_go]
-        gone = [number for number in kept if number not in candidate]
-        if outcome_of(program.without(gone)) == whole:
-            kept = candidate
     size = max(1, len(may_go))
     while size:
         for chunk in list(_chunks([number for number in kept if number in may_go], size)):
@@ -86,18 +79,6 @@ def minimised(program: Program, place: str, outcome_of: Callable[[Program], dict
                 kept = candidate
         size //= 2
     return Minimised(kept=kept)
-
-
-def _needed(program: Program) -> set[int]:
-    """Return the numbers of the statements whose results the end uses, directly or by others."""
-    names = set(program.end.uses)
-    numbers = set()
-    for number in range(len(program.statements) - 1, -1, -1):
-        each = program.statements[number]
-        if each.variable in names:
-            numbers.add(number)
-            names.update(each.uses)
-    return numbers
 
 
 def _chunks(numbers: Sequence[int], size: int) -> Iterator[set[int]]:

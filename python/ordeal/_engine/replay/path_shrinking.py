@@ -18,9 +18,8 @@ from ordeal._hypothesis import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 
-#: Time limit for all paths together, and for one of them.
+#: Time limit for all paths together.
 SECONDS = 60.0
-SECONDS_A_PATH = 10.0
 #: Usually reached before the time limit, so that the same exploration gives the same paths.
 CANDIDATES_A_PATH = 300
 
@@ -113,7 +112,7 @@ class _PathShrinker:
         return self._shrunk(number, again, own) if own else None
 
     def _shrunk(self, number: int, smallest: _ReachedCode, own: set[int]) -> ShrunkPath:
-        seconds = min(self._deadline - monotonic(), SECONDS_A_PATH)
+        seconds = self._deadline - monotonic()
 
         def reaches_its_own(replayed: Replayed) -> bool:
             return replayed.outcome.status is Status.DONE and own.issubset(self._coverage.keys())

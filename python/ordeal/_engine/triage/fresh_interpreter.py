@@ -19,7 +19,7 @@ import msgspec
 import msgspec.structs
 
 import ordeal._native as _native
-from ordeal._base.formatting import counted, one_line
+from ordeal._base.formatting import JSON_MESSAGE_CHARS_MAX, counted, one_line
 from ordeal._base.interpreter import finish, private_streams, start, start_code
 from ordeal._base.memory_limit import limited_memory
 from ordeal._base.trace_file import Trace
@@ -206,7 +206,6 @@ def _interpreter_options() -> list[str]:
 
 #: After this many that do not end, the others would not end either.
 HANGING_MAX = 3
-REASON_CHARS_MAX = 500
 
 Answer = dict[str, str]
 GIVEN_UP: Answer = {"reason": "others before it took too long"}
@@ -264,7 +263,7 @@ def _replay(line: bytes, settings: ReplaySettings) -> Answer:
     try:
         return {"status": _status(Trace.from_dict(request.trace), settings, hung=request.hung).value}
     except OrdealError as error:
-        return {"reason": error.message[:REASON_CHARS_MAX]}
+        return {"reason": error.message[:JSON_MESSAGE_CHARS_MAX]}
 
 
 def _status(trace: Trace, settings: ReplaySettings, *, hung: bool) -> ReplayStatus:
