@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -42,12 +42,13 @@ from ordeal._engine.parallel.fleet.fleet import BEAT_SECONDS, POLL_SECONDS, RECO
 from ordeal._engine.parallel.store_client import FIRST_ENTRIES_MAX, ImportBudget, sync_seconds
 from ordeal.cli.fleet.home import LOOK_SECONDS
 from ordeal.store import Entry, Outgoing, Store
-from ordeal.store.backend import Backend, ShardName, ShardState, Span, Unreadable
+from ordeal.store.backend import Backend, ShardState, Span, Unreadable
 from ordeal.store.open import open_readers
 from ordeal.store.records import decode
 from ordeal.store.shard import FRAME_SIZE, ShardReader
 
-SLOT_BYTES = 24
+#: The head of a shard, with its name and what stands around both.
+HEAD_BYTES = 45
 #: What stands around the arguments and the answer of a command, in bytes, and in the name of a key.
 COMMAND_BYTES, ANSWER_BYTES = 95, 8
 #: Connections that a server takes by default, and bytes a second that its network carries.
@@ -104,9 +105,8 @@ class Server:
     """What a Redis server has of a namespace, and what it was asked for. It does one thing after the other."""
 
     costs: Costs
-    shards: dict[ShardName, bytearray] = field(default_factory=dict)
-    states: dict[ShardName, ShardState] = field(default_factory=dict)
-    base_data: dict[ShardName, bytes] = field(default_factory=dict)
+    shards: dict[str, bytearray] = field(default_factory=dict)
+    states: dict[str, ShardState] = field(default_factory=dict)
     trips: int = 0
     commands: int = 0
     bytes: float = 0.0
@@ -148,49 +148,35 @@ class Simulated(Backend):
         trips: those of its present exchange.
     """
 
-    def __init__(self, server: Server, number: int) -> None:
-        self.server, self.number = server, number
+    def __init__(self, server: Server) -> None:
+        self.server = server
         self.at = 0.0
-        self.trips: list[tuple[int, float, float]] = []
+        self.trips: list[tuple[int, float, float, int]] = []
 
-    def _trip(self, commands: int, sent: float, answered: float) -> None:
-        self.trips.append((commands, sent, answered))
-        self.at = self.server.trip(self.at, commands, sent, answered)
+    def _trip(self, commands: int, sent: float, answered: float, fields: int = 0) -> None:
+        self.trips.append((commands, sent, answered, fields))
+        self.at = self.server.trip(self.at, commands, sent, answered, fields)
 
-    def claim(self, token: str, preferred: int | None) -> int:  # noqa: ARG002 - nobody else has it
-        return self.number if preferred is None else preferred
-
-    def survey(self) -> dict[ShardName, ShardState]:
-        self._trip(2, 0, SLOT_BYTES * len(self.server.states))
+    def survey(self) -> dict[str, ShardState]:
+        self._trip(1, 0, HEAD_BYTES * len(self.server.states), len(self.server.states))
         return dict(self.server.states)
 
     def read(self, spans: Sequence[Span]) -> list[bytes | Unreadable]:
-        parts = []
-        for span in spans:
-            data = self.server.base_data[span.name] if span.is_base else self.server.shards[span.name]
-            parts.append(bytes(data[span.offset : span.offset + span.size]))
+        parts = [bytes(self.server.shards[span.token][span.offset : span.offset + span.size]) for span in spans]
         if parts:
             self._trip(len(parts), 0, sum(map(len, parts)))
         return list(parts)
 
-    def write(self, name: ShardName, offset: int, data: bytes) -> None:
-        shard = self.server.shards.setdefault(name, bytearray())
+    def write(self, token: str, offset: int, data: bytes) -> None:
+        shard = self.server.shards.setdefault(token, bytearray())
         if data:
             shard[offset : offset + len(data)] = data
-        self.server.states[name] = ShardState(len(shard), 0.0)
-        self._trip(1 + bool(data), SLOT_BYTES + len(data), 0)
+        self.server.states[token] = ShardState(len(shard), 0.0)
+        self._trip(1 + bool(data) + (not offset), HEAD_BYTES + len(data), 0)
 
-    def bases(self) -> Mapping[ShardName, int]:
-        return {name: len(data) for name, data in self.server.base_data.items()}
-
-    def write_base(self, name: ShardName, parts: Iterable[bytes]) -> None:
-        self.server.base_data[name] = b"".join(parts)
-
-    def remove(self, shards: Collection[ShardName], bases: Collection[ShardName]) -> None:
-        for name in shards:
-            del self.server.states[name], self.server.shards[name]
-        for name in bases:
-            del self.server.base_data[name]
+    def remove(self, tokens: Collection[str]) -> None:
+        for token in tokens:
+            del self.server.states[token], self.server.shards[token]
 
     def lease(self, key: str, token: str, seconds: float) -> bool:  # noqa: ARG002 - everybody has it
         return True
@@ -218,10 +204,8 @@ class Fleet:
         self.server, self.members, self.load = server, members, load
         # The crowd lies between them, in an even mixture.
         chosen = range(0, members, -(-members // min(real, members)))
-        self.backends = {number: Simulated(server, number) for number in chosen}
-        self.stores = {number: Store(backend, place="00") for number, backend in self.backends.items()}
-        for store in self.stores.values():
-            store.join()
+        self.backends = {number: Simulated(server) for number in chosen}
+        self.stores = {number: Store(backend) for number, backend in self.backends.items()}
         self.crowd: dict[int, Store] = {}
         self.now, self.looks, self.found = 0.0, 0, load.corpus
         self.waits: list[float] = []
@@ -231,7 +215,7 @@ class Fleet:
         self._budgets = {number: ImportBudget(workers=1) for number in chosen}
         self._exchanges = [0] * members
         #: The round trips of the newest exchange of somebody real, by how many that one had made before.
-        self._trips: dict[int, list[tuple[int, float, float]]] = {}
+        self._trips: dict[int, list[tuple[int, float, float, int]]] = {}
         self._order = count()
         self._turns: list[tuple[float, int, Callable[[], float]]] = []
 
@@ -262,7 +246,7 @@ class Fleet:
         self._exchanges[number] += 1
         self.looks += 1
         done = self._look_really(number, made) if number in self.stores else self._look_as_another(number, made)
-        return done + sync_seconds(self.members, number, made)
+        return done + sync_seconds(self.members)
 
     def _look_really(self, number: int, made: int) -> float:
         backend, load = self.backends[number], self.load
@@ -284,16 +268,15 @@ class Fleet:
         fresh = self._fresh()
         if fresh:
             if number not in self.crowd:
-                self.crowd[number] = Store(Simulated(self.server, number), place="00")
-                self.crowd[number].join()
+                self.crowd[number] = Store(Simulated(self.server))
             # It publishes what it found; what it read is counted below.
             store = self.crowd[number]
             for each in fresh:
-                store._say(store._joined(), each)
-            store._publish(store._joined())
+                store._say(each)
+            store._publish()
         at = self.now
-        for commands, sent, answered in self._trips.get(min(made, 2), self._trips[max(self._trips)]):
-            at = self.server.trip(at, commands, sent, answered)
+        for trip in self._trips.get(min(made, 2), self._trips[max(self._trips)]):
+            at = self.server.trip(at, *trip)
         return at
 
     def _fresh(self) -> tuple[Entry, ...]:
@@ -322,7 +305,7 @@ class Fleet:
     def _home_looks(self) -> float:
         """Who takes findings home reads what all have published since."""
         fresh = self.load.new_per_second * LOOK_SECONDS
-        at = self.server.trip(self.now, 2, 0, SLOT_BYTES * self.members)
+        at = self.server.trip(self.now, 1, 0, HEAD_BYTES * self.members, self.members)
         self.server.trip(at, max(1, round(fresh)), 0, fresh * (self.load.tape_bytes + 60))
         return self.now + LOOK_SECONDS
 
@@ -330,14 +313,11 @@ class Fleet:
 def simulated(members: int, real: int, seconds: float, costs: Costs, load: Load, *, from_second: float = 0.0) -> Fleet:
     """A fleet after so many seconds, which began with the corpus of an earlier one."""
     server = Server(costs)
-    with Store(Simulated(server, members), place="00") as seeded:
-        seeded.join()
+    with Store(Simulated(server)) as seeded:
         seeded.sync(Outgoing(tuple(entry(number, load) for number in range(load.corpus))))
-        if load.corpus:
-            assert seeded.compact() is not None
     # Of a thousand members, each has written that it is there before any of them finds anything.
     for number in range(members):
-        server.states[ShardName(number, f"{number + 1:016x}")] = ShardState(15, 0.0)
+        server.states[f"{number:016x}"] = ShardState(15, 0.0)
     fleet = Fleet(server, members, real, load)
     fleet.run(seconds, from_second=from_second)
     return fleet
@@ -362,8 +342,8 @@ def costs(url: str, pause: float = PAUSE_SECONDS) -> Costs:
         after = client.info("cpu")
         return sum(float(after[name] - before[name]) for name in ("used_cpu_user", "used_cpu_sys")) / times
 
-    small = spent(2_000, lambda pipeline: pipeline.getrange("costs", 0, SLOT_BYTES - 1))
-    many = spent(500, lambda pipeline: [pipeline.getrange("costs", 0, SLOT_BYTES - 1) for _ in range(101)])
+    small = spent(2_000, lambda pipeline: pipeline.getrange("costs", 0, 23))
+    many = spent(500, lambda pipeline: [pipeline.getrange("costs", 0, 23) for _ in range(101)])
     byte = max(0.0, spent(500, lambda pipeline: pipeline.getrange("costs", 0, -1)) - small) / 2**20
     fields = spent(300, lambda pipeline: pipeline.hgetall("fields")) - small - 620_000 * byte
     each_field = max(0.0, fields / 1000)
@@ -455,13 +435,13 @@ SETTINGS = """
 """
 
 
-def asked_so_far(client: redis.Redis) -> tuple[float, int, int, float, int, int]:
-    """The time; the commands, bytes and processor time of a server; looks of members, and of the launcher."""
+def asked_so_far(client: redis.Redis) -> tuple[float, int, int, float, int]:
+    """The time; the commands, bytes and processor time of a server; looks of members and of the launcher."""
     stats, net, cpu = client.info("commandstats"), client.info("stats"), client.info("cpu")
     commands = sum(each["calls"] for name, each in stats.items() if name not in ("cmdstat_info", "cmdstat_ping"))
     size = net["total_net_input_bytes"] + net["total_net_output_bytes"]
-    looks, polls = (stats.get(f"cmdstat_{name}", {}).get("calls", 0) for name in ("zrevrange", "hgetall"))
-    return time.monotonic(), commands, size, float(cpu["used_cpu_user"] + cpu["used_cpu_sys"]), looks, polls
+    looks = stats.get("cmdstat_hgetall", {}).get("calls", 0)
+    return time.monotonic(), commands, size, float(cpu["used_cpu_user"] + cpu["used_cpu_sys"]), looks
 
 
 @dataclass(frozen=True)
@@ -483,9 +463,9 @@ def told_so_far(url: str, environment: Mapping[str, str]) -> Told:
     members = [each for each in json.loads(said.stdout)["members"].values() if each["state"] == "running"]
     found: list[bytes] = []
     for store in open_readers(url):
-        states = store._medium.survey()
-        for span in [Span(name, 0, state.size) for name, state in states.items() if state.size]:
-            (data,) = store._medium.read([span])
+        states = store._backend.survey()
+        for span in [Span(token, 0, state.size) for token, state in states.items() if state.size]:
+            (data,) = store._backend.read([span])
             assert isinstance(data, bytes)
             found += ShardReader().feed(data)[0]
         store.close()
@@ -546,17 +526,16 @@ def check(options: argparse.Namespace, url: str, folder: Path) -> bool:
     finally:
         subprocess.run([sys.executable, "-m", "ordeal", "fleet", "stop"], env=environment, check=False)
         fleet.wait()
-    _, commands, size, cpu, looks, polls = (late - early for late, early in zip(ended, started, strict=True))
+    _, commands, size, cpu, looks = (late - early for late, early in zip(ended, started, strict=True))
     print(f"{CHECKED} members made {CHECKED * load.runs_per_second:.0f} runs a second and {load.new_per_second:.1f}")
     print(f"records, each of {load.edges} edges; there were {before.records:,} at first. The server was asked")
     print(f"{asked / seconds:.0f} times a second, and a round trip cost it {1e6 * measured.trip:.1f} µs.\n")
     model = simulated(CHECKED, CHECKED, seconds, measured, load, from_second=15)
     server = model.server
-    home = 1 / LOOK_SECONDS
+    others = 1 / LOOK_SECONDS + 1 / POLL_SECONDS
     rows, within = [], True
     for what, real, other, form in (
-        ("looks/s", looks / seconds, model.looks / seconds + home, ",.1f"),
-        ("looks/s of the launcher", polls / seconds, 1 / POLL_SECONDS, ",.1f"),
+        ("looks/s", looks / seconds, model.looks / seconds + others, ",.1f"),
         ("commands/s", commands / seconds, server.commands / seconds, ",.1f"),
         ("KiB/s", size / seconds / 1024, server.bytes / seconds / 1024, ",.1f"),
         ("share of a processor", cpu / seconds, server.share(seconds, CONNECTIONS * CHECKED), ".2%"),

@@ -20,9 +20,7 @@ from pathlib import Path
 from harness.report import command, host, table
 from store_sync import redis_server
 
-from ordeal.store import Entry, Outgoing, open_store
-from ordeal.store.backend import ShardName
-from ordeal.store.compaction import Compacted, Compactor
+from ordeal.store import Entry, Outgoing, compaction, open_store
 from ordeal.store.records import encode
 from ordeal.store.shard import FRAME_SIZE, HEADER, ShardReader, framed
 
@@ -35,26 +33,22 @@ def fill(url: str, options: argparse.Namespace) -> None:
     """Write the shards of members that are gone."""
     rng = random.Random(1)
     per_shard = options.entries // options.shards
-    with open_store(url, NAMESPACE, folder=options.waiting) as store:
+    with open_store(url, NAMESPACE) as store:
         for number in range(options.shards):
             data = bytearray(HEADER)
             for each in range(per_shard):
                 edge = (number * per_shard + each) * 7 % options.edges
                 data += framed(encode(Entry(rng.randbytes(rng.randrange(60, 200)), (edge, edge + 10**9))))
-            token = f"{number + 1:016x}"  # zeros are nobody's
-            store._medium.claim(token, None)
             for begin in range(0, len(data), WRITE_SIZE):
-                part = bytes(data[begin : begin + WRITE_SIZE])
-                store._medium.write(ShardName(number, token), begin, part)
+                store._backend.write(f"{number:016x}", begin, bytes(data[begin : begin + WRITE_SIZE]))
 
 
-def member(url: str, waiting: Path, ready: Event, over: Event, waits: "multiprocessing.Queue[list[float]]") -> None:
+def member(url: str, ready: Event, over: Event, waits: "multiprocessing.Queue[list[float]]") -> None:
     """Exchange until it is over, and tell how long each exchange took."""
-    with open_store(url, NAMESPACE, folder=waiting) as store:
-        store.join()
+    with open_store(url, NAMESPACE) as store:
         # As if it had read everything as it came.
-        for name, state in store._medium.survey().items():
-            store._reader.shards[name] = ShardReader(offset=state.size, needed=FRAME_SIZE)
+        for token, state in store._backend.survey().items():
+            store._reader.shards[token] = ShardReader(offset=state.size, needed=FRAME_SIZE)
         ready.set()
         taken: list[float] = []
         while not over.is_set():
@@ -67,40 +61,41 @@ def member(url: str, waiting: Path, ready: Event, over: Event, waits: "multiproc
 
 
 def measured(url: str, options: argparse.Namespace) -> Iterator[list[str]]:
-    """Compact once with everything new, and once more with little new."""
+    """Compact everything, and once more with little new."""
     fill(url, options)
     context = multiprocessing.get_context("fork")
     for what in ("all of it", "what came meanwhile"):
         ready, over = context.Event(), context.Event()
         waits: multiprocessing.Queue[list[float]] = context.Queue()
-        other = context.Process(target=member, args=(url, options.waiting, ready, over, waits))
+        other = context.Process(target=member, args=(url, ready, over, waits))
         other.start()
         ready.wait()
-        done, seconds, cpu = compacted(url, options.waiting)
+        before, after, seconds, cpu = compacted(url)
         over.set()
         taken = sorted(waits.get())
         other.join()
         yield [
             what,
-            f"{done.entries_read:,}",
-            f"{done.entries_kept:,}",
             f"{seconds:.1f}",
             f"{cpu:.1f}",
-            f"{done.size_before / 2**20:.0f}",
-            f"{done.size_after / 2**20:.0f}",
+            f"{before / 2**20:.0f}",
+            f"{after / 2**20:.0f}",
             f"{len(taken)}",
             f"{1e3 * taken[len(taken) // 2]:.1f}",
             f"{1e3 * taken[-1]:.0f}",
         ]
 
 
-def compacted(url: str, waiting: Path) -> tuple[Compacted, float, float]:
-    """What a compaction did, in how many seconds, and how many of those were its own."""
-    with open_store(url, NAMESPACE, folder=waiting) as store:
-        started, cpu = time.perf_counter(), time.process_time()
-        done = Compactor(store._medium).run()
-        assert done is not None
-        return done, time.perf_counter() - started, time.process_time() - cpu
+def compacted(url: str) -> tuple[int, int, float, float]:
+    """How many bytes there were before a compaction and after it, its seconds, and how many of those were its own."""
+    with open_store(url, NAMESPACE) as store:
+
+        def size() -> int:
+            return sum(state.size for state in store._backend.survey().values())
+
+        before, started, cpu = size(), time.perf_counter(), time.process_time()
+        assert store.compact()
+        return before, size(), time.perf_counter() - started, time.process_time() - cpu
 
 
 def main() -> None:
@@ -113,10 +108,10 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where the folders are made (that of temporary files)")
     options = parser.parse_args()
     print(f"{host()}\n`{command()}`")
+    # Members that have just written are lost, too, and each compaction has its turn.
+    compaction.LOST_SECONDS, compaction.LEASE_SECONDS = -3600.0, 0.0
     header = [
         "compacted",
-        "read",
-        "kept",
         "s",
         "s of CPU",
         "MiB",
@@ -127,7 +122,6 @@ def main() -> None:
     ]
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
-        options.waiting = folder / "waiting"
         if not options.redis_only:
             print(f"\ndir://\n\n{table(header, measured(f'dir://{folder}/shared', options))}")
         with redis_server(folder, "--appendonly", "yes") as url:

@@ -22,7 +22,7 @@ from pathlib import Path
 import redis
 from harness.report import command, host, table
 
-from ordeal.store import Entry, Outgoing, Store, open_store
+from ordeal.store import Entry, Outgoing, open_store
 
 TAPE_BYTES = 1024
 EDGES = 4
@@ -74,12 +74,6 @@ def entries(member: int, count: int) -> list[Outgoing]:
     return found
 
 
-def member(url: str, namespace: str, folder: Path) -> Store:
-    store = open_store(url, namespace, folder=folder)
-    store.join()
-    return store
-
-
 def row(what: str, times: list[float]) -> list[str]:
     """How many a second, and how long the middle one and the slow ones took."""
     ordered = sorted(times)
@@ -93,8 +87,8 @@ def timed(action: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def publish_rows(url: str, syncs: int, folder: Path) -> Iterator[list[str]]:
-    one, other = member(url, "two members", folder), member(url, "two members", folder)
+def publish_rows(url: str, syncs: int) -> Iterator[list[str]]:
+    one, other = open_store(url, "two members"), open_store(url, "two members")
     published, polled, got = [], [], 0
     for outgoing in entries(0, syncs):
         published.append(timed(lambda outgoing=outgoing: one.sync(outgoing)))  # type: ignore[misc]
@@ -108,37 +102,36 @@ def publish_rows(url: str, syncs: int, folder: Path) -> Iterator[list[str]]:
     yield row("poll, nothing new", [timed(lambda: other.sync(NOTHING)) for _ in range(syncs)])
 
 
-def crowd_rows(url: str, syncs: int, folder: Path) -> Iterator[list[str]]:
+def crowd_rows(url: str, syncs: int) -> Iterator[list[str]]:
     """Polls among many that have published something."""
-    store = member(url, "crowd", folder)
+    store = open_store(url, "crowd")
     joined = 0
     for crowd in CROWDS:
         while joined < crowd - 1:
             joined += 1
-            with member(url, "crowd", folder) as other:
+            with open_store(url, "crowd") as other:
                 # Written without reading first: a crowd that reads each other is another measurement.
-                other._take(other._joined(), entries(joined, 1)[0])
-                other._publish(other._joined())
+                other._take(entries(joined, 1)[0])
+                other._publish()
         store.sync(NOTHING)
         yield row(f"poll, nothing new, {crowd:,} members", [timed(lambda: store.sync(NOTHING)) for _ in range(syncs)])
 
 
-def cold_rows(url: str, count: int, folder: Path) -> Iterator[list[str]]:
+def cold_rows(url: str, count: int) -> Iterator[list[str]]:
     """The first exchange of a member that comes late."""
-    with member(url, "cold", folder) as early:
+    with open_store(url, "cold") as early:
         early.sync(Outgoing(tuple(each.entries[0] for each in entries(0, count))))
-    with member(url, "cold", folder) as late:
+    with open_store(url, "cold") as late:
         got = []
         seconds = timed(lambda: got.append(len(late.sync(NOTHING).entries)))
         assert got == [count]
     yield row(f"first poll, {count:,} entries", [seconds])
 
 
-def rows(url: str, options: argparse.Namespace, folder: Path) -> Iterator[list[str]]:
-    waiting = folder / "waiting"
-    yield from publish_rows(url, options.syncs, waiting)
-    yield from crowd_rows(url, options.syncs, waiting)
-    yield from cold_rows(url, options.entries, waiting)
+def rows(url: str, options: argparse.Namespace) -> Iterator[list[str]]:
+    yield from publish_rows(url, options.syncs)
+    yield from crowd_rows(url, options.syncs)
+    yield from cold_rows(url, options.entries)
 
 
 def main() -> None:
@@ -152,10 +145,10 @@ def main() -> None:
     header = ["exchange", "times", "a second", "ms, median", "ms, 99 %"]
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
-        print(f"\ndir://\n\n{table(header, rows(f'dir://{folder}/shared', options, folder))}")
+        print(f"\ndir://\n\n{table(header, rows(f'dir://{folder}/shared', options))}")
         for kind, words in (("redis://", []), ("redis://, with appendonly", ["--appendonly", "yes"])):
             with redis_server(folder, *words) as url:
-                print(f"\n{kind}\n\n{table(header, rows(url, options, folder))}")
+                print(f"\n{kind}\n\n{table(header, rows(url, options))}")
 
 
 if __name__ == "__main__":

@@ -333,9 +333,9 @@ class Explorer:
     def _store_options(self) -> StoreOptions | None:
         if self.options.store is None:
             return None
-        from ordeal._engine.parallel.store_client import StoreOptions, spool_folder
+        from ordeal._engine.parallel.store_client import StoreOptions
 
-        return StoreOptions(self.options.store, self._namespace(), spool_folder())
+        return StoreOptions(self.options.store, self._namespace())
 
     def _namespace(self) -> str:
         """Return the namespace of a store in which this exploration shares: the same code, explored in the same way."""

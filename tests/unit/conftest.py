@@ -73,6 +73,6 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
         server: RedisServer = request.getfixturevalue("redis_server")
         server.client().flushall()
         url = server.url
-    found = Place(url, tmp_path / "waiting")
+    found = Place(url)
     yield found
     found.close()

@@ -37,8 +37,8 @@ def source_text(path: str | os.PathLike[str]) -> str:
     return io.TextIOWrapper(io.BytesIO(data), encoding).read()
 
 
-def read_regular(path: str | os.PathLike[str], size_max: int) -> bytes:
-    """Return the content of a file; of a larger one, one byte more than ``size_max``.
+def read_regular(path: str | os.PathLike[str], size_max: int, offset: int = 0) -> bytes:
+    """Return the content of a file from ``offset`` on; of a larger one, one byte more than ``size_max``.
 
     Raises:
         OSError: it cannot be read, or may have no end, like a pipe or a device. Its ``strerror`` says so.
@@ -49,7 +49,8 @@ def read_regular(path: str | os.PathLike[str], size_max: int) -> bytes:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-        return file.read(min(status.st_size, size_max) + 1)
+        file.seek(offset)
+        return file.read(min(max(0, status.st_size - offset), size_max) + 1)
 
 
 def opened_at_once(path: str, flags: int) -> int:

@@ -18,7 +18,6 @@ class NoteKind(Enum):
     OTHER = "other"
     STATE_NOT_SAVED = "state_not_saved"
     SEED_NOT_SAVED = "seed_not_saved"
-    STORE_AWAY = "store_away"
 
 
 class Note(str):

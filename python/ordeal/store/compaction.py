@@ -1,63 +1,40 @@
-"""Bases and compaction: makes one base of many shards, while all members go on reading and writing.
+"""Compaction: puts the shards of lost members together into one, while all others go on reading and writing.
 
-A base begins with what it stands for: shards up to an offset, and older bases. Then come the entries that are still
-worth something, all other edges, and the failure buckets with the counts of each member. Whoever has read a base
-continues each of its shards where the base ends. Contents are merged by unions and maxima, so reading a base next to
-the shards that it was made of changes nothing, and neither do two bases that were made at the same time.
-
-One process at a time compacts, by a lease. It reads what every reader reads, keeps what is still worth something, and
-writes a base, which is not seen before it is complete. Only then are the shards of lost members deleted. So it can be
-killed at any moment: what it had not finished is made again by the next one.
+It keeps the shortest entry for each edge, all other edges, and the failure buckets with the counts of each member.
+Contents are merged by unions and maxima, so reading them twice changes nothing. The shards are deleted once the new one
+is complete. So a compaction may be killed at any moment: what it has written is a shard of a lost member like others.
 """
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
 
-from ordeal.store.backend import Backend, ShardName, new_name
+from ordeal.store.backend import Backend, ShardState, new_token
 from ordeal.store.failure_buckets import FailureBuckets
 from ordeal.store.reading import NamespaceReader
-from ordeal.store.records import BaseContent, BucketRecord, Covers, Entry, FailureReport, encode
-from ordeal.store.shard import HEADER, ShardReader, framed
+from ordeal.store.records import BucketRecord, Content, Entry, FailureReport, encode
+from ordeal.store.shard import HEADER, SHARD_SIZE_MAX, ShardReader, framed
 
-#: Who compacts has this lease, and renews it while it works.
+#: Who compacts has this lease. Two that do so at once lose nothing but time.
 LEASE = "compaction"
-LEASE_SECONDS = 8.0
-RENEW_SECONDS = 2.0
-#: The shard of a member that was inactive for this long is deleted once a base has all of it. A member that was only
-#: asleep notices, and publishes it again.
+LEASE_SECONDS = 60.0
+#: A member that was inactive for this long is lost. One that was only asleep notices, and publishes its shard again.
 LOST_SECONDS = 600.0
+#: A store is compacted when this many members are lost, or their shards have this many bytes, and at least twice as
+#: many as the largest of them, which an earlier compaction may have made.
+LOST_MAX = 64
+LOST_SIZE_MIN = 4 * 2**20
 #: How much is written at a time.
 _PART_SIZE = 2**20
-#: The highest number of a base.
-GENERATIONS_MAX = 999_999
 #: How many edges without an entry go into one record.
 _EDGES_PER_RECORD = 100_000
-
-
-class _LostLeaseError(Exception):
-    """Another process has begun to compact."""
-
-
-@dataclass(frozen=True, slots=True)
-class Compacted:
-    """What a compaction did: how many entries it read and kept, the sizes in bytes, and how many shards it deleted."""
-
-    entries_read: int
-    entries_kept: int
-    size_before: int
-    size_after: int
-    shards_deleted: int
 
 
 class Distiller:
     """Keeps the shortest entry for each edge, all edges, and all buckets, by their records."""
 
     def __init__(self) -> None:
-        self.entries_read = 0
         # Which frame has the shortest tape of each edge, and how long it is. What loses is dropped in time.
         self._best: dict[int, int] = {}
         self._frames: list[bytes] = []
@@ -66,8 +43,8 @@ class Distiller:
         self._edges: set[int] = set()
         self._buckets = FailureBuckets()
 
-    def add(self, name: ShardName, frame: bytes, content: BaseContent, is_base: bool) -> None:  # noqa: ARG002
-        """Take one content of a shard or base with its framed record.
+    def add(self, token: str, frame: bytes, content: Content) -> None:
+        """Take one content of a shard with its framed record.
 
         Raises:
             RecordError: there are too many failures.
@@ -75,16 +52,14 @@ class Distiller:
         if isinstance(content, Entry):
             self._add_entry(frame, content)
         elif isinstance(content, FailureReport):
-            self._buckets.add(name.token, content)
+            self._buckets.add(token, content)
         elif isinstance(content, BucketRecord):
-            trace, steps, shrunk = content.trace, content.steps, content.shrunk
-            for member, count in content.counts.items():
-                self._buckets.add(member, FailureReport(content.bucket, trace, steps, count, shrunk))
-        elif not isinstance(content, Covers):
+            for member, report in content.reports():
+                self._buckets.add(member, report)
+        else:
             self._edges |= content
 
     def _add_entry(self, frame: bytes, entry: Entry) -> None:
-        self.entries_read += 1
         if not entry.edges:
             self._loose[frame] = None
             return
@@ -100,11 +75,6 @@ class Distiller:
             self._frames.append(frame)
             sizes.append(size)
 
-    @property
-    def entries_kept(self) -> int:
-        """How many entries are the shortest for some edge, or name none."""
-        return len(set(self._best.values())) + len(self._loose)
-
     def frames(self) -> Iterator[bytes]:
         """Yield everything that is kept, as framed records."""
         for number in sorted(set(self._best.values())):
@@ -117,93 +87,48 @@ class Distiller:
             yield framed(encode(BucketRecord(*parts)))
 
 
-@dataclass(slots=True)
-class Compactor:
-    """Compacts the namespace of one backend. Owned by one thread, in the process that made it."""
+def lost_members(states: Mapping[str, ShardState]) -> dict[str, ShardState]:
+    """Return the shards of lost members."""
+    return {token: state for token, state in states.items() if state.age_seconds > LOST_SECONDS}
 
-    backend: Backend
-    clock: Callable[[], float] = time.monotonic
-    _token: str = field(default_factory=new_name, init=False)
-    _renew_at: float = field(default=0.0, init=False)
 
-    def run(self) -> Compacted | None:
-        """Make a new base of everything. None where another process does so, or nothing has changed.
+def is_worth_it(sizes: Collection[int]) -> bool:
+    """Return True if shards of lost members with these sizes should be put together."""
+    largest = max(sizes, default=0)
+    return len(sizes) > LOST_MAX or sum(sizes) > max(LOST_SIZE_MIN, 2 * largest)
 
-        Raises:
-            UnreachableError: the backend failed; everything is as it was, or compacted.
-        """
-        try:
-            self._hold()
-            done = self._compact()
-            self.backend.lease(LEASE, self._token, 0.0)
-            return done
-        except _LostLeaseError:
-            return None
 
-    def _hold(self) -> None:
-        """Take or renew the lease, when that is due."""
-        now = self.clock()
-        if now >= self._renew_at:
-            if not self.backend.lease(LEASE, self._token, LEASE_SECONDS):
-                raise _LostLeaseError
-            self._renew_at = now + RENEW_SECONDS
+def compact(backend: Backend) -> int:
+    """Put the shards of lost members together. Return how many were deleted: 0 where another process does so.
 
-    def _compact(self) -> Compacted | None:
-        states = self.backend.survey()
-        sizes = dict(self.backend.bases())
-        distiller = Distiller()
-        reader = NamespaceReader(self.backend, distiller.add, lambda _why: None)
-        readers, bases = reader.shards, reader.bases
-        reader.read({}, sizes, math.inf, self._hold)
-        before = {str(name): reader.offset for name, reader in readers.items()}
-        reader.read(states, {}, math.inf, self._hold)
-        covers = {str(name): reader.offset for name, reader in readers.items() if reader.offset > len(HEADER)}
-        made = 0
-        if covers != before or len(bases.read) > 1:
-            replaced = tuple(str(name) for name in sizes if str(name) in bases.done)
-            made = self._write(Covers(covers, replaced), max(sizes, default=None), distiller)
-        # What these bases stand for is needless. They remain themselves, for those who are reading them.
-        old = [name for name in sizes if str(name) in bases.done and name not in bases.read]
-        self._renew_at = 0.0
-        self._hold()
-        lost = self._lost(readers)
-        if lost or old:
-            self.backend.remove(lost, old)
-        if not made and not lost:
-            return None
-        read = sum(state.size for state in states.values()) + sum(sizes[name] for name in bases.read)
-        return Compacted(distiller.entries_read, distiller.entries_kept, read, made, len(lost))
+    Raises:
+        UnreachableError: the backend failed; everything is as it was, or compacted.
+    """
+    lost = lost_members(backend.survey())
+    if len(lost) < 2 or not backend.lease(LEASE, new_token(), LEASE_SECONDS):
+        return 0
+    distiller = Distiller()
+    reader = NamespaceReader(backend, distiller.add, lambda _why: None)
+    reader.read(lost, math.inf)
+    _write(backend, distiller)
+    replaced = [token for token, state in backend.survey().items() if _has_all(reader.shards.get(token), state)]
+    backend.remove(replaced)
+    return len(replaced)
 
-    def _lost(self, readers: dict[ShardName, ShardReader]) -> list[ShardName]:
-        """Return the shards of lost members of which a base has everything, by what the backend says now."""
-        return [
-            name
-            for name, state in self.backend.survey().items()
-            if state.age_seconds > LOST_SECONDS
-            and name in readers
-            and (readers[name].offset == state.size or state.size <= len(HEADER))
-        ]
 
-    def _write(self, covers: Covers, newest: ShardName | None, distiller: Distiller) -> int:
-        """Write a base. Return its size."""
-        generation = 0 if newest is None else min(newest.number + 1, GENERATIONS_MAX)
-        size = 0
+def _has_all(reader: ShardReader | None, state: ShardState) -> bool:
+    return reader is not None and (reader.offset == state.size or state.size <= len(HEADER))
 
-        def parts() -> Iterator[bytes]:
-            nonlocal size
-            part = bytearray(HEADER + framed(encode(covers)))
-            for frame in distiller.frames():
-                part += frame
-                if len(part) >= _PART_SIZE:
-                    self._hold()
-                    size += len(part)
-                    yield bytes(part)
-                    part.clear()
-            size += len(part)
-            yield bytes(part)
-            # Nobody else has begun while this was written.
-            self._renew_at = 0.0
-            self._hold()
 
-        self.backend.write_base(ShardName(generation, new_name()), parts())
-        return size
+def _write(backend: Backend, distiller: Distiller) -> None:
+    token, offset, part = new_token(), 0, bytearray(HEADER)
+    for frame in distiller.frames():
+        if offset + len(part) + len(frame) > SHARD_SIZE_MAX:
+            backend.write(token, offset, bytes(part))
+            token, offset, part = new_token(), 0, bytearray(HEADER)
+        part += frame
+        if len(part) >= _PART_SIZE:
+            backend.write(token, offset, bytes(part))
+            offset += len(part)
+            part.clear()
+    backend.write(token, offset, bytes(part))

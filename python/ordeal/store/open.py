@@ -14,7 +14,6 @@ from ordeal._base.formatting import one_line
 from ordeal.errors import StoreError
 from ordeal.store.backend import Records, UnreachableError
 from ordeal.store.directory_backend import DirectoryBackend
-from ordeal.store.shard import private_folder
 from ordeal.store.store import Store
 
 if TYPE_CHECKING:
@@ -38,22 +37,14 @@ class Address(str):
         return repr(shown_address(self))
 
 
-def open_store(url: str, namespace: str, *, folder: Path | None = None) -> Store:
+def open_store(url: str, namespace: str) -> Store:
     """Open the store at ``url``, for members of ``namespace``: any text, such as ``namespace_of`` returns.
-
-    ``folder`` keeps unpublished records if this process is killed, for the next one that joins with the same folder.
-    The default for a Redis server is a private folder among the temporary files; a store in a folder usually needs
-    none, and has none.
 
     Raises:
         StoreError: the address is wrong, or there is no store that can be written.
     """
-    backend = _opened(url, hashlib.blake2b(namespace.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest())
-    if folder is None and not isinstance(backend, DirectoryBackend):
-        folder = private_folder()
-    if folder is not None:
-        _make(folder)
-    return Store(backend, place=hashlib.blake2b(backend.identity().encode(), digest_size=8).hexdigest(), folder=folder)
+    digest = hashlib.blake2b(namespace.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return Store(_opened(url, digest))
 
 
 def open_records(url: str) -> Records:
@@ -90,7 +81,7 @@ def open_readers(url: str) -> Iterator[Store]:
     finally:
         backend.close()
     for name in names:
-        yield Store(_opened(url, name, makes=False), place=name)
+        yield Store(_opened(url, name, makes=False))
 
 
 def _folder(url: str, path: str) -> Path:
@@ -159,13 +150,3 @@ def shown_address(url: str) -> str:
     if not known or not is_plain:
         return f"{known}://..." if known else "that was given"
     return f"{known}://{host}"
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(
-            f"what waits for the store cannot be kept in {folder}: {error.strerror or error}",
-            hint="name a folder that this user may write",
-        ) from error

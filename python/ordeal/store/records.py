@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -48,8 +48,7 @@ class Incoming:
     """What the others have published since the last exchange.
 
     Attributes:
-        entries: worth a run here, as they reached edges that were not reached here; the rarest first, then
-            what was distilled, then the newest.
+        entries: worth a run here, as they reached edges that were not reached here; the rarest first, then the newest.
         edges: reached by others, and not reported before.
         failures: buckets about which something new is known, as all members know them.
         refused: how many records or inputs were malformed or too large, and therefore ignored.
@@ -74,12 +73,10 @@ BUCKET_CHARS_MAX = 4_000
 COUNT_MAX = 2**62
 _EDGE_SIZE = EDGE_BITS // 8
 
-#: The length of the name of a shard or base, as text.
-_NAME_CHARS_MAX = 32
-
 _Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
 _Bucket = Annotated[str, msgspec.Meta(max_length=BUCKET_CHARS_MAX)]
-_Name = Annotated[str, msgspec.Meta(max_length=_NAME_CHARS_MAX)]
+#: A token has sixteen digits.
+_Token = Annotated[str, msgspec.Meta(max_length=32)]
 
 
 class RecordError(Exception):
@@ -109,30 +106,25 @@ class FailureReport(msgspec.Struct, tag="failure", array_like=True, frozen=True,
     shrunk: bool = True
 
 
-class Covers(msgspec.Struct, tag="covers", array_like=True, frozen=True, forbid_unknown_fields=True):
-    """What a base stands for: shards up to an offset, and the bases before it, all by name."""
-
-    shards: dict[_Name, _Count]
-    bases: tuple[_Name, ...] = ()
-
-
 class BucketRecord(msgspec.Struct, tag="bucket", array_like=True, frozen=True, forbid_unknown_fields=True):
-    """A failure bucket in a base, with the count of each member by its token."""
+    """A failure bucket that a compaction has merged, with the count of each member by its token."""
 
     bucket: _Bucket
     trace: bytes
     steps: _Count
-    counts: dict[_Name, _Count]
+    counts: dict[_Token, _Count]
     shrunk: bool = True
 
+    def reports(self) -> Iterator[tuple[str, FailureReport]]:
+        """Yield the report of each member, with its token."""
+        for member, count in self.counts.items():
+            yield member, FailureReport(self.bucket, self.trace, self.steps, count, self.shrunk)
 
-#: What members write: an entry, separate edges, or a failure.
-Content = Entry | frozenset[int] | FailureReport
-#: What a base contains beside entries and edges.
-BaseContent = Content | Covers | BucketRecord
 
-_decoder: msgspec.msgpack.Decoder[_EntryRecord | _EdgesRecord | FailureReport | Covers | BucketRecord] = (
-    msgspec.msgpack.Decoder(_EntryRecord | _EdgesRecord | FailureReport | Covers | BucketRecord)
+Content = Entry | frozenset[int] | FailureReport | BucketRecord
+
+_decoder: msgspec.msgpack.Decoder[_EntryRecord | _EdgesRecord | FailureReport | BucketRecord] = msgspec.msgpack.Decoder(
+    _EntryRecord | _EdgesRecord | FailureReport | BucketRecord
 )
 _encoder = msgspec.msgpack.Encoder()
 
@@ -142,7 +134,7 @@ def bucket_text(bucket: str) -> str:
     return bucket[:BUCKET_CHARS_MAX].encode("utf-8", "replace").decode("utf-8")
 
 
-def encode(content: BaseContent) -> bytes:
+def encode(content: Content) -> bytes:
     """Encode ``content`` as a record.
 
     Raises:
@@ -153,7 +145,7 @@ def encode(content: BaseContent) -> bytes:
         record = _EntryRecord(content.tape, _packed(content.edges))
     elif isinstance(content, FailureReport):
         record = _checked(content)
-    elif isinstance(content, Covers | BucketRecord):
+    elif isinstance(content, BucketRecord):
         record = content
     else:
         # Sorted, so that equal sets of edges give equal bytes.
@@ -165,18 +157,6 @@ def encode(content: BaseContent) -> bytes:
 
 
 def decode(data: bytes | memoryview) -> Content:
-    """Decode a record of a member.
-
-    Raises:
-        RecordError: these are no such bytes.
-    """
-    content = decode_of_base(data)
-    if isinstance(content, (Covers, BucketRecord)):
-        raise RecordError("belongs in a base, and no member writes it")
-    return content
-
-
-def decode_of_base(data: bytes | memoryview) -> BaseContent:
     """Decode what ``encode`` returned.
 
     Raises:

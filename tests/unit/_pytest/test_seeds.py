@@ -528,7 +528,6 @@ def test_failures_of_a_store_are_replayed_and_kept_while_it_is_away(
     name = project.overdrawn()
     (seed,) = SeedCorpus(project.root / ".ordeal/seeds").paths()
     with open_store(f"dir://{project.root}/shared", "code") as store:
-        store.join()
         report = FailureReport("bucket", Trace.load(seed).to_json(), 1, 1)
         store.sync(Outgoing(failures=(report,)))
     shutil.rmtree(project.root / ".ordeal")

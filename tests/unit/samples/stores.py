@@ -16,7 +16,7 @@ import redis
 
 import ordeal
 from ordeal.store import Store, open_store
-from ordeal.store.backend import Backend, ShardName
+from ordeal.store.backend import Backend
 from ordeal.store.directory_backend import DirectoryBackend
 from ordeal.store.redis_backend import RedisBackend
 
@@ -101,19 +101,13 @@ def free_port() -> int:
 class Place:
     """Somewhere a store can be: opens members, and damages what others wrote."""
 
-    def __init__(self, url: str, folder: Path) -> None:
+    def __init__(self, url: str) -> None:
         self.url = url
-        self.folder = folder
         self.opened: list[Store] = []
 
     def open(self, namespace: str = NAMESPACE) -> Store:
-        store = open_store(self.url, namespace, folder=self.folder)
+        store = open_store(self.url, namespace)
         self.opened.append(store)
-        return store
-
-    def member(self, namespace: str = NAMESPACE) -> Store:
-        store = self.open(namespace)
-        store.join()
         return store
 
     def close(self) -> None:
@@ -121,25 +115,25 @@ class Place:
             store.close()
 
 
-def medium_of(store: Store) -> Backend:
-    return store._medium
+def backend_of(store: Store) -> Backend:
+    return store._backend
 
 
-def write_shard(store: Store, data: bytes, *, number: int = 77, token: str = "0123456789abcdef") -> None:
+def write_shard(store: Store, data: bytes, *, token: str = "0123456789abcdef") -> None:
     """Put bytes where the shard of another member would be."""
-    medium_of(store).write(ShardName(number, token), 0, data)
+    backend_of(store).write(token, 0, data)
 
 
 def folder_of(store: Store) -> Path:
     """The folder of the namespace, where the store is a folder."""
-    backend = medium_of(store)
+    backend = backend_of(store)
     assert isinstance(backend, DirectoryBackend)
     return backend._shards.parent
 
 
 def prefix_of(store: Store) -> str:
     """How the keys of the namespace begin, where the store is a server."""
-    backend = medium_of(store)
+    backend = backend_of(store)
     assert isinstance(backend, RedisBackend)
     return backend._prefix
 

@@ -54,7 +54,6 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(PACKAGE_FOLDER))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "waiting"))
     for name, text in {"tower.py": TOWER, "climbing.py": MACHINE, "ordeal.toml": SETTINGS}.items():
         Path(name).write_text(text)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ordeal.errors import OrdealError, StoreError
-from ordeal.store import Entry, Outgoing, open_store
+from ordeal.store import open_store
 
 
 @pytest.mark.parametrize(
@@ -75,28 +75,7 @@ def test_an_address_cannot_write_to_the_terminal() -> None:
     assert "\x1b" not in str(caught.value)
 
 
-def test_the_folder_for_what_waits_must_be_one(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(StoreError, match="cannot be kept in"):
-        open_store(f"dir://{tmp_path / 'shared'}", "x", folder=tmp_path / "file")
-
-
-def test_stores_do_not_take_what_waits_for_another_one(tmp_path: Path) -> None:
-    waiting = tmp_path / "waiting"
-    for name in ("one", "other"):
-        store = open_store(f"dir://{tmp_path / name}", "x", folder=waiting)
-        store.join()
-        store._take(store._joined(), Outgoing((Entry(name.encode()),)))
-        store._joined().shard.save()
-        store.close()
-    assert len(list(waiting.iterdir())) == 2
-    open_store(f"dir://{tmp_path / 'one'}", "x", folder=waiting).join()
-    late = open_store(f"dir://{tmp_path / 'one'}", "x")
-    late.join()
-    assert [entry.tape for entry in late.sync(Outgoing()).entries] == [b"one"]
-
-
 def test_any_text_is_a_namespace(tmp_path: Path) -> None:
     for number, text in enumerate(["", "../..", "\0", "\ud800", "x" * 100_000]):
-        open_store(f"dir://{tmp_path}", text).join()
+        open_store(f"dir://{tmp_path}", text)
         assert len(list(tmp_path.iterdir())) == number + 1

@@ -19,15 +19,15 @@ from redis.retry import Retry
 
 from ordeal.errors import StoreError
 from ordeal.store import Entry, FailureReport, Outgoing, Store, open_store
-from ordeal.store.backend import ShardName, Span, UnreachableError
+from ordeal.store.backend import Span, UnreachableError
 from ordeal.store.redis_backend import RedisBackend
 
 from ..samples.stores import (
     NAMESPACE,
     PATIENCE_SECONDS,
     RedisServer,
+    backend_of,
     free_port,
-    medium_of,
     prefix_of,
     python_process,
     running_server,
@@ -41,19 +41,17 @@ LEASE_SECONDS = 0.4
 # has returned, and one for each lease: when it was asked for, and when it was there.
 MEMBER = """
 import sys, time
-from pathlib import Path
 from ordeal.store import Entry, FailureReport, Outgoing, open_store
 
-url, folder, log, steps = sys.argv[1], Path(sys.argv[2]), open(sys.argv[3], "a", buffering=1), int(sys.argv[4])
-store = open_store(url, "kill", folder=folder)
-number = store.join()
+url, number, log, steps = sys.argv[1], int(sys.argv[2]), open(sys.argv[3], "a", buffering=1), int(sys.argv[4])
+store = open_store(url, "kill")
 for step in range(steps):
     edges = (number * 1_000_000 + step, 900_000_000 + step)
     entry = Entry(f"{number} {step}".encode(), edges)
     failure = FailureReport("KeyError in f", b"%d" % number, 100 - number, step + 1)
     incoming = store.sync(Outgoing((entry,), frozenset(edges), (failure,)))
     assert not incoming.refused, incoming.refusal
-    log.write(f"acked {number} {step}\\n")
+    log.write(f"{'waits' if incoming.paused else 'acked'} {number} {step}\\n")
     asked = time.monotonic()
     if store.lease("KeyError in f", LEASE):
         log.write(f"lease {number} {asked} {time.monotonic()}\\n")
@@ -92,9 +90,8 @@ def shared(redis_server: RedisServer) -> RedisServer:
     return redis_server
 
 
-def member(server: RedisServer, folder: Path, namespace: str = NAMESPACE) -> Store:
-    store = open_store(server.url, namespace, folder=folder)
-    store.join()
+def member(server: RedisServer) -> Store:
+    store = open_store(server.url, NAMESPACE)
     # No attempt takes any time, so that none is waited for.
     store._clock = lambda: 0.0
     return store
@@ -110,7 +107,7 @@ def tapes(store: Store) -> list[bytes]:
 
 def wait_for_lines(log: Path, count: int) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while not log.exists() or log.read_text().count("acked") < count:
+    while not log.exists() or log.read_text().count("\n") < count:
         assert time.monotonic() < deadline, f"{log.name} does not get {count} lines"
         time.sleep(0.01)
 
@@ -127,39 +124,34 @@ def test_nothing_acknowledged_is_lost_when_a_member_and_the_server_are_killed(
     server: RedisServer, tmp_path: Path, members: list[subprocess.Popen[str]]
 ) -> None:
     steps = 100
-    folder = tmp_path / "waiting"
     logs = [tmp_path / f"log{number}" for number in range(4)]
     # The first is killed, and must not have come to its end before.
-    for log in logs:
-        members.append(python_process(MEMBER, server.url, folder, log, steps * (10 if log == logs[0] else 1)))
+    for number, log in enumerate(logs):
+        members.append(python_process(MEMBER, server.url, number, log, steps * (1 if number else 10)))
     for log in logs:
         wait_for_lines(log, 20)
     server.kill()
-    # What these are acknowledged while the server is away is in a file alone, and its member does not come back.
-    wait_for_lines(logs[0], logs[0].read_text().count("acked") + 5)
     members[0].kill()
+    time.sleep(0.2)
     server.start()
     for process in members[1:]:
         process.communicate()
         assert process.returncode == 0
     members[0].communicate()
 
-    # The next that joins with the same folder finds what the killed member had to say.
-    store = open_store(server.url, "kill", folder=folder)
-    assert store.join() == 4
-    acknowledged = [(number, int(step)) for number, (step,) in logged(logs, "acked")]
-    assert len(acknowledged) > 3 * steps
+    store = open_store(server.url, "kill")
+    # Those that go on publish also what they found meanwhile.
+    published = [(number, int(step)) for number, (step,) in logged(logs, "acked") + logged(logs[1:], "waits")]
+    assert len(published) > 3 * steps
     got = {each.tape for each in store.sync(NOTHING).entries}
-    assert {f"{number} {step}".encode() for number, step in acknowledged} <= got
+    assert {f"{number} {step}".encode() for number, step in published} <= got
     # A single process that merges what all have found knows the same edges, but for a step that was not acknowledged.
-    merged = {edge for number, step in acknowledged for edge in (number * 1_000_000 + step, 900_000_000 + step)}
-    killed = logged([logs[0]], "acked")[0][0]
-    after = 1 + max(step for number, step in acknowledged if number == killed)
-    assert merged <= store.edges() <= merged | {killed * 1_000_000 + after, 900_000_000 + after}
+    merged = {edge for number, step in published for edge in (number * 1_000_000 + step, 900_000_000 + step)}
+    after = 1 + max(step for number, step in published if number == 0)
+    assert merged <= store.edges() <= merged | {after, 900_000_000 + after}
     # One planted bug is one bucket. It has the shortest trace, and the counts of all.
     (report,) = store.failures()
-    shortest = 100 - max(number for number, _ in acknowledged)
-    assert (report.bucket, report.steps, report.trace) == ("KeyError in f", shortest, b"%d" % (100 - shortest))
+    assert (report.bucket, report.steps, report.trace) == ("KeyError in f", 97, b"3")
     assert report.count - 3 * steps in (after, after + 1)
 
     leases = sorted(logged(logs, "lease"), key=lambda lease: lease[1][1])
@@ -168,26 +160,24 @@ def test_nothing_acknowledged_is_lost_when_a_member_and_the_server_are_killed(
         assert holder == other or there - asked > LEASE_SECONDS - 0.001
 
 
-def test_a_server_that_forgot_everything_is_told_again(server: RedisServer, tmp_path: Path) -> None:
-    a, b = member(server, tmp_path), member(server, tmp_path)
+def test_a_server_that_forgot_everything_is_told_again(server: RedisServer) -> None:
+    a, b = member(server), member(server)
     failure = FailureReport("KeyError in f", b"{}", 3, 5)
     a.sync(Outgoing((Entry(b"x", (1,)),), frozenset({1, 2}), (failure,)))
     b.sync(entry("y", 3))
     server.client().flushall()
-    # A member that joins now gets a number that an older one has, and disturbs nobody.
-    c = member(server, tmp_path)
+    c = member(server)
     c.sync(entry("z", 4))
-    assert c.join() == a.join() == 0
     for store in (a, b, a, b):
         assert store.sync(NOTHING).refused == 0
-    late = member(server, tmp_path)
+    late = member(server)
     assert tapes(late) == [b"x", b"y", b"z"]
     assert [store.edges() for store in (a, b, c, late)] == [{1, 2, 3, 4}] * 4
     assert [store.failures() for store in (a, b, c, late)] == [[failure]] * 4
 
 
-def test_a_server_that_forgot_the_last_minutes_is_told_them_again(server: RedisServer, tmp_path: Path) -> None:
-    a, b = member(server, tmp_path), member(server, tmp_path)
+def test_a_server_that_forgot_the_last_minutes_is_told_them_again(server: RedisServer) -> None:
+    a, b = member(server), member(server)
     a.sync(entry("x", 1))
     kept = {key: server.client().dump(key) for key in server.client().scan_iter()}
     a.sync(entry("y", 2))
@@ -197,11 +187,11 @@ def test_a_server_that_forgot_the_last_minutes_is_told_them_again(server: RedisS
         server.client().restore(key, 0, value)  # type: ignore[arg-type]
     a.sync(entry("z", 3))
     assert tapes(b) == [b"z"]
-    assert tapes(member(server, tmp_path)) == [b"x", b"y", b"z"]
+    assert tapes(member(server)) == [b"x", b"y", b"z"]
 
 
-def test_a_search_goes_on_while_the_server_is_away(server: RedisServer, tmp_path: Path) -> None:
-    a, b = member(server, tmp_path), member(server, tmp_path)
+def test_a_search_goes_on_while_the_server_is_away(server: RedisServer) -> None:
+    a, b = member(server), member(server)
     a.sync(entry("x", 1))
     b.sync(NOTHING)
     server.kill()
@@ -216,8 +206,8 @@ def test_a_search_goes_on_while_the_server_is_away(server: RedisServer, tmp_path
     assert tapes(b) == [b"y"]
 
 
-def test_a_server_that_began_anew_unnoticed_is_not_missed(server: RedisServer, tmp_path: Path) -> None:
-    a = member(server, tmp_path)
+def test_a_server_that_began_anew_unnoticed_is_not_missed(server: RedisServer) -> None:
+    a = member(server)
     a.sync(NOTHING)
     server.kill()
     server.start()
@@ -225,52 +215,15 @@ def test_a_server_that_began_anew_unnoticed_is_not_missed(server: RedisServer, t
     assert a.sync(entry("x", 1)).paused == ""
 
 
-def test_a_server_that_takes_no_writes_pauses(shared: RedisServer, tmp_path: Path) -> None:
-    a = member(shared, tmp_path)
+def test_a_server_that_takes_no_writes_pauses(shared: RedisServer) -> None:
+    a = member(shared)
     shared.client().config_set("maxmemory", 1)
     try:
         assert "maxmemory" in a.sync(entry("x", 1)).paused
     finally:
         shared.client().config_set("maxmemory", 0)
     assert a.sync(NOTHING).paused == ""
-    assert member(shared, tmp_path).edges() == {1}
-
-
-def test_a_full_disk_of_a_member_is_told_while_the_server_is_away(
-    server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    a = member(server, tmp_path)
-    server.kill()
-
-    def full(*_: object) -> int:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.pwrite", full)
-    assert "No space left on device" in a.sync(entry("x", 1)).paused
-    monkeypatch.undo()
-    assert "No space left" not in a.sync(NOTHING).paused
-    server.start()
-    a.close()
-    assert tapes(member(server, tmp_path)) == [b"x"]
-
-
-def test_what_waits_is_kept_for_this_user_where_no_folder_is_named(
-    server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    a = open_store(server.url, NAMESPACE)
-    a.join()
-    (folder,) = [path for path in tmp_path.iterdir() if path.name.startswith("ordeal-")]
-    assert folder.stat().st_mode & 0o777 == 0o700
-    assert len(list(folder.iterdir())) == 1
-    a.close()
-    assert list(folder.iterdir()) == []
-    # Where somebody else could write, nothing is kept and nothing is taken over.
-    folder.chmod(0o777)
-    b = open_store(server.url, NAMESPACE)
-    b.join()
-    assert list(folder.iterdir()) == []
-    b.close()
+    assert member(shared).edges() == {1}
 
 
 # -- what cannot be opened --
@@ -288,7 +241,7 @@ def test_a_database_that_is_not_there_is_an_error(shared: RedisServer) -> None:
         open_store(f"redis://127.0.0.1:{shared.port}/99", NAMESPACE)
 
 
-def test_a_password_is_asked_for_and_not_printed(shared: RedisServer, tmp_path: Path) -> None:
+def test_a_password_is_asked_for_and_not_printed(shared: RedisServer) -> None:
     client = shared.client()
     client.config_set("requirepass", "p@ss")
     try:
@@ -297,8 +250,8 @@ def test_a_password_is_asked_for_and_not_printed(shared: RedisServer, tmp_path: 
                 open_store(f"redis://{secret}127.0.0.1:{shared.port}/0", NAMESPACE)
             assert "wrong" not in str(caught.value)
             assert "ORDEAL_STORE" in str(caught.value.hint)
-        with open_store(f"redis://:p%40ss@127.0.0.1:{shared.port}/0", NAMESPACE, folder=tmp_path) as store:
-            assert store.join() == 0
+        with open_store(f"redis://:p%40ss@127.0.0.1:{shared.port}/0", NAMESPACE) as store:
+            assert store.sync(NOTHING).paused == ""
     finally:
         client.config_set("requirepass", "")
 
@@ -348,15 +301,14 @@ def test_a_server_of_another_kind_is_an_error() -> None:
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: repr(answer[:20]))
 def test_a_server_that_answers_anything_is_away_at_worst(answer: bytes) -> None:
-    name, token = ShardName(1, "0123456789abcdef"), "0123456789abcdef"
+    token = "0123456789abcdef"
     with answering(answer) as port:
         client = redis.Redis(port=port, protocol=2, socket_timeout=PATIENCE_SECONDS, retry=Retry(NoBackoff(), 0))
         backend = RedisBackend(client, "prefix", place="here")
         asked: list[Callable[[], object]] = [
             backend.survey,
-            lambda: backend.read([Span(name, 0, 3)]),
-            lambda: backend.write(name, 0, b"x"),
-            lambda: backend.claim(token, None),
+            lambda: backend.read([Span(token, 0, 3)]),
+            lambda: backend.write(token, 0, b"x"),
             lambda: backend.lease("key", token, 5),
         ]
         for ask in asked:
@@ -385,10 +337,10 @@ except StoreError as error:
 # -- hostile keys --
 
 
-def test_a_shard_of_another_type_is_refused_and_the_others_are_read(shared: RedisServer, tmp_path: Path) -> None:
-    a, b = member(shared, tmp_path), member(shared, tmp_path)
+def test_a_shard_of_another_type_is_refused_and_the_others_are_read(shared: RedisServer) -> None:
+    a, b = member(shared), member(shared)
     write_shard(a, b"x" * 100)
-    name = f"{prefix_of(a)}:shard:{ShardName(77, '0123456789abcdef')}"
+    name = f"{prefix_of(a)}:shard:0123456789abcdef"
     shared.client().delete(name)
     shared.client().rpush(name, "x")
     b.sync(entry("y", 1))
@@ -398,47 +350,28 @@ def test_a_shard_of_another_type_is_refused_and_the_others_are_read(shared: Redi
     assert a.sync(NOTHING).refused == 0
 
 
-@pytest.mark.parametrize("key", ["heads", "members"])
-def test_a_key_of_another_type_pauses_and_does_not_crash(shared: RedisServer, tmp_path: Path, key: str) -> None:
-    a = member(shared, tmp_path)
-    shared.client().delete(f"{prefix_of(a)}:{key}")
-    shared.client().sadd(f"{prefix_of(a)}:{key}", "x")
-    assert ("WRONGTYPE" in a.sync(entry("x", 1)).paused) == (key == "heads")
-    b = open_store(shared.url, NAMESPACE, folder=tmp_path)
-    if key == "heads":
-        b.join()
-        assert "WRONGTYPE" in b.sync(NOTHING).paused
-    else:
-        with pytest.raises(StoreError, match="WRONGTYPE"):
-            b.join()
+def test_a_key_of_another_type_pauses_and_does_not_crash(shared: RedisServer) -> None:
+    a = member(shared)
+    shared.client().sadd(f"{prefix_of(a)}:heads", "x")
+    assert "WRONGTYPE" in a.sync(entry("x", 1)).paused
 
 
-@pytest.mark.parametrize("value", ["not a number", str(2**62), "-5"])
-def test_a_counter_that_is_no_number_of_members_is_an_error(shared: RedisServer, tmp_path: Path, value: str) -> None:
-    prefix = prefix_of(member(shared, tmp_path))
-    shared.client().set(f"{prefix}:members", value)
-    with pytest.raises(StoreError, match="cannot be joined"):
-        member(shared, tmp_path)
-
-
-def test_sizes_that_are_not_there_are_not_waited_for(shared: RedisServer, tmp_path: Path) -> None:
-    a, b = member(shared, tmp_path), member(shared, tmp_path)
-    slot = bytes(range(1, 9)) + (2**63).to_bytes(8, "little") + bytes(8)
-    shared.client().setrange(f"{prefix_of(a)}:heads", 24 * 10, slot * 2_000 + b"rest")
+def test_heads_that_nobody_wrote_are_left_out_and_what_is_not_there_is_not_waited_for(shared: RedisServer) -> None:
+    a, b = member(shared), member(shared)
+    heads = {"x": b"y", "0123456789abcdef": (2**63).to_bytes(8, "little") + bytes(8), "fedcba9876543210": b""}
+    shared.client().hset(f"{prefix_of(a)}:heads", mapping=heads)  # type: ignore[arg-type]
     b.sync(entry("x", 1))
     assert tapes(a) == [b"x"]
     assert a.edges() == {1}
 
 
-def test_a_string_far_beyond_all_limits_is_not_fetched(shared: RedisServer, tmp_path: Path) -> None:
-    a, b = member(shared, tmp_path), member(shared, tmp_path)
+def test_a_string_far_beyond_all_limits_is_not_fetched(shared: RedisServer) -> None:
+    a, b = member(shared), member(shared)
     client = shared.client()
-    # Zeros that the server makes up: 200 MB of members, and as much in a shard.
-    client.setrange(f"{prefix_of(a)}:heads", 200_000_000, b"x")
     write_shard(a, b"ordeal-shard\n\x01\x00")
-    client.setrange(f"{prefix_of(a)}:shard:{ShardName(77, '0123456789abcdef')}", 200_000_000, b"x")
-    slot = bytes.fromhex("0123456789abcdef") + (200_000_001).to_bytes(8, "little") + bytes(8)
-    client.setrange(f"{prefix_of(a)}:heads", 24 * 77, slot)
+    # Zeros that the server makes up.
+    client.setrange(f"{prefix_of(a)}:shard:0123456789abcdef", 200_000_000, b"x")
+    client.hset(f"{prefix_of(a)}:heads", "0123456789abcdef", (200_000_001).to_bytes(8, "little") + bytes(8))
     b.sync(entry("x", 1))
     before = int(client.info("stats")["total_net_output_bytes"])
     got = a.sync(NOTHING)
@@ -448,17 +381,17 @@ def test_a_string_far_beyond_all_limits_is_not_fetched(shared: RedisServer, tmp_
     client.flushall()
 
 
-def test_who_writes_over_the_own_shard_harms_only_who_reads_it_later(shared: RedisServer, tmp_path: Path) -> None:
-    a, b = member(shared, tmp_path), member(shared, tmp_path)
+def test_who_writes_over_the_own_shard_harms_only_who_reads_it_later(shared: RedisServer) -> None:
+    a, b = member(shared), member(shared)
     a.sync(entry("x", 1))
-    (name,) = medium_of(a).survey()
+    (name,) = backend_of(a).survey()
     shared.client().set(f"{prefix_of(a)}:shard:{name}", b"garbage")
     assert b.sync(NOTHING).refused == 1
     assert a.sync(entry("y", 2)).paused == ""
 
 
-def test_a_lease_of_another_type_is_not_given(shared: RedisServer, tmp_path: Path) -> None:
-    a = member(shared, tmp_path)
+def test_a_lease_of_another_type_is_not_given(shared: RedisServer) -> None:
+    a = member(shared)
     assert a.lease("KeyError in f", 100)
     (key,) = shared.client().keys(f"{prefix_of(a)}:lease:*")
     shared.client().delete(key)
@@ -466,9 +399,9 @@ def test_a_lease_of_another_type_is_not_given(shared: RedisServer, tmp_path: Pat
     assert not a.lease("KeyError in f", 100)
 
 
-def test_the_keys_of_others_are_left_alone(shared: RedisServer, tmp_path: Path) -> None:
+def test_the_keys_of_others_are_left_alone(shared: RedisServer) -> None:
     shared.client().set("precious", "x")
-    a = member(shared, tmp_path)
+    a = member(shared)
     a.sync(entry("x", 1))
     a.lease("KeyError in f", 100)
     names = {key.decode() for key in shared.client().scan_iter()}

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import pytest
 
-from ordeal.errors import StoreError
 from ordeal.store import Entry, FailureReport, Incoming, Outgoing, Store
 from ordeal.store import store as store_module
-from ordeal.store.backend import Backend, ShardName, ShardState, Span, UnreachableError, Unreadable
+from ordeal.store.backend import Backend, ShardState, Span, UnreachableError, Unreadable
 from ordeal.store.records import encode
 from ordeal.store.shard import HEADER, framed
 from ordeal.store.store import ImportQueue
 
-from ..samples.stores import PATIENCE_SECONDS, Place, medium_of, write_shard
+from ..samples.stores import PATIENCE_SECONDS, Place, backend_of, write_shard
 
 NOTHING = Outgoing()
 
@@ -38,31 +37,18 @@ def tapes(incoming: Incoming) -> list[bytes]:
 # -- members --
 
 
-def test_members_are_numbered_and_no_number_comes_twice(place: Place) -> None:
-    assert [place.member().join() for _ in range(3)] == [0, 1, 2]
-    place.opened[1].close()
-    assert place.member().join() == 3
-
-
-def test_a_member_keeps_its_number(place: Place) -> None:
-    store = place.member()
-    assert store.join() == store.join() == 0
+def test_no_two_members_have_the_same_number(place: Place) -> None:
+    assert len({place.open().number for _ in range(3)}) == 3
 
 
 def test_other_namespaces_are_other_stores(place: Place) -> None:
-    a, b = place.member("one"), place.member("other")
-    assert b.join() == 0
+    a, b = place.open("one"), place.open("other")
     a.sync(found("x", edges=[1]))
     assert b.sync(NOTHING).entries == ()
 
 
-def test_who_has_not_joined_cannot_publish(place: Place) -> None:
-    with pytest.raises(StoreError, match="no member"):
-        place.open().sync(NOTHING)
-
-
-def test_who_has_not_joined_sees_everything(place: Place) -> None:
-    a = place.member()
+def test_who_only_looks_sees_everything(place: Place) -> None:
+    a = place.open()
     a.sync(found("x", edges=[1, 2]))
     a.sync(failed("KeyError in f"))
     looker = place.open()
@@ -71,17 +57,15 @@ def test_who_has_not_joined_sees_everything(place: Place) -> None:
 
 
 def test_members_see_how_many_they_are(place: Place) -> None:
-    a, b = place.member(), place.member()
-    assert a.sync(NOTHING).members == 1
-    assert b.sync(NOTHING).members == 2
-    assert a.sync(NOTHING).members == 2
+    a, b = place.open(), place.open()
+    assert [each.sync(NOTHING).members for each in (a, b, a)] == [1, 2, 2]
 
 
 # -- entries and edges --
 
 
 def test_what_one_found_the_others_get_once(place: Place) -> None:
-    a, b, c = place.member(), place.member(), place.member()
+    a, b, c = place.open(), place.open(), place.open()
     assert a.sync(found("x", edges=[1, 2])).entries == ()
     got = b.sync(NOTHING)
     assert got.entries == (Entry(b"x", (1, 2)),)
@@ -92,20 +76,20 @@ def test_what_one_found_the_others_get_once(place: Place) -> None:
 
 
 def test_an_entry_without_a_new_edge_stays_at_home(place: Place) -> None:
-    a, b, c = place.member(), place.member(), place.member()
+    a, b, c = place.open(), place.open(), place.open()
     a.sync(found("x", edges=[1, 2]))
     b.sync(found("y", edges=[2]))
     assert tapes(c.sync(NOTHING)) == [b"x"]
 
 
 def test_an_entry_that_names_no_edge_is_shared(place: Place) -> None:
-    a, b = place.member(), place.member()
+    a, b = place.open(), place.open()
     a.sync(found("x"))
     assert tapes(b.sync(NOTHING)) == [b"x"]
 
 
 def test_what_was_reached_here_is_not_imported(place: Place) -> None:
-    a, b = place.member(), place.member()
+    a, b = place.open(), place.open()
     a.sync(found("x", edges=[1]))
     got = b.sync(Outgoing(edges=frozenset({1})))
     assert got.entries == ()
@@ -113,34 +97,34 @@ def test_what_was_reached_here_is_not_imported(place: Place) -> None:
 
 
 def test_edges_are_shared_without_entries(place: Place) -> None:
-    a, b = place.member(), place.member()
+    a, b = place.open(), place.open()
     a.sync(Outgoing(edges=frozenset({7, 2**64 - 1})))
     assert b.sync(NOTHING).edges == {7, 2**64 - 1}
     assert b.edges() == a.edges() == {7, 2**64 - 1}
 
 
 def test_the_same_tape_of_two_members_is_imported_once(place: Place) -> None:
-    a, b, c = place.member(), place.member(), place.member()
+    a, b, c = place.open(), place.open(), place.open()
     a.sync(found("x"))
     # It knows of nothing yet.
-    b._take(b._joined(), found("x"))
-    b._publish(b._joined())
+    b._take(found("x"))
+    b._publish()
     assert tapes(c.sync(NOTHING)) == [b"x"]
     assert c.sync(NOTHING).entries == ()
 
 
 def test_saying_it_again_writes_nothing(place: Place) -> None:
-    a = place.member()
+    a = place.open()
     everything = replace(failed("KeyError in f"), entries=found("x", "y").entries, edges=frozenset({4}))
     a.sync(everything)
-    (before,) = medium_of(a).survey().values()
+    (before,) = backend_of(a).survey().values()
     a.sync(everything)
-    (after,) = medium_of(a).survey().values()
+    (after,) = backend_of(a).survey().values()
     assert after.size == before.size
 
 
 def test_rare_edges_come_first_and_then_the_newest(place: Place) -> None:
-    a, b = place.member(), place.member()
+    a, b = place.open(), place.open()
     a.sync(found("common", edges=[1, 2]))
     a.sync(found("as common", edges=[1, 2, 3]))
     a.sync(found("rare", edges=[9]))
@@ -150,7 +134,7 @@ def test_rare_edges_come_first_and_then_the_newest(place: Place) -> None:
 
 
 def test_no_more_are_imported_at_a_time_than_was_asked_for(place: Place) -> None:
-    a, b = place.member(), place.member()
+    a, b = place.open(), place.open()
     for number in range(5):
         a.sync(found(f"x{number}", edges=[number]))
     got = [tapes(b.sync(NOTHING, max_entries=2)) for _ in range(4)]
@@ -158,19 +142,10 @@ def test_no_more_are_imported_at_a_time_than_was_asked_for(place: Place) -> None
     assert b.sync(NOTHING, max_entries=0).entries == ()
 
 
-def test_entries_arrive_in_any_order_of_members_and_syncs(place: Place) -> None:
-    members = [place.member() for _ in range(4)]
-    outgoing = [found(f"x{n}", edges=[n, n + 1]) for n in range(24)]
-    for number, each in enumerate(outgoing):
-        members[number * 7 % 4].sync(each)
-    unions = [member.edges() for member in [*members, place.open()]]
-    assert all(union == set(range(25)) for union in unions)
-
-
 def test_large_records_are_read_in_pieces(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "EXCHANGE_SIZE_MAX", 1_000_000)
     monkeypatch.setattr(store_module, "WRITE_SIZE", 300_000)
-    a, b = place.member(), place.member()
+    a, b = place.open(), place.open()
     large = [bytes([number]) * 1_500_000 for number in range(3)]
     assert a.sync(Outgoing(tuple(Entry(tape) for tape in large))).refused == 0
     # Each exchange stops at its limit, and the next one goes on.
@@ -179,24 +154,17 @@ def test_large_records_are_read_in_pieces(place: Place, monkeypatch: pytest.Monk
     assert max(map(len, got)) == 1
 
 
-def test_large_records_take_one_exchange(place: Place) -> None:
-    a, b = place.member(), place.member()
-    large = [bytes([number]) * 1_500_000 for number in range(3)]
-    a.sync(Outgoing(tuple(Entry(tape) for tape in large)))
-    assert sorted(tapes(b.sync(NOTHING))) == large
-
-
 def test_what_is_too_large_is_refused_and_the_rest_is_published(place: Place) -> None:
-    a, b = place.member(), place.member()
+    a, b = place.open(), place.open()
     incoming = a.sync(Outgoing((Entry(bytes(17 * 2**20)), Entry(b"x"), Entry(b"y", (2**64,)))))
     assert incoming.refused == 2
     assert "17825" in incoming.refusal
     assert tapes(b.sync(NOTHING)) == [b"x"]
 
 
-def test_a_member_that_has_said_all_it_may_is_told_so(place: Place) -> None:
-    a = place.member()
-    a._joined().shard._size_max = 1000
+def test_a_member_that_has_said_all_it_may_is_told_so(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "SHARD_SIZE_MAX", 1000)
+    a = place.open()
     incoming = a.sync(found("x" * 500, "y" * 500))
     assert incoming.refused == 1
     assert "no room for more" in incoming.refusal
@@ -206,7 +174,7 @@ def test_a_member_that_has_said_all_it_may_is_told_so(place: Place) -> None:
 
 
 def test_one_bucket_of_many_members_is_one(place: Place) -> None:
-    members = [place.member() for _ in range(3)]
+    members = [place.open() for _ in range(3)]
     for number, member in enumerate(members):
         member.sync(failed("KeyError in f", steps=9 - number, count=10))
     (report,) = place.open().failures()
@@ -215,7 +183,7 @@ def test_one_bucket_of_many_members_is_one(place: Place) -> None:
 
 
 def test_counts_are_of_all_that_a_member_has_met(place: Place) -> None:
-    a, b = place.member(), place.member()
+    a, b = place.open(), place.open()
     for count in (1, 4, 4, 2):
         a.sync(failed("KeyError in f", count=count))
     b.sync(failed("KeyError in f", count=3))
@@ -223,7 +191,7 @@ def test_counts_are_of_all_that_a_member_has_met(place: Place) -> None:
 
 
 def test_members_hear_of_what_is_new_in_a_bucket(place: Place) -> None:
-    a, b = place.member(), place.member()
+    a, b = place.open(), place.open()
     a.sync(failed("KeyError in f", steps=8))
     assert b.sync(NOTHING).failures[0].steps == 8
     assert b.sync(NOTHING).failures == ()
@@ -232,23 +200,23 @@ def test_members_hear_of_what_is_new_in_a_bucket(place: Place) -> None:
 
 
 def test_a_longer_trace_is_not_taken_and_its_count_is(place: Place) -> None:
-    a, b = place.member(), place.member()
+    a, b = place.open(), place.open()
     a.sync(failed("KeyError in f", steps=3))
     b.sync(failed("KeyError in f", steps=8, trace=b"x" * 5000))
     assert place.open().failures() == [FailureReport("KeyError in f", b'{"steps": 3}', 3, 2)]
-    sizes = [state.size for state in medium_of(b).survey().values()]
+    sizes = [state.size for state in backend_of(b).survey().values()]
     assert max(sizes) < 5000
 
 
 def test_a_bucket_without_a_trace_gets_the_first_one(place: Place) -> None:
-    a, b = place.member(), place.member()
+    a, b = place.open(), place.open()
     a.sync(failed("KeyError in f", steps=1, trace=b""))
     b.sync(failed("KeyError in f", steps=8))
     assert place.open().failures()[0].trace == b'{"steps": 8}'
 
 
 def test_any_text_names_a_bucket(place: Place) -> None:
-    a, b = place.member(), place.member()
+    a, b = place.open(), place.open()
     a.sync(failed("\ud800 \0\n" + "é" * 9000))
     (report,) = b.sync(NOTHING).failures
     assert report.bucket.startswith("? \0\né")
@@ -259,14 +227,14 @@ def test_any_text_names_a_bucket(place: Place) -> None:
 
 
 def test_one_member_at_a_time_has_a_lease(place: Place) -> None:
-    members = [place.member() for _ in range(3)]
+    members = [place.open() for _ in range(3)]
     assert [member.lease("KeyError in f", 100) for member in members] == [True, False, False]
     assert members[0].lease("KeyError in f", 100)
     assert members[1].lease("another bucket", 100)
 
 
 def test_the_lease_of_a_lost_member_ends(place: Place) -> None:
-    a, b, c = place.member(), place.member(), place.member()
+    a, b, c = place.open(), place.open(), place.open()
     assert a.lease("KeyError in f", 0.001)
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not b.lease("KeyError in f", 100):
@@ -278,7 +246,7 @@ def test_the_lease_of_a_lost_member_ends(place: Place) -> None:
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), 1e9])
 def test_a_lease_without_end_is_wrong(place: Place, seconds: float) -> None:
     with pytest.raises(ValueError, match="a lease of"):
-        place.member().lease("KeyError in f", seconds)
+        place.open().lease("KeyError in f", seconds)
 
 
 # -- hostile members --
@@ -299,19 +267,19 @@ ENTRY = framed(encode(Entry(b"good", (5,))))
     ],
 )
 def test_a_shard_that_nobody_wrote_is_refused_and_the_others_are_read(place: Place, data: bytes, refusal: str) -> None:
-    a, b = place.member(), place.member()
+    a, b = place.open(), place.open()
     write_shard(a, data)
     a.sync(found("x"))
     got = b.sync(NOTHING)
     assert (got.refused, tapes(got), got.paused) == (1, [b"x"], "")
     assert refusal in got.refusal
-    assert "000077" in got.refusal
+    assert "0123456789abcdef" in got.refusal
     # It is said once.
     assert [b.sync(NOTHING).refused for _ in range(5)] == [0] * 5
 
 
 def test_what_stands_before_damage_is_read_and_nothing_behind(place: Place) -> None:
-    a = place.member()
+    a = place.open()
     other = framed(encode(Entry(b"behind", (6,))))
     write_shard(a, HEADER + ENTRY + ENTRY[:20] + other * 3)
     got = a.sync(NOTHING)
@@ -319,7 +287,7 @@ def test_what_stands_before_damage_is_read_and_nothing_behind(place: Place) -> N
 
 
 def test_an_incomplete_end_is_waited_for(place: Place) -> None:
-    a = place.member()
+    a = place.open()
     data = HEADER + ENTRY
     for end in range(0, len(data), 7):
         write_shard(a, data[:end] or b"o")
@@ -329,7 +297,7 @@ def test_an_incomplete_end_is_waited_for(place: Place) -> None:
 
 
 def test_a_write_that_is_seen_in_pieces_is_read_when_it_is_whole(place: Place) -> None:
-    a = place.member()
+    a = place.open()
     write_shard(a, HEADER + bytes(len(ENTRY)))
     assert a.sync(NOTHING).refused == 1
     write_shard(a, HEADER + ENTRY)
@@ -338,10 +306,10 @@ def test_a_write_that_is_seen_in_pieces_is_read_when_it_is_whole(place: Place) -
 
 def test_an_endless_shard_does_not_keep_the_others_waiting(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "EXCHANGE_SIZE_MAX", 100_000)
-    a, b = place.member(), place.member()
+    a, b = place.open(), place.open()
     garbage = HEADER + b"".join(framed(encode(Entry(b"%d" % number * 1000))) for number in range(4_000))
-    for number in range(70, 74):
-        write_shard(a, garbage, number=number)
+    for number in range(4):
+        write_shard(a, garbage, token=f"{number:016x}")
     a.sync(found("x", edges=[1]))
     got = [b.sync(NOTHING) for _ in range(5)]
     assert any(b"x" in tapes(each) for each in got)
@@ -364,11 +332,7 @@ class Flaky(Backend):
         if self.away:
             raise UnreachableError(self.away)
 
-    def claim(self, token: str, preferred: int | None) -> int:
-        self._ask()
-        return self.backend.claim(token, preferred)
-
-    def survey(self) -> dict[ShardName, ShardState]:
+    def survey(self) -> dict[str, ShardState]:
         self._ask()
         return self.backend.survey()
 
@@ -376,22 +340,15 @@ class Flaky(Backend):
         self._ask()
         return self.backend.read(spans)
 
-    def write(self, name: ShardName, offset: int, data: bytes) -> None:
+    def write(self, token: str, offset: int, data: bytes) -> None:
         self._ask()
-        self.backend.write(name, offset, data)
+        self.backend.write(token, offset, data)
         if self.forgets_to_answer:
             raise UnreachableError("no answer")
 
-    def bases(self) -> Mapping[ShardName, int]:
-        return self.backend.bases()
-
-    def write_base(self, name: ShardName, parts: Iterable[bytes]) -> None:
+    def remove(self, tokens: Collection[str]) -> None:
         self._ask()
-        self.backend.write_base(name, parts)
-
-    def remove(self, shards: Collection[ShardName], bases: Collection[ShardName]) -> None:
-        self._ask()
-        self.backend.remove(shards, bases)
+        self.backend.remove(tokens)
 
     def lease(self, key: str, token: str, seconds: float) -> bool:
         self._ask()
@@ -402,14 +359,14 @@ class Flaky(Backend):
 
 
 def flaky(store: Store) -> Flaky:
-    store._medium = backend = Flaky(store._medium)
+    store._backend = backend = Flaky(store._backend)
     # No attempt takes any time, so that none is waited for.
     store._clock = lambda: 0.0
     return backend
 
 
 def test_what_was_found_while_the_store_was_away_is_published_later(place: Place) -> None:
-    a, b = place.member(), place.member()
+    a, b = place.open(), place.open()
     backend = flaky(a)
     backend.away = "the cable is out"
     got = [a.sync(found(f"x{n}", edges=[n])) for n in range(3)]
@@ -423,7 +380,7 @@ def test_what_was_found_while_the_store_was_away_is_published_later(place: Place
 
 
 def test_a_store_that_takes_but_does_not_answer_has_everything_once(place: Place) -> None:
-    a, b = place.member(), place.member()
+    a, b = place.open(), place.open()
     backend = flaky(a)
     backend.forgets_to_answer = True
     for number in range(3):
@@ -437,7 +394,7 @@ def test_a_store_that_takes_but_does_not_answer_has_everything_once(place: Place
 
 @pytest.mark.parametrize(("hangs", "waits"), [(0.0, 0.0), (1.0, 9.0), (5.0, 30.0)])
 def test_a_store_that_hangs_is_not_asked_again_at_once(place: Place, hangs: float, waits: float) -> None:
-    a = place.member()
+    a = place.open()
     backend = flaky(a)
     now = 0.0
 
@@ -459,44 +416,8 @@ def test_a_store_that_hangs_is_not_asked_again_at_once(place: Place, hangs: floa
     assert not a.sync(NOTHING).paused
 
 
-def test_what_a_killed_member_could_not_publish_the_next_one_publishes(place: Place) -> None:
-    a, b = place.member(), place.member()
-    a.sync(found("before", edges=[1]))
-    flaky(a).away = "gone"
-    a.sync(found("while away", edges=[2]))
-    # As when it is killed: what is locked becomes free.
-    a.close()
-    assert tapes(b.sync(NOTHING)) == [b"before"]
-    c = place.member()
-    assert tapes(b.sync(NOTHING)) == [b"while away"]
-    assert sorted(tapes(c.sync(NOTHING))) == [b"before", b"while away"]
-    assert len(list(place.folder.iterdir())) == 2
-
-
-def test_a_living_member_publishes_for_itself(place: Place) -> None:
-    a = place.member()
-    flaky(a).away = "gone"
-    a.sync(found("x"))
-    b = place.member()
-    assert b.sync(NOTHING).entries == ()
-
-
-def test_a_member_that_has_said_everything_leaves_nothing_behind(place: Place) -> None:
-    a = place.member()
-    a.sync(found("x"))
-    a.close()
-    assert list(place.folder.iterdir()) == []
-
-
-def test_joining_a_store_that_is_away_is_an_error(place: Place) -> None:
-    a = place.open()
-    flaky(a).away = "the cable is out"
-    with pytest.raises(StoreError, match="cannot be joined: the cable is out"):
-        a.join()
-
-
 def test_looking_at_a_store_that_is_away_shows_what_is_known(place: Place) -> None:
-    a = place.member()
+    a = place.open()
     a.sync(replace(failed("KeyError in f"), edges=frozenset({1})))
     flaky(a).away = "the cable is out"
     assert a.edges() == {1}
@@ -523,12 +444,12 @@ def test_the_rarest_edge_of_an_entry_decides_and_then_its_age() -> None:
     assert names(queue.take(None, set(), {1: 5, 2: 2, 3: 3, 4: 3})) == ["b", "d", "c", "e"]
 
 
-def test_what_was_distilled_comes_before_what_is_newer_and_as_rare() -> None:
-    queue = ImportQueue()
-    queue.add(entry("distilled", 1), {}, distilled=True)
-    for number in range(5):
-        queue.add(entry(f"new {number}", 10 + number), {})
-    assert names(queue.take(2, set(), {12: 0} | dict.fromkeys([1, 10, 11, 13, 14], 1))) == ["new 2", "distilled"]
+def test_what_was_there_at_the_first_look_comes_before_what_is_newer_and_as_rare() -> None:
+    queue = queue_of(entry("known", 1), entry("seen", 2))
+    assert names(queue.take(1, set(), {})) == ["seen"]
+    queue.add(entry("new", 3), {})
+    queue.add(entry("newer", 4), {})
+    assert names(queue.take(None, set(), {})) == ["known", "newer", "new"]
 
 
 def test_what_is_known_by_then_never_comes() -> None:

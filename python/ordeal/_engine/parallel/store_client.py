@@ -8,9 +8,7 @@ import os
 import select
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from time import sleep
 
 import msgspec
@@ -27,67 +25,18 @@ from ordeal._engine.parallel.messages import ERROR, WorkerError
 from ordeal._engine.triage.messages import pack, unpack
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError, StoreError
-from ordeal.result.parts import NoteKind
 from ordeal.store import Entry, FailureReport, Incoming, Outgoing, Store, open_store
 
-#: How long this exploration waits after a compaction before it begins another one, in seconds.
-PAUSE_SECONDS = 30.0
 #: How much the process gives way to the search.
 NICE = 10
 
 
 @dataclass(frozen=True, slots=True)
 class StoreOptions:
-    """How an exploration joins a store. ``folder`` keeps what could not be sent while the store was away."""
+    """The store that an exploration shares through."""
 
     url: str
     namespace: str
-    folder: Path
-
-
-class BackgroundCompaction:
-    """At most one process that compacts. Owned by one thread. Its end, however it comes, changes nothing else."""
-
-    def __init__(self, options: StoreOptions) -> None:
-        self._options = options
-        self._child: Child | None = None
-        self._due = 0.0
-
-    @property
-    def is_running(self) -> bool:
-        """Whether a process compacts now."""
-        return self._child is not None and not self._child.has_ended()
-
-    def begin_if(self, is_due: bool) -> None:
-        """Begin when it is due, unless that was tried a short while ago."""
-        if self.is_running:
-            return
-        self.close()
-        now = monotonic()
-        if is_due and now >= self._due:
-            self._due = now + PAUSE_SECONDS
-            self._child = Child(_job(self._options), Limits())
-
-    def close(self) -> None:
-        """End the process. The next compaction makes what it had not finished."""
-        if self._child is not None:
-            self._child.close()
-            self._child = None
-
-
-def _job(options: StoreOptions) -> Job:
-    def job(channel: Channel, journal: _native.Journal) -> None:
-        del channel, journal
-        os.nice(NICE)
-        with suppress(OrdealError), open_store(options.url, options.namespace, folder=options.folder) as store:
-            store.compact()
-
-    return job
-
-
-def spool_folder() -> Path:
-    """Return the folder where unsent records wait for the user's next exploration."""
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "ordeal" / "store"
 
 
 #: Packages identified by their versions.
@@ -135,20 +84,20 @@ def _digest_of_file(cls: type) -> str:
         return ""
 
 
-#: How often the store is synchronised, in seconds, and how often all members together do so in a second. Each member
-#: is a little early or late, so that they do not come together.
+#: How often the store is synchronised, in seconds, and how often all members together do so in a second.
 SYNC_SECONDS = 1.0
 SYNC_SECONDS_MAX = 30.0
 SYNCS_PER_SECOND = 200.0
-JITTER = 0.25
 #: How many entries of others are taken at a time, and at first, before the search begins. Each costs every worker a
 #: run, and so does at most this share of all runs.
 ENTRIES_MAX = 64
 FIRST_ENTRIES_MAX = 1024
 IMPORTED_SHARE = 0.05
-#: Time limits for joining and for the last exchange: a slow store must not delay the result.
+#: Time limits for joining and for an exchange that is waited for.
 JOIN_SECONDS_MAX = 30.0
-LEAVE_SECONDS_MAX = 5.0
+ANSWER_SECONDS_MAX = 5.0
+#: How long a member that leaves waits for a store that is away, and then for its compaction.
+LEAVE_SECONDS_MAX = 30.0
 #: How many traces of others are received at a time, and how many bytes each may have.
 TRACES_MAX = 64
 TRACE_BYTES_MAX = 2**20
@@ -159,9 +108,8 @@ RENEW_SECONDS = 2.0
 WAIT_SECONDS_MAX = 10.0
 ASK_SECONDS = 0.25
 OVER_SECONDS = 0.001
-GOLDEN = 0.6180339887498949
 
-_JOINED, _SYNC, _UPDATE, _LEASE, _ANSWER = "joined", "sync", "news", "lease", "answer"
+_JOINED, _SYNC, _LAST, _UPDATE, _LEASE, _ANSWER = "joined", "sync", "last", "news", "lease", "answer"
 
 
 class _Request(msgspec.Struct):
@@ -169,14 +117,6 @@ class _Request(msgspec.Struct):
 
     outgoing: Outgoing
     imported: int
-    is_last: bool
-
-
-class _Update(msgspec.Struct):
-    """What others have published, and whether the store is to be compacted."""
-
-    incoming: Incoming
-    is_due: bool
 
 
 _encode = msgspec.msgpack.encode
@@ -201,10 +141,9 @@ class StoreClient:
     def __init__(self, store_options: StoreOptions, merged: MergedProgress, *, workers: int = 1) -> None:
         """``workers`` is how many processes run each entry of others."""
         self._merged = merged
-        self._compaction = BackgroundCompaction(store_options)
         self._child = Child(_client_job(store_options), Limits())
         self._due = 0.0
-        self._exchanges = 0
+        self._is_first = True
         self._members = 1
         self._budget = ImportBudget(workers)
         self._wait_until = 0.0
@@ -234,7 +173,7 @@ class StoreClient:
     def add(self, edges: Iterable[int], entries: bytes) -> None:
         """Queue new edges and entries of a worker for sending."""
         if self._child.has_ended():
-            return  # the store is read-only
+            return  # it was lost
         self._edges.update(edges)
         for entry in _native.decode_entries(entries, self._merged.names)[0]:
             tape = _native.encode_entries(self._merged.names, [entry])
@@ -255,7 +194,7 @@ class StoreClient:
 
     def listen(self) -> list[tuple[list[int], bytes]]:
         """Receive what others have found so far, before the search begins."""
-        return self.exchange() + self._wait(lambda: not self._waits, LEAVE_SECONDS_MAX)
+        return self.exchange() + self._wait(lambda: not self._waits, ANSWER_SECONDS_MAX)
 
     def lease(self, bucket: str) -> bool:
         """Return whether this member may shrink ``bucket``; also true when the store does not answer.
@@ -276,7 +215,7 @@ class StoreClient:
     def _asks(self, bucket: str) -> bool:
         if not self._send(_LEASE, bucket):
             return True
-        self._wait(lambda: bool(self._leases), LEAVE_SECONDS_MAX)
+        self._wait(lambda: bool(self._leases), ANSWER_SECONDS_MAX)
         return self._leases.pop() if self._leases else True
 
     def trace(self, bucket: str) -> bytes | None:
@@ -289,24 +228,23 @@ class StoreClient:
 
     def leave(self) -> None:
         """Send what is left, and end."""
-        self._wait(lambda: not self._waits, LEAVE_SECONDS_MAX)
+        self._wait(lambda: not self._waits, ANSWER_SECONDS_MAX)
         if not self._waits and not self._child.has_ended():
-            self._send_updates(is_last=True)
-            self._wait(lambda: not self._waits, LEAVE_SECONDS_MAX)
+            self._send_updates(_LAST)
+            self._wait(self._child.has_ended, LEAVE_SECONDS_MAX)
         self.close()
 
     def close(self) -> None:
         """End the process."""
-        self._compaction.close()
         self._child.close()
 
-    def _send_updates(self, *, is_last: bool = False) -> None:
+    def _send_updates(self, kind: str = _SYNC) -> None:
         outgoing = Outgoing(tuple(self._entries), frozenset(self._edges), tuple(self._failures.values()))
         self._entries, self._edges, self._failures = [], set(), {}
-        imported = FIRST_ENTRIES_MAX if not self._exchanges else self._budget.spend(self._merged.tally().runs)
-        self._waits = self._send(_SYNC, _encode(_Request(outgoing, imported, is_last)))
-        self._due = monotonic() + sync_seconds(self._members, self.member, self._exchanges)
-        self._exchanges += 1
+        imported = FIRST_ENTRIES_MAX if self._is_first else self._budget.spend(self._merged.tally().runs)
+        self._waits = self._send(kind, _encode(_Request(outgoing, imported)))
+        self._due = monotonic() + sync_seconds(self._members)
+        self._is_first = False
 
     def _send(self, *values: Value) -> bool:
         try:
@@ -329,9 +267,9 @@ class StoreClient:
     def _received(self) -> list[tuple[list[int], bytes]]:
         """Take the messages that have arrived; return the edges and entries of others in them."""
         updates = []
-        for kind, value, *rest in self._child.messages():
+        for kind, value in self._child.messages():
             if kind == _UPDATE:
-                updates.append(self._take(_decode(value, _Update)))
+                updates.append(self._take(_decode(value, Incoming)))
             elif kind == _ANSWER:
                 self._leases.append(bool(value))
             elif kind == ERROR:
@@ -339,15 +277,11 @@ class StoreClient:
                 raise StoreError(broken.message, hint=broken.hint or None)
             elif kind == _JOINED and isinstance(value, int):
                 self.member = value
-                if any(rest):
-                    self._merged.note(f"The store is read and not written: {', '.join(map(str, rest))}.")
         return updates
 
-    def _take(self, update: _Update) -> tuple[list[int], bytes]:
+    def _take(self, incoming: Incoming) -> tuple[list[int], bytes]:
         self._waits = False
-        incoming = update.incoming
         self._members = incoming.members
-        self._compaction.begin_if(update.is_due)
         for report in incoming.failures:
             self._traces[report.bucket], self._shrunk[report.bucket] = report.trace, report.shrunk
         if incoming.refused:
@@ -364,7 +298,7 @@ class StoreClient:
 
     def _note_pause(self, paused: str) -> None:
         if paused and not self._paused:
-            self._merged.note(f"The store was away for a while: {paused}.", NoteKind.STORE_AWAY)
+            self._merged.note(f"The store was away for a while: {paused}.")
         self._paused = paused
 
 
@@ -375,32 +309,42 @@ def _client_job(store_options: StoreOptions) -> Job:
         del journal
         channel.set_timeout(None)
         try:
-            store = open_store(store_options.url, store_options.namespace, folder=store_options.folder)
-            channel.send(_JOINED, store.join(), store.read_only)
+            store = open_store(store_options.url, store_options.namespace)
         except OrdealError as error:
             channel.send(ERROR, pack(WorkerError.of(error)))
             return
+        channel.send(_JOINED, store.number)
         with store:
-            sleep(store.stagger_seconds())
             held = _Leases(store)
             while True:
-                if not has_data(channel.fileno(), held.seconds_left()):
-                    held.renew()
-                    continue
+                has_message = has_data(channel.fileno(), held.seconds_left())
                 held.renew()
-                kind, *values = channel.receive()
+                if not has_message:
+                    continue
+                kind, value = channel.receive()
                 if kind == _LEASE:
-                    channel.send(_ANSWER, held.take(str(values[0])))
-                elif kind == _SYNC:
-                    request = _decode(values[0], _Request)
-                    incoming = store.sync(request.outgoing, max_entries=request.imported)
-                    if request.is_last:
-                        held.give_back()
-                    failures = [each for each in incoming.failures if 0 < len(each.trace) <= TRACE_BYTES_MAX]
-                    incoming = replace(incoming, failures=tuple(failures[:TRACES_MAX]))
-                    channel.send(_UPDATE, _encode(_Update(incoming, store.is_compaction_due())))
+                    channel.send(_ANSWER, held.take(str(value)))
+                    continue
+                request = _decode(value, _Request)
+                incoming = store.sync(request.outgoing, max_entries=request.imported)
+                failures = [each for each in incoming.failures if 0 < len(each.trace) <= TRACE_BYTES_MAX]
+                channel.send(_UPDATE, _encode(replace(incoming, failures=tuple(failures[:TRACES_MAX]))))
+                if kind == _LAST:
+                    _end(store, held)
+                    return
 
     return job
+
+
+def _end(store: Store, held: _Leases) -> None:
+    """Do what others of the store need: the process ends when that is done."""
+    while store.trouble:
+        sleep(ASK_SECONDS)
+        store.sync(Outgoing(), max_entries=0)
+    held.give_back()
+    if store.is_compaction_due:
+        os.nice(NICE)
+        store.compact()
 
 
 class _Leases:
@@ -441,11 +385,9 @@ def has_data(descriptor: int, seconds: float | None) -> bool:
     return bool(watched.poll(None if seconds is None else 1_000 * seconds))
 
 
-def sync_seconds(members: int, member: int, exchange: int) -> float:
+def sync_seconds(members: int) -> float:
     """Return how long a member waits after an exchange: all together ask the store only so often in a second."""
-    seconds = min(max(SYNC_SECONDS, members / SYNCS_PER_SECOND), SYNC_SECONDS_MAX)
-    # Multiples of the golden ratio lie evenly between 0 and 1, whatever their number.
-    return seconds * (1 + JITTER * (2 * ((member * GOLDEN + exchange * GOLDEN**2) % 1) - 1))
+    return min(max(SYNC_SECONDS, members / SYNCS_PER_SECOND), SYNC_SECONDS_MAX)
 
 
 class ImportBudget:

@@ -10,7 +10,6 @@ import json
 import os
 import select
 import sys
-from contextlib import suppress
 from tempfile import TemporaryDirectory
 from typing import IO
 
@@ -20,7 +19,7 @@ from ordeal._engine.parallel.fleet.home import saved
 from ordeal._engine.parallel.fleet.plan import MemberTask
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.cli.fleet.member import prepared, shared_namespace
-from ordeal.errors import OrdealError, StoreError
+from ordeal.errors import OrdealError
 from ordeal.explore import Explorer
 from ordeal.result import Failure
 from ordeal.store import FailureReport, Outgoing, Store, open_store
@@ -42,15 +41,9 @@ class _Home:
         self._told: set[str] = set()
 
     def take(self, stream: IO[str]) -> None:
-        """Confirm, shrink, save and publish what is new, and tell of it.
-
-        Raises:
-            StoreError: the store is away, so that this process cannot become a member of it.
-        """
+        """Confirm, shrink, save and publish what is new, and tell of it."""
         reports = [each for each in self._store.failures() if each.trace and each.bucket not in self._looked_at]
         for report in reports:
-            # Only when there is something to say: members number their random seeds.
-            self._store.join()
             self._looked_at.add(report.bucket)
             for failure in self._confirmed(report):
                 self._keep(failure)
@@ -98,8 +91,7 @@ def main() -> int:
         with open_store(given["store"], shared_namespace(machine, explorer)) as store:
             home = _Home(task, store, machine, SeedCorpus(given["corpus"]))
             while not select.select([sys.stdin], [], [], LOOK_SECONDS)[0]:
-                with suppress(StoreError):
-                    home.take(stream)
+                home.take(stream)
     except OrdealError:
         # The launcher takes everything home at the end, and says then what is wrong.
         return 0

@@ -5,7 +5,6 @@ Neither the command line nor the environment holds the address of the store, whi
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sys
@@ -18,13 +17,11 @@ from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import MachineFactory, make_driver
 from ordeal._engine.parallel.fleet.agent import STORE_SECONDS
 from ordeal._engine.parallel.fleet.board import when_back
-from ordeal._engine.parallel.fleet.home import BACK_SECONDS, SHORT_BACK_SECONDS, publish_left
 from ordeal._engine.parallel.fleet.plan import MemberTask
-from ordeal._engine.parallel.store_client import digest_of, namespace_of, spool_folder
+from ordeal._engine.parallel.store_client import digest_of, namespace_of
 from ordeal.errors import WRONG_USE, OrdealError
 from ordeal.explore import Explorer
-from ordeal.result import ExplorationResult, NoteKind, ProgressSnapshot, ShrinkSnapshot
-from ordeal.result.parts import has_kind
+from ordeal.result import ExplorationResult, ProgressSnapshot, ShrinkSnapshot
 
 TELL_SECONDS = 0.5
 
@@ -129,12 +126,7 @@ def _explored(task: MemberTask, store: str, teller: _Teller) -> ExplorationResul
         return Explorer.of(machine, here).explore(teller.progress, teller.shrinking)
 
     # It joins the store first, which may be away just then.
-    result = when_back(explored, min(task.seconds, STORE_SECONDS))
-    if has_kind(result.notes, NoteKind.STORE_AWAY):
-        with contextlib.suppress(OrdealError):
-            seconds = SHORT_BACK_SECONDS if result.stopped_reason == "interrupted" else BACK_SECONDS
-            when_back(lambda: publish_left(store, namespace, spool_folder()), seconds)
-    return result
+    return when_back(explored, min(task.seconds, STORE_SECONDS))
 
 
 if __name__ == "__main__":

@@ -124,8 +124,7 @@ def test_a_store_gets_nothing_of_what_is_known_here_and_hides_nothing_from_other
     url = f"dir://{tmp_path}/store"
     knows = explored("cannot pay", store=url, isolate=True)
     assert "cannot pay" not in messages(knows)
-    with open_store(url, namespace_of(Shop, [], instrumentation="auto"), folder=tmp_path / "spool") as store:
-        store.join()
+    with open_store(url, namespace_of(Shop, [], instrumentation="auto")) as store:
         told = [report.bucket for report in store.sync(Outgoing((), frozenset(), ())).failures]
     assert told
     assert not [bucket for bucket in told if "Shop.pay" in bucket]

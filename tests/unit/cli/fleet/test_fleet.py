@@ -67,7 +67,6 @@ def test_a_failure_comes_home_once_and_shrunk() -> None:
     task = MemberTask(fleet="f", test_class="home_cups:Cup", seconds=60.0, path=(), run=run)
     stream = io.StringIO()
     with open_store("dir://shared", "code") as member, open_store("dir://shared", "code") as store:
-        assert member.join() == 0
         member.sync(Outgoing(failures=(FailureReport("met there", trace.to_json(), 3, 5, shrunk=False),)))
         home = _Home(task, store, load_class("home_cups:Cup"), SeedCorpus("seeds"))
         home.take(stream)
@@ -84,7 +83,6 @@ def test_a_failure_comes_home_once_and_shrunk() -> None:
 def test_what_fails_here_becomes_a_seed(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     Path("pulled_cups.py").write_text(dedent(CUPS), encoding="utf-8")
     with open_store("dir://shared", "code") as store:
-        store.join()
         for test_class, step in (("pulled_cups:Cup", "drop"), ("pulled_cups:Cup", "hold"), ("os:Cup", "drop")):
             trace = Trace(7, 42, test_class, steps=[TraceStep("rule", step)])
             trace.failure = TraceFailure("KeyError", "'gone'", 1, "b")

@@ -93,16 +93,6 @@ def saved(
     return list(dict.fromkeys(files)), list(dict.fromkeys(wrong))
 
 
-def publish_left(url: str, namespace: str, folder: Path) -> None:
-    """Publish what a member that has ended could not, because the store was away.
-
-    Raises:
-        StoreError: the store is still away. The next member that starts on this machine publishes it.
-    """
-    with open_store(url, namespace, folder=folder) as store:
-        store.join()
-
-
 class Arrivals:
     """Runs the process that takes findings home while the fleet goes on, which may also end early.
 

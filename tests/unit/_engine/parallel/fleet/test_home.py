@@ -27,7 +27,6 @@ def test_each_failure_is_a_seed_and_others_are_refused(tmp_path: Path) -> None:
         texts.append(trace.to_json())
     reports = [FailureReport(f"bucket {n}", text, 1, 1) for n, text in enumerate([*texts, b"{}", b""])]
     with open_store(url, "names") as store:
-        store.join()
         store.sync(Outgoing(entries=(Entry(b"tape", (3, 4)),), failures=tuple(reports)))
     wrong, edges = brought_home(url, "names", "m:A", SeedCorpus(tmp_path / "seeds"))
     assert [Trace.load(path).test_class for path in (tmp_path / "seeds").rglob("seed-*.json")] == ["m:A"]
@@ -78,7 +77,6 @@ def test_failures_of_all_versions_are_read_and_nothing_is_written(tmp_path: Path
         trace = Trace(7, 42, "m:A", steps=[TraceStep("rule", f"go{number}")])
         trace.failure = TraceFailure("ValueError", "bad", 1, "b")
         with open_store(f"dir://{shared}", namespace) as store:
-            store.join()
             store.sync(Outgoing(failures=(FailureReport("bucket", trace.to_json(), 1, 1),)))
     before = {path: path.stat().st_mtime_ns for path in shared.rglob("*")}
     # Relative to the project.
