@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterator, Mapping
 
 from ordeal.store.backend import Backend, ShardState, new_token
 from ordeal.store.failure_buckets import FailureBuckets
-from ordeal.store.reading import NamespaceReader
 from ordeal.store.records import BucketRecord, Content, Entry, FailureReport, encode
-from ordeal.store.shard import HEADER, SHARD_SIZE_MAX, ShardReader, framed
+from ordeal.store.shard import HEADER, SHARD_SIZE_MAX, NamespaceReader, ShardReader, framed
 
 #: Who compacts has this lease. Two that do so at once lose nothing but time.
 LEASE = "compaction"

@@ -19,7 +19,6 @@ from ordeal._base.formatting import counted, one_line
 from ordeal.store.backend import LEASE_SECONDS_MAX, Backend, UnreachableError, new_token
 from ordeal.store.compaction import compact, is_worth_it, lost_members
 from ordeal.store.failure_buckets import FailureBuckets
-from ordeal.store.reading import NamespaceReader
 from ordeal.store.records import (
     BucketRecord,
     Content,
@@ -31,7 +30,7 @@ from ordeal.store.records import (
     bucket_text,
     encode,
 )
-from ordeal.store.shard import HEADER, SHARD_SIZE_MAX, framed
+from ordeal.store.shard import HEADER, SHARD_SIZE_MAX, NamespaceReader, framed
 
 #: Limits of the queue: above either, the oldest entries are dropped.
 QUEUE_MAX = 100_000
