@@ -1,6 +1,7 @@
 """The page of the trophies, written from what the modules of the machines say and from what was measured."""
 
 import ast
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +29,8 @@ source, next to the machine that found it; most are [oracles](guides/oracles.md)
 SEARCHED = """
 ## Searched, nothing found
 
-`python benchmarks/trophy_page.py --search` runs these machines for {limit:.0f} s each. Steps are operations with a
-comparison after each.
+`python benchmarks/trophy_page.py --search` runs the machines that found nothing, for {limit:.0f} s each: {steps:,}
+operations with a comparison after each, on {libraries}.
 """
 
 
@@ -39,7 +40,6 @@ class Search:
 
     module: str
     requirements: tuple[str, ...]
-    what: str
     machines: tuple[str, ...]
 
 
@@ -78,13 +78,11 @@ def _modules() -> list[Path]:
 
 
 def _searches_of(path: Path) -> Iterator[Search]:
-    tree = ast.parse(path.read_text("utf-8"))
-    values = _values(tree)
+    values = _values(ast.parse(path.read_text("utf-8")))
     if "CLEAN" in values:
         yield Search(
             module=path.stem,
             requirements=_requirements(values),
-            what=(ast.get_docstring(tree) or "").partition(": ")[2].rstrip("."),
             machines=tuple(node.id for node in values["CLEAN"].elts),
         )
 
@@ -138,15 +136,10 @@ def page(measured: dict[str, Any], searched: dict[str, Any]) -> str:
 
 
 def _searched(searched: dict[str, Any]) -> str:
-    rows = [_searched_row(search, searched["machines"].get(search.module, {})) for search in searches()]
-    table = ["| library | what | steps |", "|---|---|---|", *rows]
-    return "\n".join([SEARCHED.format(limit=searched["seconds"]), *table])
-
-
-def _searched_row(search: Search, steps: dict[str, int]) -> str:
-    library = search.requirements[0].replace("==", " ")
-    counts = ", ".join(f"{steps[machine]:,}" if machine in steps else "-" for machine in search.machines)
-    return f"| {library} | {search.what} | {counts} |"
+    found = [search.requirements[0].replace("==", " ") for search in searches()]
+    steps = sum(sum(counts.values()) for counts in searched["machines"].values())
+    text = SEARCHED.format(limit=searched["seconds"], steps=steps, libraries=", ".join(found))
+    return "\n".join(textwrap.fill(line, 120) if line[:1] != "#" else line for line in text.splitlines())
 
 
 def _row(entry: Entry, runs: list[dict[str, Any]]) -> str:
