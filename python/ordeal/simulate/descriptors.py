@@ -65,12 +65,6 @@ class Descriptor:
         """Whether it was opened for writing."""
         return self.flags & _ACCESS in (os.O_WRONLY, os.O_RDWR)
 
-    def at(self, offset: int) -> Descriptor:
-        """Return the same descriptor at another offset, for one read or write. Raises OSError."""
-        if offset < 0:
-            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-        return Descriptor(self.where, self.node, self.flags, offset)
-
     def file(self) -> File:
         """Return the open file. Raises OSError for a folder."""
         if isinstance(self.node, Folder):
@@ -165,15 +159,11 @@ def resize(files: Files, descriptor: Descriptor, size: int) -> None:
     """Set the size of an open file. Raises OSError."""
     if not descriptor.writable:
         raise os_error(errno.EINVAL, descriptor.where)
-    resize_file(files, descriptor.where, descriptor.file(), size)
-
-
-def resize_file(files: Files, where: str, file: File, size: int) -> None:
-    """Set the size of a file. Raises OSError."""
+    file = descriptor.file()
     if size < 0:
-        raise os_error(errno.EINVAL, where)
+        raise os_error(errno.EINVAL, descriptor.where)
     if size > len(file.content):
-        files.check_space(where)
+        files.check_space(descriptor.where)
     if size != len(file.content):
         file.change(Resize(size), files.now_s())
 

@@ -241,10 +241,6 @@ def _unlink(place: SimulatedPath) -> None:
     place.files.delete(place.where)
 
 
-def _truncate(place: SimulatedPath, size: int) -> None:
-    descriptors.resize_file(place.files, place.where, place.files.open_file(place.where, create=False), size)
-
-
 def _attributes(place: SimulatedPath, *_: Any, **__: Any) -> None:
     """Accept modes, owners and times of files, without effect."""
     place.files.node(place.where)
@@ -256,14 +252,9 @@ def _list_attributes(place: SimulatedPath, **_: Any) -> list[str]:
 
 
 def _refused(place: SimulatedPath, *_: Any, **__: Any) -> None:
-    """Refuse what a simulated disk lacks: extended attributes, a current folder."""
+    """Refuse what a simulated disk lacks: a current folder that changes."""
     place.files.node(place.where)
     raise os_error(errno.ENOTSUP, place.where)
-
-
-def _readlink(place: SimulatedPath) -> str:
-    place.files.node(place.where)
-    raise os_error(errno.EINVAL, place.where)
 
 
 def _refused_link(name: str) -> Answer:
@@ -386,19 +377,13 @@ def _scandir(path: Any = ".") -> Any:
 
 _BY_PATH: dict[str, Answer] = {
     "open": _os_open, "stat": _stat, "lstat": _stat, "access": _access, "mkdir": _mkdir, "rmdir": _rmdir,
-    "unlink": _unlink, "remove": _unlink, "truncate": _truncate, "chmod": _attributes, "chown": _attributes,
-    "utime": _attributes, "readlink": _readlink, "listxattr": _list_attributes, "getxattr": _refused,
-    "setxattr": _refused, "removexattr": _refused, "chdir": _refused,
+    "unlink": _unlink, "remove": _unlink, "chmod": _attributes, "chown": _attributes, "utime": _attributes,
+    "listxattr": _list_attributes, "chdir": _refused,
 }  # fmt: skip
 _BY_DESCRIPTOR: dict[str, Answer] = {
     "read": descriptors.read,
     "write": lambda files, descriptor, content: descriptors.write(files, descriptor, bytes(content)),
-    "pread": lambda files, descriptor, size, offset: descriptors.read(files, descriptor.at(offset), size),
-    "pwrite": lambda files, descriptor, content, offset: descriptors.write(
-        files, descriptor.at(offset), bytes(content)
-    ),
     "lseek": lambda _, descriptor, offset, whence: descriptors.seek(descriptor, offset, whence),
-    "dup": lambda files, descriptor: files.descriptors.add(descriptor),
     "fstat": lambda _, descriptor: _status(descriptor.node),
     "ftruncate": descriptors.resize,
     "fsync": _fsync,

@@ -37,7 +37,6 @@ _RETRIES_S = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 _CONNECT_SITE = name_key("connect")
 #: The first port that is given where any port will do.
 _FIRST_FREE_PORT = 49_152
-_PIECE_BYTES = 64 * 1024
 
 
 class SimulatedServer(asyncio.AbstractServer):
@@ -550,13 +549,6 @@ class NetworkLoop(SystemLoop):
         """Return up to ``nbytes`` that have arrived; none at the end of the stream."""
         return await self._inbox(sock, "sock_recv").reader.read(nbytes)
 
-    async def sock_recv_into(self, sock: Any, buf: Any) -> int:
-        """Put what has arrived into a buffer, and return how many bytes these are."""
-        view = memoryview(buf).cast("B")
-        data = await self._inbox(sock, "sock_recv_into").reader.read(len(view))
-        view[: len(data)] = data
-        return len(data)
-
     async def sock_sendall(self, sock: Any, data: Any) -> None:
         """Send all of these bytes."""
         inbox: Any = self._inbox(sock, "sock_sendall")
@@ -568,20 +560,6 @@ class NetworkLoop(SystemLoop):
     ) -> tuple[asyncio.Transport, asyncio.BaseProtocol]:
         """Give an accepted connection to a protocol."""
         return await self._connect(protocol_factory, "", sock, ssl, is_server=True, **options)
-
-    async def sendfile(
-        self, transport: Any, file: Any, offset: int = 0, count: int | None = None, *, fallback: bool = True
-    ) -> int:
-        """Send a part of a file, and return how many bytes were sent."""
-        del fallback
-        file.seek(offset)
-        sent = 0
-        while piece := file.read(_PIECE_BYTES if count is None else min(_PIECE_BYTES, count - sent)):
-            transport.write(piece)
-            sent += len(piece)
-            while transport.get_write_buffer_size() > _PIECE_BYTES and not transport.is_closing():
-                await asyncio.sleep(0.001)
-        return sent
 
     def _own(self, sock: Any, method: str) -> SimulatedSocket:
         if not isinstance(sock, SimulatedSocket):

@@ -74,9 +74,9 @@ async def said(answer: Any, asked: object) -> Any:
     return answer
 
 
-def process_stub(program: str, arguments: str) -> str:
+def process_stub(asked: Command) -> str:
     """Return the call that declares what a program prints."""
-    return f"world.process({_quoted(program)}, {{{_quoted(arguments)}: {_quoted('what it prints')}}})"
+    return f"world.process({_quoted(asked.program)}, {{{_quoted(asked.line)}: {_quoted('what it prints')}}})"
 
 
 def http_stub(host: str, asked: str = "GET /*") -> str:
@@ -100,19 +100,14 @@ def stub_hint(stub: str, *, has_world: bool) -> str:
 
 def event_hint(event: str, arguments: tuple[Any, ...], *, has_world: bool) -> str | None:
     """Return what to write in place of what an audit event tells of; None where nothing can be declared."""
-    if event == "subprocess.Popen":
-        return stub_hint(process_stub(*command_of(arguments[1])), has_world=has_world)
     if event == "os.system":
-        return stub_hint(process_stub(*command_of(arguments[0])), has_world=has_world) + ", and call subprocess.run"
+        arguments = "", *arguments
+    if event in ("subprocess.Popen", "os.system"):
+        stub = stub_hint(process_stub(command(arguments[1])), has_world=has_world)
+        return f"{stub}, and await asyncio.create_subprocess_exec"
     if event == "socket.getaddrinfo" and isinstance(arguments[0], str):
         return host_hint(arguments[0], arguments[1], has_world=has_world)
     return None
-
-
-def command_of(arguments: Any) -> tuple[str, str]:
-    """Return the name of a program and its arguments as one text."""
-    program, *rest = words_of(arguments) or [""]
-    return PurePath(program).name, shlex.join(rest)
 
 
 def words_of(arguments: Any) -> list[str]:

@@ -257,7 +257,7 @@ class Surroundings:
         With ``may_miss_chance`` the one of ``random`` is left as it is, if no run before has used it.
         """
         self._clock.loop = loop
-        self._chance = loop.machine_seed = chance
+        self._chance = chance
         self._random = None
         self._was_collected = False
         self._misses_chance = may_miss_chance and self._has_seeded and not self._is_chance_used

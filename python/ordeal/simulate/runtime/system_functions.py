@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import hashlib
 import os
 import select
 import signal
 import socket
 import ssl
-import subprocess
 import sys
 import threading
-import uuid
 from collections.abc import Callable
 from typing import Any
 
 from ordeal.simulate.network.sockets import SimulatedSocket, is_ip
 from ordeal.simulate.network.tls import wrapping_open
 from ordeal.simulate.nodes.life import LIFE
-from ordeal.simulate.outside.processes import PopenType
 from ordeal.simulate.replacement import MACHINERY, BoundPlaces, ClassStandIn, package_of
 
 #: What ``time.time()`` answers when a run begins: the first of January 2026, in UTC.
 EPOCH_S = 1_767_225_600.0
 #: The name of the machine that the test itself runs on.
 TEST_HOST = "localhost"
-#: Marks a number that is no address of a real card.
-_MULTICAST = 1 << 40
-_CARD_BYTES = 6
 
 
 def epoch_s() -> float:
@@ -44,28 +37,6 @@ def host_name() -> str:
     return TEST_HOST if life is None else life.name
 
 
-def card_number(loop: Any) -> int:
-    """Return the address of the machine's network card: it follows from the seed of the run."""
-    return int.from_bytes(_drawn(loop)[:_CARD_BYTES]) | _MULTICAST
-
-
-def time_uuid(loop: Any, node: int | None = None, clock_seq: int | None = None) -> uuid.UUID:
-    """Return a UUID of version 1: from the simulated date and the machine. A machine makes none of them twice."""
-    host, before = host_name(), vars(uuid)["_last_timestamp"]
-    sequence = int.from_bytes(_drawn(loop)[_CARD_BYTES:]) if clock_seq is None else clock_seq
-    vars(uuid)["_last_timestamp"] = loop.uuid_ticks.get(host)
-    try:
-        # With a number of a card it is made in Python, from the time that the run answers.
-        return _REAL_UUID1(card_number(loop) if node is None else node, sequence)
-    finally:
-        loop.uuid_ticks[host], vars(uuid)["_last_timestamp"] = vars(uuid)["_last_timestamp"], before
-
-
-def _drawn(loop: Any) -> bytes:
-    """Return what is drawn for the machine, once for each run."""
-    return hashlib.sha256(f"{loop.machine_seed}:{host_name()}".encode()).digest()[: _CARD_BYTES + 2]
-
-
 #: They set up the process, and not the program.
 _REAL_CALLERS = MACHINERY | {"asyncio", "threading", "subprocess", "multiprocessing", "unittest"}
 
@@ -75,7 +46,6 @@ _JOBS = "ordeal.simulate.runtime.system_loop"
 _REAL_SOCKET = socket.socket
 _REAL_GETADDRINFO = socket.getaddrinfo
 _REAL_KILL = os.kill
-_REAL_UUID1 = uuid.uuid1
 _REAL_POLL = select.poll
 _REAL_NEW_EVENT_LOOP = asyncio.new_event_loop
 
@@ -103,18 +73,6 @@ def _loop(fence: str) -> Any:
 def _calling_module(depth: int) -> str:
     """Return the module of the frame that is ``depth`` calls up."""
     return str(sys._getframe(depth + 1).f_globals.get("__name__", ""))
-
-
-def _loop_of_popen() -> Any:
-    """Return the loop of the run, for a child process that the program starts by itself or by ``subprocess.run``."""
-    loop = running_loop()
-    if loop is None:
-        return None
-    depth = 2
-    while (caller := _calling_module(depth)) in ("subprocess", "os"):
-        depth += 1
-    is_program = caller == _JOBS or package_of(caller) not in _REAL_CALLERS
-    return loop if is_program and not loop.allows("subprocess") else None
 
 
 def _is_declared(name: str) -> bool:
@@ -267,9 +225,6 @@ SYSTEM_PLACES = BoundPlaces(
         (socket, "getaddrinfo"): _asking(_REAL_GETADDRINFO, "socket", _getaddrinfo),
         (socket, "gethostname"): _asking(socket.gethostname, "socket", lambda _: host_name()),
         (socket, "getfqdn"): _asking(socket.getfqdn, "socket", _getfqdn),
-        (uuid, "getnode"): _asking(uuid.getnode, "uuid", card_number),
-        (uuid, "uuid1"): _asking(_REAL_UUID1, "uuid", time_uuid),
-        (subprocess, "Popen"): PopenType(_loop_of_popen),
         (signal, "signal"): _asking(
             signal.signal, "signal", lambda loop, signalnum, handler: loop.set_signal(signalnum, handler)
         ),

@@ -54,10 +54,6 @@ class SystemLoop(asyncio.AbstractEventLoop):
         """How often which fault struck which node."""
         self.on_strike: Callable[[str, str], object] | None = None
         """Is told the kind of a fault that strikes, and the name of the node."""
-        self.machine_seed = 0
-        """What the identities of the machines follow from."""
-        self.uuid_ticks: dict[str, int] = {}
-        """The time in the last UUID of each machine, by its name."""
         self._reactions: dict[tuple[Life | None, int], _Reaction] = {}
         self._processes = 0
 
@@ -255,8 +251,7 @@ class SystemLoop(asyncio.AbstractEventLoop):
     ) -> Coroutine[Any, Any, tuple[SimulatedProcess, Any]]:
         answer = None if self.world is None else self.world.programs.find(asked)
         if answer is None:
-            stub = process_stub(asked.program, asked.line)
-            self.escape(f"loop.{method}()", stub_hint(stub, has_world=self.world is not None))
+            self.escape(f"loop.{method}()", stub_hint(process_stub(asked), has_world=self.world is not None))
         pipes = tuple(options.get(name, subprocess.PIPE) for name in ("stdin", "stdout", "stderr"))
         if any(pipe not in (None, subprocess.PIPE, subprocess.DEVNULL, subprocess.STDOUT) for pipe in pipes):
             self.escape(f"loop.{method}() with a file", "read what the process prints from a pipe, and write it")

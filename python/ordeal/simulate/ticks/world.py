@@ -72,8 +72,6 @@ class TickWorld:
         self._depth = 0
         # What the surroundings of a program ask a loop for.
         self.world = None
-        self.machine_seed = 0
-        self.uuid_ticks: dict[str, int] = {}
 
     def always(self, name: str, condition: Callable[[], object]) -> None:
         """Let a condition be true from now on: it is asked after each tick and each command."""
