@@ -84,7 +84,7 @@ class DatagramEndpoint(asyncio.DatagramTransport):
             copies, is_overtaken = conduct.fate(loop.decide_evenly, name)
             late_s = latencies[-1] if is_overtaken else latencies[0]
         for copy in range(copies):
-            delay_s = 0.0 if is_usual else loop.delay_s(source, host, len(packet))
+            delay_s = 0.0 if is_usual else loop.delay_s(source, host)
             due = loop.now + late_s + delay_s + copy * latencies[-1]
             loop.at(due, loop.take_datagram, packet, self._own, source, host, to[1])
 

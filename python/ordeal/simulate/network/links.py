@@ -57,9 +57,6 @@ class Links:
         self._cuts: Counter[Link] = Counter()
         self._clogs: dict[str, float] = {}
         self._latencies: dict[Link, float] = {}
-        self._bandwidths: dict[Link, float] = {}
-        self._busy_until: dict[Link, float] = {}
-        """Until when a link with a bandwidth still carries what was sent on it."""
         self.conducts: dict[Link, Conduct] = {}
         """What links do to what is sent on them, where the test has said it."""
         self.is_usual = True
@@ -93,10 +90,8 @@ class Links:
         self._clogs[name] = seconds
         self.is_usual = False
 
-    def make(
-        self, links: Iterable[Link], latency_s: float, bandwidth: float | None, conduct: Conduct | None = None
-    ) -> None:
-        """Set the latency of links, and how many bytes they carry in a second; None for any number."""
+    def make(self, links: Iterable[Link], latency_s: float, conduct: Conduct | None = None) -> None:
+        """Set the latency of links, and which shares of the datagrams on them are lost."""
         self.is_usual = False
         for link in links:
             self._latencies[link] = latency_s
@@ -104,22 +99,11 @@ class Links:
                 self.conducts.pop(link, None)
             else:
                 self.conducts[link] = conduct
-            if bandwidth is None:
-                self._bandwidths.pop(link, None)
-            else:
-                self._bandwidths[link] = bandwidth
 
-    def delay_s(self, source: str, target: str, size: int, now: float) -> float:
-        """Return how much longer than usual a packet of ``size`` bytes takes that is sent now."""
-        delay = max(self._clogs.get(source, 0.0), self._clogs.get(target, 0.0)) if self._clogs else 0.0
-        if not self._latencies:
-            return delay
-        link = source, target
-        if size and link in self._bandwidths:
-            begins = max(self._busy_until.get(link, now), now)
-            self._busy_until[link] = begins + size / self._bandwidths[link]
-            delay += self._busy_until[link] - now
-        return delay + self._latencies.get(link, 0.0)
+    def delay_s(self, source: str, target: str) -> float:
+        """Return how much longer than usual a packet takes that is sent now."""
+        clog_s = max(self._clogs.get(source, 0.0), self._clogs.get(target, 0.0))
+        return clog_s + self._latencies.get((source, target), 0.0)
 
     def cuts(self) -> list[Link]:
         """Return the links that are cut, for people."""

@@ -336,9 +336,9 @@ class NetworkLoop(SystemLoop):
         """Return whether nothing gets from one host to another now."""
         return self.links is not None and source != target and self.links.is_cut(source, target)
 
-    def delay_s(self, source: str, target: str, size: int = 0) -> float:
+    def delay_s(self, source: str, target: str) -> float:
         """Return how much longer than usual a packet takes from one host to another."""
-        return 0.0 if self.links is None else self.links.delay_s(source, target, size, self.now)
+        return 0.0 if self.links is None else self.links.delay_s(source, target)
 
     def conduct(self, source: str, target: str) -> Conduct | None:
         """Return what a link does to what is sent on it, None where the test has not said it."""

@@ -110,7 +110,7 @@ class StreamTransport(transports._FlowControlMixin):
             raise RuntimeError("Cannot call write() after write_eof()")
         packet = bytes(data)
         self.peer._unread_bytes += len(packet)
-        self._send(lambda: self.peer._arrive(packet), len(packet))
+        self._send(lambda: self.peer._arrive(packet))
         self._maybe_pause_protocol()
 
     def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
@@ -127,14 +127,14 @@ class StreamTransport(transports._FlowControlMixin):
         """Return True: each direction can be closed alone."""
         return True
 
-    def _send(self, arrive: Callable[[], None], size: int = 0) -> None:
+    def _send(self, arrive: Callable[[], None]) -> None:
         """Have something happen at the peer, after all that was sent before."""
         loop, peer = self._loop, self.peer
         latencies = loop.packet_latencies
         taken = loop.decide(PACKET, self._name, _PACKET_SITE, len(latencies) + 1)
         due = loop.now + loop.arrival_s(latencies, taken)
         if loop.links is not None and not loop.links.is_usual:
-            due += loop.delay_s(self.host, peer.host, size)
+            due += loop.delay_s(self.host, peer.host)
             if (conduct := loop.conduct(self.host, peer.host)) is not None:
                 due += conduct.resent_s(loop.decide_evenly, self._name)
         peer._arrival_at = max(peer._arrival_at, due)

@@ -199,7 +199,6 @@ class World(_native.WorldState):
         other: Node | str | None = None,
         *,
         latency: float = 0.0,
-        bandwidth: float | None = None,
         loss: float | None = None,
         duplicates: float | None = None,
         reordered: float | None = None,
@@ -214,8 +213,6 @@ class World(_native.WorldState):
             one: a node or its name.
             other: the other end; None for all nodes that there are, and the test.
             latency: how many seconds longer each packet takes.
-            bandwidth: how many bytes a link carries in a second, in each direction; None for any number. What is sent
-                meanwhile waits.
             loss: which share of the datagrams gets lost, at most, from 0 for none to 1. Packets of streams that get
                 lost are sent again, and arrive 0.2 seconds later.
             duplicates: which share of the datagrams arrives twice, at most.
@@ -224,12 +221,11 @@ class World(_native.WorldState):
         Raises:
             SimulationError: an argument cannot be used.
         """
-        rate = None if bandwidth is None else checked_seconds("bandwidth", bandwidth, unit="bytes")
         seconds = latency and checked_seconds("latency", latency)
         shares = {"loss": loss, "duplicates": duplicates, "reordered": reordered}
         given = {name: checked_share(name, share) for name, share in shares.items() if share is not None}
         conduct = Conduct(**given) if given else None
-        self._links.make(self._between(one, other, one_way=False), seconds, rate, conduct)
+        self._links.make(self._between(one, other, one_way=False), seconds, conduct)
 
     def reset(self, one: Node | str, other: Node | str | None = None) -> None:
         """Reset the connections between two nodes, or all of one."""
