@@ -691,7 +691,6 @@ class WorldState:
     shared: Any
     _always: tuple[tuple[str, Callable[[], object]], ...]
     _waits: tuple[tuple[Callable[[], object], asyncio.Future[bool]], ...]
-    _has_own: bool
 
 class Numbered: ...
 

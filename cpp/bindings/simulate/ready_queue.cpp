@@ -130,11 +130,8 @@ void run_handle(PyObject* self, PyObject* handle) {
   const py::object world = is_set(queue.world) ? borrowed(queue.world) : py::object();
   if (world) {
     life = called(callback.context.ptr(), loop_names().get, loop_facts().life.ptr());
-    if (!life.is_none()) {
-      if (keeps_back(life.ptr(), handle, queue.now)) {
-        return;
-      }
-      enter_world(world.ptr(), life.ptr());
+    if (!life.is_none() && keeps_back(life.ptr(), handle, queue.now)) {
+      return;
     }
   }
   ++queue.steps;

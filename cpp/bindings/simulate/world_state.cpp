@@ -17,7 +17,6 @@ using HeldByWorld = HeldObjects<WorldState, kWorldObjects>;
 
 // Interned once.
 struct WorldNames {
-  PyObject* enter = interned("enter");
   PyObject* left = interned("_left");
   PyObject* strike = interned("_strike");
   PyObject* linger = interned("_linger");
@@ -106,10 +105,9 @@ void ask(PyObject* world, WorldState& state) {
 
 py::object world_state_type() {
   static PyObject* const kType = [] {
-    static std::array<PyMemberDef, 5> members{{{"_always", _Py_T_OBJECT, offsetof(WorldState, always), 0, nullptr},
+    static std::array<PyMemberDef, 4> members{{{"_always", _Py_T_OBJECT, offsetof(WorldState, always), 0, nullptr},
                                                {"_waits", _Py_T_OBJECT, offsetof(WorldState, waits), 0, nullptr},
                                                {"shared", _Py_T_OBJECT, offsetof(WorldState, shared), 0, nullptr},
-                                               {"_has_own", Py_T_BOOL, offsetof(WorldState, has_own), 0, nullptr},
                                                {nullptr, 0, 0, 0, nullptr}}};
     std::array<PyType_Slot, 5> slots{{slot(Py_tp_dealloc, HeldByWorld::dealloc),
                                       slot(Py_tp_traverse, HeldByWorld::traverse),
@@ -123,15 +121,9 @@ py::object world_state_type() {
   return borrowed(kType);
 }
 
-void enter_world(PyObject* world, PyObject* life) {
-  if (world_state_of(world).has_own != 0) {
-    called(world, world_names().enter, life);
-  }
-}
-
 void note_callback(PyObject* world, PyObject* life) {
   WorldState& state = world_state_of(world);
-  if (state.has_own != 0 || is_set(state.shared)) {
+  if (is_set(state.shared)) {
     called(world, world_names().left, life);
   }
   if (life != Py_None) {

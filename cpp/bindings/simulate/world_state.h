@@ -9,15 +9,11 @@ struct WorldState {
   PyObject_HEAD PyObject* always;  // a tuple of (name, condition): what must be true
   PyObject* waits;                 // a tuple of (condition, future): what somebody waits for
   PyObject* shared;                // notices what several nodes write, if anything does
-  char has_own;                    // whether nodes have modules for themselves
   char is_asking;
 };
 
 // Its base in Python.
 py::object world_state_type();
-
-// Prepares for a callback of a node.
-void enter_world(PyObject* world, PyObject* life);
 
 // A callback has run, of a node unless `life` is None.
 void note_callback(PyObject* world, PyObject* life);

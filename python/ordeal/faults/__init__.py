@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ordeal.faults.call_faults import CallFault, PatchFault
 from ordeal.faults.fault import Fault, LambdaFault, MultiPatchFault, release
-from ordeal.faults.patching import bound_elsewhere, kept_elsewhere
+from ordeal.faults.patching import bound_elsewhere
 
 if TYPE_CHECKING:
     from ordeal.faults import concurrency, database, io, network, numerical, randomness, timing
@@ -28,7 +28,6 @@ __all__ = [
     "concurrency",
     "database",
     "io",
-    "kept_elsewhere",
     "network",
     "numerical",
     "randomness",

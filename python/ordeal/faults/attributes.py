@@ -203,27 +203,12 @@ def split_kind(owner: Any, stored: Any) -> tuple[Any, Wrap]:
         return function, lambda func: _cached_property(owner, stored.attrname, func)
     if not isinstance(owner, type):
         return stored, lambda value: value
-    if isinstance(stored, (functools.partialmethod, functools.singledispatchmethod)):
-        return _method_of(stored), lambda value: value
     if isinstance(stored, ClassMethodDescriptorType):
         return stored, classmethod
     if isinstance(stored, MethodType) or not hasattr(type(stored), "__get__"):
         # A bound method, a C function or a class does not bind in a class body; nor may its replacement.
         return stored, lambda value: staticmethod(value) if hasattr(type(value), "__get__") else value
     return stored, lambda value: value
-
-
-def _method_of(descriptor: Any) -> Any:
-    """Return the method that an object gets from a descriptor which is not a function."""
-
-    @functools.wraps(descriptor.func)
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return descriptor.__get__(self, type(self))(*args, **kwargs)
-
-    for name in ("register", "dispatcher"):
-        if hasattr(descriptor, name):
-            setattr(method, name, getattr(descriptor, name))
-    return mark_like(descriptor.func, method)
 
 
 def _cached_property(owner: Any, name: str | None, function: Any) -> functools.cached_property[Any]:

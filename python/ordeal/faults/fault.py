@@ -18,7 +18,7 @@ from ordeal.errors import FaultError, OrdealError
 from ordeal.faults import randomness
 from ordeal.faults.arguments import is_number, is_whole
 from ordeal.faults.attributes import Wrap
-from ordeal.faults.patching import Patch, UnresolvedTargetError, is_of_program, kept_elsewhere
+from ordeal.faults.patching import Patch, UnresolvedTargetError
 from ordeal.faults.randomness import fault_chance
 
 
@@ -302,8 +302,6 @@ class MultiPatchFault(Fault):
         self._wraps = list(patches)
         self._patches = [Patch(name, target, wrap) for target, wrap in self._wraps]
         self._remarks: list[str] = []
-        self._is_warned = False
-        self._has_told = False
 
     @property
     def remarks(self) -> Sequence[str]:
@@ -383,7 +381,6 @@ class MultiPatchFault(Fault):
         return FaultError(f"fault {self.name!r} cannot resolve target {error}", hint=hint)
 
     def _do_activate(self) -> bool:
-        self._warn_once()
         try:
             for patch in self._patches:
                 patch.apply()
@@ -392,9 +389,10 @@ class MultiPatchFault(Fault):
             self._undo_all()
             if error.lasts:
                 raise self._unresolved(error) from None
-            if not self._is_warned:
-                self._is_warned = True
-                self._warn(f"Skipping fault {self.name!r}: cannot resolve target {error}")
+            if not self._remarks:
+                # Also kept for the report: what a worker prints is dropped.
+                self._remarks.append(f"Skipping fault {self.name!r}: cannot resolve target {error}")
+                warnings.warn(self._remarks[0], UserWarning, stacklevel=2, skip_file_prefixes=(_PACKAGE_FOLDER,))
             return False
         except BaseException:
             self._undo_all()
@@ -441,25 +439,6 @@ class MultiPatchFault(Fault):
                 errors.append(error)
         if errors:
             raise errors[0]
-
-    def _warn_once(self) -> None:
-        """Warn of what a fault cannot reach; finding it takes too long to do at every switch."""
-        if self._has_told:
-            return
-        try:
-            kept = {target: kept_elsewhere(target) for target, _ in self._wraps if is_of_program(target)}
-        except FaultError:
-            # What cannot be resolved now may be resolvable later.
-            return
-        self._has_told = True
-        for target, places in kept.items():
-            if places:
-                self._warn(f"Fault {self.name!r} does not act where `{target}` is kept elsewhere: {', '.join(places)}")
-
-    def _warn(self, message: str) -> None:
-        """Say it at once, and keep it for the report: what a worker prints is dropped."""
-        self._remarks.append(message)
-        warnings.warn(message, UserWarning, stacklevel=2, skip_file_prefixes=(_PACKAGE_FOLDER,))
 
 
 class LambdaFault(Fault):

@@ -12,13 +12,10 @@ compare functions, replace them, and keep them; so nothing stays installed while
 
 from __future__ import annotations
 
-import functools
-import gc
 import importlib
 import pkgutil
 import sys
 import threading
-from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -37,76 +34,6 @@ from ordeal.faults.attributes import (
     split_kind,
     stored_attribute,
 )
-
-_CONTAINERS = (dict, list, tuple, set, frozenset)
-_CALLABLES = (staticmethod, classmethod, functools.partial, functools.partialmethod)
-
-# A table of functions is short; longer containers are data.
-_LENGTH_MAX = 10_000
-
-
-def unpatched_references(function: Any, modules: Iterable[ModuleType]) -> list[str]:
-    """Describe, sorted, what in ``modules`` refers to ``function`` other than by a name of the module.
-
-    These are default arguments and closures of their functions, attributes of their classes, and named containers and
-    objects, down to a container in a container.
-    """
-    found: set[str] = set()
-    for module in modules:
-        for name, value in list(vars(module).items()):
-            if value is not function:
-                found.update(_kept_by(value, f"{module.__name__}.{name}", function, module.__name__))
-    return sorted(found)
-
-
-def _kept_by(value: Any, place: str, function: Any, module: str) -> Iterator[str]:
-    if _is(value, FunctionType):
-        if value.__module__ == module:
-            yield from _kept_by_function(value, function)
-    elif _is(value, type):
-        if value.__module__ == module:
-            yield from _kept_by_class(value, function)
-    elif _holds(value, function, depth=2):
-        yield f"`{place}`"
-
-
-def _kept_by_function(owner: FunctionType, function: Any) -> Iterator[str]:
-    # A decorator refers to the decorated function, and the two are one to the program.
-    if owner is function or getattr(owner, "__wrapped__", None) is function:
-        return
-    name = f"`{owner.__module__}.{owner.__qualname__}`"
-    if _holds(owner.__defaults__, function, depth=0) or _holds(owner.__kwdefaults__, function, depth=0):
-        yield f"a default argument of {name}"
-    if any(_holds(cell, function, depth=0) for cell in owner.__closure__ or ()):
-        yield f"the closure of {name}"
-
-
-def _kept_by_class(owner: type, function: Any) -> Iterator[str]:
-    for name, value in list(vars(owner).items()):
-        if _is(value, FunctionType) and value is not function:
-            yield from _kept_by_function(value, function)
-        elif value is function or _holds(value, function, depth=1):
-            yield f"`{owner.__module__}.{owner.__qualname__}.{name}`"
-
-
-def _holds(value: Any, function: Any, *, depth: int) -> bool:
-    """Return whether ``value``, or with a depth a container in it, refers to ``function``."""
-    if not gc.is_tracked(value) or _is(value, FunctionType, ModuleType, type):
-        return False
-    if _is(value, *_CONTAINERS) and len(value) > _LENGTH_MAX:
-        return False
-    inner = gc.get_referents(value)
-    if any(each is function for each in inner):
-        return True
-    return depth > 0 and any(
-        _is(each, *_CONTAINERS, *_CALLABLES) and _holds(each, function, depth=depth - 1) for each in inner
-    )
-
-
-def _is(value: Any, *kinds: type) -> bool:
-    # Not isinstance(): it reads __class__ of objects, which runs code of the program for a proxy.
-    return issubclass(type(value), kinds)
-
 
 # Test runners must not meet the faults meant for the program under test, whatever names they have imported.
 _MACHINERY = frozenset(
@@ -352,33 +279,6 @@ def bound_elsewhere(target: str) -> list[str]:
     with _lock:
         found = _bindings_to_patch(owner, attribute, _original(owner, attribute))
     return [f"{module.__name__}.{name}" for module, name in found]
-
-
-def kept_elsewhere(target: str) -> list[str]:
-    """Describe where the program keeps the function of ``target`` itself, where a fault on the target does not act.
-
-    These are default arguments, closures, attributes of classes, and named containers and objects, in modules that have
-    a name for the function or for its module. The list is empty where that of ``bound_elsewhere`` is because of the
-    package, and for methods and classes. A fault warns of these once, when it is first switched on, if its target is
-    not in the standard library.
-
-    Raises FaultError when the target is not a dotted path or does not exist.
-    """
-    owner, attribute = _resolved(target)
-    with _lock:
-        original = _original(owner, attribute)
-        if not _is_at_home(owner, original) or isinstance(original, type):
-            return []
-        near = {id(module): module for module, _ in _native.module_bindings([*_forms_of(original), owner])}
-    near[id(owner)] = owner
-    return unpatched_references(
-        original, [module for module in near.values() if _may_patch(module.__name__, owner.__name__)]
-    )
-
-
-def is_of_program(target: str) -> bool:
-    """Return whether the target, which resolves, is not part of the standard library."""
-    return _package(target) != "<stdlib>"
 
 
 def _resolved(target: str) -> tuple[Any, str]:

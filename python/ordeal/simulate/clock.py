@@ -29,19 +29,6 @@ _WAITS_FOR_REAL = MACHINERY | {
 clocks: list[Any] = []
 
 
-def replace_clock_functions(clock: Clock, on_change: Callable[[int], None]) -> Replacement[Clock]:
-    """Return a block in which ``clock`` answers; it calls ``on_change`` with +1 at its start and -1 at its end."""
-
-    def change(by: int) -> None:
-        if by > 0:
-            clocks.append(clock)
-        else:
-            clocks.pop()
-        on_change(by)
-
-    return Replacement(clock, CLOCK_PLACES, on_change=change)
-
-
 def _clock_for(caller: str) -> Any:
     """Return the clock for a module, or None if it must see the real time."""
     if not clocks:
@@ -174,7 +161,7 @@ class Clock:
         self._now = _seconds("start", start)
         self._timers: list[tuple[float, int, Callable[[], object]]] = []
         self._timers_set = 0
-        self._patches = 0
+        self.patches = 0
 
     def time(self) -> float:
         """Return the present time, in seconds."""
@@ -243,13 +230,10 @@ class Clock:
         ``time.sleep`` advances it. Code that did ``from time import sleep`` is reached as well. The test runner, and
         code that waits for threads and event loops, keep the real time. Blocks nest: the innermost clock counts.
         """
-        return replace_clock_functions(self, self._count_patches)
-
-    def _count_patches(self, change: int) -> None:
-        self._patches += change
+        return Replacement(self, CLOCK_PLACES, clocks, self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Clock:
-        if self._patches:
+        if self.patches:
             raise SimulationError(
                 "a clock cannot be copied inside of its patch()",
                 hint="enter patch() in each rule, not once for the whole machine",

@@ -97,11 +97,11 @@ def checked_number(name: str, value: Any, least: int, most: float = math.inf) ->
     return value
 
 
-def checked_seconds(name: str, value: Any, most: float = math.inf, *, unit: str = "seconds") -> float:
-    """Return ``value``; raises SimulationError unless it is a number of ``unit`` above 0 and up to ``most``."""
+def checked_seconds(name: str, value: Any, most: float = math.inf) -> float:
+    """Return ``value``; raises SimulationError unless it is a number of seconds above 0 and up to ``most``."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
         limit = "" if most == math.inf else f" and up to {most:g}"
-        raise SimulationError(f"{name} is {value!r:.100}", hint=f"write a number of {unit} above 0{limit}")
+        raise SimulationError(f"{name} is {value!r:.100}", hint=f"write a number of seconds above 0{limit}")
     return float(value)
 
 

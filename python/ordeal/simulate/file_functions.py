@@ -15,7 +15,7 @@ from typing import Any, Self
 from ordeal.simulate import descriptors
 from ordeal.simulate.descriptors import Files, SimulatedFile, absolute, check_arguments, flags_of, in_layers, os_error
 from ordeal.simulate.disk import File, Folder
-from ordeal.simulate.replacement import BoundPlaces, Replacement
+from ordeal.simulate.replacement import BoundPlaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +41,6 @@ class SimulatedPath:
 #: Who answers for paths in the blocks and runs that are in progress, the innermost last. Each has a ``root``, the
 #: ``files`` that answer now, if any, and says by ``answers(path, where)`` whether a path is theirs.
 mounts: list[Any] = []
-
-
-def replace_file_functions(files: Files, root: str, on_change: Callable[[int], None]) -> Replacement[Files]:
-    """Return a block in which ``files`` answers at ``root``; it calls ``on_change`` with +1 and -1 at its ends."""
-
-    def change(by: int) -> None:
-        if by > 0:
-            files.make_root(root)
-            mounts.append(FixedMount(files, root))
-        else:
-            mounts.pop()
-        on_change(by)
-
-    return Replacement(files, FILE_PLACES, on_change=change)
 
 
 # -- who answers --------------------------------------------------------------------------------------------------

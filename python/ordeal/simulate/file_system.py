@@ -14,7 +14,8 @@ from ordeal.simulate.clock import Clock
 from ordeal.simulate.descriptors import AnyPath, Descriptors, absolute, names_of, os_error
 from ordeal.simulate.disk import Choose, Disk, File, Folder, Resize, TapeNumbers, Write
 from ordeal.simulate.errors import SimulationError
-from ordeal.simulate.file_functions import replace_file_functions
+from ordeal.simulate.file_functions import FILE_PLACES, FixedMount, mounts
+from ordeal.simulate.replacement import Replacement
 
 #: The length limit of a name, as on most real disks.
 NAME_BYTES_MAX = 255
@@ -40,7 +41,7 @@ class FileSystem:
         """
         self._clock = clock
         self._rng_seed = rng_seed
-        self._patches = 0
+        self.patches = 0
         self.reset()
 
     def reset(self) -> None:
@@ -214,10 +215,9 @@ class FileSystem:
         ``tempfile``. ``root`` exists. Other paths are on the real disk. With the root ``/``, the current folder of the
         program is ``/``; otherwise it is the real one. Blocks nest: the innermost one counts first.
         """
-        return replace_file_functions(self, absolute(root), self._count_patches)
-
-    def _count_patches(self, change: int) -> None:
-        self._patches += change
+        where = absolute(root)
+        self.make_root(where)
+        return Replacement(self, FILE_PLACES, mounts, FixedMount(self, where))
 
     # -- for the functions of the program, which share the above -----------------------------------------------------
 
@@ -338,7 +338,7 @@ class FileSystem:
                 yield f"{above}/{name}"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FileSystem:
-        if self._patches:
+        if self.patches:
             raise SimulationError(
                 "a file system cannot be copied inside of its patch()",
                 hint="enter patch() in each rule, not once for the whole machine",

@@ -7,7 +7,7 @@ is counted: what is in place stays until the last has left, in whatever order th
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -83,36 +83,6 @@ class BoundPlaces:
                     yield module, bound, namespace, self._by_id[id(value)]
 
 
-class ClassStandIn:
-    """What stands for a class: subclasses make simulated objects when called, and it is the real class in all else."""
-
-    def __init__(self, real: Any, simulated: type) -> None:
-        self._real = real
-        self._both = real, simulated
-
-    def __instancecheck__(self, instance: object) -> bool:
-        return isinstance(instance, self._both)
-
-    def __subclasscheck__(self, subclass: type) -> bool:
-        return issubclass(subclass, self._both)
-
-    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
-        # A module that is imported inside of a run derives from the real class.
-        return (self._real,)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._real, name)
-
-    def __getitem__(self, item: Any) -> Any:
-        return self._real[item]
-
-    def __or__(self, other: Any) -> Any:
-        return self._real | other
-
-    def __ror__(self, other: Any) -> Any:
-        return other | self._real
-
-
 def modules_mark() -> tuple[int, str | None]:
     """Return a mark that changes when a module has been imported, and costs nothing."""
     return len(sys.modules), next(reversed(sys.modules), None)
@@ -154,32 +124,29 @@ class Replacement[Simulation]:
     Entering returns the simulation. It can be entered again after it was left.
     """
 
-    def __init__(
-        self,
-        simulation: Simulation,
-        places: BoundPlaces,
-        *,
-        on_change: Callable[[int], None],
-    ) -> None:
-        """Calls ``on_change`` with +1 when the block is entered and -1 when it is left."""
-        self._simulation = simulation
+    def __init__(self, simulation: Simulation, places: BoundPlaces, answering: list[Any], entry: Any) -> None:
+        """Appends ``entry`` to ``answering`` for the block, and counts the block in ``simulation.patches``."""
+        self._simulation: Any = simulation
         self._places = places
-        self._on_change = on_change
+        self._answering = answering
+        self._entry = entry
         self._is_entered = False
 
     def __enter__(self) -> Simulation:
         if self._is_entered:
             raise SimulationError("this patch is in place already", hint="call patch() again for a second block")
-        self._on_change(1)
         self._places.enter()
+        self._answering.append(self._entry)
+        self._simulation.patches += 1
         self._is_entered = True
-        return self._simulation
+        return self._simulation  # type: ignore[no-any-return]
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._is_entered = False
-        self._on_change(-1)
+        self._simulation.patches -= 1
+        self._answering.pop()
         foreign = self._places.leave()
         if foreign and error is None:
             raise SimulationError(

@@ -61,16 +61,6 @@ class Till:
     async def of_class_later(cls, amount):
         return amount
 
-    part = functools.partialmethod(method, 4)
-
-    @functools.singledispatchmethod
-    def chosen(self, amount):
-        return amount
-
-    @chosen.register
-    def _(self, amount: str):
-        return int(amount)
-
 partial = functools.partial(int, 4)
 """
 
@@ -86,8 +76,6 @@ KINDS: dict[str, Callable[[ModuleType], Any]] = {
     "Till.method_later": lambda till: asyncio.run(till.Till().method_later(4)),
     "Till.static_later": lambda till: asyncio.run(till.Till.static_later(4)),
     "Till.of_class_later": lambda till: asyncio.run(till.Till().of_class_later(4)),
-    "Till.part": lambda till: till.Till().part(),
-    "Till.chosen": lambda till: till.Till().chosen("4"),
     "partial": lambda till: till.partial(),
     "square_root": lambda till: till.square_root(16),
 }

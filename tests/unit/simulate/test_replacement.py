@@ -30,9 +30,14 @@ from ..samples.monitored import MakeModule
 class Simulation:
     """Has what stands in: no module may bind it itself, or it is taken for one that came to it inside of a block."""
 
+    patches = 0
+
     @staticmethod
     def answer(red: float, green: float, blue: float) -> str:
         return "simulated"
+
+
+type Patch = Replacement[Simulation]
 
 
 class Holder:
@@ -53,17 +58,17 @@ def user(make_module: MakeModule) -> ModuleType:
 
 
 @pytest.fixture
-def changes() -> list[int]:
-    """What the simulation is told of blocks."""
+def answering() -> list[str]:
+    """Whose blocks are in progress."""
     return []
 
 
 @pytest.fixture
-def patch(user: ModuleType, changes: list[int]) -> Iterator[Replacement[str]]:
+def patch(user: ModuleType, answering: list[str]) -> Iterator[Patch]:
     places = BoundPlaces(
         {(colorsys, "rgb_to_hsv"): Simulation.answer, (Holder, "bound"): staticmethod(Simulation.answer)}
     )
-    yield Replacement("the simulation", places, on_change=changes.append)
+    yield Replacement(Simulation(), places, answering, "first")
     assert is_simulated(colorsys.rgb_to_hsv, Holder.bound) == [False, False]
 
 
@@ -71,29 +76,26 @@ def is_simulated(*functions: Any) -> list[bool]:
     return [function is Simulation.answer for function in functions]
 
 
-def test_it_is_replaced_wherever_it_is_bound_and_put_back(
-    patch: Replacement[str], user: ModuleType, changes: list[int]
-) -> None:
+def test_it_is_replaced_wherever_it_is_bound_and_put_back(patch: Patch, user: ModuleType, answering: list[str]) -> None:
     with patch as simulation:
-        assert simulation == "the simulation"
         assert is_simulated(colorsys.rgb_to_hsv, user.mine, Holder.bound) == [True, True, True]
         assert user.other is len
-        assert changes == [1]
+        assert (answering, simulation.patches) == (["first"], 1)
     assert is_simulated(colorsys.rgb_to_hsv, user.mine, Holder.bound) == [False, False, False]
     assert isinstance(vars(Holder)["bound"], staticmethod)
-    assert changes == [1, -1]
+    assert (answering, simulation.patches) == ([], 0)
 
 
 def test_an_error_of_the_block_comes_out_with_everything_put_back(
-    patch: Replacement[str], user: ModuleType, changes: list[int]
+    patch: Patch, user: ModuleType, answering: list[str]
 ) -> None:
     with pytest.raises(LookupError), patch:
         raise LookupError
     assert is_simulated(colorsys.rgb_to_hsv, user.mine, Holder.bound) == [False, False, False]
-    assert changes == [1, -1]
+    assert answering == []
 
 
-def test_it_may_be_entered_again_and_not_twice_at_once(patch: Replacement[str], user: ModuleType) -> None:
+def test_it_may_be_entered_again_and_not_twice_at_once(patch: Patch, user: ModuleType) -> None:
     for _ in range(2):
         with patch:
             assert is_simulated(user.mine) == [True]
@@ -105,26 +107,26 @@ def test_it_may_be_entered_again_and_not_twice_at_once(patch: Replacement[str], 
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_blocks_of_the_same_places_are_left_in_any_order(
-    patch: Replacement[str], user: ModuleType, changes: list[int], first: int
+    patch: Patch, user: ModuleType, answering: list[str], first: int
 ) -> None:
-    both = patch, Replacement("another", patch._places, on_change=changes.append)
+    both = patch, Replacement(Simulation(), patch._places, answering, "other")
     for each in both:
         each.__enter__()
     both[first].__exit__(None, None, None)
     assert is_simulated(colorsys.rgb_to_hsv, user.mine) == [True, True]
     both[1 - first].__exit__(None, None, None)
     assert is_simulated(colorsys.rgb_to_hsv, user.mine) == [False, False]
-    assert changes == [1, 1, -1, -1]
+    assert answering == []
 
 
-def test_a_module_that_was_imported_inside_keeps_nothing(patch: Replacement[str], make_module: MakeModule) -> None:
+def test_a_module_that_was_imported_inside_keeps_nothing(patch: Patch, make_module: MakeModule) -> None:
     with patch:
         late = make_module("from colorsys import rgb_to_hsv", "late_user_of_colours")
         assert is_simulated(late.rgb_to_hsv) == [True]
     assert is_simulated(late.rgb_to_hsv) == [False]
 
 
-def test_a_module_that_came_between_two_blocks_is_found(patch: Replacement[str], make_module: MakeModule) -> None:
+def test_a_module_that_came_between_two_blocks_is_found(patch: Patch, make_module: MakeModule) -> None:
     with patch:
         pass
     late = make_module("from colorsys import rgb_to_hsv", "late_user_of_colours")
@@ -133,14 +135,14 @@ def test_a_module_that_came_between_two_blocks_is_found(patch: Replacement[str],
     assert is_simulated(late.rgb_to_hsv) == [False]
 
 
-def test_what_somebody_else_put_there_is_left_and_told_of(patch: Replacement[str], user: ModuleType) -> None:
+def test_what_somebody_else_put_there_is_left_and_told_of(patch: Patch, user: ModuleType) -> None:
     with pytest.raises(SimulationError, match=r"replaced user_of_colours\.mine inside") as caught, patch:
         user.mine = len  # type: ignore[attr-defined]
     assert user.mine is len
     assert "undo the other replacement" in str(caught.value.hint)
 
 
-def test_an_error_of_the_block_is_not_hidden_by_that(patch: Replacement[str], user: ModuleType) -> None:
+def test_an_error_of_the_block_is_not_hidden_by_that(patch: Patch, user: ModuleType) -> None:
     def act() -> None:
         user.mine = len  # type: ignore[attr-defined]
         raise LookupError
@@ -150,7 +152,7 @@ def test_an_error_of_the_block_is_not_hidden_by_that(patch: Replacement[str], us
 
 
 def test_what_runs_the_test_and_the_standard_library_are_left_alone(
-    patch: Replacement[str], monkeypatch: pytest.MonkeyPatch
+    patch: Patch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     late: list[Any] = [ModuleType("hypothesis.late"), ModuleType("json.late")]
     for module in late:
@@ -160,7 +162,7 @@ def test_what_runs_the_test_and_the_standard_library_are_left_alone(
         assert is_simulated(*(module.mine for module in late)) == [False, False]
 
 
-def test_a_patch_is_not_copied_with_its_machine(patch: Replacement[str]) -> None:
+def test_a_patch_is_not_copied_with_its_machine(patch: Patch) -> None:
     with pytest.raises(SimulationError, match="cannot be copied") as caught:
         copy.deepcopy(patch)
     assert "enter its patch() in each rule" in str(caught.value.hint)
@@ -197,7 +199,7 @@ class WithoutNames(ModuleType):
 
 @pytest.mark.parametrize("odd", [object(), None, 0, "text", SaysItIsAModule(), ModuleType], ids=repr_of_type)
 def test_what_is_no_module_in_the_table_of_modules_is_passed_over(
-    patch: Replacement[str], monkeypatch: pytest.MonkeyPatch, odd: Any
+    patch: Patch, monkeypatch: pytest.MonkeyPatch, odd: Any
 ) -> None:
     before = modules_mark()
     monkeypatch.setitem(sys.modules, "odd_entry", odd)
@@ -218,7 +220,7 @@ async def _nothing() -> int:
 
 @pytest.mark.parametrize("kind", [Lazy, WithoutNames])
 def test_a_module_that_does_not_answer_is_reached_all_the_same(
-    patch: Replacement[str], monkeypatch: pytest.MonkeyPatch, kind: type[ModuleType]
+    patch: Patch, monkeypatch: pytest.MonkeyPatch, kind: type[ModuleType]
 ) -> None:
     odd = kind("odd_module")
     names = cast("dict[str, Any]", namespace_of(odd))
@@ -239,7 +241,7 @@ def test_names_of_packages() -> None:
 
 
 def test_a_module_that_has_two_names_is_put_back_as_well(
-    patch: Replacement[str], user: ModuleType, monkeypatch: pytest.MonkeyPatch
+    patch: Patch, user: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As `__main__` has, once multiprocessing is imported."""
     monkeypatch.setitem(sys.modules, "__second_name__", user)

@@ -7,11 +7,10 @@ import contextvars
 import errno
 from typing import Any
 
+from ordeal.simulate.network.sockets import Address
 from ordeal.simulate.network.transport import number_of
 from ordeal.simulate.nodes.life import LIFE, Life
 from ordeal.simulate.runtime.decisions import DATAGRAM, name_key
-
-type SocketAddress = tuple[str, int]
 
 #: The values of the decision about a datagram, before those that make it late.
 LOST, DOUBLED = 1, 2
@@ -31,9 +30,7 @@ class DatagramEndpoint(asyncio.DatagramTransport):
 
     __hash__ = number_of
 
-    def __init__(
-        self, loop: Any, protocol: Any, own: SocketAddress, remote: SocketAddress | None, is_bound: bool
-    ) -> None:
+    def __init__(self, loop: Any, protocol: Any, own: Address, remote: Address | None, is_bound: bool) -> None:
         super().__init__({"sockname": own, "peername": remote})
         self._loop = loop
         self._protocol = protocol
@@ -47,7 +44,7 @@ class DatagramEndpoint(asyncio.DatagramTransport):
         """The port on its host."""
         # The number of a port that was given differs with what else the run does.
         host = self.host or "the test"
-        self._ways: dict[SocketAddress, int] = {}
+        self._ways: dict[Address, int] = {}
         """What stands for the datagrams to an address in decisions."""
         self._name = f"{host}:{own[1]}" if is_bound else host
         self._remote_host = "" if remote is None else loop.route(remote)[0]
@@ -88,12 +85,12 @@ class DatagramEndpoint(asyncio.DatagramTransport):
             due = loop.now + late_s + delay_s + copy * latencies[-1]
             loop.at(due, loop.take_datagram, packet, self._own, source, host, to[1])
 
-    def take(self, packet: bytes, sender: SocketAddress, source: str) -> None:
+    def take(self, packet: bytes, sender: Address, source: str) -> None:
         """Give a datagram to the protocol, in the node of this end; ``source`` is the host that sent it."""
         if self._remote is None or (self._remote_host, self._remote[1]) == (source, sender[1]):
             self._loop.call_soon(self._give, packet, sender, context=self._context)
 
-    def _give(self, packet: bytes, sender: SocketAddress) -> None:
+    def _give(self, packet: bytes, sender: Address) -> None:
         if not self._is_closing:
             self._protocol.datagram_received(packet, sender)
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import errno
-import os
 import socket
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
-from ordeal.simulate.network.datagrams import DatagramEndpoint, SocketAddress, host_name
+from ordeal.simulate.network.datagrams import DatagramEndpoint, host_name
 from ordeal.simulate.network.links import Conduct, Links
 from ordeal.simulate.network.sockets import Address, Inbox, SimulatedSocket, is_ip
 from ordeal.simulate.network.tls import checked_context, tls_protocol
@@ -60,7 +59,7 @@ class SimulatedServer(asyncio.AbstractServer):
         return () if self._is_closed else tuple(map(self._socket, self.addresses))
 
     def _socket(self, address: Address) -> SimulatedSocket:
-        sock = SimulatedSocket(self._loop, socket.AF_UNIX if isinstance(address, str) else socket.AF_INET)
+        sock = SimulatedSocket(self._loop)
         sock.own = address
         return sock
 
@@ -170,13 +169,6 @@ class NetworkLoop(SystemLoop):
         _demand_no_address(host, port)
         return await self._serve(protocol_factory, [self._bound(sock, "create_server")], **options)
 
-    async def create_unix_server(  # type: ignore[override]
-        self, protocol_factory: ProtocolFactory, path: Any = None, *, sock: Any = None, **options: Any
-    ) -> SimulatedServer:
-        """Listen on a path of the simulated network. No file appears."""
-        address = os.fspath(path) if sock is None else self._bound(sock, "create_unix_server")
-        return await self._serve(protocol_factory, [address], **options)
-
     async def create_connection(  # type: ignore[override]
         self,
         protocol_factory: ProtocolFactory,
@@ -197,24 +189,6 @@ class NetworkLoop(SystemLoop):
         if sock is not None:
             _demand_no_address(host, port)
         return await self._connect(protocol_factory, (host or "localhost", port or 0), sock, ssl, **options)
-
-    async def create_unix_connection(  # type: ignore[override]
-        self,
-        protocol_factory: ProtocolFactory,
-        path: Any = None,
-        *,
-        sock: Any = None,
-        ssl: Any = None,
-        server_hostname: str | None = None,
-        **options: Any,
-    ) -> tuple[Any, asyncio.BaseProtocol]:
-        """Connect to a server of the same run by its path.
-
-        Raises:
-            ConnectionRefusedError: no server of the run listens there.
-        """
-        options["server_hostname"] = server_hostname or ""
-        return await self._connect(protocol_factory, "" if path is None else os.fspath(path), sock, ssl, **options)
 
     async def start_tls(
         self,
@@ -316,7 +290,7 @@ class NetworkLoop(SystemLoop):
 
     def _at_home(self, address: Address, own: str) -> Address:
         """Return where a server of the host ``own`` listens: a node listens on all of its names at once."""
-        if isinstance(address, str) or not own or address[0] in _HERE:
+        if not own or address[0] in _HERE:
             return address
         if address[0] in _ANYWHERE or self.world.host_of(address[0]) == own:
             return "", address[1]
@@ -325,7 +299,7 @@ class NetworkLoop(SystemLoop):
     def route(self, address: Address) -> tuple[str, Address]:
         """Return the host that an address leads to from where the running code is, and the address there."""
         own = host_name(LIFE.get())
-        if isinstance(address, str) or self.world is None or address[0] in _HERE or address[0] in _ANYWHERE:
+        if self.world is None or address[0] in _HERE or address[0] in _ANYWHERE:
             return own, address
         host = self.world.host_of(address[0])
         if host is None:
@@ -356,7 +330,7 @@ class NetworkLoop(SystemLoop):
 
     async def reach(self, factory: ProtocolFactory, address: Address) -> tuple[StreamTransport, asyncio.BaseProtocol]:
         """Connect a protocol to the server at an address."""
-        place = address if isinstance(address, str) else f"{self._shown(address[0])}:{address[1]}"
+        place = f"{self._shown(address[0])}:{address[1]}"
         source = host_name(LIFE.get())
         name = f"from {source} to {place}" if source else f"to {place}"
         number = self._connections[name] = self._connections.get(name, 0) + 1
@@ -378,26 +352,20 @@ class NetworkLoop(SystemLoop):
 
     def _escape_to(self, address: Address) -> None:
         """Refuse to connect to a host outside of the run: a name with a dot that no node has."""
-        if isinstance(address, str) or "." not in address[0] or is_ip(address[0]):
+        if "." not in address[0] or is_ip(address[0]):
             return
         if self.world is None or self.world.host_of(address[0]) is None:
             hint = host_hint(*address, has_world=self.world is not None)
             self.escape(f"the program connects to {address[0]}:{address[1]}, which is not in the run", hint)
-
-    def _accepted(self, server: SimulatedServer, context: contextvars.Context) -> asyncio.BaseProtocol:
-        """Return the protocol of a server for a new connection; its factory runs on the server's node."""
-        if server.life is None or self.world is None:
-            return context.run(server.factory)
-        return self.world.inside(server.life.name, context.run, server.factory)  # type: ignore[no-any-return]
 
     def _joined(
         self, factory: ProtocolFactory, server: SimulatedServer, name: str, address: Address
     ) -> tuple[StreamTransport, asyncio.BaseProtocol]:
         life = LIFE.get()
         from_address = "127.0.0.1" if self.world is None else self.world.address_of(host_name(life))
-        own: Address = "" if isinstance(address, str) else (from_address, self.free_port())
+        own: Address = from_address, self.free_port()
         context = server.context.copy()
-        protocol, accepted = factory(), self._accepted(server, context)
+        protocol, accepted = factory(), context.run(server.factory)  # on the server's node
 
         def lost(end: StreamTransport) -> None:
             self._ends.remove(end)
@@ -468,18 +436,13 @@ class NetworkLoop(SystemLoop):
         name = name if node is None else self.world.address_of(node)
         return [(socket.AF_INET, kind or socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (name, int(port or 0)))]
 
-    async def getnameinfo(self, sockaddr: Any, flags: int = 0) -> tuple[str, str]:
-        """Return an address as its own name."""
-        del flags
-        return str(sockaddr[0]), str(sockaddr[1])
-
     # Datagrams
 
     async def create_datagram_endpoint(  # type: ignore[override]
         self,
         protocol_factory: Callable[[], asyncio.BaseProtocol],
-        local_addr: SocketAddress | None = None,
-        remote_addr: SocketAddress | None = None,
+        local_addr: Address | None = None,
+        remote_addr: Address | None = None,
         *,
         sock: Any = None,
         **options: Any,
@@ -511,7 +474,7 @@ class NetworkLoop(SystemLoop):
                 return each
         return None
 
-    def take_datagram(self, packet: bytes, sender: SocketAddress, source: str, host: str, port: int) -> None:
+    def take_datagram(self, packet: bytes, sender: Address, source: str, host: str, port: int) -> None:
         """Let a datagram arrive, if the network lets it through and somebody takes it."""
         if self.links is not None and self.links.has_cuts and self.is_cut(source, host):
             return
@@ -559,7 +522,7 @@ class NetworkLoop(SystemLoop):
         self, protocol_factory: Callable[[], Any], sock: Any, *, ssl: Any = None, **options: Any
     ) -> tuple[asyncio.Transport, asyncio.BaseProtocol]:
         """Give an accepted connection to a protocol."""
-        return await self._connect(protocol_factory, "", sock, ssl, is_server=True, **options)
+        return await self._connect(protocol_factory, ("", 0), sock, ssl, is_server=True, **options)
 
     def _own(self, sock: Any, method: str) -> SimulatedSocket:
         if not isinstance(sock, SimulatedSocket):
@@ -582,12 +545,10 @@ def _demand_no_address(host: object, port: object) -> None:
 
 def network_address(address: Any) -> Address:
     """Return an address as the network has it; sockets of IPv6 have longer ones."""
-    return (str(address[0]), int(address[1])) if isinstance(address, tuple | list) else os.fspath(address)
+    return str(address[0]), int(address[1])
 
 
 def _leads_to(address: Address, own: Address) -> bool:
-    if isinstance(address, str) or isinstance(own, str):
-        return address == own
     (host, port), (own_host, own_port) = address, own
     if port != own_port:
         return False

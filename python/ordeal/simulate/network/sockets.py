@@ -17,8 +17,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-#: A host and a port, or the path of a Unix socket.
-type Address = tuple[str, int] | str
+#: A host and a port.
+type Address = tuple[str, int]
 
 #: How many bytes are kept for a program that does not read them before its peer has to wait.
 _UNREAD_BYTES_MAX = 64 * 1024
@@ -79,10 +79,9 @@ class SimulatedSocket:
         """Take an address, and a free port if it asks for port 0."""
         if self.own is not None:
             raise OSError(errno.EINVAL, "Invalid argument")
-        if isinstance(address, tuple):
-            self.own = str(address[0]), int(address[1]) or self._loop.free_port()
-        else:
-            self.own = os.fspath(address)
+        if not isinstance(address, tuple):
+            self.escape("the program binds a socket to a path", SOCKET_HINT)
+        self.own = str(address[0]), int(address[1]) or self._loop.free_port()
 
     def listen(self, backlog: int = 0) -> None:
         """Take connections, which ``loop.sock_accept`` returns."""
@@ -103,8 +102,6 @@ class SimulatedSocket:
         return self._shown(self.remote)
 
     def _shown(self, address: Address | None) -> Any:
-        if self.family == socket.AF_UNIX:
-            return address or ""
         if address is None:
             return "0.0.0.0", 0
         return (address[0] or "0.0.0.0", address[1])

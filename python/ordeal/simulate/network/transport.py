@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import socket
 from asyncio import mixins, transports
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -256,7 +255,7 @@ class StreamTransport(transports._FlowControlMixin):
         """Return an address, or what stands for the socket."""
         if name == "socket" and name not in self._shown:
             own, remote = self._shown["sockname"], self._shown["peername"]
-            sock = SimulatedSocket(self._loop, socket.AF_UNIX if isinstance(remote, str) or not own else -1)
+            sock = SimulatedSocket(self._loop)
             sock.own, sock.remote, sock.stream = own, remote, self
             self._shown[name] = sock
         return super().get_extra_info(name, default)

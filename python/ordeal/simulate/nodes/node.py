@@ -90,9 +90,7 @@ class Node:
         self.life = Life(self._loop, self.name, self.clock, self.disk)
         context = self._context.copy()
         context.run(LIFE.set, self.life)
-        world = self._loop.world
-        world.begins(self)
-        coroutine: Any = world.inside(self.name, context.run, self._main, *self._arguments)
+        coroutine: Any = context.run(self._main, *self._arguments)
         if not asyncio.iscoroutine(coroutine):
             name = getattr(self._main, "__qualname__", repr(self._main))
             raise SimulationError(
@@ -100,7 +98,7 @@ class Node:
             )
         task = self._loop.create_task(coroutine, context=context)
         task.add_done_callback(self._loop.fail_with, context=contextvars.Context())
-        world.has_begun(self)
+        self._loop.world.has_begun(self)
         return task
 
     def crash(self) -> None:

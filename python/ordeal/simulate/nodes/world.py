@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any, NoReturn
 
@@ -15,7 +14,7 @@ from ordeal.simulate.network.network_loop import FIRST_ADDRESS, TEST_ADDRESS
 from ordeal.simulate.nodes.life import Life
 from ordeal.simulate.nodes.nemesis import Nemesis
 from ordeal.simulate.nodes.node import Node, NodeMain
-from ordeal.simulate.nodes.node_globals import OwnModules, SharedGlobals
+from ordeal.simulate.nodes.node_globals import SharedGlobals
 from ordeal.simulate.outside.declared import Programs
 from ordeal.simulate.outside.http import WebService, host_and_ports
 from ordeal.simulate.runtime.faults import NodeFault
@@ -46,7 +45,6 @@ class World(_native.WorldState):
         self._always: tuple[tuple[str, Condition], ...] = ()
         self._waits: tuple[_Wait, ...] = ()
         self._services: dict[str, WebService] = {}
-        self._own = OwnModules()
         self.shared: SharedGlobals | None = None
         """Notices globals that several nodes write, in a run that is examined."""
         self.programs = Programs()
@@ -56,7 +54,7 @@ class World(_native.WorldState):
 
     # Nodes
 
-    def node(self, name: str, main: NodeMain, *arguments: Any, own: Collection[str] = ()) -> Node:
+    def node(self, name: str, main: NodeMain, *arguments: Any) -> Node:
         """Start a node: a machine that runs ``main(*arguments)``, and again after each restart.
 
         Its tasks find the other nodes by their names: ``asyncio.start_server(..., port=80)`` in the node "db" is
@@ -67,12 +65,9 @@ class World(_native.WorldState):
             main: an ``async def`` function. Servers and tasks that it leaves behind when it returns go on; when it
                 raises, the run fails.
             arguments: what it is called with.
-            own: names of modules of the program, such as ``["app.state"]``, whose globals the node has for itself: each
-                life begins with them as they are now. All nodes share the other modules, as they run in one process.
 
         Raises:
-            SimulationError: there is a node of this name, the name is no name, or ``main`` cannot be run; what ``own``
-                names is no module of the program, or holds what cannot be copied.
+            SimulationError: there is a node of this name, the name is not valid, or ``main`` cannot be run.
         """
         given: Any = name
         if not isinstance(given, str) or not given or any(char in given for char in " /:|*?["):
@@ -83,9 +78,6 @@ class World(_native.WorldState):
             raise SimulationError(
                 f"the node {name} got {main!r:.100}", hint="pass an `async def` function, and its arguments after it"
             )
-        if own:
-            self._own.give(name, own)
-            self._has_own = True
         address = f"{FIRST_ADDRESS}{len(self._nodes) + 1}"
         return Node(self._loop, name, address, main, arguments)
 
@@ -134,11 +126,6 @@ class World(_native.WorldState):
     def is_declared(self, host: str) -> bool:
         """Return whether a host is a web service that is only declared."""
         return host in self._services
-
-    def begins(self, node: Node) -> None:
-        """Prepare for the next life of a node, whose function is not called yet."""
-        if self._has_own:
-            self._own.begin_life(node.name)
 
     def has_begun(self, node: Node) -> None:
         """Know a node, and plan what strikes it in the life that has begun."""
@@ -247,7 +234,7 @@ class World(_native.WorldState):
 
     def manners(self) -> int:
         """Return in how many ways a node can be cut off."""
-        return _WAYS * (1 + len(self._nodes) - 1)
+        return _WAYS * len(self._nodes)
 
     def isolating(self, node: Node, manner: int) -> list[Link]:
         """Return the links to cut in the way of this number."""
@@ -289,25 +276,11 @@ class World(_native.WorldState):
         life = self._nodes[name].life
         return life.is_dead and life.is_silent
 
-    def enter(self, life: Life) -> None:
-        """Prepare for a callback of a node, which sees the modules that the node has for itself."""
-        self._own.enter(life.name)
-
-    def inside[Result](self, name: str, function: Callable[..., Result], *arguments: Any) -> Result:
-        """Call a function of a node that is no callback: it sees the modules that the node has for itself."""
-        return self._own.call(name, function, *arguments) if self._has_own else function(*arguments)
-
-    def burying(self) -> AbstractContextManager[None]:
-        """Return a block in which what nodes do that are gone does nothing to modules."""
-        return self._own.burying()
-
     # The loop itself counts the steps of a life, and asks for the conditions after each callback.
 
     def _left(self, life: Life | None) -> None:
-        """Note that a callback has run that may have changed modules, in a node if ``life`` is given."""
-        if self._has_own:
-            self._own.leave()
-        elif self.shared is not None and life is not None:
+        """Note that a callback has run that may have changed globals, in a node if ``life`` is given."""
+        if self.shared is not None and life is not None:
             self.shared.stepped(life.name)
 
     def _strike(self, life: Life) -> None:
@@ -337,7 +310,6 @@ class World(_native.WorldState):
 
     def end(self) -> None:
         """End all nodes without a trace, as the run is over."""
-        self._own.leave()
         self._always = ()
         for node in self._nodes.values():
             node.life.end(is_silent=True)

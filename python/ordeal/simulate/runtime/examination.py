@@ -45,8 +45,7 @@ class Examined:
         )
         lines = [line for title, found in parts if found for line in (title, *(f"  {each}" for each in found))]
         for name, nodes in list(self.shared.items())[:_SHARED_MAX]:
-            own = f'own=["{name.rpartition(".")[0]}"]'
-            said = f"Shared: {', '.join(nodes)} wrote {name}; real machines each have their own: {own}"
+            said = f"Shared: {', '.join(nodes)} wrote {name}; real machines each have their own"
             lines.append(one_line(said, limit=_LINE_CHARS_MAX))
         return lines
 

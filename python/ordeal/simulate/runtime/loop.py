@@ -614,8 +614,7 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
             raise RuntimeError("Cannot close a running event loop")
         # What a coroutine of a node does at its end asks a loop that is still open, and comes to nothing.
         if self.world is not None:
-            with self.world.burying():
-                bury_all(lambda: [record.task for record in self.records if record.life is not None])
+            bury_all(lambda: [record.task for record in self.records if record.life is not None])
             for record in self.records:
                 if record.life is not None:
                     record.life.forget()

@@ -195,8 +195,7 @@ def _arguments(failure: ScheduleFailure) -> str:
 def fault_call(fault: SimulatedFault) -> str:
     """Return a fault as Python."""
     if isinstance(fault, Cancel):
-        given = [*([] if fault.tasks == CLIENTS else [repr(fault.tasks)]), *(["private=True"] if fault.private else [])]
-        return f"simulate.cancel({', '.join(given)})"
+        return f"simulate.cancel({'' if fault.tasks == CLIENTS else repr(fault.tasks)})"
     if isinstance(fault, NodeFault):
         longest = "" if fault.kind == "reset" else f", longest={fault.longest!r}"
         return f"simulate.{fault.kind}({fault.nodes!r}{longest})"

@@ -17,7 +17,7 @@ from typing import Any
 from ordeal.simulate.network.sockets import SimulatedSocket, is_ip
 from ordeal.simulate.network.tls import wrapping_open
 from ordeal.simulate.nodes.life import LIFE
-from ordeal.simulate.replacement import MACHINERY, BoundPlaces, ClassStandIn, package_of
+from ordeal.simulate.replacement import MACHINERY, BoundPlaces, package_of
 
 #: What ``time.time()`` answers when a run begins: the first of January 2026, in UTC.
 EPOCH_S = 1_767_225_600.0
@@ -80,8 +80,26 @@ def _is_declared(name: str) -> bool:
     return loop is not None and loop.world is not None and loop.world.is_declared(name)
 
 
-class _SocketType(ClassStandIn):
-    """What ``socket.socket`` is inside of a run."""
+class _SocketType:
+    """What ``socket.socket`` is inside of a run: it makes simulated sockets, and is the real class in all else."""
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return isinstance(instance, _REAL_SOCKET | SimulatedSocket)
+
+    def __subclasscheck__(self, subclass: type) -> bool:
+        return issubclass(subclass, _REAL_SOCKET | SimulatedSocket)
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        # A module that is imported inside of a run derives from the real class.
+        return (_REAL_SOCKET,)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_REAL_SOCKET, name)
+
+    def __or__(self, other: Any) -> Any:
+        return _REAL_SOCKET | other
+
+    __ror__ = __or__
 
     def __call__(self, family: int = -1, type: int = -1, proto: int = -1, fileno: int | None = None) -> Any:  # noqa: A002
         loop = _loop("socket") if fileno is None else None
@@ -221,7 +239,7 @@ SYSTEM_PLACES = BoundPlaces(
             select.select, "select.select", "socket", *_WAIT, may=lambda *given: _is_zero(given, 3)
         ),
         (select, "poll"): _poll,
-        (socket, "socket"): _SocketType(_REAL_SOCKET, SimulatedSocket),
+        (socket, "socket"): _SocketType(),
         (socket, "getaddrinfo"): _asking(_REAL_GETADDRINFO, "socket", _getaddrinfo),
         (socket, "gethostname"): _asking(socket.gethostname, "socket", lambda _: host_name()),
         (socket, "getfqdn"): _asking(socket.getfqdn, "socket", _getfqdn),

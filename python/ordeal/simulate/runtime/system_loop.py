@@ -23,6 +23,7 @@ from ordeal.simulate.runtime.sites import calling_site
 _ARRIVALS_S = (0.0, 0.001, 0.01, 0.1, 1.0)
 _REFUSED = (
     *("connect_read_pipe", "connect_write_pipe", "add_reader", "add_writer"),
+    *("create_unix_server", "create_unix_connection"),
     *("sock_sendfile", "sock_recvfrom", "sock_recvfrom_into", "sock_sendto"),
 )
 _FIRST_PID = 1000
@@ -89,47 +90,16 @@ class SystemLoop(asyncio.AbstractEventLoop):
         """Switch asyncio's debug mode."""
         self._debug = bool(enabled)
 
-    def set_exception_handler(self, handler: Any) -> None:
-        """Let ``handler(loop, context)`` decide about unhandled errors; without one they fail the run."""
-        if handler is not None and not callable(handler):
-            raise TypeError(f"A callable object or None is expected, got {handler!r}")
-        self._exception_handler = handler
-
-    def get_exception_handler(self) -> Any:
-        """Return what decides about errors, None if they are failures."""
-        return self._exception_handler
+    # Those of asyncio's own loops, which read no more than the attributes above.
+    set_exception_handler: Any = asyncio.BaseEventLoop.set_exception_handler
+    get_exception_handler: Any = asyncio.BaseEventLoop.get_exception_handler
+    call_exception_handler: Any = asyncio.BaseEventLoop.call_exception_handler
+    set_task_factory: Any = asyncio.BaseEventLoop.set_task_factory
+    get_task_factory: Any = asyncio.BaseEventLoop.get_task_factory
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:
         """Make the error a failure of the run."""
         self.unhandled.append(context)
-
-    def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """Report an unhandled error."""
-        if self._exception_handler is None:
-            self.default_exception_handler(context)
-            return
-        concerned = context.get("task") or context.get("future") or context.get("handle")
-        own: contextvars.Context | None = getattr(concerned, "get_context", lambda: None)()
-        try:
-            if own is None:
-                self._exception_handler(self, context)
-            else:
-                own.run(self._exception_handler, self, context)
-        except (SystemExit, KeyboardInterrupt):
-            raise
-        except BaseException as error:  # noqa: BLE001 - a mistake in the handler is a failure of the run
-            message = "Unhandled error in exception handler"
-            self.default_exception_handler({"message": message, "exception": error, "context": context})
-
-    def set_task_factory(self, factory: Any) -> None:
-        """Let ``factory(loop, coroutine)`` make the tasks; None for the usual ones."""
-        if factory is not None and not callable(factory):
-            raise TypeError("task factory must be a callable or None")
-        self._task_factory = factory
-
-    def get_task_factory(self) -> Any:
-        """Return what makes the tasks, None for the usual ones."""
-        return self._task_factory
 
     # Executors
 

@@ -194,7 +194,6 @@ def e2e(
     duration: str | float = 30.0,
     seed: int = 0,
     errors: tuple[type[Exception], ...] = (),
-    per_command: float | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., None]]:
     """Decorate a pytest test that sends the commands of a machine to the program as it runs in production.
 
@@ -207,7 +206,6 @@ def e2e(
         duration: for how long commands are sent: seconds, or a text such as ``"30s"`` or ``"5min"``.
         seed: what is sent follows from it.
         errors: what ``send`` may raise; it is counted. Anything else fails the test.
-        per_command: the seconds within which an ``async`` ``send`` has to end.
 
     Raises:
         MachineError: the machine has no commands.
@@ -216,14 +214,13 @@ def e2e(
     kinds = _commands_of(machine)
     seconds = _seconds(duration)
     checked_number("seed", seed, 0, SEED_MAX)
-    limit = None if per_command is None else checked_seconds("per_command", per_command)
 
     def decorate(function: Callable[..., Any]) -> Callable[..., None]:
         if not inspect.isgeneratorfunction(function) and not inspect.isasyncgenfunction(function):
             raise SimulationError(
                 f"{function.__name__} yields nothing", hint="set the program up, and `yield` what takes a command"
             )
-        return _made(function, lambda given, log: _send_all(function, given, kinds, seconds, seed, errors, limit, log))
+        return _made(function, lambda given, log: _send_all(function, given, kinds, seconds, seed, errors, log))
 
     return decorate
 
@@ -318,12 +315,11 @@ def _send_all(
     seconds: float,
     seed: int,
     errors: tuple[type[Exception], ...],
-    limit: float | None,
     path: Path,
 ) -> Sendings:
     with ExitStack() as stack:
         log = stack.enter_context(path.open("w", encoding="utf-8"))
-        target, finish, call = stack.enter_context(_set_up(function, fixtures, limit))
+        target, finish, call = stack.enter_context(_set_up(function, fixtures))
         take = functools.partial(call, target.send if hasattr(target, "send") else target)
         commands = _drawn(kinds, seed)
         next(commands)
@@ -346,16 +342,17 @@ def _send_all(
 
 @contextmanager
 def _set_up(
-    function: Callable[..., Any], fixtures: Mapping[str, Any], limit: float | None
+    function: Callable[..., Any], fixtures: Mapping[str, Any]
 ) -> Iterator[tuple[Any, Callable[[], object], Callable[..., Any]]]:
     """Set the program up; give what takes commands, what ends the test, and how to call what it gave."""
     with asyncio.Runner() as runner:
 
-        def awaited(value: Any) -> Any:
-            return runner.run(asyncio.wait_for(value, limit)) if inspect.isawaitable(value) else value
+        async def finished(value: Any) -> Any:
+            return await value
 
         def call(called: Callable[..., Any], *arguments: Any) -> Any:
-            return awaited(called(*arguments))
+            value = called(*arguments)
+            return runner.run(finished(value)) if inspect.isawaitable(value) else value
 
         made = function(**fixtures)
         is_async = inspect.isasyncgen(made)

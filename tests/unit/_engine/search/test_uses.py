@@ -40,18 +40,6 @@ def machine(*faults: Any, fails: bool = False) -> type[ChaosTest]:
     return Desk
 
 
-@pytest.mark.filterwarnings("ignore:Fault .* does not act where:UserWarning")
-@pytest.mark.parametrize("isolate", [False, True], ids=["here", "apart"])
-def test_what_a_fault_does_not_reach_is_told_wherever_it_was_found(isolate: bool) -> None:
-    with shop_app():
-        add_module("desk", SOURCE + "def total(how=price): return how()\n")
-        fault = numerical.nan_injection("shop_app.desk.price")
-        result = Explorer(machine(fault), seed=3, workers=1, isolate=isolate).run(max_runs=20)
-    place = "a default argument of `shop_app.desk.total`"
-    told = f"Fault {fault.name!r} does not act where `shop_app.desk.price` is kept elsewhere: {place}."
-    assert list(result.notes).count(told) == 1
-
-
 @pytest.mark.parametrize("isolate", [False, True], ids=["here", "apart"])
 def test_what_did_nothing_is_told(isolate: bool) -> None:
     with shop_app():

@@ -197,20 +197,6 @@ def test_writing_to_an_end_that_is_closed_is_a_reset() -> None:
     simulate.run(main)
 
 
-def test_paths_of_unix_sockets() -> None:
-    async def main() -> list[bytes]:
-        server = await asyncio.start_unix_server(echo, "/run/echo")
-        reader, writer = await asyncio.open_unix_connection("/run/echo")
-        writer.write(b"x\n")
-        answer = await reader.readline()
-        writer.close()
-        server.close()
-        await server.wait_closed()
-        return [answer]
-
-    assert simulate.run(main) == [b"X\n"]
-
-
 def test_a_server_that_is_left_ends_with_the_run() -> None:
     async def main() -> list[str]:
         server = await asyncio.start_server(echo, port=80)

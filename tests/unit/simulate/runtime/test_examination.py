@@ -316,8 +316,8 @@ def test_a_clean_up_behind_a_shield_survives_two_cancellations() -> None:
     assert simulate.explore(_used_shielded, runs=300, faults=[simulate.cancel()]).failure is None
 
 
-@pytest.mark.parametrize(("private", "is_known"), [(False, False), (True, False), (False, True)])
-def test_what_the_target_keeps_for_itself_is_struck_where_it_is_asked_for(private: bool, is_known: bool) -> None:
+@pytest.mark.parametrize(("tasks", "is_known"), [("clients", False), ("all", False), ("clients", True)])
+def test_what_the_target_keeps_for_itself_is_struck_where_it_is_asked_for(tasks: str, is_known: bool) -> None:
     struck = set[bool]()
 
     async def main() -> None:
@@ -329,5 +329,5 @@ def test_what_the_target_keeps_for_itself_is_struck_where_it_is_asked_for(privat
         struck.add(slow.keeper.cancelled())
         del keeper
 
-    assert simulate.explore(main, runs=200, faults=[simulate.cancel(private=private)]).failure is None
-    assert (True in struck) == (private or is_known)
+    assert simulate.explore(main, runs=200, faults=[simulate.cancel(tasks)]).failure is None
+    assert (True in struck) == (tasks == "all" or is_known)

@@ -90,7 +90,7 @@ ASYNC = (
     + """
     import asyncio
 
-    @simulate.e2e(ShopDST, duration=0.2, errors=(Refused,), per_command=5)
+    @simulate.e2e(ShopDST, duration=0.2, errors=(Refused,))
     async def test_production():
         shop = Shop()
 
