@@ -15,7 +15,7 @@ from typing import Any
 from ordeal.errors import FaultError
 from ordeal.faults.arguments import check_count, check_fraction
 from ordeal.faults.call_faults import CallFault
-from ordeal.faults.fault import Fault, made_again
+from ordeal.faults.fault import Fault
 
 Change = Callable[[Any], Any]
 
@@ -121,19 +121,16 @@ class _Drop:
 _DROP = _Drop()
 
 
-@made_again
 def nan_injection(target: str) -> CallFault:
     """Every number in the result becomes NaN: in lists, tuples, dicts, arrays, frames and what has a ``tolist()``."""
     return CallFault(target, f"nan_injection({target})", after=_replacing_numbers(math.nan))
 
 
-@made_again
 def inf_injection(target: str) -> CallFault:
     """Every number in the result becomes infinite: in lists, tuples, dicts, arrays, frames, what has a ``tolist()``."""
     return CallFault(target, f"inf_injection({target})", after=_replacing_numbers(math.inf))
 
 
-@made_again
 def wrong_shape(target: str, expected: Sequence[int], actual: Sequence[int]) -> CallFault:
     """Calls of ``target`` are made, and zeros of the shape ``actual`` returned where ``expected`` is the right one.
 
@@ -145,7 +142,6 @@ def wrong_shape(target: str, expected: Sequence[int], actual: Sequence[int]) -> 
     )
 
 
-@made_again
 def dtype_drift(target: str, kind: str = "str") -> CallFault:
     """Every number in the result becomes a ``str``, an ``int``, a ``bool``, or with ``object`` a ``{"value": number}``.
 
@@ -157,7 +153,6 @@ def dtype_drift(target: str, kind: str = "str") -> CallFault:
     return CallFault(target, f"dtype_drift({target}, {kind})", after=lambda result: _with(result, changes[kind]))
 
 
-@made_again
 def partial_batch(target: str, fraction: float = 0.5, min_items: int = 1) -> CallFault:
     """Only the first ``fraction`` of a list, tuple, array or frame is returned, and ``min_items`` of it at least.
 
@@ -177,7 +172,6 @@ def partial_batch(target: str, fraction: float = 0.5, min_items: int = 1) -> Cal
     return CallFault(target, f"partial_batch({target}, fraction={fraction}, min_items={min_items})", after=cut)
 
 
-@made_again
 def feature_order_drift(target: str, *, shift: int = 1) -> CallFault:
     """The features of the result move ``shift`` places to the left, and round to the end.
 
@@ -191,7 +185,6 @@ def feature_order_drift(target: str, *, shift: int = 1) -> CallFault:
     )
 
 
-@made_again
 def missing_feature(target: str, key: Any = None, *, fill: Any = _DROP) -> CallFault:
     """The result, a dict, a list of dicts or a frame, lacks ``key`` (its first key when None), or has ``fill`` for it.
 
@@ -226,7 +219,6 @@ class CorruptedFloats(Fault):
         """Do nothing: nothing was put in place."""
 
 
-@made_again
 def corrupted_floats(corrupt_type: str = "nan") -> CorruptedFloats:
     """Its ``value()`` is ``nan``, ``inf``, ``-inf``, the greatest float (``max``) or the least above 0 (``min``).
 
