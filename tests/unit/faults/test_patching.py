@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import threading
 import time
 from typing import Any
@@ -52,34 +50,6 @@ def test_the_layer_put_on_last_is_called_first(shop: Any) -> None:
 
 
 # Kinds of targets
-
-
-def test_static_and_class_methods_and_properties_keep_their_kind(shop: Any) -> None:
-    body = vars(shop.api.Client)
-    before = dict(body)
-    with (
-        PatchFault("shop_app.api.Client.ping", constant("lost")),
-        PatchFault("shop_app.api.Client.make", lambda f: lambda cls: (f(cls), cls)),
-        PatchFault("shop_app.api.Client.size", adding(1)),
-        PatchFault("shop_app.api.Client.limit", adding(2)),
-    ):
-        assert isinstance(body["ping"], staticmethod)
-        assert isinstance(body["make"], classmethod)
-        assert isinstance(body["size"], property)
-        client = shop.api.Client()
-        assert client.ping() == shop.api.Client.ping() == "lost"
-        assert shop.api.Client.make()[1] is shop.api.Client
-        assert (client.size, client.limit, client.limit) == (11, 22, 22)
-    assert dict(body) == before
-
-
-def test_a_coroutine_function_stays_one(shop: Any) -> None:
-    with timing.timeout("shop_app.api.charge_later"):
-        assert inspect.iscoroutinefunction(shop.api.charge_later)
-        coroutine = shop.api.charge_later()
-        with pytest.raises(TimeoutError):
-            asyncio.run(coroutine)
-    assert asyncio.run(shop.api.charge_later(3)) == 3
 
 
 def test_a_c_function_in_a_class_body_is_not_bound(shop: Any) -> None:

@@ -27,12 +27,6 @@ def test_timeout_with_another_error(api: Any) -> None:
         asyncio.run(api.charge_later())
 
 
-def test_slow_only_simulates_by_default(api: Any, slept: list[float]) -> None:
-    with timing.slow(CHARGE) as fault:
-        assert api.charge(3) == 3
-    assert (slept, fault.observation_hits) == ([], 1)
-
-
 def test_slow_sleeps_when_real(api: Any, slept: list[float]) -> None:
     with timing.slow(CHARGE, 0.25, "real"), timing.slow(LATER, 0.5, mode="real"):
         assert api.charge(3) == 3

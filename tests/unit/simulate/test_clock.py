@@ -66,33 +66,11 @@ def test_timers_fire_in_order_of_deadlines_each_at_its_time(diary: Diary) -> Non
     assert diary.clock.pending_timers == 1
 
 
-def test_timer_is_due_at_its_deadline(diary: Diary) -> None:
-    diary.clock.set_timer(2, diary.note)
-    diary.clock.advance(1)
-    assert diary.notes == []
-    diary.clock.advance(1)
-    assert diary.notes == [(2.0, "")]
-
-
 def test_timer_without_delay_fires_at_the_next_advance(diary: Diary) -> None:
     diary.clock.set_timer(0, diary.note)
     assert diary.notes == []
     diary.clock.advance(0)
     assert diary.notes == [(0.0, "")]
-
-
-def test_timer_may_set_itself_again(diary: Diary) -> None:
-    diary.clock.set_timer(1, diary.note_every_second)
-    diary.clock.advance(3.5)
-    assert diary.notes == [(1.0, "tick"), (2.0, "tick"), (3.0, "tick")]
-
-
-def test_timer_may_sleep(diary: Diary) -> None:
-    diary.clock.set_timer(1, lambda: diary.clock.sleep(10))
-    diary.clock.set_timer(2, diary.note)
-    diary.clock.advance(3)
-    assert diary.notes == [(2.0, "")]
-    assert diary.clock.time() == 11.0
 
 
 def test_error_in_a_timer_leaves_the_clock_at_its_time(diary: Diary) -> None:
@@ -164,33 +142,12 @@ def test_timer_with_a_method_in_c_is_bound_to_the_copy(diary: Diary) -> None:
     assert (diary.notes, other.notes) == ([(0.0, "appended")], [])
 
 
-def test_timer_with_a_plain_function_is_copied(diary: Diary) -> None:
-    diary.clock.set_timer(1, time.time)
-    diary.clock.set_timer(1, do_nothing)
-    assert copy.deepcopy(diary).clock.pending_timers == 2
-
-
 @pytest.mark.parametrize("wrap", [lambda f: f, functools.partial, lambda f: functools.partial(map, f)])
 def test_lambda_that_holds_on_to_something_is_not_copied(diary: Diary, wrap: Callable[[Any], Any]) -> None:
     diary.clock.set_timer(1, wrap(lambda: diary.note("mine")))
     with pytest.raises(SimulationError, match="cannot be copied with its machine") as caught:
         copy.deepcopy(diary)
     assert "bound method" in str(caught.value)
-
-
-def test_lambda_with_a_default_is_not_copied(diary: Diary) -> None:
-    def note(owner: Diary = diary) -> None:
-        owner.note()
-
-    diary.clock.set_timer(1, note)
-    with pytest.raises(SimulationError, match="cannot be copied"):
-        copy.deepcopy(diary)
-
-
-def test_clock_shows_its_state() -> None:
-    clock = Clock(1)
-    clock.set_timer(1, clock.time)
-    assert repr(clock) == "<Clock at 1.0 s, 1 timers>"
 
 
 NOON_S = 1_700_000_000.0

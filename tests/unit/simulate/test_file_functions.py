@@ -104,14 +104,6 @@ def test_binary_file_moves_and_changes_in_place(files: FileSystem, buffering: in
     assert files.read("/d/a") == b"hE\0!"
 
 
-@pytest.mark.parametrize(("mode", "buffering"), [("rb", -1), ("r+b", -1), ("ab", 100), ("r", -1)])
-def test_open_returns_the_layers_of_python(files: FileSystem, mode: str, buffering: int) -> None:
-    files.write("/d/a", "a")
-    with built_in.open("/d/a", mode, buffering) as file:
-        kinds = {"rb": io.BufferedReader, "r+b": io.BufferedRandom, "ab": io.BufferedWriter, "r": io.TextIOWrapper}
-        assert (type(file), file.mode, file.isatty()) == (kinds[mode], mode, False)
-
-
 def test_text_file_has_lines_and_an_encoding(files: FileSystem) -> None:
     with built_in.open("/d/a", "x", encoding="utf-16", newline="\r\n") as file:
         file.write("één\ntwee\n")
@@ -132,14 +124,6 @@ def test_appending_goes_to_the_end_wherever_it_stands(files: FileSystem) -> None
     assert files.read("/d/a") == b"123"
 
 
-def test_buffered_text_is_not_written_before_it_is_flushed(files: FileSystem) -> None:
-    with built_in.open("/d/a", "w") as file:
-        file.write("text")
-        assert files.read("/d/a") == b""
-        file.flush()
-        assert files.read("/d/a") == b"text"
-
-
 def test_fsync_by_number_or_file_makes_durable(files: FileSystem) -> None:
     with built_in.open("/d/a", "w") as file:
         file.write("text")
@@ -153,12 +137,6 @@ def test_fsync_by_number_or_file_makes_durable(files: FileSystem) -> None:
     system.close(folder)
     lose_all(files)
     assert files.read_text("/d/a") == "text more"
-
-
-def test_file_closed_without_fsync_is_lost(files: FileSystem) -> None:
-    Path("/d/a").write_text("text")
-    lose_all(files)
-    assert not Path("/d/a").exists()
 
 
 def test_name_imported_from_os_is_reached(files: FileSystem) -> None:
@@ -197,14 +175,6 @@ def test_atomic_writing_with_tempfile_works(files: FileSystem) -> None:
     system.close(number)
     system.unlink(name)
     assert {path: files.read_text(path) for path in files.list_dir()} == {"/d/a": "new"}
-
-
-def test_shutil_copies_and_moves(files: FileSystem) -> None:
-    files.write("/d/a", "a")
-    shutil.copy("/d/a", "/d/b")
-    shutil.copyfile("/d/a", "/d/c")
-    shutil.move("/d/a", "/d/e")
-    assert [files.read_text(path) for path in ("/d/b", "/d/c", "/d/e")] == ["a", "a", "a"]
 
 
 def test_status_says_what_it_is_and_when_it_changed() -> None:

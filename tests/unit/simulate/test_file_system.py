@@ -145,14 +145,6 @@ def test_fsync_of_a_folder_keeps_names_but_no_content(synced: FileSystem) -> Non
     assert synced.read_text("/b") == ""
 
 
-def test_both_make_a_file_durable(files: FileSystem) -> None:
-    files.write("/d/a", "a")
-    for path in ["/d/a", "/d", "/"]:
-        files.fsync(path)
-    files.crash(choose=nothing)
-    assert files.read_text("/d/a") == "a"
-
-
 def test_rename_is_undone_as_a_whole(synced: FileSystem) -> None:
     synced.write("/new", "new")
     synced.sync()
@@ -163,13 +155,6 @@ def test_rename_is_undone_as_a_whole(synced: FileSystem) -> None:
     synced.fsync("/")
     synced.crash(choose=nothing)
     assert (synced.list_dir(), synced.read_text("/a")) == (["/a"], "new")
-
-
-def test_rename_may_survive_without_the_content(synced: FileSystem) -> None:
-    synced.write("/new", "new")
-    synced.rename("/new", "/a")
-    synced.crash(choose=answers(2, 0))
-    assert (synced.list_dir(), synced.read_text("/a")) == (["/a"], "")
 
 
 def test_names_survive_in_order(files: FileSystem) -> None:
@@ -198,19 +183,6 @@ def test_deleted_file_comes_back_when_the_deletion_is_lost(synced: FileSystem) -
     synced.delete("/a")
     synced.crash(choose=nothing)
     assert synced.read_text("/a") == "old text"
-
-
-def test_writes_to_one_file_survive_in_order(synced: FileSystem) -> None:
-    synced.append("/a", " 1")
-    synced.append("/a", " 2")
-    synced.crash(choose=answers(1))
-    assert synced.read_text("/a") == "old text 1"
-
-
-def test_replacing_a_content_passes_through_the_empty_file(synced: FileSystem) -> None:
-    synced.write("/a", "new")
-    synced.crash(choose=answers(1))
-    assert synced.read_text("/a") == ""
 
 
 def test_torn_write_arrives_in_part(synced: FileSystem) -> None:
@@ -266,13 +238,6 @@ def test_choice_that_is_none_is_refused(files: FileSystem, answer: Any) -> None:
     with pytest.raises(SimulationError, match=r"choose\(1\) returned") as caught:
         files.crash(choose=lambda most: answer)
     assert "from 0 to 1" in str(caught.value)
-
-
-def test_second_crash_finds_everything_durable(synced: FileSystem) -> None:
-    synced.append("/a", "!")
-    synced.crash(choose=everything)
-    synced.crash(choose=nothing)
-    assert synced.read_text("/a") == "old text!"
 
 
 # -- faults -----------------------------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from ordeal.simulate.replacement import (
     Replacement,
     modules_mark,
     namespace_of,
-    package_of,
     program_modules,
 )
 
@@ -236,10 +235,6 @@ def test_a_module_that_does_not_answer_is_reached_all_the_same(
     assert simulate.run(_nothing) == 1
 
 
-def test_names_of_packages() -> None:
-    assert package_of("a.b.c") == package_of("a") == "a"
-
-
 def test_a_module_that_has_two_names_is_put_back_as_well(
     patch: Patch, user: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,17 +243,6 @@ def test_a_module_that_has_two_names_is_put_back_as_well(
     with patch:
         assert is_simulated(user.mine) == [True]
     assert is_simulated(user.mine) == [False]
-
-
-def test_a_place_that_is_gone_is_not_replaced_and_neither_are_others(user: ModuleType) -> None:
-    real = user.mine
-    places = [
-        (user, "mine", vars(user), Simulation.answer),
-        (user, "absent", vars(user), Simulation.answer),
-    ]
-    with pytest.raises(KeyError, match="absent"):
-        _native.replace_at(places)
-    assert user.mine is real
 
 
 def test_what_was_deleted_inside_of_a_block_counts_as_replaced_by_another(user: ModuleType) -> None:
@@ -271,8 +255,3 @@ def test_what_was_deleted_inside_of_a_block_counts_as_replaced_by_another(user: 
     assert _native.restore_at(places, originals) == [0]
     assert vars(Holder)["bound"] is bound
     vars(user)["mine"] = real
-
-
-def test_a_place_is_a_tuple_of_four() -> None:
-    with pytest.raises(TypeError, match="a place is a tuple of four"):
-        _native.replace_at([(1, 2)])  # type: ignore[list-item]

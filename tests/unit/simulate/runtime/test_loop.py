@@ -25,35 +25,6 @@ def test_calls_that_are_ready_run_in_the_order_in_which_they_were_asked_for() ->
     simulate.explore(main, runs=100)
 
 
-def test_waiters_of_an_event_wake_in_their_order() -> None:
-    async def main() -> None:
-        event, order = asyncio.Event(), list[int]()
-
-        async def wait(number: int) -> None:
-            await event.wait()
-            order.append(number)
-
-        tasks = [asyncio.create_task(wait(number)) for number in range(4)]
-        await asyncio.sleep(0)
-        event.set()
-        await asyncio.gather(*tasks)
-        assert order == [0, 1, 2, 3]
-
-    with pytest.warns(simulate.SimulationWarning, match="all 50 runs were the same"):
-        simulate.explore(main, runs=50)
-
-
-def test_timers_fire_in_the_order_of_their_deadlines() -> None:
-    async def main() -> None:
-        loop, seen = asyncio.get_running_loop(), list[int]()
-        for number in (3, 1, 2):
-            loop.call_later(number / 1000, seen.append, number)
-        await asyncio.sleep(0.01)
-        assert seen == [1, 2, 3]
-
-    simulate.explore(main, runs=100, faults=[simulate.stall()])
-
-
 def test_timers_with_one_deadline_fire_in_any_order() -> None:
     orders = set()
 
@@ -394,25 +365,6 @@ def test_a_run_forgets_tasks_that_have_ended_unless_there_is_something_to_tell()
     assert simulate.run(quiet) < 300
 
 
-def test_who_is_told_of_an_error_is_called_in_the_context_of_what_failed() -> None:
-    number = contextvars.ContextVar("number", default=0)
-    seen: list[int] = []
-
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda _loop, _context: seen.append(number.get()))
-        context = contextvars.copy_context()
-        context.run(number.set, 3)
-        loop.call_soon(lambda: 1 // 0, context=context)
-        task = asyncio.create_task(asyncio.sleep(1), context=context)
-        await asyncio.sleep(0)
-        loop.call_exception_handler({"message": "", "task": task})
-        await task
-
-    simulate.run(main)
-    assert seen[-1] == 3
-
-
 def test_a_mistake_of_who_is_told_of_errors_is_a_failure() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
@@ -421,17 +373,6 @@ def test_a_mistake_of_who_is_told_of_errors_is_a_failure() -> None:
 
     with pytest.raises(simulate.UnhandledTaskError, match="ZeroDivisionError"):
         simulate.run(main)
-
-
-def test_call_soon_refuses_what_it_does_not_know() -> None:
-    async def main() -> None:
-        loop: Any = asyncio.get_running_loop()
-        with pytest.raises(TypeError, match="call_soon"):
-            loop.call_soon()
-        with pytest.raises(TypeError, match="call_soon"):
-            loop.call_soon(print, contxt=None)
-
-    simulate.run(main)
 
 
 def test_what_ends_the_program_goes_through_a_callback() -> None:
@@ -444,39 +385,6 @@ def test_what_ends_the_program_goes_through_a_callback() -> None:
 
     with pytest.raises(SystemExit):
         simulate.run(main)
-
-
-@pytest.mark.parametrize("is_debugged", [False, True], ids=["as usual", "in debug mode"])
-def test_a_timer_is_that_of_asyncio(is_debugged: bool) -> None:
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        loop.set_debug(is_debugged)
-        ran = list[object]()
-        context = contextvars.copy_context()
-        timer = loop.call_later(2, ran.append, 1, context=context)
-        dropped = loop.call_at(1, ran.append, 2)
-        assert type(timer) is asyncio.TimerHandle
-        assert (timer.when(), timer.get_context() is context) == (2.0, True)
-        assert "append" in repr(timer)
-        assert dropped < timer
-        dropped.cancel()
-        await asyncio.sleep(3)
-        assert ran == [1]
-
-    simulate.run(main)
-
-
-def test_the_loop_refuses_arguments_that_do_not_fit() -> None:
-    async def main() -> None:
-        loop: Any = asyncio.get_running_loop()
-        with pytest.raises(TypeError, match="takes a time, a callback"):
-            loop.at(1.0)
-        with pytest.raises(TypeError, match="a decision takes"):
-            loop.decide(0, 1, 2)
-        with pytest.raises(TypeError):
-            loop.decide(0, 1, 2, "x")
-
-    simulate.run(main)
 
 
 def test_callbacks_and_timers_are_set_with_arguments_by_name() -> None:
