@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hypothesis.stateful import Bundle, consumes, initialize, invariant, multiple, precondition, rule
+    from hypothesis.stateful import Bundle, consumes, initialize, multiple, precondition, rule
 
     import ordeal.assertions
     import ordeal.exhaustive
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ordeal.chaos import ChaosTest, RuleTimeoutError, auto_configure, chaos_test
     from ordeal.explore import Explorer
     from ordeal.quickcheck import Quickcheck
+    from ordeal.stateful import invariant
     from ordeal.trace import ablate_faults
 
     __version__: str
@@ -77,7 +78,7 @@ _HOMES = {
     "consumes": "hypothesis.stateful",
     "declare": "ordeal.assertions",
     "initialize": "hypothesis.stateful",
-    "invariant": "hypothesis.stateful",
+    "invariant": "ordeal.stateful",
     "multiple": "hypothesis.stateful",
     "precondition": "hypothesis.stateful",
     "reachable": "ordeal.assertions",

@@ -53,6 +53,11 @@ def effect_acts(probability: float) -> bool:
     return _decide(probability, is_point=False)
 
 
+def sample(share: float) -> bool:
+    """Return whether something expensive happens now, in a ``share`` of a run; outside a run it always does."""
+    return _decide(share, is_point=False, outside_runs=True)
+
+
 def activate(probability: float = DEFAULT_PROBABILITY) -> None:
     """Let points reached by this thread act, with ``probability`` unless they have their own.
 
@@ -98,7 +103,7 @@ def activated(probability: float = DEFAULT_PROBABILITY, *, seed: int | None = No
         state.set_probability(probability_before)
 
 
-def _decide(probability: float, *, is_point: bool = True) -> bool:
+def _decide(probability: float, *, is_point: bool = True, outside_runs: bool | None = None) -> bool:
     state = thread_state()
     if state.decisions is not None:
         return state.decisions.decide(probability, is_point=is_point)
@@ -107,7 +112,7 @@ def _decide(probability: float, *, is_point: bool = True) -> bool:
         decision = importlib.import_module("ordeal._hypothesis.buggify_choices").decide_in_test(probability)
         if decision is not None:
             return bool(decision)
-    return state.generator.chance(probability)
+    return state.generator.chance(probability) if outside_runs is None else outside_runs
 
 
 def _checked(probability: Any) -> float:

@@ -24,8 +24,10 @@ from ordeal._hypothesis import (
     end_run_after,
     forgotten_constructor,
     is_constructed,
+    is_initializing,
     raised_in_precondition,
     rewrap_rules,
+    sampled_of,
 )
 from ordeal._native import Interleaving
 from ordeal.assertions import tracker
@@ -454,18 +456,33 @@ def _copy_function(function: types.FunctionType) -> types.FunctionType:
 def _guard_teardown(cls: type[ChaosTest]) -> None:
     """End the run after any override of teardown: a forgotten ``super()`` would leave the program patched."""
     teardown = cls.teardown
-    if teardown is ChaosTest.teardown or getattr(teardown, _GUARDED_MARKER, False):
+    is_inherited = teardown is ChaosTest.teardown
+    if (is_inherited and not sampled_of(cls)) or getattr(teardown, _GUARDED_MARKER, False):
         return
 
     @functools.wraps(teardown)
     def guarded_teardown(self: ChaosTest) -> None:
         try:
-            end_run_after(functools.partial(teardown, self), sys._getframe(1))
+            end_run_after(functools.partial(_check_and_end, self, teardown), sys._getframe(1))
         finally:
             _end_run(self)
 
     setattr(guarded_teardown, _GUARDED_MARKER, True)
     cls.teardown = guarded_teardown  # type: ignore[method-assign]
+
+
+def _check_and_end(machine: ChaosTest, teardown: Callable[[ChaosTest], None]) -> None:
+    """Let Hypothesis' run end with a check of its sampled invariants, unless it has failed; the driver has its own."""
+    try:
+        if machine._is_observed and sys.exception() is None:
+            _check_sampled(machine)
+    finally:
+        end_run_after(functools.partial(teardown, machine), sys._getframe())
+
+
+def _check_sampled(machine: Any) -> None:
+    for check in sampled_of(type(machine)):
+        check(machine)
 
 
 def check_observed(machine: Any, check: Callable[..., None], *arguments: Any, **named: Any) -> None:
@@ -479,6 +496,8 @@ def check_observed(machine: Any, check: Callable[..., None], *arguments: Any, **
         machine._is_observed = True
         machine._began_to_observe = outside.begin(outside.mode)
         outside.clear()
+        if not is_initializing(machine):
+            _check_sampled(machine)
     outside.hook_asyncio()
     outside.raise_failed()
     check(*arguments, **named)

@@ -49,10 +49,12 @@ if TYPE_CHECKING:
         DECORATOR_MARKS,
         INITIALIZE_MARKER,
         RULE_MARKER,
+        SAMPLED_MARKER,
         invariants_of,
         machine_of_test_case,
         mark_as_machine_test,
         rewrap_rules,
+        sampled_of,
     )
     from ordeal._hypothesis.provider import ChoiceSource, RunProvider, TapeProvider, given_up
     from ordeal._hypothesis.randoms import GlobalRandoms, give_own_generator, random_state
@@ -67,6 +69,7 @@ __all__ = [
     "LENGTH_MAX",
     "REJECTED",
     "RULE_MARKER",
+    "SAMPLED_MARKER",
     "Argument",
     "BundleState",
     "ChoiceSource",
@@ -110,6 +113,7 @@ __all__ = [
     "resolve",
     "rewrap_rules",
     "routes_results",
+    "sampled_of",
     "set_rules_strategy",
     "skip_types",
     "unprinted_notes",
@@ -128,7 +132,7 @@ _NAMES = {
         "is_initializing may_initialize may_run position_among_initializers routes_results set_rules_strategy"
     ),
     "markers": (
-        "DECORATOR_MARKS INITIALIZE_MARKER RULE_MARKER invariants_of machine_of_test_case "
+        "DECORATOR_MARKS INITIALIZE_MARKER RULE_MARKER SAMPLED_MARKER sampled_of invariants_of machine_of_test_case "
         "mark_as_machine_test rewrap_rules"
     ),
     "provider": "ChoiceSource RunProvider TapeProvider given_up",

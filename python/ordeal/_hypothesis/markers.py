@@ -6,6 +6,7 @@ Nothing of Hypothesis is imported here.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator
@@ -34,16 +35,28 @@ def rewrap_rules(cls: type, wrap: Callable[[Callable[..., Any]], Callable[..., A
                 setattr(cls, name, member)
 
 
+#: Of an invariant that is checked now and then: the function that always checks.
+SAMPLED_MARKER = "ordeal_sampled"
+
+
 def invariants_of(cls: type) -> list[Callable[[Any], None]]:
     """Return what asks each invariant of a machine class that may be asked now."""
     marks = [getattr(member, _INVARIANT_MARKER, None) for _, member in inspect.getmembers_static(cls)]
-    return [_asking(mark) for mark in marks if mark is not None]
+    return [_asking(mark, mark.function) for mark in marks if mark is not None]
 
 
-def _asking(mark: Any) -> Callable[[Any], None]:
+def sampled_of(cls: type) -> list[Callable[[Any], None]]:
+    """Return what asks each invariant of a machine class that its steps check now and then."""
+    marks = [getattr(member, _INVARIANT_MARKER, None) for _, member in inspect.getmembers_static(cls)]
+    checks = [(mark, getattr(mark.function, SAMPLED_MARKER, None)) for mark in marks if mark is not None]
+    return [_asking(mark, check) for mark, check in checks if check is not None]
+
+
+def _asking(mark: Any, check: Callable[[Any], None]) -> Callable[[Any], None]:
+    @functools.wraps(check)
     def ask(machine: Any) -> None:
         if all(precondition(machine) for precondition in mark.preconditions):
-            mark.function(machine)
+            check(machine)
 
     return ask
 

@@ -5,9 +5,10 @@ A test written for ``hypothesis.stateful`` in its first years runs when it impor
 
 from __future__ import annotations
 
-from hypothesis.stateful import Bundle, consumes, invariant, multiple, precondition
+from hypothesis.stateful import Bundle, consumes, multiple, precondition
 
 from ordeal.stateful.rules import initialize, rule, strategy
+from ordeal.stateful.sampled import invariant
 from ordeal.stateful.test_case import GenericStateMachine, RuleBasedStateMachine, run_state_machine_as_test
 
 __all__ = [

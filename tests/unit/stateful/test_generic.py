@@ -23,7 +23,7 @@ from .engines import QUIET, Run, both_engines, explored, under_hypothesis
 
 
 def test_what_hypothesis_still_has_is_its_own() -> None:
-    for name in ("Bundle", "consumes", "invariant", "multiple", "precondition"):
+    for name in ("Bundle", "consumes", "multiple", "precondition"):
         assert getattr(stateful, name) is getattr(hypothesis.stateful, name)
     assert issubclass(RuleBasedStateMachine, hypothesis.stateful.RuleBasedStateMachine)
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from enum import Enum
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import msgspec
@@ -16,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ordeal._base import interrupts
 from ordeal._base.outside import OutsideMode, outside
 from ordeal._base.rule_timeout import RuleLoop, RuleTimeoutError, timeout_error
-from ordeal._base.untrusted import exit_refused, readable
+from ordeal._base.untrusted import exit_refused, readable, traceback_of
 from ordeal._engine.execution import bucket, builtins_kept
 from ordeal._engine.execution.bucket import user_frames
 from ordeal._engine.execution.recorder import Observer
@@ -25,6 +26,7 @@ from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
 from ordeal._hypothesis import (
     LENGTH_MAX,
     REJECTED,
+    SAMPLED_MARKER,
     Invariant,
     MachineDefinition,
     Rule,
@@ -210,6 +212,11 @@ class Driver:
         self.limits = HangPolicy(rule_timeout)
         self._current_rule = ""
         self._loop = RuleLoop()
+        self._sampled = tuple(
+            msgspec.structs.replace(each, function=check)
+            for each in definition.invariants
+            if (check := getattr(each.function, SAMPLED_MARKER, None)) is not None
+        )
         self._due_while_initializing = tuple(i for i in definition.invariants if i.check_during_init)
         self._has_tasks = has_tasks(definition.cls)
         self._hashes_state = issubclass(definition.cls, ChaosTest) and overrides(definition.cls, "state_hash")
@@ -388,6 +395,8 @@ class Driver:
         if observer is not None:
             observer.started(machine)
         try:
+            if restore is None:
+                self._check_sampled(machine)
             if run.loop is not None:
                 self._loop_steps(run.loop, run, step_source, listener, outcome, fresh=restore is None)
             else:
@@ -395,6 +404,7 @@ class Driver:
                     self._check_invariants(machine)
                 outside.raise_failed()
                 self._steps(run, machine, step_source, listener, observer, outcome)
+            self._check_sampled(machine)
         finally:
             watchdog.armed = False  # what follows the last step is the driver's, up to the teardown
             run.buggify.end_step()
@@ -448,9 +458,9 @@ class Driver:
                 outcome.stuck = self._stuck_message(run.machine)
             elif ended is not False:
                 raise ended
-        except BaseException:
+        except BaseException as error:
             if loop.broken_by is not None:
-                outcome.broken_by = self._rule_name(loop.broken_by)
+                outcome.broken_by = self._breaker(loop.broken_by, error)
             raise
         finally:
             outcome.steps = loop.begun
@@ -501,8 +511,8 @@ class Driver:
             try:
                 self._check_invariants(machine)
                 outside.raise_failed()
-            except BaseException:
-                outcome.broken_by = self._rule_name(code)
+            except BaseException as error:
+                outcome.broken_by = self._breaker(code, error)
                 raise
             buggify.end_step()
             if timed is not None:
@@ -589,15 +599,28 @@ class Driver:
         else:
             fault.deactivate()
 
-    def _rule_name(self, code: int) -> str:
-        """Return the rule of a step; nothing for a switch of a fault, which any other fault could stand for.
+    def _breaker(self, code: int, error: BaseException) -> str:
+        """Return the rule after which an invariant failed; nothing for a switch of a fault, or a sampled invariant.
 
-        Many invariants wait until no fault is on: then the fault that goes last says nothing of the bug.
+        Many invariants wait until no fault is on: then the fault that goes last says nothing of the bug. A sampled
+        one may have failed some steps before.
         """
         kind, number = unpacked(code)
-        if kind in (FAULT_ON, FAULT_OFF):
+        if kind in (FAULT_ON, FAULT_OFF) or self._is_of_sampled(error):
             return ""
         return (self.definition.rules if kind == RULE else self.definition.initializers)[number].name
+
+    def _is_of_sampled(self, error: BaseException) -> bool:
+        codes = {getattr(each.function, "__code__", None) for each in self._sampled}
+        return bool(codes) and any(frame.f_code in codes for frame, _ in walk_tb(traceback_of(error)))
+
+    def _check_sampled(self, machine: RuleBasedStateMachine) -> None:
+        """Check, before the first step and after the last, the invariants that steps check now and then."""
+        if self._sampled:
+            self.watchdog.step += 1
+            initializing = is_initializing(machine)
+            self._check([each for each in self._sampled if each.check_during_init or not initializing], machine)
+            outside.raise_failed()
 
     def _check_invariants(self, machine: RuleBasedStateMachine) -> None:
         self._check(self._due_while_initializing if is_initializing(machine) else self.definition.invariants, machine)

@@ -16,6 +16,7 @@ from ordeal._engine.execution.settings import Settings, Tally
 from ordeal._engine.properties.catalog import never_reached
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.uses import Counts, fault_uses_of, rule_uses_of
+from ordeal._hypothesis import sampled_of
 from ordeal.result import (
     Discovery,
     ExplorationResult,
@@ -110,7 +111,7 @@ def make_result(
         discovery=totals.discovery,
         rejected_runs=totals.tally.rejected,
         unconfirmed=totals.tally.unconfirmed,
-        notes=tuple(totals.tally.notes),
+        notes=(*totals.tally.notes, *(_sampled_notes(machine) if machine is not None else ())),
         faults=faults,
         rules=rules,
         target_modules=tuple(dict.fromkeys(target.name for target in targets)),
@@ -126,6 +127,11 @@ def make_result(
             has_used_rules=any(use.ran for use in rules),
         ),
     )
+
+
+def _sampled_notes(machine: type) -> list[str]:
+    names = ", ".join(f"`{check.__name__}`" for check in sampled_of(machine))
+    return [f"Checked at the start and end of runs and after one step in eight, as sampled: {names}"] if names else []
 
 
 def why_inconclusive(
