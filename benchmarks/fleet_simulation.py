@@ -178,7 +178,7 @@ class Simulated(Backend):
         for token in tokens:
             del self.server.states[token], self.server.shards[token]
 
-    def lease(self, key: str, token: str, seconds: float) -> bool:  # noqa: ARG002 - everybody has it
+    def lease(self, seconds: float) -> bool:  # noqa: ARG002 - everybody has it
         return True
 
     def close(self) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -80,21 +78,3 @@ def test_members_go_on_when_the_head_is_back(cluster: engines.Cluster, fleet: Fl
     assert "The cluster was away once." in report
     assert "Traceback" not in report
     assert acknowledged <= fleet.acknowledged()
-
-
-def test_members_that_their_launcher_leaves_go_on_until_they_are_told_to_stop(
-    cluster: engines.Cluster, fleet: Fleet, record_property: Note
-) -> None:
-    options = ("--members", "2", "--workers", "1", "--max-time", "600", "--on-interrupt", "leave")
-    with fleet.start(cluster.address, *options) as launcher:
-        until(lambda: len(fleet.running()) == 2)
-        launcher.send_signal(signal.SIGINT)
-        report, _ = launcher.communicate(timeout=WAIT_SECONDS)
-    assert "They go on" in report
-    left = time.time()
-    # Ray ends what belongs to a launcher that is gone some seconds later.
-    until(lambda: all(float(str(each["at"])) > left + 10 for each in fleet.running().values()))
-    assert len(fleet.running()) == 2
-    fleet.stop()
-    record_property("stopped_seconds", round(until(lambda: not fleet.running()), 1))
-    assert {each["state"] for each in fleet.members().values()} == {"ended"}

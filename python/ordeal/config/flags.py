@@ -308,7 +308,7 @@ _FLAGS = {
         "confirm_fresh",
         "Seeds": "known no_seeds prune_fixed_seeds watch",
         "State": "save_state_to resume_from store",
-        "Fleet": "on members image job_options on_interrupt project fleet_name dry_run",
+        "Fleet": "on members image job_options project fleet_name dry_run",
         "Output": "verbose progress dashboard all generate_tests force formats report_dir json fail_on",
     },
     "benchmark": {"Trials": "config max_workers time metric repeat seed", "Output": "json"},

@@ -41,7 +41,6 @@ SwarmPolicy = Literal["classic", "adaptive"]
 CoverageLevel = Literal["auto", "novelty", "counts"]
 ReportFormat = Literal["text", "json", "both"]
 Metric = Literal["runs", "steps", "edges"]
-OnInterrupt = Literal["stop", "leave"]
 Traces = bool | Literal["sample"]
 #: What `--report` writes; each is a module of `_report/formats`.
 FORMATS = ("coverage", "github", "html", "json", "junit", "md", "ndjson", "observe", "sarif")
@@ -180,7 +179,6 @@ class Fleet(Table):
         members: number of members; 0 for one, or N of ``local:N``.
         image: container image of the members on Kubernetes.
         job_options: options of the job of Slurm or Kubernetes, each ``NAME=VALUE``.
-        on_interrupt: what Ctrl-C does to the members: ``stop`` or ``leave``.
         project: what members on Ray and Dask are sent: ``auto`` for the current folder, ``none``, or a folder.
         fleet_name: its name for ``ordeal fleet status``; None makes one from the time.
     """
@@ -212,12 +210,6 @@ class Fleet(Table):
         "none",
         flag="--job-option NAME=VALUE",
         help="Option of the job of Slurm or Kubernetes; repeatable",
-    )
-    on_interrupt: OnInterrupt = option(
-        "stop",
-        one_of(*get_args(OnInterrupt)),
-        flag="--on-interrupt WHAT",
-        help="What Ctrl-C does to the members: stop or leave",
     )
     project: str = option(
         "auto",

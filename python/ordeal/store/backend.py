@@ -12,8 +12,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-#: The longest lease.
-LEASE_SECONDS_MAX = 24 * 3600.0
 #: The name of a namespace, and that of a member.
 DIGEST = re.compile(r"[0-9a-f]{32}", re.ASCII)
 TOKEN = re.compile(r"[0-9a-f]{16}", re.ASCII)
@@ -77,11 +75,8 @@ class Backend(Protocol):
     def remove(self, tokens: Collection[str]) -> None:
         """Delete shards whose content is in others. Who reads one at the moment finds fewer bytes."""
 
-    def lease(self, key: str, token: str, seconds: float) -> bool:
-        """Take or renew the lease ``key`` for ``token`` and the next ``seconds``; return whether it has it.
-
-        Two that take over an expired one at the same moment may both have it, which costs time and nothing else.
-        """
+    def lease(self, seconds: float) -> bool:
+        """Return True to one who asks within so many seconds. Two who ask at the same moment may both get it."""
 
     def close(self) -> None:
         """Release all resources. Does not raise."""

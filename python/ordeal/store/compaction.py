@@ -15,8 +15,7 @@ from ordeal.store.failure_buckets import FailureBuckets
 from ordeal.store.records import BucketRecord, Content, Entry, FailureReport, encode
 from ordeal.store.shard import HEADER, SHARD_SIZE_MAX, NamespaceReader, ShardReader, framed
 
-#: Who compacts has this lease. Two that do so at once lose nothing but time.
-LEASE = "compaction"
+#: One compaction begins in this time. Two at once lose nothing but time.
 LEASE_SECONDS = 60.0
 #: A member that was inactive for this long is lost. One that was only asleep notices, and publishes its shard again.
 LOST_SECONDS = 600.0
@@ -104,7 +103,7 @@ def compact(backend: Backend) -> int:
         UnreachableError: the backend failed; everything is as it was, or compacted.
     """
     lost = lost_members(backend.survey())
-    if len(lost) < 2 or not backend.lease(LEASE, new_token(), LEASE_SECONDS):
+    if len(lost) < 2 or not backend.lease(LEASE_SECONDS):
         return 0
     distiller = Distiller()
     reader = NamespaceReader(backend, distiller.add, lambda _why: None)

@@ -1,7 +1,7 @@
 """A folder that members share, on one machine or on a network file system: without locks or mapped files.
 
-``shards`` holds a file for each member, which only it writes, and ``leases`` one for each lease; ``fleets``, next to
-all namespaces, a folder for each group of records. Files may appear late and be listed in any order.
+``shards`` holds a file for each member, which only it writes; ``fleets``, next to all namespaces, a folder for each
+group of records. Files may appear late and be listed in any order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from ordeal._base.trace_file import write_atomically
 from ordeal.errors import StoreError
 from ordeal.store.backend import (
     DIGEST,
-    LEASE_SECONDS_MAX,
     RECORD_SIZE_MAX,
     RECORDS_MAX,
     TOKEN,
@@ -32,8 +31,6 @@ from ordeal.store.backend import (
 )
 
 _SUFFIX = ".shard"
-#: A lease is a token and a time in seconds: no longer text is one.
-_LEASE_SIZE_MAX = 40
 
 
 class DirectoryBackend(Backend, Records):
@@ -45,13 +42,12 @@ class DirectoryBackend(Backend, Records):
         Raises:
             StoreError: it cannot be made or written.
         """
-        self._shards, self._leases = folder / "shards", folder / "leases"
+        self._shards, self._lease = folder / "shards", folder / "lease"
         self._groups = folder.parent / "fleets"
         if not makes:
             return
         try:
             self._shards.mkdir(parents=True, exist_ok=True)
-            self._leases.mkdir(exist_ok=True)
             with tempfile.TemporaryFile(dir=self._shards):
                 pass
         except OSError as error:
@@ -117,17 +113,13 @@ class DirectoryBackend(Backend, Records):
                 self._path(token).unlink(missing_ok=True)
 
     @override
-    def lease(self, key: str, token: str, seconds: float) -> bool:
+    def lease(self, seconds: float) -> bool:
         """See ``Backend``. By each machine's clock."""
-        path, now = self._leases / key, time.time()
-        content = f"{token} {now + seconds:.3f}".encode()
         with self._reached():
-            if _appears(path, content):
-                return True
-            holder, _, until = read_regular(path, _LEASE_SIZE_MAX).decode("ascii", "replace").partition(" ")
-            if holder != token and now < _seconds(until) < now + LEASE_SECONDS_MAX:
-                return False
-            write_atomically(path, content)
+            with contextlib.suppress(FileNotFoundError):
+                if time.time() - self._lease.lstat().st_mtime < seconds:
+                    return False
+            self._lease.touch()
             return True
 
     @override
@@ -182,22 +174,3 @@ class DirectoryBackend(Backend, Records):
             yield
         except OSError as error:
             raise UnreachableError(f"{error.filename or self._shards}: {error.strerror or error}") from error
-
-
-def _appears(path: Path, content: bytes) -> bool:
-    """Make a file with its content, so that nobody sees it empty; return False if it is there already."""
-    with tempfile.NamedTemporaryFile(dir=path.parent) as file:
-        file.write(content)
-        file.flush()
-        try:
-            os.link(file.name, path)
-        except FileExistsError:
-            return False
-    return True
-
-
-def _seconds(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0

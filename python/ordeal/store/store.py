@@ -6,7 +6,6 @@ late, twice and in any order; a lost member leaves what it wrote, and nobody wai
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 import time
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from typing import TypeVar
 from msgspec import structs
 
 from ordeal._base.formatting import counted, one_line
-from ordeal.store.backend import LEASE_SECONDS_MAX, Backend, UnreachableError, new_token
+from ordeal.store.backend import Backend, UnreachableError, new_token
 from ordeal.store.compaction import compact, is_worth_it, lost_members
 from ordeal.store.failure_buckets import FailureBuckets
 from ordeal.store.records import (
@@ -192,17 +191,6 @@ class Store:
         if not self.trouble:
             self._attempted(self._publish, otherwise=None)
         return self._incoming(max_entries)
-
-    def lease(self, bucket: str, seconds: float) -> bool:
-        """Return whether this member alone may shrink ``bucket`` for the next ``seconds``.
-
-        The holder of a lease may extend it. The lease of a lost member expires. False while the store is away:
-        shrinking without a lease costs time and nothing else.
-        """
-        if not 0 < seconds <= LEASE_SECONDS_MAX:
-            raise ValueError(f"a lease of {seconds} s; write more than 0 and at most {LEASE_SECONDS_MAX:g}")
-        key = hashlib.blake2b(bucket_text(bucket).encode(), digest_size=16).hexdigest()
-        return self._attempted(lambda: self._backend.lease(key, self._token, seconds), otherwise=False)
 
     def compact(self) -> int:
         """Put together what lost members have left; return how many there were. It may take some seconds."""

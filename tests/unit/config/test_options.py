@@ -115,7 +115,6 @@ def test_each_argument_of_the_explorer_arrives() -> None:
         "members": 4,
         "image": "app",
         "job_options": ["a=b"],
-        "on_interrupt": "leave",
         "project": "none",
         "fleet_name": "n",
     }

@@ -92,7 +92,7 @@ def test_one_at_a_time_compacts(place: Place, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(compaction, "LOST_SECONDS", -3600.0)
     for number in range(2):
         place.open().sync(found(f"x{number}", edges=[number]))
-    assert backend_of(place.open()).lease(compaction.LEASE, "0123456789abcdef", 100)
+    assert backend_of(place.open()).lease(100)
     assert compacted(place) == 0
 
 
@@ -154,8 +154,8 @@ class Mortal(Backend):
         for token in tokens:
             self._do(lambda token=token: self.backend.remove([token]))  # type: ignore[misc]
 
-    def lease(self, key: str, token: str, seconds: float) -> bool:
-        return self._do(lambda: self.backend.lease(key, token, seconds))
+    def lease(self, seconds: float) -> bool:
+        return self._do(lambda: self.backend.lease(seconds))
 
     def close(self) -> None:
         self.backend.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import socket
 import subprocess
 import sys
@@ -36,9 +35,8 @@ from ..samples.stores import (
 
 NOTHING = Outgoing()
 
-LEASE_SECONDS = 0.4
 # Each step has an edge of its own, one that all share, and a failure that all meet. A line is logged when `sync`
-# has returned, and one for each lease: when it was asked for, and when it was there.
+# has returned.
 MEMBER = """
 import sys, time
 from ordeal.store import Entry, FailureReport, Outgoing, open_store
@@ -52,15 +50,12 @@ for step in range(steps):
     incoming = store.sync(Outgoing((entry,), frozenset(edges), (failure,)))
     assert not incoming.refused, incoming.refusal
     log.write(f"{'waits' if incoming.paused else 'acked'} {number} {step}\\n")
-    asked = time.monotonic()
-    if store.lease("KeyError in f", LEASE):
-        log.write(f"lease {number} {asked} {time.monotonic()}\\n")
     time.sleep(0.005)
 while incoming.paused:
     time.sleep(0.01)
     incoming = store.sync(Outgoing())
 store.close()
-""".replace("LEASE", str(LEASE_SECONDS))
+"""
 
 
 @pytest.fixture
@@ -154,11 +149,6 @@ def test_nothing_acknowledged_is_lost_when_a_member_and_the_server_are_killed(
     assert (report.bucket, report.steps, report.trace) == ("KeyError in f", 97, b"3")
     assert report.count - 3 * steps in (after, after + 1)
 
-    leases = sorted(logged(logs, "lease"), key=lambda lease: lease[1][1])
-    assert leases
-    for (holder, (asked, _)), (other, (_, there)) in itertools.pairwise(leases):
-        assert holder == other or there - asked > LEASE_SECONDS - 0.001
-
 
 def test_a_server_that_forgot_everything_is_told_again(server: RedisServer) -> None:
     a, b = member(server), member(server)
@@ -199,7 +189,6 @@ def test_a_search_goes_on_while_the_server_is_away(server: RedisServer) -> None:
     assert "Connection refused" in paused.paused
     assert "bytes wait for it" in paused.paused
     assert paused.members == 0
-    assert not a.lease("KeyError in f", 10)
     assert a.edges() == {1, 2}
     server.start()
     assert a.sync(NOTHING).paused == ""
@@ -309,7 +298,7 @@ def test_a_server_that_answers_anything_is_away_at_worst(answer: bytes) -> None:
             backend.survey,
             lambda: backend.read([Span(token, 0, 3)]),
             lambda: backend.write(token, 0, b"x"),
-            lambda: backend.lease("key", token, 5),
+            lambda: backend.lease(5),
         ]
         for ask in asked:
             with contextlib.suppress(UnreachableError):
@@ -390,20 +379,10 @@ def test_who_writes_over_the_own_shard_harms_only_who_reads_it_later(shared: Red
     assert a.sync(entry("y", 2)).paused == ""
 
 
-def test_a_lease_of_another_type_is_not_given(shared: RedisServer) -> None:
-    a = member(shared)
-    assert a.lease("KeyError in f", 100)
-    (key,) = shared.client().keys(f"{prefix_of(a)}:lease:*")
-    shared.client().delete(key)
-    shared.client().rpush(key, "x")
-    assert not a.lease("KeyError in f", 100)
-
-
 def test_the_keys_of_others_are_left_alone(shared: RedisServer) -> None:
     shared.client().set("precious", "x")
     a = member(shared)
     a.sync(entry("x", 1))
-    a.lease("KeyError in f", 100)
     names = {key.decode() for key in shared.client().scan_iter()}
     assert all(name.startswith(f"{prefix_of(a)}:") for name in names - {"precious", "ordeal:namespaces"})
     assert shared.client().get("precious") == b"x"

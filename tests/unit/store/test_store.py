@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -16,7 +15,7 @@ from ordeal.store.records import encode
 from ordeal.store.shard import HEADER, framed
 from ordeal.store.store import ImportQueue
 
-from ..samples.stores import PATIENCE_SECONDS, Place, backend_of, write_shard
+from ..samples.stores import Place, backend_of, write_shard
 
 NOTHING = Outgoing()
 
@@ -223,32 +222,6 @@ def test_any_text_names_a_bucket(place: Place) -> None:
     assert a.failures() == b.failures()
 
 
-# -- leases --
-
-
-def test_one_member_at_a_time_has_a_lease(place: Place) -> None:
-    members = [place.open() for _ in range(3)]
-    assert [member.lease("KeyError in f", 100) for member in members] == [True, False, False]
-    assert members[0].lease("KeyError in f", 100)
-    assert members[1].lease("another bucket", 100)
-
-
-def test_the_lease_of_a_lost_member_ends(place: Place) -> None:
-    a, b, c = place.open(), place.open(), place.open()
-    assert a.lease("KeyError in f", 0.001)
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not b.lease("KeyError in f", 100):
-        assert time.monotonic() < deadline, "the lease does not end"
-    assert not c.lease("KeyError in f", 100)
-    assert not a.lease("KeyError in f", 100)
-
-
-@pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), 1e9])
-def test_a_lease_without_end_is_wrong(place: Place, seconds: float) -> None:
-    with pytest.raises(ValueError, match="a lease of"):
-        place.open().lease("KeyError in f", seconds)
-
-
 # -- hostile members --
 
 ENTRY = framed(encode(Entry(b"good", (5,))))
@@ -350,9 +323,9 @@ class Flaky(Backend):
         self._ask()
         self.backend.remove(tokens)
 
-    def lease(self, key: str, token: str, seconds: float) -> bool:
+    def lease(self, seconds: float) -> bool:
         self._ask()
-        return self.backend.lease(key, token, seconds)
+        return self.backend.lease(seconds)
 
     def close(self) -> None:
         self.backend.close()
@@ -372,7 +345,6 @@ def test_what_was_found_while_the_store_was_away_is_published_later(place: Place
     got = [a.sync(found(f"x{n}", edges=[n])) for n in range(3)]
     assert all(each.paused.startswith("the cable is out; ") for each in got)
     assert [each.members for each in got] == [0, 0, 0]
-    assert not a.lease("KeyError in f", 10)
     assert b.sync(NOTHING).entries == ()
     backend.away = ""
     assert a.sync(NOTHING).paused == ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
-import select
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -101,15 +100,10 @@ LEAVE_SECONDS_MAX = 30.0
 #: How many traces of others are received at a time, and how many bytes each may have.
 TRACES_MAX = 64
 TRACE_BYTES_MAX = 2**20
-#: How long a member holds the lease of a bucket, how often it renews it, and how long another one waits for it: a
-#: lost member holds it no longer.
-LEASE_SECONDS = 8.0
-RENEW_SECONDS = 2.0
-WAIT_SECONDS_MAX = 10.0
+#: How often a store that is away is asked again by a member that leaves.
 ASK_SECONDS = 0.25
-OVER_SECONDS = 0.001
 
-_JOINED, _SYNC, _LAST, _UPDATE, _LEASE, _ANSWER = "joined", "sync", "last", "news", "lease", "answer"
+_JOINED, _SYNC, _LAST, _UPDATE = "joined", "sync", "last", "news"
 
 
 class _Request(msgspec.Struct):
@@ -146,12 +140,10 @@ class StoreClient:
         self._is_first = True
         self._members = 1
         self._budget = ImportBudget(workers)
-        self._wait_until = 0.0
         self._waits = False
         self._entries: list[Entry] = []
         self._edges: set[int] = set()
         self._failures: dict[str, FailureReport] = {}
-        self._leases: list[bool] = []
         self._traces: dict[str, bytes] = {}
         self._shrunk: dict[str, bool] = {}
         self._paused = ""
@@ -195,28 +187,6 @@ class StoreClient:
     def listen(self) -> list[tuple[list[int], bytes]]:
         """Receive what others have found so far, before the search begins."""
         return self.exchange() + self._wait(lambda: not self._waits, ANSWER_SECONDS_MAX)
-
-    def lease(self, bucket: str) -> bool:
-        """Return whether this member may shrink ``bucket``; also true when the store does not answer.
-
-        While another member shrinks it, wait for its trace, or for its end: the lease of a lost member is taken over.
-        The first time this waits for a while, and then no more.
-        """
-        had = self.trace(bucket)
-        while not (granted := self._asks(bucket)):
-            now = monotonic()
-            self._wait_until = self._wait_until or now + WAIT_SECONDS_MAX
-            if now >= self._wait_until or self.trace(bucket) != had or self._child.has_ended():
-                break
-            self.exchange()
-            sleep(ASK_SECONDS)
-        return granted
-
-    def _asks(self, bucket: str) -> bool:
-        if not self._send(_LEASE, bucket):
-            return True
-        self._wait(lambda: bool(self._leases), ANSWER_SECONDS_MAX)
-        return self._leases.pop() if self._leases else True
 
     def trace(self, bucket: str) -> bytes | None:
         """Return the shortest trace of ``bucket`` that others sent, as unchecked JSON, if they sent one."""
@@ -270,8 +240,6 @@ class StoreClient:
         for kind, value in self._child.messages():
             if kind == _UPDATE:
                 updates.append(self._take(_decode(value, Incoming)))
-            elif kind == _ANSWER:
-                self._leases.append(bool(value))
             elif kind == ERROR:
                 broken = unpack(value, WorkerError)
                 raise StoreError(broken.message, hint=broken.hint or None)
@@ -315,74 +283,27 @@ def _client_job(store_options: StoreOptions) -> Job:
             return
         channel.send(_JOINED, store.number)
         with store:
-            held = _Leases(store)
             while True:
-                has_message = has_data(channel.fileno(), held.seconds_left())
-                held.renew()
-                if not has_message:
-                    continue
                 kind, value = channel.receive()
-                if kind == _LEASE:
-                    channel.send(_ANSWER, held.take(str(value)))
-                    continue
                 request = _decode(value, _Request)
                 incoming = store.sync(request.outgoing, max_entries=request.imported)
                 failures = [each for each in incoming.failures if 0 < len(each.trace) <= TRACE_BYTES_MAX]
                 channel.send(_UPDATE, _encode(replace(incoming, failures=tuple(failures[:TRACES_MAX]))))
                 if kind == _LAST:
-                    _end(store, held)
+                    _end(store)
                     return
 
     return job
 
 
-def _end(store: Store, held: _Leases) -> None:
+def _end(store: Store) -> None:
     """Do what others of the store need: the process ends when that is done."""
     while store.trouble:
         sleep(ASK_SECONDS)
         store.sync(Outgoing(), max_entries=0)
-    held.give_back()
     if store.is_compaction_due:
         os.nice(NICE)
         store.compact()
-
-
-class _Leases:
-    """The leases of this member, renewed as long as its process lives."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._buckets: set[str] = set()
-        self._due = 0.0
-
-    def take(self, bucket: str) -> bool:
-        if not self._store.lease(bucket, LEASE_SECONDS):
-            return False
-        self._buckets.add(bucket)
-        self._due = self._due or monotonic() + RENEW_SECONDS
-        return True
-
-    def seconds_left(self) -> float | None:
-        """How long it is until they must be renewed; None without any."""
-        return max(0.0, self._due - monotonic()) if self._buckets else None
-
-    def renew(self) -> None:
-        if self._buckets and monotonic() >= self._due:
-            self._buckets = {bucket for bucket in self._buckets if self._store.lease(bucket, LEASE_SECONDS)}
-            self._due = monotonic() + RENEW_SECONDS
-
-    def give_back(self) -> None:
-        """Let others have them at once."""
-        for bucket in self._buckets:
-            self._store.lease(bucket, OVER_SECONDS)
-        self._buckets.clear()
-
-
-def has_data(descriptor: int, seconds: float | None) -> bool:
-    """Wait until there is something to read, at most so long; None waits for ever."""
-    watched = select.poll()
-    watched.register(descriptor, select.POLLIN)
-    return bool(watched.poll(None if seconds is None else 1_000 * seconds))
 
 
 def sync_seconds(members: int) -> float:

@@ -58,9 +58,6 @@ DATABASE_SECONDS = 20.0
 class Others(Protocol):
     """Explorations elsewhere, which may meet the same failures."""
 
-    def lease(self, bucket: str) -> bool:
-        """Return whether this exploration may shrink ``bucket``."""
-
     def trace(self, bucket: str) -> bytes | None:
         """Return their shortest trace of it, as unchecked JSON, if there is one."""
 
@@ -97,7 +94,6 @@ class _FindingInTriage(msgspec.Struct):
     is_shrunk: bool = False  # nobody need shrink it, unless the shorter tape shows nothing here
     failure: Failure | None = None
     is_refuted: bool = False  # it was suspected to hang, and does not
-    compared: bytes | None = None  # the trace of others that was looked at
 
 
 class Triage:
@@ -169,7 +165,7 @@ class Triage:
     ) -> list[Failure]:
         """Confirm, shrink and record all ``findings``, and save them as seeds.
 
-        ``others`` may shrink a bucket instead of this exploration, or have done so.
+        ``others`` may have shrunk a bucket.
         """
         shrink = shrink and self._setup.settings.shrink
         seconds = self._setup.settings.max_shrink_time
@@ -182,12 +178,7 @@ class Triage:
             if others is not None:
                 for each in waiting:
                     self._compare_with_others(each, others)
-                    if each.is_shrunk:
-                        each.shrink = shrink and each.shorter is not None
-                        continue
-                    each.shrink = shrink and others.lease(each.finding.bucket)
-                    if shrink and not each.shrink:
-                        self._compare_with_others(each, others)  # they may have shrunk it by now
+                    each.shrink = shrink and (not each.is_shrunk or each.shorter is not None)
             # What the first finding at a place needs, its siblings may need as well.
             for is_first in (True, False):
                 chosen = [each for each in waiting if (each.family is None) is is_first]
@@ -266,9 +257,8 @@ class Triage:
         """Take over the tape that others have of the bucket, if it is shorter."""
         finding = each.finding
         data = others.trace(finding.bucket)
-        if data is None or data == each.compared:
+        if data is None:
             return
-        each.compared = data
         try:
             tape = tape_of(Trace.from_json(data), self._setup.driver)
         except OrdealError as error:

@@ -25,8 +25,6 @@ from ordeal.result import Failure
 from ordeal.store import FailureReport, Outgoing, Store, open_store
 
 LOOK_SECONDS = 0.5
-#: How long members leave the shrinking of a bucket to this process.
-LEASE_SECONDS = 60.0
 
 
 class _Home:
@@ -53,7 +51,6 @@ class _Home:
                     stream.flush()
 
     def _confirmed(self, report: FailureReport) -> list[Failure]:
-        self._store.lease(report.bucket, LEASE_SECONDS)
         with TemporaryDirectory(prefix="ordeal-home-") as folder:
             if not saved([report], {self._task.test_class}, SeedCorpus(folder))[0]:
                 return []

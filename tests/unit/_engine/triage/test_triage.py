@@ -135,15 +135,11 @@ def told() -> Told:
 
 
 class OfOthers:
-    """Others that have one trace of each bucket, or none, and leave the shrinking to this one or not."""
+    """Others that have one trace of each bucket, or none."""
 
-    def __init__(self, trace: bytes | None, *, lease: bool = True, shrunk: bool = False) -> None:
+    def __init__(self, trace: bytes | None, *, shrunk: bool = False) -> None:
         self._trace = trace
-        self._lease = lease
         self._shrunk = shrunk
-
-    def lease(self, bucket: str) -> bool:
-        return self._lease
 
     def trace(self, bucket: str) -> bytes | None:
         return self._trace
@@ -313,11 +309,6 @@ class TestOthers:
         )
         return failure
 
-    def test_their_shorter_trace_is_taken_where_they_have_the_shrinking(self, told: Told) -> None:
-        failure = self.judge(OfOthers(trace_of(SHORT), lease=False), told)
-        assert failure.rule_log == ["add", "add"]
-        assert (told.progress, told.notes) == ([], [])
-
     def test_what_they_have_shrunk_is_not_shrunk_again(self, told: Told) -> None:
         failure = self.judge(OfOthers(trace_of(SHORT), shrunk=True), told)
         assert (failure.rule_log, failure.shrunk, told.progress) == (["add", "add"], True, [])
@@ -327,21 +318,21 @@ class TestOthers:
         assert failure.shrunk
         assert told.progress
 
-    def test_what_they_leave_to_this_one_is_shrunk(self, told: Told) -> None:
+    def test_what_they_have_not_shrunk_is_shrunk_here(self, told: Told) -> None:
         assert self.judge(OfOthers(None), told).shrunk
         assert told.progress
 
     @pytest.mark.parametrize("rubbish", [b"", b"{", b"[]", b"\xff\xfe", b'{"version": 99}'])
     def test_rubbish_of_theirs_is_noted_and_refused(self, rubbish: bytes, told: Told) -> None:
-        failure = self.judge(OfOthers(rubbish, lease=False), told)
-        assert failure.step == 4
+        failure = self.judge(OfOthers(rubbish), told)
+        assert failure.shrunk
         (note,) = told.sentences
         assert note.startswith("A trace of the store was refused: ")
 
     def test_a_trace_of_another_version_of_the_class_is_noted_and_refused(self, told: Told) -> None:
         trace = Trace.from_json(trace_of(["other"]))
         trace.steps[0].name = "gone"
-        self.judge(OfOthers(trace.to_json(), lease=False), told)
+        self.judge(OfOthers(trace.to_json()), told)
         (note,) = told.sentences
         assert "it has no rule 'gone'" in note
 

@@ -66,8 +66,8 @@ class BatchLauncher(Launcher):
         return self.present
 
     @override
-    def close(self, *, leave: bool) -> None:
-        if not self._is_submitted or leave:
+    def close(self) -> None:
+        if not self._is_submitted:
             return
         # The board has told them to end; those that still wait in the queue never start.
         with contextlib.suppress(FleetError):

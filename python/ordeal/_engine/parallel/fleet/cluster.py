@@ -98,10 +98,10 @@ class ClusterLauncher(Launcher):
         try:
             self.connect()
         except FleetError:
-            self.close(leave=True)
+            self._drop()
             raise
         except Exception as error:
-            self.close(leave=True)
+            self._drop()
             raise FleetError(
                 f"the {name} cluster at {host}:{port} cannot be used: {what_was_wrong(error)}",
                 hint=f"see that the same versions of Python and {name} run here and there, and what its head logs",
@@ -139,9 +139,9 @@ class ClusterLauncher(Launcher):
         return set()
 
     @override
-    def close(self, *, leave: bool) -> None:
+    def close(self) -> None:
         """Let members end by themselves, which the board tells them to, then cancel what is left."""
-        if self.members and not leave and not self._away_since:
+        if self.members and not self._away_since:
             with contextlib.suppress(Exception):
                 self.cancel(END_SECONDS)
         self._drop()

@@ -61,7 +61,7 @@ _STOPPED = "interrupted"
 class FleetOutcome:
     """What the members of a fleet did, all together.
 
-    ``stopped`` is why they all ended, or "time" if for several reasons. ``left`` when they go on without the launcher.
+    ``stopped`` is why they all ended, or "time" if for several reasons.
     """
 
     members: int
@@ -71,7 +71,6 @@ class FleetOutcome:
     lost: int = 0
     interrupted: bool = False
     stopped: StoppedReason = "time"
-    left: bool = False
     notes: list[str] = field(default_factory=list)
 
 
@@ -153,10 +152,9 @@ class RunningFleet:
                 self._remove(key)
         except BaseException:
             self._remove(LAUNCHER)
-            self._launcher.close(leave=False)
+            self._launcher.close()
             raise
         self._started = time.monotonic()
-        leave = False
         try:
             if self._corpus is not None:
                 self._arrivals = Arrivals(plan, self._corpus)
@@ -166,19 +164,17 @@ class RunningFleet:
             self._wait()
         except KeyboardInterrupt:
             self._outcome.interrupted = True
-            leave = self._outcome.left = plan.options.on_interrupt == "leave"
         finally:
-            self._say("left" if leave else "stopping")
-            self._close(leave=leave)
+            self._say("stopping")
+            self._close()
             self._look()
-            if not leave:
-                self._say("ended")
+            self._say("ended")
         return self._summed_up()
 
-    def _close(self, *, leave: bool) -> None:
+    def _close(self) -> None:
         arrivals, self._arrivals = self._arrivals, None
         try:
-            self._launcher.close(leave=leave)
+            self._launcher.close()
         except KeyboardInterrupt:
             # The second Ctrl-C: nothing is waited for any more.
             if arrivals is not None:
@@ -431,8 +427,6 @@ def fleet_result(
     """
     summary = f"Explored by a fleet of {counted(outcome.members, 'member')}"
     summary += f", of which {outcome.lost} {'was' if outcome.lost == 1 else 'were'} lost." if outcome.lost else "."
-    if outcome.left:
-        summary += " They go on: `ordeal fleet status` shows how."
     refused = [f"Not brought home: {each}." for each in wrong]
     remarks = {use.remark() for use in result.faults}
     # All else that the result says is of the one run here.

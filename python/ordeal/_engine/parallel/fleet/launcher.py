@@ -69,8 +69,8 @@ class Launcher(ABC):
         """Return the members that are thought to run or wait for a place."""
 
     @abstractmethod
-    def close(self, *, leave: bool) -> None:
-        """End all members, unless they are to be left, and release the cluster. Does not raise an error.
+    def close(self) -> None:
+        """End all members, and release the cluster. Does not raise an error.
 
         They may take END_SECONDS to end by themselves. Ctrl-C meanwhile ends them at once, and is raised.
         """
@@ -115,9 +115,7 @@ class LocalLauncher(Launcher):
         return {number for number, member in self._members.items() if member.poll() is None}
 
     @override
-    def close(self, *, leave: bool) -> None:
-        if leave:
-            return
+    def close(self) -> None:
         try:
             self._end_within(END_SECONDS)
         except KeyboardInterrupt:

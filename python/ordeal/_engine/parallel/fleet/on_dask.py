@@ -72,16 +72,13 @@ class DaskLauncher(ClusterLauncher):
         worker = workers[number % len(workers)]
         # For each attempt: what lies on a worker that is lost cannot be made again.
         project = self.sent and self._client.scatter(self.sent, workers=[worker], hash=False)
-        member = self._client.submit(
+        return self._client.submit(
             *(run_beside, task, number, attempt, store, project),
             key=f"{self.plan.task.fleet}-{number}-{attempt}",
             pure=False,
             workers=worker,
             allow_other_workers=True,
         )
-        if self.plan.options.on_interrupt == "leave":
-            self._dask.fire_and_forget(member)
-        return member
 
     @override
     def waiting(self) -> set[int]:

@@ -18,18 +18,6 @@ ANSWER_SECONDS = 0.5
 SILENT_MAX = 4
 
 
-class StayingMember:
-    """A member that goes on when its launcher leaves: Ray then ends its tasks, but not such actors."""
-
-    def run(self, *given: Any) -> int:
-        """Run it."""
-        return run_member(*given)
-
-    def end(self) -> None:
-        """End its process, which would keep its place otherwise."""
-        importlib.import_module("ray").actor.exit_actor()
-
-
 class RayLauncher(ClusterLauncher):
     """Speaks to the head of a cluster through Ray's client."""
 
@@ -44,7 +32,6 @@ class RayLauncher(ClusterLauncher):
         self._ray = library("ray", "ray", PACKAGE)
         # Without it, Ray is here and cannot reach a cluster.
         library("grpc", "ray", PACKAGE)
-        self._actors: dict[int, Any] = {}
         self._asked: set[Any] = set()
         self._kept: Any = None
 
@@ -54,7 +41,6 @@ class RayLauncher(ClusterLauncher):
 
     @override
     def connect(self) -> None:
-        self._actors = {}
         try:
             self._init()
         except ConnectionAbortedError:
@@ -78,15 +64,7 @@ class RayLauncher(ClusterLauncher):
         place: dict[str, Any] = {"num_cpus": int(workers), "scheduling_strategy": "SPREAD"}
         if attempt > 1 and (node := self._answering_node(number)):
             place["scheduling_strategy"] = self._near(node)
-        if self.plan.options.on_interrupt != "leave":
-            return self._ray.remote(max_retries=0, **place)(run_member).remote(*given)
-        name = f"{self.plan.task.fleet}-{number}-{attempt}"
-        actor = self._ray.remote(StayingMember).options(name=name, lifetime="detached", max_restarts=0, **place)
-        self._actors[number] = member = actor.remote()
-        running = member.run.remote(*given)
-        # It comes after the other call.
-        member.end.remote()
-        return running
+        return self._ray.remote(max_retries=0, **place)(run_member).remote(*given)
 
     def _answering_node(self, number: int) -> str:
         """Return the id of a node at whose port something answers, another for each number; empty if none is found.
@@ -126,11 +104,8 @@ class RayLauncher(ClusterLauncher):
     def cancel(self, seconds: float) -> None:
         references = list(self.members.values())
         _, waiting = self._ray.wait(references, num_returns=len(references), timeout=seconds)
-        for number, reference in self.members.items():
-            if reference in waiting and number in self._actors:
-                self._ray.kill(self._actors[number])
-            elif reference in waiting:
-                self._ray.cancel(reference, force=True)
+        for reference in waiting:
+            self._ray.cancel(reference, force=True)
 
 
 LAUNCHER = RayLauncher

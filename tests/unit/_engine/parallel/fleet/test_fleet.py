@@ -35,8 +35,8 @@ class Scripted(Launcher):
     def running(self) -> set[int]:
         return set()
 
-    def close(self, *, leave: bool) -> None:
-        self.closed = not leave
+    def close(self) -> None:
+        self.closed = True
 
 
 def plan_in(folder: Path) -> FleetPlan:
@@ -193,7 +193,7 @@ def test_a_second_interruption_waits_for_nothing(tmp_path: Path) -> None:
         def running(self) -> set[int]:
             raise KeyboardInterrupt
 
-        def close(self, *, leave: bool) -> None:
+        def close(self) -> None:
             raise KeyboardInterrupt
 
     class Waiting:

@@ -18,7 +18,7 @@ def test_close_leaves_nothing_running(tmp_path: Path) -> None:
     launcher = LocalLauncher(plan_on("local:1", f"dir://{tmp_path}", test_class="no_such_module:A", path=str(tmp_path)))
     launcher.start(0, 1)
     assert launcher.running() == {0}
-    launcher.close(leave=False)
+    launcher.close()
     assert launcher.running() == set()
 
 
@@ -40,7 +40,7 @@ def test_members_are_told_twice_when_their_end_is_not_waited_for(tmp_path: Path)
     launcher = LocalLauncher(plan_on("local:1"))
     launcher._members[0] = Slow()  # type: ignore[assignment]
     with pytest.raises(KeyboardInterrupt):
-        launcher.close(leave=False)
+        launcher.close()
     assert Slow.told == [signal.SIGTERM, signal.SIGTERM]
 
 
