@@ -23,7 +23,7 @@ from ordeal._base.formatting import one_line
 from ordeal._hypothesis import REJECTED, Draw, RunContext, compile_draw
 from ordeal.errors import GenerationError, Incomplete, InfiniteStrategyError, NonDeterministicGeneration
 from ordeal.exhaustive.enumerable import EnumerableSource, make_enumerable
-from ordeal.exhaustive.text import CaseProgress, failing_case
+from ordeal.exhaustive.text import failing_case, report_cases
 
 __all__ = ["Estimate", "Gen", "GenerationError", "Incomplete", "NonDeterministicGeneration", "test"]
 
@@ -384,7 +384,6 @@ def _all_cases(function: Callable[..., object], make: Callable[[], Gen]) -> Call
 
 def _run_cases(gen: Gen, request: Any, case: Callable[..., object]) -> None:
     __tracebackhide__ = True
-    progress = CaseProgress(request)
     total = None
     try:
         for g in gen:
@@ -392,10 +391,9 @@ def _run_cases(gen: Gen, request: Any, case: Callable[..., object]) -> None:
                 case(g=g)
             except UnsatisfiedAssumption:
                 g._odometer.drop()
-            progress.tick(gen.cases, gen.progress)
         total = gen.cases
     finally:
-        progress.end(gen.cases, total)
+        report_cases(request, gen.cases, total)
     if not gen.cases and gen.rejected and gen._shard == (0, 1):
         raise GenerationError(
             f"all {gen.rejected:,} cases were rejected, so nothing was tested", hint="look at what is assumed of them"

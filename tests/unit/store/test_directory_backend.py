@@ -50,7 +50,7 @@ def test_processes_that_start_at_once_share_nothing_but_what_they_find(url: str)
         assert each.stdin is not None
         each.stdin.write("go\n")
         each.stdin.flush()
-    assert [each.wait() for each in members] == [0] * 4
+    assert [each.communicate()[0] for each in members] == [""] * 4
     assert open_store(url, "race").edges() == {number * 1000 + step for number in range(4) for step in range(20)}
 
 

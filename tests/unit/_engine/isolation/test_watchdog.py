@@ -21,7 +21,7 @@ from ordeal._base import interrupts
 from ordeal._base.rule_timeout import RuleTimeoutError, call_with_timeout
 from ordeal._engine.isolation import watchdog as watchdogs
 from ordeal._engine.isolation.hangs import ends_within
-from ordeal._engine.isolation.watchdog import LostTime, OutOfTime, Watchdog
+from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
 from ordeal._engine.replay.crash_replayer import SLACK_SECONDS
 
 
@@ -408,44 +408,3 @@ def test_a_step_that_c_code_kept_from_alarms_is_ended_at_the_next(
         with pytest.raises(TooLongError):
             clock.stand_still(1.0)
         watchdog.armed = False
-
-
-def lost_in(
-    monkeypatch: pytest.MonkeyPatch, gap: float, *, tick: float = 1.0, cpu: float = 0.0, waits: int = 0
-) -> float:
-    """What counts as lost of a gap between two alarms in which so much CPU time went by, and the process waited."""
-    used = (5.0, 70)
-    monkeypatch.setattr(watchdogs, "_used", lambda: used)
-    measured = LostTime()
-    measured.begin(100.0)
-    used = (5.0 + cpu, 70 + waits)
-    return measured.until(100.0 + gap, tick)
-
-
-@pytest.mark.parametrize("gap", [0.001, 1.0, 2.0])
-def test_no_time_is_lost_while_alarms_come_in_time(monkeypatch: pytest.MonkeyPatch, gap: float) -> None:
-    assert lost_in(monkeypatch, gap) == 0.0
-
-
-def test_where_the_machine_stops_all_but_one_tick_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert lost_in(monkeypatch, 3_600.0, waits=1) == 3_599.0
-
-
-def test_what_others_take_is_lost_and_what_c_code_takes_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert lost_in(monkeypatch, 10.0, cpu=10.0) == 0.0
-    assert lost_in(monkeypatch, 10.0, cpu=4.0) == 6.0
-
-
-def test_what_wakes_at_each_alarm_and_goes_on_waiting_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert lost_in(monkeypatch, 10.0, waits=10) == 0.0
-
-
-def test_threads_may_take_more_than_the_time_that_goes_by(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert lost_in(monkeypatch, 10.0, cpu=30.0) == 0.0
-
-
-def test_each_call_measures_lost_time_from_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watchdogs, "_used", lambda: (0.0, 0))
-    measured = LostTime()
-    measured.begin(0.0)
-    assert [measured.until(now, 1.0) for now in (5.0, 6.0, 9.0)] == [4.0, 0.0, 2.0]

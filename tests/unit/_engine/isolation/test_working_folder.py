@@ -19,14 +19,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_folder_that_is_there_is_left_alone(place: Path) -> None:
-    (place / "file").touch()
-    told: list[str] = []
-    WorkingFolder(told.append).restore()
-    assert told == []
-    assert Path("file").exists()
-
-
 def test_a_folder_that_is_gone_is_made_again_with_those_above_it(place: Path) -> None:
     told: list[str] = []
     folder = WorkingFolder(told.append)
@@ -48,15 +40,6 @@ def test_a_folder_that_was_left_is_worked_in_again(place: Path, tmp_path: Path) 
     folder.restore()
     assert Path.cwd() == place
     assert told == []
-
-
-def test_one_that_somebody_else_has_made_again_is_worked_in(place: Path) -> None:
-    folder = WorkingFolder(lambda text: None)
-    shutil.rmtree(place)
-    place.mkdir()
-    (place / "file").touch()
-    folder.restore()
-    assert Path("file").exists()
 
 
 def test_one_that_cannot_be_made_again_is_done_without(place: Path) -> None:

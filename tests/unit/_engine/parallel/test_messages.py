@@ -13,21 +13,9 @@ from ordeal._engine.parallel.messages import (
     WorkerEnd,
     WorkerError,
     WorkerReport,
-    pack_keys,
     unpack_keys,
 )
 from ordeal._engine.triage.messages import pack, unpack
-
-
-@pytest.mark.parametrize("keys", [[], [0], [1, 2**64 - 1, 5]])
-def test_keys_arrive_as_they_were_in_their_order(keys: list[int]) -> None:
-    assert unpack_keys(pack_keys(keys)) == keys
-
-
-@pytest.mark.parametrize("key", [-1, 2**64])
-def test_what_is_no_key_is_not_sent(key: int) -> None:
-    with pytest.raises(OverflowError):
-        pack_keys([key])
 
 
 @pytest.mark.parametrize("data", [b"1234567", b"123456789", "12345678", 8, None, True])
@@ -88,10 +76,3 @@ def test_a_record_with_a_wrong_field_is_refused(kind: type[msgspec.Struct], chan
     fields = msgspec.to_builtins(good[kind]) | change
     with pytest.raises(ChannelError, match="damaged"):
         unpack(msgspec.json.encode(fields), kind)
-
-
-@pytest.mark.parametrize(("tally", "runs"), [({}, 0), ({"runs": 5}, 5), ({"runs": -5}, 0)])
-def test_the_runs_of_the_past_are_never_fewer_than_none(tally: dict[str, int], runs: int) -> None:
-    report = WorkerReport()
-    report.tally = tally
-    assert EarlierProcesses(report=report).runs == runs

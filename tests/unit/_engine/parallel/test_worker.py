@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from ordeal._engine.parallel.worker import (
     ByClock,
     ByRuns,
     ProcessIdentity,
-    SharedCounters,
     settings_of,
     share_of_runs,
 )
@@ -73,10 +71,6 @@ class TestShares:
         assert share_of_runs(None, 5, 3, 0) is None
 
 
-def never() -> bool:
-    return False
-
-
 def always() -> bool:
     return True
 
@@ -89,11 +83,6 @@ class TestByRuns:
     def test_rounds_end_after_the_same_numbers_of_runs(self) -> None:
         due = rounds(ByRuns(), 5 * EXCHANGE_RUNS)
         assert due == [EXCHANGE_RUNS * number for number in range(1, 5)]
-
-    def test_neither_finds_nor_the_time_that_it_took_matter(self) -> None:
-        one, other = ByRuns(), ByRuns()
-        other.exchanged(1e6)
-        assert [other.is_due(run, never) for run in range(200)] == [one.is_due(run, always) for run in range(200)]
 
     def test_one_that_goes_on_ends_its_rounds_where_one_without_a_break_does(self) -> None:
         far = 50_000
@@ -128,19 +117,6 @@ class TestByClock:
         assert not self.due(schedule, entries=True)
         clock.now += SOON_SECONDS * 0.2
         assert self.due(schedule, entries=True)
-
-    def test_finds_are_asked_for_no_more_often_than_that(self, clock: Clock) -> None:
-        asked: list[float] = []
-
-        def has_entries() -> bool:
-            asked.append(clock.now)
-            return False
-
-        schedule = ByClock()
-        for _ in range(100):
-            schedule.is_due(0, has_entries)
-            clock.now += SOON_SECONDS / 10
-        assert 9 <= len(asked) <= 11
 
     def test_an_exchange_that_takes_long_comes_less_often_but_still_as_often_as_without_finds(
         self, clock: Clock
@@ -191,29 +167,3 @@ class TestSettings:
         own = settings_of(whole, ProcessIdentity(0, 1, 0), 77, None, 1.0)
         assert (own.seed, own.session_seed, own.max_runs) == (5, 77, None)
         assert settings_of(whole, ProcessIdentity(0, 1, 0), 0, None, 1.0).session_seed == 0  # a seed like any other
-
-
-class TestCounters:
-    def test_the_counters_of_each_worker_are_its_own(self) -> None:
-        counters = SharedCounters(3)
-        for number in range(3):
-            own = counters[number]
-            assert (own.runs, own.steps, own.entries_wait) == (0, 0, 0)
-            own.runs, own.steps, own.entries_wait = number, 10 + number, 20 + number
-        counters.begin_process(1)
-        found = [(counters[number].runs, counters[number].steps, counters[number].entries_wait) for number in range(3)]
-        assert found == [(0, 10, 20), (0, 0, 0), (2, 12, 22)]
-        assert not counters.stop
-
-    @pytest.mark.forks
-    def test_another_process_sees_and_writes_the_same(self) -> None:
-        counters = SharedCounters(2)
-        counters.stop = True
-        pid = os.fork()
-        if pid == 0:
-            counters[1].runs = 2**63 if counters.stop else 1
-            os._exit(0)
-        os.waitpid(pid, 0)
-        assert [counters[0].runs, counters[1].runs] == [0, 2**63]
-        counters.stop = False
-        assert not counters.stop
