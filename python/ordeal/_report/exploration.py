@@ -35,7 +35,7 @@ from ordeal.result.exploration import (
     remark_lines,
     run_figures,
 )
-from ordeal.result.failure import failure_details, failure_id, failure_program, sequence_text, trace_steps
+from ordeal.result.failure import failure_details, failure_id, failure_program, trace_steps
 from ordeal.result.parts import known_lines, world_lines
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
         Failure,
         KnownFailure,
         ProgressSnapshot,
-        RuleUse,
         ShrinkSnapshot,
     )
 
@@ -66,21 +65,11 @@ def _failure_line(failure: Failure) -> str:
 
 
 def _told_apart(failures: Sequence[Failure]) -> list[str]:
-    """Return a line for each failure; of those that read the same, with the place, or else the rules that led there."""
+    """Return a line for each failure, with the place of those that read the same."""
     lines = [_failure_line(failure) for failure in failures]
-    for told in (_place_told, sequence_text):
-        times, more = Counter(lines), [told(failure) for failure in failures]
-        told_apart = Counter(zip(lines, more, strict=True))
-        lines = [
-            f"{line}: {what}" if times[line] > 1 and what and told_apart[line, what] < times[line] else line
-            for line, what in zip(lines, more, strict=True)
-        ]
-    return lines
-
-
-def _place_told(failure: Failure) -> str:
-    place = failure.place
-    return "" if place is None else str(place.raised_at or place.at)
+    times = Counter(lines)
+    places = ["" if each.place is None else f": {each.place.raised_at or each.place.at}" for each in failures]
+    return [f"{line}{place}" if times[line] > 1 else line for line, place in zip(lines, places, strict=True)]
 
 
 def _is_of_seed(failure: Failure) -> bool:
@@ -139,8 +128,8 @@ def _section_blocks(result: ExplorationResult, layout: Layout) -> list[list[str]
 
 
 def progress_line(snapshot: ProgressSnapshot) -> str:
-    """Return the live progress line. Its trailing blanks overwrite the rest of a longer line."""
-    return f"  {' '.join(progress_figures(snapshot))}    "
+    """Return the live progress line."""
+    return f"  {' '.join(progress_figures(snapshot))}"
 
 
 def progress_figures(snapshot: ProgressSnapshot) -> list[str]:
@@ -161,11 +150,11 @@ def shrink_progress_line(shrinking: ShrinkSnapshot) -> str:
     if shrinking.waits:
         return (
             f"  [{shrinking.elapsed:.0f}s] failure {shrinking.number} of {shrinking.total} hangs after"
-            f" {counted(shrinking.steps - 1, 'step')}: watching whether that takes {shrinking.waits:g} s    "
+            f" {counted(shrinking.steps - 1, 'step')}: watching whether that takes {shrinking.waits:g} s"
         )
     return (
         f"  [{shrinking.elapsed:.0f}s] shrinking failure {shrinking.number} of {shrinking.total}:"
-        f" {shrinking.steps_before} -> {counted(shrinking.steps, 'step')} ({shrinking.candidates} tried)    "
+        f" {shrinking.steps_before} -> {counted(shrinking.steps, 'step')} ({shrinking.candidates} tried)"
     )
 
 
@@ -293,16 +282,12 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
         "properties": json_properties(result.properties),
         "reliability_cells": json_cells(result.reliability_cells),
         "faults": [to_builtins(use) for use in result.faults],
-        "rules": [_json_rule(use) for use in result.rules],
+        "rules": [{"name": use.name, "cells": [to_builtins(cell) for cell in use.cells]} for use in result.rules],
         "notes": list(result.notes),
         "failures": [_json_failure(failure) for failure in result.failures],
         "known": [_json_known(known) for known in result.known],
         "timing": _json_timing(result),
     }
-
-
-def _json_rule(use: RuleUse) -> dict[str, Any]:
-    return {"name": use.name, "cells": [to_builtins(cell) for cell in use.cells]}
 
 
 def _json_option(value: object) -> object:

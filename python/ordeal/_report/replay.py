@@ -94,11 +94,6 @@ def recorded_error(failure: TraceFailure) -> str:
     return f"{failure.error_type}: {failure.error_message}" if failure.error_message else failure.error_type
 
 
-def shrink_line(phase: str, steps: int, candidates: int) -> str:
-    """Return the progress of shrinking as a line to be overwritten: blanks overwrite the rest of a longer one."""
-    return f"  {phase}: {counted(steps, 'step')} left, {candidates} tried{' ' * 12}"
-
-
 def shrunk_text(before: Trace, after: Trace) -> str:
     """Return how much shorter a trace became, and the program that is left."""
     steps, was = counted(len(after.taken_steps()), "step"), len(before.taken_steps())

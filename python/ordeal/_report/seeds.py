@@ -48,21 +48,17 @@ def seed_line(replay: SeedReplay) -> str:
     if replay.status.value == "class_unusable":
         return f"  NO CLASS    {what} — {one_line(replay.reason, limit=2 * MESSAGE_CHARS_MAX)}"
     if replay.error is None:
-        return f"  fixed       {what}" if not replay.reason else f"  outdated    {what} — {_outdated(replay)}"
+        return f"  fixed       {what}" if not replay.reason else f"  outdated    {what} — {_no_longer_applies(replay)}"
     if replay.status.value == "reproduced":
         return f"  REGRESSION  {what} — {describe_error(replay.error)}"
     recorded = recorded_failure(replay.trace)
     return f"  DIFFERENT   {what} — fails differently: {describe_error(replay.error)}; recorded: {recorded}"
 
 
-def _outdated(replay: SeedReplay) -> str:
-    test_class = "" if replay.trace is None else replay.trace.test_class
-    return _no_longer_applies(replay.reason, test_class)
-
-
-def _no_longer_applies(reason: str, test_class: str) -> str:
+def _no_longer_applies(replay: SeedReplay) -> str:
     # The error that follows says the same in more detail.
-    why = reason.removeprefix(f"the trace no longer applies to {test_class}: ")
+    test_class = "" if replay.trace is None else replay.trace.test_class
+    why = replay.reason.removeprefix(f"the trace no longer applies to {test_class}: ")
     return one_line(f"no longer applies: {why}", limit=2 * MESSAGE_CHARS_MAX)
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import ordeal._native as _native
 from ordeal._base.formatting import one_line
 from ordeal._base.interpreter import usable_cpus
-from ordeal._base.live_threads import program_threads, threads_text
 from ordeal._report.exploration import session_header
 from ordeal._report.scaling import benchmark_header, scaling_json, scaling_report, trial_line
 from ordeal.cli import INTERRUPTED, terminal
@@ -20,7 +19,7 @@ from ordeal.config.flags import BenchmarkConfig
 from ordeal.config.options import RNG_SEED_MAX, ExplorerConfig, options_of_entry
 from ordeal.config.settings_file import OrdealConfig, load_config
 from ordeal.config.table import values_of
-from ordeal.errors import ConfigError, MachineError
+from ordeal.errors import ConfigError
 from ordeal.result import ExplorationResult
 from ordeal.scaling.law import analyse
 from ordeal.scaling.trials import ScalingResult, TrialPlan, WorkerTrial, measurements_of
@@ -130,9 +129,7 @@ class _Trials:
         try:
             # Output of the program under test belongs on stderr; on stdout it would end up inside the result.
             with redirect_stdout(sys.stderr):
-                explorer = make_explorer(test, options)
-                _refuse_threads(test.class_path)
-                result = explorer.explore()
+                result = make_explorer(test, options).explore()
         except KeyboardInterrupt:
             self.interrupted = True
             return None
@@ -160,12 +157,3 @@ class _Trials:
             if note not in self._told:
                 terminal.say(f"  note: {one_line(note)}")
                 self._told.add(note)
-
-
-def _refuse_threads(class_path: str) -> None:
-    """Refuse a program whose threads keep it in one process: the number of workers would make no difference."""
-    if threads := program_threads():
-        raise MachineError(
-            f"{class_path} cannot be measured: {threads_text(threads)} of the program would not live on in workers",
-            hint="start threads when a machine is made, and end them in its teardown()",
-        )

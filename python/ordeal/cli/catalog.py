@@ -24,7 +24,7 @@ def run(flags: CatalogFlags) -> int:
     """List the assertions below the paths of the command line, and return the exit code."""
     reached_file = Path(PROPERTIES_PATH)
     reached = load_reached(reached_file)
-    catalog = make_catalog(scan([Path(path) for path in flags.paths] or _default_paths()), reached)
+    catalog = make_catalog(scan([Path(path) for path in flags.paths] or ([*_target_files()] or [Path()])), reached)
     complaints = catalog_complaints(catalog)
     if complaints:
         terminal.say(complaints)
@@ -33,10 +33,6 @@ def run(flags: CatalogFlags) -> int:
     else:
         terminal.write(catalog_text(catalog, reached_file, exists=reached_file.exists()))
     return 0 if catalog.complete else FOUND
-
-
-def _default_paths() -> list[Path]:
-    return [*_target_files()] or [Path()]
 
 
 def _target_files() -> Iterator[Path]:

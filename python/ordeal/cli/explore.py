@@ -82,7 +82,6 @@ def run(given: Mapping[str, Any]) -> int:
     if own.watch:
         against = {
             "--json": own.json,
-            "--dashboard": own.dashboard,
             "--generate-tests": own.generate_tests is not None,
             "--resume": options.resume_from is not None,
             "--on": options.on is not None,
@@ -91,27 +90,13 @@ def run(given: Mapping[str, Any]) -> int:
         return int(watching.run_after_saves(*(option for option, given in against.items() if given)))
     if own.dry_run:
         return int(importlib.import_module("ordeal.cli.fleet.dry_run").print_plans(config, options))
-    with _served(own.dashboard):
-        terminal.say(_header(own, config, options))
-        session = _CliSession(own, config, options)
-        with session.kept():
-            with terminal.termination_interrupts():
-                session.explore_all()
-            session.finish()
+    terminal.say(_header(own, config, options))
+    session = _CliSession(own, config, options)
+    with session.kept():
+        with terminal.termination_interrupts():
+            session.explore_all()
+        session.finish()
     return session.exit_code()
-
-
-@contextmanager
-def _served(wanted: bool) -> Iterator[None]:
-    """Serve the pages of runs during the block."""
-    if not wanted:
-        yield
-        return
-    dashboard = importlib.import_module("ordeal.cli.dashboard")
-    dashboard.check_installed("ordeal explore --dashboard")
-    with dashboard.beside() as address:
-        terminal.say(f"Dashboard, until this ends: {address}" if address else "note: the dashboard did not start")
-        yield
 
 
 def _effective(
@@ -326,7 +311,7 @@ class _CliSession:
             result = self._save_traces(result)
             self._results.append(result)
             self._run_writer.class_done(result)
-            self._save_properties(result)
+            self._try(lambda: add_reached(Path(PROPERTIES_PATH), result.properties))
             self._report_seeds(result)
             self._report_state(result)
             self._tell_of_inconclusive(result)
@@ -354,14 +339,6 @@ class _CliSession:
         for check in unhealthy(result, wanted):
             terminal.say_error(f"{result.test_class}: {check.message}", check.hint)
             self._unhealthy += 1
-
-    def _save_properties(self, result: ExplorationResult) -> None:
-        """Save what was reached, for `ordeal catalog`."""
-        try:
-            add_reached(Path(PROPERTIES_PATH), result.properties)
-        except OrdealError as error:
-            terminal.show_error(error)
-            self._unwritten += 1
 
     def _tell_of_hanging_seeds(self, class_path: str) -> None:
         """Say why the search does not begin at once: seeds are replayed first, and one that hangs takes its limit."""
@@ -429,14 +406,13 @@ class _CliSession:
     def _save_trace(self, trace: Trace, wanted: Path) -> str | None:
         """Return where the trace was saved, or ``None`` after reporting why it could not be."""
         path = self._unused(wanted)
-        try:
+
+        def save() -> str:
             trace.save(path)
-        except OrdealError as error:
-            terminal.show_error(error)
-            self._unwritten += 1
-            return None
-        self._saved.add(path)
-        return str(path)
+            self._saved.add(path)
+            return str(path)
+
+        return self._try(save)
 
     def _unused(self, path: Path) -> Path:
         """Add a number to a path that this session has written: each class numbers its runs from the start."""
@@ -446,17 +422,13 @@ class _CliSession:
     def _write_tests(self, path: Path) -> None:
         from ordeal._engine.export.generated_tests import generate_tests
 
-        try:
+        def write() -> None:
             source = generate_tests([trace for result in self._results for trace in result.traces], apart=True)
-        except OrdealError as error:
-            # The report is worth more than the generated tests.
-            terminal.show_error(error)
-            self._unwritten += 1
-            return
-        if not source:
-            terminal.say("No tests generated: no trace was recorded")
-        elif self._written(path, "generated tests", lambda: _replace_text(path, source)):
-            terminal.say(f"Generated tests: {path}")
+            if source:
+                _replace_text(path, source)
+            terminal.say(f"Generated tests: {path}" if source else "No tests generated: no trace was recorded")
+
+        self._try(write, f"generated tests to `{path}`")
 
     def _write_formats(self) -> None:
         """Write the reports for other programs, and tell the service of CI that is recognised."""
@@ -476,13 +448,7 @@ class _CliSession:
             self._add_summary(markdown(document))
 
     def _write_format(self, name: str, document: Document, folder: Path) -> Path | None:
-        written: list[Path] = []
-        try:
-            self._written(folder / name, f"report {name}", lambda: written.append(write_report(name, document, folder)))
-        except OrdealError as error:
-            terminal.show_error(error)
-            self._unwritten += 1
-        return written[0] if written else None
+        return self._try(lambda: write_report(name, document, folder), f"report {name} to `{folder / name}`")
 
     def _add_summary(self, text: str) -> None:
         """Add the report to the summary of the job; one that cannot be written costs the job nothing."""
@@ -495,24 +461,24 @@ class _CliSession:
             terminal.say(f"note: the summary of the job was not written: {error.strerror or error}")
 
     def _write_report(self, path: Path) -> bool:
-        text = self._json()
-        written = self._written(path, "report", lambda: _replace_text(path, text))
-        if written:
+        def write() -> bool:
+            _replace_text(path, self._json())
             terminal.say(f"Report saved: {path}")
-        return written
+            return True
 
-    def _written(self, path: Path, what: str, write: Callable[[], object]) -> bool:
-        """Write a file. A failure to write is reported, and the other results are still written."""
+        return bool(self._try(write, f"report to `{path}`"))
+
+    def _try[Made](self, write: Callable[[], Made], what: str = "") -> Made | None:
+        """Return what ``write`` does. A failure is reported and counted, and the other results are still written."""
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write()
+            return write()
+        except OrdealError as error:
+            terminal.show_error(error)
         except OSError as error:
-            self._unwritten += 1
-            reason = error.strerror or str(error)
-            message = f"cannot write the {what} to `{path}`: {reason}"
+            message = f"cannot write the {what}: {error.strerror or error}"
             terminal.say_error(message, "name another path, or change the rights of this one")
-            return False
-        return True
+        self._unwritten += 1
+        return None
 
 
 def _machine_of(test: TestConfig, options: ExplorationOptions) -> MachineFactory:
@@ -530,4 +496,5 @@ def make_explorer(test: TestConfig, options: ExplorationOptions) -> Explorer:
 
 def _replace_text(path: Path, text: str) -> None:
     """Write a file completely or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, text.encode("utf-8", "backslashreplace"))

@@ -66,27 +66,23 @@ class Watchers:
 
 
 class ProgressLine:
-    """Shows a line after the first run, then at most every two seconds; on a terminal each replaces the one before.
+    """Shows a line after the first run, then at most every two seconds.
 
     It takes the time from the snapshots, and needs no clock of its own.
     """
 
     def __init__(self) -> None:
         self._due_s = 0.0
-        self._overwrites = terminal.is_terminal()
-        self._line_open = False
-        self._length = 0
 
     def __call__(self, snapshot: ProgressSnapshot) -> None:
         """Show ``snapshot`` when it is time for a new line."""
-        # A person waits for figures of all workers; a log shows that something has begun.
-        if (snapshot.total_runs or not self._overwrites) and self._is_due(snapshot.elapsed):
-            self._show(progress_line(snapshot))
+        if self._is_due(snapshot.elapsed):
+            terminal.say(progress_line(snapshot))
 
     def shrinking(self, snapshot: ShrinkSnapshot) -> None:
         """Show ``snapshot`` when it is time for a new line."""
         if self._is_due(snapshot.elapsed) or snapshot.waits:
-            self._show(shrink_progress_line(snapshot))
+            terminal.say(shrink_progress_line(snapshot))
 
     def _is_due(self, elapsed: float) -> bool:
         if elapsed < self._due_s:
@@ -94,20 +90,9 @@ class ProgressLine:
         self._due_s = elapsed + _INTERVAL_S
         return True
 
-    def _show(self, line: str) -> None:
-        if self._overwrites:
-            # Blanks overwrite the rest of a longer line.
-            terminal.say(f"\r{line.ljust(self._length)}", newline=False)
-            self._line_open, self._length = True, len(line)
-        else:
-            terminal.say(line.rstrip())
-
     def telling_of_interrupts(self) -> AbstractContextManager[None]:
         """Say nothing: a log gets the lines of the report."""
         return nullcontext()
 
     def close(self) -> None:
-        """Clear the line that was being overwritten."""
-        if self._line_open:
-            terminal.say(f"\r{' ' * self._length}\r", newline=False)
-            self._line_open = False
+        """Leave the lines."""

@@ -15,10 +15,8 @@ from ordeal._engine.coverage.digests import changed_modules
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.execution.class_path import trust_settings
 from ordeal._engine.plain.reproduction import Reproduction, reproduce
-from ordeal._engine.replay.replayer import ShrinkProgress
 from ordeal._engine.replay.rerun import ReplayStatus, Rerun, ablate_faults, rerun, shrink
 from ordeal._engine.seed_corpus.lookup import find_failure
-from ordeal._native import monotonic
 from ordeal._report.replay import (
     ablation_text,
     outdated_json,
@@ -28,7 +26,6 @@ from ordeal._report.replay import (
     replay_json,
     replay_outcome,
     replay_steps,
-    shrink_line,
     shrunk_text,
 )
 from ordeal.cli import terminal
@@ -117,20 +114,12 @@ def _study(flags: ReplayFlags, trace: Trace, result: Rerun) -> tuple[Trace | Non
 def _shrink(trace: Trace, output: str | None) -> Trace:
     terminal.say("Shrinking...")
     with _quiet():
-        shrunk = _shrink_watched(trace) if terminal.is_terminal() else shrink(trace)
+        shrunk = shrink(trace)
     terminal.say(shrunk_text(trace, shrunk))
     if output is not None:
         shrunk.save(output)
         terminal.say(f"Saved: {output}")
     return shrunk
-
-
-def _shrink_watched(trace: Trace) -> Trace:
-    line = ShrinkLine()
-    try:
-        return shrink(trace, tick=line)
-    finally:
-        line.close()
 
 
 def _plain(flags: ReplayFlags, trace: Trace, result: Rerun) -> Reproduction:
@@ -199,28 +188,3 @@ def _own_frames(tb: TracebackType | None) -> TracebackType | None:
 
 def _is_machinery(entry: TracebackType) -> bool:
     return str(entry.tb_frame.f_globals.get("__name__", "")).partition(".")[0] in _MACHINERY
-
-
-_INTERVAL_S = 0.2
-
-
-class ShrinkLine:
-    """Call it after each replay."""
-
-    def __init__(self) -> None:
-        self._due_s = monotonic()
-        self._line_open = False
-
-    def __call__(self, progress: ShrinkProgress) -> None:
-        """Show ``progress`` when it is time for it."""
-        if monotonic() >= self._due_s:
-            self._due_s = monotonic() + _INTERVAL_S
-            self._line_open = True
-            line = shrink_line(progress.phase, progress.steps, progress.candidates)
-            terminal.say(f"\r{line}", newline=False)
-
-    def close(self) -> None:
-        """End the line."""
-        if self._line_open:
-            terminal.say("")
-            self._line_open = False

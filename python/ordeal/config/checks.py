@@ -118,14 +118,6 @@ def texts(expected: str, example: str, pattern: str = _NO_NUL, page: str = "list
     return Check(expected, [example], page, accept)
 
 
-def _boolean(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-def _boolean_or_sample(value: object) -> object:
-    return value if isinstance(value, bool) or value == "sample" else None
-
-
 def _class_path(value: object) -> str | None:
     if not isinstance(value, str):
         return None
@@ -137,19 +129,22 @@ def _is_dotted(name: str) -> bool:
     return all(part.isidentifier() for part in name.split("."))
 
 
-def _path(value: object) -> Path | None:
-    return Path(value) if isinstance(value, str | os.PathLike) else None
-
-
-SWITCH = Check("a boolean", True, "boolean", _boolean)
+SWITCH = Check("a boolean", True, "boolean", lambda value: value if isinstance(value, bool) else None)
 PROBABILITY = number("a number from 0 to 1", 0.4, "0 to 1", lambda value: 0 <= value <= 1)
 MODULES = texts("a list of module names", "myapp", _NOT_BLANK)
 KNOWN = texts("a list of texts that are not empty", "3f1c0a9b7d24", _NOT_BLANK)
 CLASS_PATH = Check(
     'a class path "module.path:ClassName"', "tests.test_chaos:MyServiceChaos", '`"module.path:ClassName"`', _class_path
 )
-PATH = Check("a path", ".ordeal/state", "path", _path)
-TRACES = Check('a boolean or "sample"', True, 'boolean or `"sample"`', _boolean_or_sample)
+PATH = Check(
+    "a path", ".ordeal/state", "path", lambda value: Path(value) if isinstance(value, str | os.PathLike) else None
+)
+TRACES = Check(
+    'a boolean or "sample"',
+    True,
+    'boolean or `"sample"`',
+    lambda value: value if isinstance(value, bool) or value == "sample" else None,
+)
 
 
 def accepted(check: Check, value: object, problem: str, example: str) -> Any:

@@ -40,7 +40,6 @@ class ExploreFlags(CommandFlags):
     no_seeds: bool = switch("--no-seeds", "Do not replay saved failures (seeds)")
     prune_fixed_seeds: bool = switch("--prune-fixed-seeds", "Delete saved failures (seeds) that pass now")
     watch: bool = switch("--watch", "Explore again after each save, until Ctrl-C")
-    dashboard: bool = switch("--dashboard", "Serve pages of the runs meanwhile, and print where")
     generate_tests: str | None = place("--generate-tests PATH", "Write pytest functions")
     dry_run: bool = switch("--dry-run", "Print the job, or the files that a cluster would be sent; start nothing")
     force: bool = switch("--force", "Replace files that ordeal did not write")
@@ -172,14 +171,13 @@ class ChimpFlags(Table):
 
 
 class DashboardFlags(Table):
-    """What ``ordeal dashboard`` serves. ``beside`` is True where it ends with its input."""
+    """What ``ordeal dashboard`` serves."""
 
     port: int = option(
         0, integer(0, 65535, example=8080), "one that is free", flag="--port N", help="Port to listen on"
     )
     open: bool = switch("--open", "Open the page in a browser")
     runs: str | None = place("--runs PATH", "Folder of the runs", ".ordeal/runs")
-    beside: bool = False
 
 
 class DoctorFlags(HealthConfig):
@@ -309,7 +307,7 @@ _FLAGS = {
         "Seeds": "known no_seeds prune_fixed_seeds watch",
         "State": "save_state_to resume_from store",
         "Fleet": "on members image job_options project fleet_name dry_run",
-        "Output": "verbose progress dashboard all generate_tests force formats report_dir json fail_on",
+        "Output": "verbose progress all generate_tests force formats report_dir json fail_on",
     },
     "benchmark": {"Trials": "config max_workers time metric repeat seed", "Output": "json"},
     "mutate": {

@@ -6,8 +6,6 @@ import os
 
 import pytest
 
-from ordeal._engine.properties.history import PROPERTIES_PATH, load_reached
-
 from .conftest import Project, section
 
 pytest_plugins = ["pytester"]
@@ -65,12 +63,6 @@ def test_marked_tests_run_with_chaos(project: Project) -> None:
     ]
 
 
-def test_marked_tests_with_workers(project: Project) -> None:
-    project.write({"tests/test_marked.py": MARKED})
-    result = project.run_workers("-q")
-    assert section(result, "Ordeal Warning") == ["WARNING: 1 chaos test(s) SKIPPED — run with --chaos to include them"]
-
-
 def test_failed_properties_fail_the_run(project: Project) -> None:
     project.write({"tests/test_properties.py": PROPERTIES})
     result = project.run("-q", "--chaos", "--chaos-seed=3")
@@ -97,43 +89,12 @@ def test_properties_of_all_workers_together(project: Project) -> None:
     assert "  2/4 properties FAILED" in lines
 
 
-def test_property_of_two_types_in_two_workers(project: Project) -> None:
-    project.write(
-        {
-            "tests/test_one.py": "from ordeal.assertions import sometimes\n\ndef test(): sometimes(True, 'x')\n",
-            "tests/test_two.py": "from ordeal.assertions import reachable\n\ndef test(): reachable('x')\n",
-        }
-    )
-    result = project.run_workers("-q", "--chaos", "--dist=loadfile")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert any("of a worker: 'x' is used as" in line for line in section(result, RESULTS))
-
-
-def test_properties_without_chaos(project: Project) -> None:
-    project.write({"tests/test_properties.py": PROPERTIES})
-    result = project.run("-q")
-    assert result.ret == pytest.ExitCode.OK
-    assert section(result, RESULTS) == []
-
-
 def test_properties_of_a_program_that_tracks_on_its_own(project: Project) -> None:
     project.write({"tests/test_properties.py": PROPERTIES, "conftest.py": "import ordeal\nordeal.auto_configure()\n"})
     result = project.run_apart("-q")
     assert result.ret == pytest.ExitCode.OK
     lines = section(result, RESULTS)
     assert lines[lines.index("  2/4 properties FAILED") + 1] == "  Without --chaos this does not fail the run."
-
-
-def test_collected_only(project: Project) -> None:
-    project.write({"tests/test_properties.py": PROPERTIES})
-    result = project.run("-q", "--chaos", "--collect-only")
-    assert result.ret == pytest.ExitCode.OK
-    assert section(result, RESULTS) == []
-
-
-def test_run_that_selects_nothing(project: Project) -> None:
-    project.write({"tests/test_properties.py": PROPERTIES})
-    assert project.run("-q", "--chaos", "-k", "nothing").ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 def test_fixture_is_for_one_test(project: Project) -> None:
@@ -247,15 +208,6 @@ def test_rule_timeout(project: Project, options: list[str], config: str, failed:
     result.assert_outcomes(passed=2 - failed, failed=failed)
 
 
-def test_rule_timeout_of_seeds(project: Project) -> None:
-    project.write({"tests/test_slow.py": SLOW.replace("TestCase\n", "TestCase  # imported by the replay only\n")})
-    (project.root / "tests/test_slow.py").rename(project.root / "tests/slow.py")
-    for name in ("Slow", "OwnLimit"):
-        project.save_seed(("wait", {}), error="RuleTimeoutError", message="", test_class=f"tests.slow:{name}")
-    project.run_apart("-q", "-k", "ordeal-seed").assert_outcomes(passed=2, deselected=1)
-    project.run_apart("-q", "-k", "ordeal-seed", "--rule-timeout=0.05").assert_outcomes(failed=2, deselected=1)
-
-
 def test_seeds_do_not_count_as_properties_of_the_run(project: Project) -> None:
     project.overdrawn()
     project.edit("bank.py", "    def close", "    def unused(self): ...\n\n    def close")
@@ -273,12 +225,8 @@ def test_seeds_do_not_count_as_properties_of_the_run(project: Project) -> None:
     ("option", "message"),
     [
         ("--chaos-seed=x", "`x` is not a whole number from 0 to 2**64 - 1; write for example `--chaos-seed 42`"),
-        ("--chaos-seed=-1", "`-1` is not a whole number from 0 to 2**64 - 1; write for example `--chaos-seed 42`"),
         ("--buggify-prob=2", "`2` is not a number from 0 to 1; write for example `--buggify-prob 0.1`"),
-        ("--buggify-prob=nan", "`nan` is not a number from 0 to 1; write for example `--buggify-prob 0.1`"),
         ("--rule-timeout=-1", "`-1` is not a number of seconds, 0 or more; write for example `--rule-timeout 5`"),
-        ("--rule-timeout=soon", "`soon` is not a number of seconds, 0 or more; write for example `--rule-timeout 5`"),
-        ("--rule-timeout=inf", "`inf` is not a number of seconds, 0 or more; write for example `--rule-timeout 5`"),
     ],
 )
 def test_value_that_cannot_be_used(project: Project, option: str, message: str) -> None:
@@ -303,16 +251,6 @@ def test_value_that_cannot_be_used(project: Project, option: str, message: str) 
         (
             '[explorer]\nrule_timeout = "x"\n',
             "ordeal.toml has 'x' as `rule_timeout` in [explorer]",
-            "write a number of seconds, for example `rule_timeout = 30.0`, or remove the line",
-        ),
-        (
-            '[explorer]\noutside = "warned"\n',
-            "ordeal.toml has 'warned' as `outside` in [explorer]",
-            'write `outside = "fail"`, `"warn"` or `"ignore"`, or remove the line',
-        ),
-        (
-            "[explorer]\nrule_timeout = nan\n",
-            "ordeal.toml has nan as `rule_timeout` in [explorer]",
             "write a number of seconds, for example `rule_timeout = 30.0`, or remove the line",
         ),
     ],
@@ -345,20 +283,6 @@ def test_configuration_that_has_no_end_is_not_waited_for(project: Project) -> No
         file.truncate(1 << 36)
     told = "ordeal: ordeal.toml cannot be read: it is larger than 1048576 bytes; nothing in it is used"
     assert told in project.run().outlines
-
-
-def test_what_was_reached_is_kept_for_the_catalog(project: Project) -> None:
-    project.write({"tests/test_properties.py": PROPERTIES})
-    for _ in range(2):
-        project.run("-q", "--chaos")
-    reached = load_reached(project.root / PROPERTIES_PATH)
-    assert {name: each.hits for name, each in reached.items()} == {"happens": 2, "holds": 4, "never happens": 2}
-
-
-def test_without_chaos_nothing_is_kept(project: Project) -> None:
-    project.write({"tests/test_properties.py": PROPERTIES})
-    project.run("-q")
-    assert not (project.root / PROPERTIES_PATH).exists()
 
 
 @pytest.mark.slow

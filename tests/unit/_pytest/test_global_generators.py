@@ -63,29 +63,11 @@ def test_everything_is_put_back() -> None:
     assert states == (random.getstate(), repr(numpy.random.get_state()), hypothesis.core.global_force_seed)
 
 
-def test_blocks_inside_of_blocks() -> None:
-    generators = GlobalGenerators()
-    with generators.seeded(seeds(1)):
-        first = draws()
-    with generators.seeded(seeds(1)):
-        with generators.seeded(seeds(2)):
-            draws()
-        assert draws() == first
-
-
 def test_what_is_left_alone() -> None:
     state, forced = random.getstate(), hypothesis.core.global_force_seed
     with GlobalGenerators(leave=CHAOS_SEEDED).seeded(seeds(1)):
         assert random.getstate() == state
         assert hypothesis.core.global_force_seed == forced
-
-
-def test_what_is_not_loaded_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("numpy", "hypothesis.core"):
-        monkeypatch.delitem(sys.modules, name)
-    with GlobalGenerators().seeded(seeds(1)):
-        assert "numpy" not in sys.modules
-        assert "hypothesis.core" not in sys.modules
 
 
 def test_generator_of_a_library(monkeypatch: pytest.MonkeyPatch) -> None:

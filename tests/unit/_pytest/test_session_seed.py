@@ -197,54 +197,6 @@ def test_draws_depend_on_the_seed_and_the_test_alone(draws: Project) -> None:
     assert same == []
 
 
-def test_no_two_tests_draw_the_same(draws: Project) -> None:
-    found = run_draws(draws, 5)
-    for kind in ("rng", "random", "hypothesis", "machine"):
-        values = [str(each[kind]) for each in found.values() if kind in each]
-        assert len(values) == len(set(values)) > 1
-    shared = {str(each["shared"]) for each in found.values() if "shared" in each}
-    assert len(shared) == 2, "one for each module"
-
-
-EXPLICIT = """
-    from hypothesis import given, seed, settings, strategies as st
-
-    drawn = {}
-    settings.register_profile("plain", database=None, max_examples=4, derandomize=False)
-    settings.load_profile("plain")
-
-    @given(st.integers(0, 10**12))
-    def test_plain(number):
-        drawn.setdefault("plain", []).append(number)
-
-    @seed(3)
-    @given(st.integers(0, 10**12))
-    def test_seeded(number):
-        drawn.setdefault("seeded", []).append(number)
-
-    @settings(derandomize=True)
-    @given(st.integers(0, 10**12))
-    def test_derandomized(number):
-        drawn.setdefault("derandomized", []).append(number)
-
-    def test_told(record_property):
-        for name, numbers in drawn.items():
-            record_property(name, numbers)
-"""
-
-
-def test_what_hypothesis_is_told_goes_first(project: Project) -> None:
-    project.write({"conftest.py": CONFTEST, "tests/test_explicit.py": EXPLICIT})
-
-    def told(*options: str) -> dict[str, Any]:
-        project.run("-q", "tests/test_explicit.py", *options).assert_outcomes(passed=4)
-        return drawn(project)["tests/test_explicit.py::test_told"]
-
-    one, other = told("--ordeal-seed=1"), told("--ordeal-seed=2")
-    assert [name for name in one if one[name] == other[name]] == ["seeded", "derandomized"]
-    assert told("--ordeal-seed=1", "--hypothesis-seed=9") == told("--ordeal-seed=2", "--hypothesis-seed=9")
-
-
 # A run that was given no seed
 
 LAZY = """
@@ -293,13 +245,6 @@ def test_run_that_has_no_use_for_a_seed_says_nothing(project: Project) -> None:
     assert not (project.root / ".pytest_cache/v/ordeal").exists()
 
 
-def test_quiet_run_tells_the_seed_of_a_failure(project: Project) -> None:
-    project.write({"tests/test_lazy.py": LAZY})
-    for options in ([], ["--ordeal-seed=9"]):
-        assert seed_lines(project.run("-q", "tests/test_lazy.py", "-k", "late", *options)) == []
-        assert len(seed_lines(project.run("-q", "--tb=no", "tests/test_lazy.py", *options))) == 1
-
-
 def test_program_that_asks_without_the_fixture(project: Project) -> None:
     project.write({"tests/test_asks.py": "from ordeal import seed\n\ndef test():\n    print('SEED', seed.current())\n"})
     result = project.run("-s", "tests/test_asks.py")
@@ -346,8 +291,6 @@ def test_places_in_their_order(project: Project, monkeypatch: pytest.MonkeyPatch
 
 CANNOT_BE_USED = [
     (["--ordeal-seed=x"], "", "--ordeal-seed: 'x' is no seed", HINT),
-    (["--ordeal-seed="], "", "--ordeal-seed: '' is no seed", HINT),
-    (["--ordeal-seed=-1"], "", "--ordeal-seed: '-1' is no seed", HINT),
     (["--ordeal-seed=0x10000000000000000"], "", "--ordeal-seed: '0x10000000000000000' is too large for a seed", HINT),
     (
         [],
@@ -471,31 +414,6 @@ def test_replay_line_of_other_failures(project: Project) -> None:
         "pytest 'tests/test_kinds.py::test_setup[it'\"'\"'s]' --ordeal-seed=0x5",
         "pytest 'tests/test_kinds.py::test_teardown' --ordeal-seed=0x5",
     ]
-
-
-def test_replay_line_is_written_where_pytest_was_started(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    project.write({"tests/test_lazy.py": LAZY})
-    monkeypatch.chdir(project.root / "tests")
-    result = project.run("test_lazy.py")
-    assert replay_lines(result)[0].startswith("pytest 'test_lazy.py::test_fails' ")
-
-
-def test_fixture_is_for_tests_only(project: Project) -> None:
-    project.write(
-        {
-            "tests/test_scope.py": """
-                import pytest
-
-                @pytest.fixture(scope="module")
-                def shared(ordeal_rng): ...
-
-                def test_shared(shared): ...
-            """
-        }
-    )
-    result = project.run("tests/test_scope.py")
-    result.assert_outcomes(errors=1)
-    assert any("ScopeMismatch" in line and "ordeal_rng" in line for line in result.outlines)
 
 
 PLAIN = """

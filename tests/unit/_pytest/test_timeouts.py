@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
-import pytest
-
 from _ordeal_pytest import RuleTimeouts
 from ordeal.chaos import ChaosTest
 
@@ -58,9 +54,3 @@ def test_what_a_test_sets_itself_holds_and_the_own_limit_comes_back() -> None:
     finally:
         plugin.pytest_unconfigure()
     assert Slow.rule_timeout == 7.0
-
-
-def test_a_run_without_machines_loads_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "ordeal.chaos")
-    RuleTimeouts(0.5).pytest_runtest_setup()
-    assert "ordeal.chaos" not in sys.modules

@@ -39,11 +39,6 @@ def test_what_is_no_report_is_refused(text: str, message: str, tmp_path: Path) -
         read_document(tmp_path / "report.json")
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"cannot read the report `.*none`: No such file or directory"):
-        read_document(tmp_path / "none")
-
-
 def document(*buckets: str, lines: str = "1-4") -> dict[str, Any]:
     failures = [{"error_type": "ValueError", "error_message": each, "bucket": each, "id": each} for each in buckets]
     behavior = {"covered_lines": {"shop.py": lines}}
@@ -66,10 +61,6 @@ def test_a_finding_of_another_class_is_another() -> None:
     other["results"][0]["test_class"] = "t:B"
     found = compare(document("a"), other)
     assert (len(found.new), len(found.gone)) == (1, 1)
-
-
-def test_two_equal_reports_differ_in_nothing() -> None:
-    assert comparison_text(compare(document(), document())) == "0 findings new\n0 findings gone\n0 findings in both\n"
 
 
 def test_lines_of_a_file_that_was_edited_are_not_compared() -> None:

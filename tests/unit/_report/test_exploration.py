@@ -13,14 +13,12 @@ from ordeal._base.trace_file import Trace, TraceStep
 from ordeal._report.exploration import (
     Layout,
     closing_line,
-    exploration_header,
     exploration_report,
     json_report,
-    progress_line,
     session_header,
 )
-from ordeal.result import Discovery, ExplorationResult, Failure, ProgressSnapshot, SeedOutcome, SeedStatus
-from ordeal.result.exploration import summary_text, swarm_text
+from ordeal.result import Discovery, ExplorationResult, Failure, SeedOutcome, SeedStatus
+from ordeal.result.exploration import swarm_text
 from ordeal.result.failure import failure_id, replay_command
 from ordeal.result.parts import CodeLine, FailurePlace
 
@@ -61,24 +59,6 @@ def report_lines(*results: ExplorationResult) -> list[str]:
 
 
 class TestReport:
-    def test_without_failures(self) -> None:
-        assert exploration_report([make_result()]) == (
-            "\n"
-            "--- Ordeal Exploration Report ---\n"
-            "\n"
-            "  tests.test_chaos:MyServiceChaos\n"
-            "    58320 runs, 1482010 steps, 300.0s\n"
-            "    47 edges, 31 checkpoints\n"
-            "    No failures.\n"
-        )
-
-    @pytest.mark.parametrize("reason", ["exhausted", "limit"])
-    def test_nothing_steers_an_exhaustive_exploration(self, reason: str) -> None:
-        result = make_result(stopped_reason=reason, unique_edges=0, checkpoints_saved=0)
-        for text in (summary_text(result), exploration_report([result])):
-            assert "edge" not in text
-            assert "checkpoint" not in text
-
     def test_with_failures(self) -> None:
         negative = make_failure(
             ValueError("balance cannot be negative"),
@@ -114,16 +94,6 @@ class TestReport:
             "      Active faults: none\n"
             "      Sequence: write -> write -> write -> write -> write -> write -> write\n"
         )
-
-    def test_failures_of_one_message_are_told_apart_by_what_led_there(self) -> None:
-        error = AssertionError("lost a key")
-        failures = [make_failure(error, *rules) for rules in (["put", "drop"], ["load", "drop"], ["drop"])]
-        assert report_lines(make_result(*failures))[6:10] == [
-            "    3 FAILURES:",
-            "      AssertionError: lost a key (2 steps): put -> drop",
-            "      AssertionError: lost a key (2 steps): load -> drop",
-            "      AssertionError: lost a key (1 step)",
-        ]
 
     def test_failures_of_one_message_are_told_apart_by_their_places_first(self) -> None:
         lines = [CodeLine("shop.py", line, "Shop.add", "raise ValueError") for line in (3, 5)]
@@ -195,29 +165,6 @@ class TestReport:
         many = make_result(lines_covered=1, lines_total=90, missed_lines={"a.py": list(range(21))})
         assert "Missed" not in "".join(report_lines(many))
 
-    def test_each_class_has_a_section(self) -> None:
-        lines = report_lines(make_result(), make_result(test_class="b:C", stopped_reason="interrupted"))
-        assert lines[7:] == [
-            "",
-            "  b:C",
-            "    58320 runs, 1482010 steps, 300.0s",
-            "    47 edges, 31 checkpoints",
-            "    No failures.",
-            "    Stopped: interrupted",
-            "",
-        ]
-
-    def test_one_failure_is_not_plural(self) -> None:
-        lines = report_lines(make_result(make_failure(KeyError("a"), "get")))
-        assert lines[6:8] == ["    1 FAILURE:", "      KeyError: 'a' (1 step)"]
-
-    def test_flood_of_failures_is_capped(self) -> None:
-        flood = [make_failure(ValueError(str(number)), "go", run_id=number) for number in range(1109)]
-        lines = report_lines(make_result(*flood))
-        assert lines[6] == "    1109 FAILURES:"
-        assert lines[16:18] == ["      ValueError: 9 (1 step)", "      ... and 1099 more (--all shows them)"]
-        assert len([line for line in lines if line.startswith("    Run ")]) == 10
-
     def test_failure_that_was_not_shrunk_does_not_claim_to_be_minimal(self) -> None:
         lines = report_lines(make_result(make_failure(ValueError("x"), "a", "b", shrunk=False, flaky=True)))
         assert lines[7] == "      ValueError: x (2 steps, not shrunk, flaky)"
@@ -227,42 +174,15 @@ class TestReport:
         assert lines[7] == "      ValueError: x (1 step, flaky)"
         assert "      Flaky: not\\nthere" in lines
 
-    def test_failure_without_trace_has_no_step_count(self) -> None:
-        assert report_lines(make_result(make_failure(ValueError("x"), "a", trace=None)))[7] == "      ValueError: x"
-
-    def test_swarm_configuration_is_not_counted_as_a_step(self) -> None:
-        failure = make_failure(ValueError("x"), "a", "b")
-        assert failure.trace is not None
-        failure.trace.steps.insert(0, TraceStep("rule_swarm", "[swarm rules=2 faults=1]"))
-        assert report_lines(make_result(failure))[7] == "      ValueError: x (2 steps)"
-
     def test_message_cannot_break_or_rewrite_the_report(self) -> None:
         hostile = "first\x1b[2J\r\u202eback\ud800\nsecond"
         lines = report_lines(make_result(make_failure(ValueError(hostile), "a")))
         assert lines[7] == r"      ValueError: first\x1b[2J\r\u202eback\ud800 (1 step)"
 
-    def test_message_in_another_script_is_kept(self) -> None:
-        assert (
-            report_lines(make_result(make_failure(ValueError("Zoë 日本"), "a")))[7]
-            == "      ValueError: Zoë 日本 (1 step)"
-        )
-
     def test_long_message_is_cut(self) -> None:
         line = report_lines(make_result(make_failure(ValueError("x" * 10_000_000), "a")))[7]
         assert line.endswith("xxx... (1 step)")
         assert len(line) < 250
-
-    def test_long_program_is_cut(self) -> None:
-        program = "\n".join(f"machine.go(n={number})" for number in range(100))
-        lines = report_lines(make_result(make_failure(ValueError("x"), "a", program=program)))
-        assert lines[-3:] == ["        machine.go(n=59)", "        # ... and 40 more lines", ""]
-
-
-class TestProgressLine:
-    def test_format(self) -> None:
-        snapshot = ProgressSnapshot(12.4, 5832, 148201, 47, 31, 0, 486.2)
-        expected = "  [12s] runs=5832 steps=148201 edges=47 cps=31 fails=0 (486 runs/s)    "
-        assert progress_line(snapshot) == expected
 
 
 class TestRunKinds:
@@ -276,9 +196,6 @@ class TestRunKinds:
         assert "\nRuns: 30% fresh, 60% from a checkpoint, 10% joined\n" in text
         assert "\nLengths: 25% of any length, 75% short\n" in text
         assert "Swarm laws" not in text
-
-    def test_nothing_is_told_of_no_runs(self) -> None:
-        assert "Runs:" not in make_result().summary()
 
 
 class TestJson:
@@ -372,33 +289,15 @@ class TestJson:
 
         assert without_timing(1.0) == without_timing(123.456)
 
-    def test_bytes_are_ascii_indented_and_end_in_a_newline(self) -> None:
-        text = json_report([self.make()])
-        assert text.isascii()
-        assert text.startswith('{\n  "schema_version": 1,\n')
-        assert text.endswith("}\n")
-
     def test_message_is_cut_at_500_characters(self) -> None:
         text = json_report([make_result(make_failure(ValueError("x" * 2000), "go"))])
         assert len(json.loads(text)["results"][0]["failures"][0]["error_message"]) == 500
-
-    def test_instant_exploration_has_a_rate(self) -> None:
-        timing = json.loads(json_report([make_result(duration_seconds=0.0)]))["results"][0]["timing"]
-        assert timing == {"duration_seconds": 0.0, "runs_per_second": 0.0}
-
-    def test_no_results(self) -> None:
-        assert json.loads(json_report([])) == {"schema_version": 1, "results": []}
 
 
 class TestSessionTexts:
     def test_header_shows_every_option(self) -> None:
         header = session_header("1.2", 7, {"a": (), "b": ("x", "y"), "c": None, "d": True, "e": 0.5})
         assert header == "ordeal 1.2\nrng seed: 7\noptions: a=none b=x,y c=none d=true e=0.5"
-
-    def test_header_of_an_exploration_shows_what_it_takes_to_do_it_again(self) -> None:
-        facts = {"classes": 2, "who": "1 worker", "seconds": 2.5, "rng_seed": 7}
-        assert exploration_header("1.2", **facts, options={}) == "ordeal 1.2: 2 classes, 1 worker, 2.5 s, random seed 7"  # type: ignore[arg-type]
-        assert exploration_header("1.2", **facts, options={"b": ("x", "y")}).endswith("\noptions: b=x,y")  # type: ignore[arg-type]
 
     def test_closing_line_sums_up(self) -> None:
         failing = make_result(make_failure(ValueError(), "go"), total_runs=4190, duration_seconds=5.25)
@@ -489,10 +388,6 @@ class TestLayout:
         assert every.count("step 1: ValueError") == 12
         assert "more" not in every
 
-    def test_a_trace_elsewhere_is_replayed_by_its_path(self) -> None:
-        text = exploration_report([make_result(self.failure())], Layout(by_path=True))
-        assert "      Replay: ordeal replay t/fail-run-1.json\n" in text
-
     def test_a_seed_is_not_called_unshrunk(self) -> None:
         failure = self.failure(shrunk=False, run_id=0, seed_path="s.json")
         assert "not shrunk" not in exploration_report([make_result(failure)])
@@ -506,7 +401,3 @@ class TestSwarmText:
             "100 runs: 20 warm-up, 8 full, 12 coin-flip, 9 coverage-directed, 51 energy-weighted;"
             " 7 of 31 configurations productive"
         )
-
-    def test_without_a_choice(self) -> None:
-        counts = dict.fromkeys([*self.COUNTS, "runs", "productive", "configurations"], 0)
-        assert swarm_text(counts) == "no run drew a swarm configuration: there is nothing to choose from"

@@ -100,24 +100,6 @@ class TestAnalysis:
             "  The optimum and the peak lie beyond the 8 workers measured: they are extrapolated from there.\n" in out
         )
 
-    def test_shows_fit_and_measurements(self, run: Run, explorer: ScalingExplorer) -> None:
-        explorer.speed = noise
-        _, out, _ = run("benchmark", "--max-workers", "16")
-        assert "beyond" not in out
-        fit, measurements = out.split("Fit:\n")[1].split("Measurements:\n")
-        assert [line.split(":")[0].strip() for line in fit.splitlines()[:2]] == ["sigma", "kappa"]
-        assert fit.count("95% interval") == 2
-        assert fit.splitlines()[2].startswith("  R^2 0.9")
-        assert [line[:7] for line in measurements.splitlines()] == [
-            "  N= 1:",
-            "  N= 2:",
-            "  N= 4:",
-            "  N= 8:",
-            "  N=16:",
-        ]
-        assert "  N= 1: 1.00x (100.0% efficient), " in measurements
-        assert all(" in 3 trials), fit " in line for line in measurements.splitlines())
-
     @pytest.mark.parametrize(
         ("law", "optimum", "peak", "regime"),
         [
@@ -141,10 +123,6 @@ class TestAnalysis:
         assert "leave nothing to check the law against" in out
         assert "  sigma: no interval: there are as many unknowns as trials, use `--repeat 3`\n" in out
         assert "do not rule out that kappa is 0" in out
-
-    def test_says_that_workers_shared_cpus(self, run: Run, explorer: ScalingExplorer) -> None:
-        _, out, _ = run("benchmark", "--max-workers", "16")
-        assert "  Up to 16 workers shared 8 CPUs, which looks like contention.\n" in out
 
     @pytest.mark.parametrize(("metric", "rate"), [("runs", "400"), ("steps", "10000"), ("edges", "4")])
     def test_metric(self, run: Run, explorer: ScalingExplorer, metric: str, rate: str) -> None:
@@ -170,13 +148,6 @@ class TestInconclusive:
                 "`--max-workers 4`.\n"
             ),
         )
-
-    def test_a_small_machine_is_told_what_it_lacks(
-        self, run: Run, explorer: ScalingExplorer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("ordeal.cli.benchmark.usable_cpus", lambda: 1)
-        _, out, _ = run("benchmark")
-        assert "there is N = 1: `--max-workers 4`, on a machine that has 4 CPUs.\n" in out
 
     def test_measurements_off_the_law(self, run: Run, explorer: ScalingExplorer) -> None:
         explorer.speed = lambda workers, trial: {1: 100, 2: 190, 4: 150, 8: 500}[workers]
@@ -219,10 +190,6 @@ class TestTrials:
     ) -> None:
         run("benchmark", "--max-workers", most, "--repeat", "1")
         assert explorer.workers() == counts
-
-    def test_one_for_each_cpu_by_default(self, run: Run, explorer: ScalingExplorer) -> None:
-        run("benchmark", "--repeat", "1")
-        assert explorer.workers() == [1, 2, 4, 8]
 
     def test_rounds_go_up_and_down_with_a_seed_each(self, run: Run, explorer: ScalingExplorer) -> None:
         run("benchmark", "--max-workers", "4", "--seed", str(2**64 - 1))
@@ -312,11 +279,6 @@ class TestJson:
         assert document["law"]["optimum_is_extrapolated"] is True
         assert set(document["fit"]) == {"r_squared", "rmse", "residuals"}
 
-    def test_inconclusive_has_no_law(self, run: Run, explorer: ScalingExplorer) -> None:
-        document = json.loads(run("benchmark", "--json", "--max-workers", "2")[1])
-        assert (document["regime"], document["doubts"]) == ("inconclusive", ["few_worker_counts"])
-        assert (document["law"], document["fit"]) == (None, None)
-
     def test_what_is_infinite_is_null(self, run: Run, explorer: ScalingExplorer) -> None:
         explorer.speed = lambda workers, trial: 1000.0 * workers
         law = json.loads(run("benchmark", "--json")[1])["law"]
@@ -362,13 +324,6 @@ class TestWrongUse:
     ) -> None:
         assert run("benchmark", *arguments) == (2, "", f"error: {message}\n\nhint: {hint}\n")
         assert not explorer.given
-
-    def test_a_class_that_is_not_there(self, run: Run) -> None:
-        Path("ordeal.toml").write_text('[[tests]]\nclass = "machines:Acount"\n')
-        code, out, err = run("benchmark")
-        assert (code, out) == (2, "")
-        assert "error: " in err
-        assert "Account" in err.split("hint: ")[1]
 
 
 def test_with_the_engine_behind_it(run: Run) -> None:

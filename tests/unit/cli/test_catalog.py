@@ -87,14 +87,6 @@ def test_an_exploration_tells_what_it_reached(run: Run) -> None:
     assert json.loads(Path(".ordeal/properties.json").read_text("utf-8"))["properties"][0]["hits"] == 2 * row["hits"]
 
 
-def test_what_is_reached_altogether_is_no_finding(run: Run) -> None:
-    Path("program.py").write_text("from ordeal import always\n\ndef pay(amount):\n    always(True, 'paid')\n", "utf-8")
-    assert run("explore")[0] == 0
-    code, out, err = run("catalog")
-    assert (code, err) == (0, "")
-    assert out.endswith("\n1 of 1 assertion sites reached\n")
-
-
 def test_paths_are_files_and_folders(run: Run) -> None:
     folder = Path("lib")
     (folder / ".hidden").mkdir(parents=True)
@@ -107,22 +99,6 @@ def test_paths_are_files_and_folders(run: Run) -> None:
     assert code == 1
     assert out.startswith(
         "Assertion sites: 6 in 2 files\n\n  lib/a.py\n    NOT REACHED     2  reachable: .\n\n  program.py\n"
-    )
-
-
-def test_without_targets_the_current_folder_is_listed(run: Run) -> None:
-    Path("ordeal.toml").unlink()
-    code, out, _ = run("catalog")
-    assert code == 1
-    assert out.startswith("Assertion sites: 5 in 2 files\n\n  program.py\n")
-
-
-def test_where_nothing_is_asserted(run: Run) -> None:
-    code, out, err = run("catalog", "machine.py")
-    assert (code, err) == (0, "")
-    assert out == (
-        "No assertion sites in 1 file.\n\nhint: `always(...)`, `sometimes(...)` and `reachable(...)` of "
-        "ordeal.assertions tell the search what matters: see `python -m pydoc ordeal.assertions`\n"
     )
 
 
@@ -207,13 +183,6 @@ def test_a_damaged_file_of_hits_is_refused(run: Run) -> None:
         "\n"
         "hint: delete it; the next `ordeal explore` or `pytest --chaos` writes a new one\n"
     )
-
-
-def test_an_exploration_replaces_a_damaged_file(run: Run) -> None:
-    Path(".ordeal").mkdir()
-    Path(".ordeal/properties.json").write_text("{}", "utf-8")
-    assert run("explore")[0] == 0
-    assert run("catalog")[0] == 1
 
 
 def test_an_exploration_tells_when_it_cannot_save(run: Run) -> None:

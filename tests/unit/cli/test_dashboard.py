@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from ordeal.cli.dashboard import beside
-
 from .conftest import Run
 
 
@@ -66,19 +64,3 @@ def test_it_serves_until_ctrl_c(tmp_path: Path) -> None:
         process.kill()
         process.wait()
         process.stdout.close()
-
-
-@pytest.mark.slow
-def test_it_serves_beside_a_search_until_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with beside() as address, urllib.request.urlopen(address, timeout=600) as answer:
-        assert b"No run is kept" in answer.read()
-    with pytest.raises(urllib.error.URLError):
-        urllib.request.urlopen(address, timeout=600)
-
-
-def test_a_search_with_pages_needs_the_library_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ordeal.cli.dashboard._NEEDS", ("no_such_package",))
-    code, out, err = run("explore", "unit.samples.ailing:Clean", "--dashboard")
-    assert (code, out) == (2, "")
-    assert err.startswith("error: `ordeal explore --dashboard` needs the package `no_such_package`\n")

@@ -18,7 +18,7 @@ from ordeal import __version__
 from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
 from ordeal.config.options import ExplorationOptions
 from ordeal.errors import MachineError, TargetError
-from ordeal.result import ExplorationResult, Failure, Note, NoteKind, ProgressSnapshot, ShrinkSnapshot
+from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
 
 from .conftest import Run, ScriptedExplorer, wrong_value
 
@@ -145,14 +145,6 @@ class TestFindings:
         assert explorer.given[0].record_traces is True
         assert sorted(path.name for path in Path("t").iterdir()) == ["fail-run-3.json", "path-run-2.json"]
 
-    def test_text_of_the_program_under_test_is_dropped(self, run: Run, explorer: ScriptedExplorer) -> None:
-        def talk(_: object) -> ExplorationResult:
-            sys.stdout.write("noise\n")
-            return make_result()
-
-        explorer.outcomes = [talk]
-        assert run("explore") == (0, CLEAN_REPORT, f"{HEADER}{CLOSING}")
-
 
 class TestOptions:
     def test_defaults_reach_the_engine(self, run: Run, explorer: ScriptedExplorer) -> None:
@@ -242,17 +234,6 @@ class TestOptions:
         assert run("explore", *arguments) == (2, "", f"error: {message}\n\nhint: {hint}\n")
         assert not explorer.given
 
-    def test_wrong_value_in_the_file(self, run: Run) -> None:
-        settings(f'[explorer]\nmax_time = "abc"\n{ACCOUNT}')
-        assert run("explore") == (
-            2,
-            "",
-            (
-                'error: `max_time` in [explorer] of ordeal.toml is "abc", not a number of seconds above 0\n\n'
-                "hint: write a number of seconds above 0, for example `max_time = 60`\n"
-            ),
-        )
-
     @pytest.mark.parametrize("option", ["--save-state", "--resume"])
     def test_one_state_for_several_classes_is_refused(self, run: Run, explorer: ScriptedExplorer, option: str) -> None:
         settings(ACCOUNT + ACCOUNT)
@@ -271,15 +252,6 @@ class TestOptions:
         _, _, err = run("explore", "--save-state", "to", "--resume", "from")
         assert "State saved: to\n" in err
         assert (explorer.given[0].save_state_to, explorer.given[0].resume_from) == (Path("to"), Path("from"))
-
-    def test_a_state_that_could_not_be_written_shows_in_the_exit_code(
-        self, run: Run, explorer: ScriptedExplorer
-    ) -> None:
-        explorer.outcomes = [
-            make_result(notes=(Note("The state was not saved: no space left.", NoteKind.STATE_NOT_SAVED),))
-        ]
-        code, _, err = run("explore", "--save-state", "to")
-        assert (code, "State saved" in err) == (2, False)
 
 
 class TestProgress:
@@ -314,46 +286,6 @@ class TestProgress:
     def test_twice_verbose_shows_all_options(self, run: Run, explorer: ScriptedExplorer) -> None:
         explorer.outcomes = [make_result()]
         assert run("explore", "-vv")[2] == f"{FIRST}{OPTIONS}\nExploring machines:Account...\n{CLOSING}"
-
-    def test_line_is_overwritten_on_a_terminal(
-        self, run: Run, explorer: ScriptedExplorer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("ordeal.cli.terminal.is_terminal", lambda: True)
-        explorer.outcomes = [self.tick]
-        _, _, err = run("explore", "--progress", "plain")
-        assert err.endswith(
-            "Account...\n"
-            "\r  [0s] runs=1 steps=10 edges=4 cps=3 fails=0 (486 runs/s)    "
-            "\r  [2s] runs=4 steps=40 edges=4 cps=3 fails=0 (486 runs/s)    "
-            "\r  [12s] runs=6 steps=60 edges=4 cps=3 fails=0 (486 runs/s)    "
-            f"\r{' ' * 62}\r{CLOSING}"
-        )
-
-    @pytest.mark.parametrize(
-        ("is_terminal", "between"), [(True, f"    \r{{}}{' ' * 9}\r{' ' * 61}\r"), (False, "\n{}\n")]
-    )
-    def test_shrinking_is_told_of_in_the_same_place(
-        self,
-        run: Run,
-        explorer: ScriptedExplorer,
-        monkeypatch: pytest.MonkeyPatch,
-        is_terminal: bool,
-        between: str,
-    ) -> None:
-        def shrink(options: dict[str, Any]) -> ExplorationResult:
-            snapshot = ProgressSnapshot(0.1, 600000, 60, 4, 3, 2, 486.0)
-            options["progress"](snapshot)
-            for elapsed, steps in [(0.2, 20), (2.5, 9), (3.0, 8)]:
-                options["shrink_progress"](ShrinkSnapshot(elapsed, 1, 2, steps_before=31, steps=steps, candidates=13))
-            return make_result()
-
-        monkeypatch.setattr("ordeal.cli.terminal.is_terminal", lambda: is_terminal)
-        explorer.outcomes = [shrink]
-        exploring = "  [0s] runs=600000 steps=60 edges=4 cps=3 fails=2 (486 runs/s)"
-        shrinking = "  [2s] shrinking failure 1 of 2: 31 -> 9 steps (13 tried)"
-        assert run("explore", "-v", "--progress", "plain")[2].endswith(
-            f"{exploring}{between.format(shrinking)}{CLOSING}"
-        )
 
 
 class TestJson:
@@ -401,11 +333,6 @@ class TestGeneratedTests:
 
 
 class TestUnexplored:
-    def test_module_that_is_not_there(self, run: Run, explorer: ScriptedExplorer) -> None:
-        settings('[[tests]]\nclass = "machine:Account"\n')
-        assert run("explore") == (2, "", "error: no module named `machine`\n\nhint: did you mean `machines`?\n")
-        assert not explorer.given
-
     def test_all_entries_are_checked_before_the_first_starts(self, run: Run, explorer: ScriptedExplorer) -> None:
         settings(f'{ACCOUNT}[[tests]]\nclass = "machines:Acount"\n[[tests]]\nclass = "machine:Account"\n')
         assert run("explore") == (
@@ -425,11 +352,6 @@ class TestUnexplored:
         assert code == 2
         assert "1 FAILURE:" in out
         assert err.endswith("Exploring machines:Ledger...\n1 finding in 1 class, 40 runs in 1.9 s, exit code 2\n")
-
-    @pytest.mark.parametrize("error", [TargetError("t", hint="h"), MachineError("t", hint="h")])
-    def test_error_of_the_engine(self, run: Run, explorer: ScriptedExplorer, error: Exception) -> None:
-        explorer.outcomes = [error]
-        assert run("explore") == (2, "", f"{HEADER}error: t\n\nhint: h\n")
 
 
 class TestUnwritable:
@@ -460,15 +382,6 @@ class TestUnwritable:
             "error: cannot write the report to `file/report.json`: File exists\n\n"
             "hint: name another path, or change the rights of this one\n"
         ) in err
-
-    def test_report_onto_a_folder_leaves_nothing_behind(self, run: Run, explorer: ScriptedExplorer) -> None:
-        Path("out/report.json").mkdir(parents=True)
-        settings(f'{ACCOUNT}[report]\nformat = "both"\noutput = "out/report.json"\n')
-        explorer.outcomes = [make_result()]
-        code, out, err = run("explore")
-        assert (code, out) == (2, CLEAN_REPORT)
-        assert "error: cannot write the report to `out/report.json`: Is a directory\n" in err
-        assert [path.name for path in Path("out").iterdir()] == ["report.json"]
 
 
 class TestInterrupt:
@@ -512,14 +425,6 @@ class TestStreams:
         done = explore_in_process(PYTHONIOENCODING="ascii", PYTHONUTF8="0")
         assert done.returncode == 2
         assert b"error: no module named `pr\\xfcfung`\n" in done.stderr
-
-    def test_output_into_a_file_has_no_colours(self) -> None:
-        assert b"\x1b" not in explore_in_process("-c", "missing.toml").stderr
-
-    def test_reader_that_went_away_is_no_traceback(self) -> None:
-        command = f"{sys.executable} -m ordeal explore --help | true"
-        done = subprocess.run(command, shell=True, capture_output=True, check=False, timeout=600)
-        assert b"Traceback" not in done.stderr
 
     @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
     def test_terminal_has_colours_unless_no_color_is_set(self, no_color: str, coloured: bool) -> None:

@@ -62,12 +62,6 @@ class TestSeeds:
             + CLOSING
         )
 
-    def test_of_failures_are_told_of_with_their_folder(self, run: Run, explorer: ScriptedExplorer) -> None:
-        result = make_result(7, 8)
-        failures = [structs.replace(result.failures[0], seed_path="s/A/seed-7.json"), result.failures[1]]
-        explorer.outcomes = [structs.replace(result, failures=failures)]
-        assert "  Seeds saved: 1 in .ordeal/seeds/, replayed by the next run\n" in run("explore")[2]
-
     def test_that_were_known_are_not_told_of_as_new(self, run: Run, explorer: ScriptedExplorer) -> None:
         result = make_result(7, 8, seed_replays=self.OUTCOMES[:1])
         old, new = result.failures

@@ -11,10 +11,9 @@ import sys
 from typing import Any
 
 import pytest
-from rich.text import Text
 
 from ordeal.cli import terminal
-from ordeal.cli.live import FOUND_MAX, STOPPING, LiveView, Region, clock, failure_line, figures
+from ordeal.cli.live import FOUND_MAX, STOPPING, LiveView, figures
 from ordeal.cli.progress import ProgressLine, progress_view
 from ordeal.config.options import ExplorationOptions
 from ordeal.result import FoundFailure, ProgressSnapshot, ShrinkSnapshot
@@ -151,13 +150,6 @@ def test_what_is_drawn_is_cleared_and_failures_stay(screen: io.StringIO) -> None
     assert len(screen.getvalue()) == length
 
 
-def test_nothing_is_shown_before_the_first_run(screen: io.StringIO) -> None:
-    view = LiveView("tests.shop:ShopChaos", OPTIONS)
-    view(ProgressSnapshot(0.1, 0, 0, 0, 0, 0, 0.0))
-    view.close()
-    assert not screen.getvalue()
-
-
 @pytest.mark.parametrize("text", ["[red]no[/red]", "\x1b[2Jgone", "two\nlines", "x" * 10_000, ":bomb:", "[/]"])
 def test_hostile_texts_stay_on_their_line(text: str, screen: io.StringIO) -> None:
     view = LiveView(f"tests.shop:{text}", OPTIONS)
@@ -173,16 +165,6 @@ def test_whether_it_may_stop_has_a_colour(chance: float, style: str) -> None:
     line = figures(at(1.0, next_run_max=chance), 0.0, 200)
     assert [str(span.style) for span in line.spans][-1] == style
     assert (", may stop" in line.plain) is (style == "green")
-
-
-def test_without_an_estimate_it_says_nothing_of_it() -> None:
-    assert "next new edge" not in figures(at(1.0, next_run_max=None), 0.0, 200).plain
-    assert "last new edge" not in figures(at(1.0, edges=0), 0.0, 200).plain
-
-
-def test_a_line_fits_its_terminal() -> None:
-    assert len(failure_line(found(1, "y" * 500), 60).plain) <= 60
-    assert (clock(59.9), clock(61), clock(3_661)) == ("0:59", "1:01", "1:01:01")
 
 
 @pytest.mark.parametrize(
@@ -205,35 +187,14 @@ def test_who_shows_it(
     assert type(view) is (type(None) if shown is None else shown)
 
 
-def test_a_pipe_gets_lines_where_they_are_asked_for() -> None:
-    assert type(progress_view("auto", "a:B", OPTIONS, verbose=True)) is ProgressLine
-
-
 def test_what_draws_and_makes_pages_is_loaded_when_it_is_needed() -> None:
     # pytest itself loads pygments.
     code = (
         "import sys, ordeal, ordeal.explore, ordeal.cli.explore\n"
-        "late = {'rich', 'jinja2', 'pygal'}\n"
+        "late = {'rich', 'jinja2'}\n"
         "print((late | {'pygments'}) & set(sys.modules) or 'none')\n"
         "import _ordeal_pytest\n"
         "print(late & set(sys.modules) or 'none')"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout == "none\nnone\n"
-
-
-def test_lines_are_replaced_and_what_stands_above_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = io.StringIO()
-    monkeypatch.setattr(terminal, "error_stream", lambda: screen)
-    monkeypatch.setenv("COLUMNS", "40")
-    monkeypatch.setenv("LINES", "9")
-    region = Region()
-    assert (region.width, region.height) == (39, 9)
-    region.draw([Text("one"), Text("two" * 40)])
-    region.draw([Text("three")], above=[Text("found")])
-    first, second = screen.getvalue().split("\x1b[1A")
-    assert max(map(len, first.removeprefix("\x1b[?25l").splitlines())) <= 40
-    assert second == "\x1b[Jfound\nthree"
-    region.clear()
-    region.clear()
-    assert screen.getvalue().endswith("\r\x1b[J\x1b[?25h")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import re
 import subprocess
 import sys
@@ -150,30 +149,12 @@ def test_runs_as_a_module() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, f"ordeal {__version__}\n", "")
 
 
-@pytest.mark.parametrize("collects", [True, False])
-def test_the_collector_of_garbage_works_in_a_command_as_it_did_before(run: Run, collects: bool) -> None:
-    (gc.enable if collects else gc.disable)()
-    try:
-        assert run("seeds")[0] == 0
-        assert gc.isenabled() is collects
-    finally:
-        gc.enable()
-
-
 def test_current_folder_that_was_removed(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
     assert run("explore") == (2, "", "error: the current folder no longer exists\n\nhint: change to another folder\n")
-
-
-def test_current_folder_is_searched_first(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    run("--help")
-    assert sys.path[0] == str(tmp_path)
-    run("--help")
-    assert sys.path.count(str(tmp_path)) == 1
 
 
 def test_a_package_in_src_is_found_last(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

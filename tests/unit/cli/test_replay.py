@@ -8,21 +8,16 @@ import importlib
 import io
 import json
 import pdb
-import re
 import struct
-import sys
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 from types import TracebackType
 from typing import Any
 
-import hypothesis
 import pytest
 
-from ordeal._engine.replay.replayer import ShrinkProgress
-from ordeal.cli import terminal
-from ordeal.cli.replay import ShrinkLine, can_debug, post_mortem
+from ordeal.cli.replay import post_mortem
 from ordeal.explore import Explorer
 from ordeal.trace import Trace
 
@@ -110,13 +105,6 @@ def test_another_failure_is_a_finding_with_both_errors(run: Run, trace: Trace) -
     assert err.endswith("Neither shrunk nor ablated: the trace has to fail as recorded.\n")
 
 
-def test_a_passing_trace_passes(run: Run, trace: Trace) -> None:
-    replace(trace, steps=[], failure=None).save("path.json")
-    code, _, err = run("replay", "path.json")
-    assert code == 0
-    assert err.endswith("(run 1, 0 steps)...\nNo failure, as recorded.\n")
-
-
 def test_a_trace_of_a_class_that_changed_names_what_is_gone(run: Run, trace: Trace) -> None:
     trace.steps[-1].name = "put"
     trace.save("trace.json")
@@ -139,15 +127,6 @@ def test_target_modules_that_changed_are_mentioned(run: Run, trace: Trace) -> No
     _, out, err = run("replay", "trace.json", "--json")
     assert err.endswith("Note: since the trace was recorded these changed: gone\n")
     assert json.loads(out)["changed_modules"] == ["gone"]
-
-
-def test_other_versions_are_mentioned_when_the_failure_is_not_the_recorded_one(run: Run, trace: Trace) -> None:
-    versions = {**trace.versions, "hypothesis": "6.1.0"}
-    replace(trace, versions=versions).save("trace.json")
-    assert "recorded with" not in run("replay", "trace.json")[2]
-    edit(LIMIT=10**6)
-    now = f"this is hypothesis {hypothesis.__version__}"
-    assert run("replay", "trace.json")[2].endswith(f"Note: recorded with hypothesis 6.1.0; {now}\n")
 
 
 # --pdb
@@ -181,26 +160,6 @@ def test_without_a_failure_or_commands_there_is_nothing_to_debug(
     assert err.endswith("Not debugged: stdin is closed.\n") is not bool(rules)
 
 
-def test_an_end_of_the_commands_ends_the_debugger(run: Run, trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    code, out, _ = run("replay", "trace.json", "--pdb")
-    assert code == 1
-    assert out.rstrip().endswith("(Pdb)")
-
-
-# Shrinking on a terminal
-
-
-def test_a_terminal_shows_how_far_shrinking_is(run: Run, trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ordeal.cli.terminal.is_terminal", lambda: True)
-    _, _, err = run("replay", "trace.json", "--shrink")
-    after = err.split("Shrinking...\n")[1]
-    assert re.match(r"(talk\n)*\r  [a-z ]+: \d+ steps? left, \d+ tried +", after)
-    assert "\nShrunk to " in after
-    monkeypatch.setattr("ordeal.cli.terminal.is_terminal", lambda: False)
-    assert "tried" not in run("replay", "trace.json", "--shrink")[2]
-
-
 def test_choices_that_fit_no_longer_are_mentioned(run: Run, trace: Trace) -> None:
     trace.steps[-1].choices["by"] = [77]
     trace.save("trace.json")
@@ -220,15 +179,6 @@ def test_verbose_shows_each_step_with_arguments_results_and_draws(run: Run, trac
     assert any(". add(by=" in line and " -> coins_0 = " in line for line in lines)
     assert "Traceback (most recent call last):\n" in err
     assert ', in add\n    raise ERROR(f"' in err
-
-
-def test_verbose_shows_what_was_drawn_inside_a_rule(run: Run, trace: Trace) -> None:
-    steps = [step for step in trace.steps if step.name == "add"][:1]
-    look = next(step for step in trace.steps if step.name == "look")
-    look.choices = {"coin": [0], "(body)": [3]}
-    replace(trace, steps=[*steps, look]).save("look.json")
-    _, _, err = run("replay", "look.json", "-v")
-    assert "  2. look(coin=coins_0, data=data(...))  # draws: 3\n" in err
 
 
 def test_shrinking_and_ablating(run: Run, trace: Trace) -> None:
@@ -370,69 +320,3 @@ def test_frames_of_what_ran_the_code_are_left_out_at_both_ends(monkeypatch: pyte
     outer = run_in("shop", "g()", g=between)
     engine = run_in("ordeal._engine.execution.driver", "g()", g=outer)
     assert opened_at(engine, monkeypatch) == ["shop", "ordeal.chaos", "shop.till"]
-
-
-def test_a_module_that_only_begins_like_the_machinery_is_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = run_in("ordealed.shop", "1 / 0")
-    assert opened_at(run_in("hypothesis", "g()", g=own), monkeypatch) == ["ordealed.shop"]
-
-
-def test_without_any_code_of_the_user_all_frames_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    inner = run_in("hypothesis.core", "1 / 0")
-    assert opened_at(run_in("ordeal.chaos", "g()", g=inner), monkeypatch) == ["ordeal.chaos", "hypothesis.core"]
-
-
-def test_nobody_can_debug_without_an_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", None)
-    assert not can_debug()
-    closed = io.StringIO()
-    closed.close()
-    monkeypatch.setattr(sys, "stdin", closed)
-    assert not can_debug()
-    monkeypatch.setattr(sys, "stdin", io.StringIO("q\n"))
-    assert can_debug()
-
-
-class Time:
-    """Stands still until it is set."""
-
-    now_s = 100.0
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Time:
-    found = Time()
-    monkeypatch.setattr("ordeal.cli.replay.monotonic", lambda: found.now_s)
-    return found
-
-
-@pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is written, with the ends of lines."""
-    texts: list[str] = []
-
-    def say(text: str, *, newline: bool = True) -> None:
-        texts.append(text + "\n" * newline)
-
-    monkeypatch.setattr(terminal, "say", say)
-    return texts
-
-
-def test_it_is_written_over_itself_five_times_a_second(clock: Time, said: list[str]) -> None:
-    line = ShrinkLine()
-    for tried, seconds in enumerate((0.0, 0.19, 0.21, 0.4, 0.42)):
-        clock.now_s = 100 + seconds
-        line(ShrinkProgress("chunks", 9 - tried, tried))
-    assert [text.split(",")[0] for text in said] == [f"\r  chunks: {steps} steps left" for steps in (9, 7, 5)]
-    assert not any(text.endswith("\n") for text in said)
-
-
-@pytest.mark.usefixtures("clock")
-def test_the_line_is_ended_once_and_only_where_it_is_open(said: list[str]) -> None:
-    line = ShrinkLine()
-    line.close()
-    assert said == []
-    line(ShrinkProgress("chunks", 1, 1))
-    line.close()
-    line.close()
-    assert said[1:] == ["\n"]

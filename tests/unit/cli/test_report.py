@@ -89,12 +89,6 @@ def test_a_new_finding_is_an_exit_code(run: Run) -> None:
     assert [each["error_type"] for each in json.loads(out)["gone"]] == ["AssertionError"]
 
 
-def test_a_run_is_compared_with_itself(run: Run, folder: Path) -> None:
-    code, out, _ = run("report", "diff", folder.name, "latest")
-    assert code == 0
-    assert out.startswith("0 findings new\n0 findings gone\n1 finding in both\n")
-
-
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -126,22 +120,8 @@ def test_a_run_without_result(run: Run, folder: Path) -> None:
     assert "has no result" in err
 
 
-def test_the_latest_run_that_came_to_its_end(run: Run, folder: Path) -> None:
-    killed = RunWriter()
-    killed.begun("2.0.1", [CLASS], {})
-    killed.close()
-    assert run("report", "html") == (0, f"{folder}/report.html\n", "")
-
-
 def test_the_latest_run_that_explored(run: Run, folder: Path) -> None:
     refused = RunWriter()
     refused.begun("2.0.1", [CLASS], {})
     refused.finished(json.dumps(json_document([], {"seed": 42})), 2, interrupted=False)
     assert run("report", "html") == (0, f"{folder}/report.html\n", "")
-
-
-def test_without_runs(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    code, _, err = run("report", "html")
-    assert code == 2
-    assert "no run is kept in .ordeal/runs" in err

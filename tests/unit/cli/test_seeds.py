@@ -162,10 +162,6 @@ class TestFolder:
         assert (code, out) == (0, "")
         assert err.startswith("No seed corpus found.\n\nhint: `ordeal explore` saves ")
 
-    def test_empty(self, run: Run) -> None:
-        Path(".ordeal/seeds").mkdir(parents=True)
-        assert run("seeds") == (0, "", "Seed corpus is empty.\n")
-
     def test_the_settings_file_names_it_and_the_option_wins(self, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
         settings('[report]\ncorpus_dir = "kept"')
         save("Jar", capsys, "kept")
@@ -207,11 +203,6 @@ class TestPruning:
         assert [record["name"] for record in json.loads(out)["seeds"] if record["pruned"]] == [seed.stem]
         assert [path.exists() for path in (seed, outdated, corrupt)] == [False, True, True]
 
-    def test_nothing_to_delete(self, run: Run, seed: Path) -> None:
-        code, _, err = run("seeds", "--prune-fixed")
-        assert code == 1
-        assert "Pruned" not in err
-
     def test_one_that_cannot_be_deleted(self, run: Run, seed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(self: Path, *, missing_ok: bool) -> None:
             raise PermissionError(13, "Permission denied", str(self))
@@ -224,9 +215,6 @@ class TestPruning:
 
 
 class TestContainment:
-    def test_what_a_seed_prints_stays_out_of_the_listing(self, run: Run, seed: Path) -> None:
-        assert "talk" not in run("seeds")[2]
-
     def test_seeds_that_leave_or_end_the_program_do_not_stop_the_others(
         self, run: Run, seed: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
     ) -> None:

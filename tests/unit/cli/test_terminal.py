@@ -44,24 +44,6 @@ def test_an_error_has_its_hint_as_a_paragraph(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().err == "error: no\n"
 
 
-def test_a_terminal_has_colours_of_the_words_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = in_front_of_a_screen(monkeypatch)
-    terminal.say_error("hint: is no hint here", "yes")
-    shown = screen.getvalue()
-    assert shown.startswith(f"{BOLD_RED}: hint: is no hint here\n\n")
-    assert shown.count("\x1b[0m") == 2
-
-
-def test_no_color_takes_them_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = in_front_of_a_screen(monkeypatch)
-    monkeypatch.setenv("NO_COLOR", "1")
-    terminal.say_error("no", "yes")
-    assert screen.getvalue() == "error: no\n\nhint: yes\n"
-    monkeypatch.setenv("NO_COLOR", "")
-    terminal.say_error("no")
-    assert BOLD_RED in screen.getvalue(), "an empty value counts as none"
-
-
 def test_a_message_of_the_program_cannot_rewrite_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
     terminal.say_error("a\x1b[2J\nerror: b")
     assert capsys.readouterr().err == "error: a\\x1b[2J\\nerror: b\n"
@@ -76,13 +58,6 @@ def test_an_ascii_stream_escapes_what_it_lacks(monkeypatch: pytest.MonkeyPatch, 
         with terminal.kept_streams():
             terminal.write("日\ud800")
     assert path.read_bytes() == b"\\u65e5\\ud800"
-
-
-def test_a_pipe_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    in_front_of_a_screen(monkeypatch)
-    assert terminal.is_terminal()
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    assert not terminal.is_terminal()
 
 
 @pytest.mark.parametrize(

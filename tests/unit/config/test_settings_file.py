@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal.config.options import RNG_SEED_MAX, ExplorerConfig, ReportConfig, TestConfig
+from ordeal.config.options import ExplorerConfig, ReportConfig, TestConfig
 from ordeal.config.settings_file import OrdealConfig, load_config, load_config_for
 from ordeal.errors import ConfigError
 
@@ -109,52 +109,26 @@ class TestValues:
         )
         assert type(config.explorer.max_time) is float
 
-    def test_largest_seed(self) -> None:
-        assert load(f"[explorer]\nseed = {RNG_SEED_MAX}\n{TESTS}").explorer.seed == RNG_SEED_MAX
-
     def test_byte_order_mark_and_windows_newlines(self) -> None:
         Path("ordeal.toml").write_bytes(b"\xef\xbb\xbf" + TESTS.replace("\n", "\r\n").encode())
         assert len(load_config().tests) == 1
-
-    def test_non_ascii_names(self) -> None:
-        assert load('[[tests]]\nclass = "prüfung:Störung"\n').tests[0].class_path == "prüfung:Störung"
 
 
 @pytest.mark.parametrize(
     ("line", "shown", "expected", "example"),
     [
         ('target_modules = "myapp"', '"myapp"', "a list of module names", '["myapp"]'),
-        ("target_modules = [1]", "[1]", "a list of module names", '["myapp"]'),
-        ('target_modules = [""]', "['']", "a list of module names", '["myapp"]'),
         ('max_time = "abc"', '"abc"', "a number of seconds above 0", "60"),
-        ("max_time = 0", "0", "a number of seconds above 0", "60"),
-        ("max_time = -1.5", "-1.5", "a number of seconds above 0", "60"),
         ("max_time = nan", "nan", "a number of seconds above 0", "60"),
-        ("max_time = inf", "inf", "a number of seconds above 0", "60"),
         ("max_time = true", "true", "a number of seconds above 0", "60"),
         (f"max_time = 1{'0' * 400}", "a number of 1329 bits", "a number of seconds above 0", "60"),
-        ("patience = -1", "-1", "a whole number, 0 or more", "5000"),
         ("max_runs = 0", "0", "a whole number, 1 or more", "1000"),
-        ("max_runs = 2.0", "2.0", "a whole number, 1 or more", "1000"),
-        ("seed = -1", "-1", "a whole number from 0 to 2**64 - 1", "42"),
         ("seed = 18446744073709551616", "18446744073709551616", "a whole number from 0 to 2**64 - 1", "42"),
-        ("max_checkpoints = -1", "-1", "a whole number from 0 to 65536", "256"),
         ("max_checkpoints = 65537", "65537", "a whole number from 0 to 65536", "256"),
         ("checkpoint_prob = 7.0", "7.0", "a number from 0 to 1", "0.4"),
-        ("checkpoint_prob = nan", "nan", "a number from 0 to 1", "0.4"),
-        ("checkpoint_prob = true", "true", "a number from 0 to 1", "0.4"),
         ('checkpoint_strategy = "foo"', '"foo"', 'one of "energy", "uniform", "recent"', '"energy"'),
-        ('checkpoint_kind = "pickle"', '"pickle"', 'one of "auto", "copy", "replay", "fork"', '"auto"'),
-        ("checkpoint_strategy = 1", "1", 'one of "energy", "uniform", "recent"', '"energy"'),
         ("max_runs = 9223372036854775808", "9223372036854775808", "a whole number, 1 or more", "1000"),
-        ("steps_per_run = 0", "0", "a whole number from 1 to 10000", "50"),
-        ("fault_toggle_prob = -0.1", "-0.1", "a number from 0 to 1", "0.4"),
-        ("buggify_prob = 1.5", "1.5", "a number from 0 to 1", "0.4"),
-        ("workers = -1", "-1", "a whole number from 0 (all cores) to 4096", "2"),
         ("workers = true", "true", "a whole number from 0 (all cores) to 4096", "2"),
-        ("workers = 1000000", "1000000", "a whole number from 0 (all cores) to 4096", "2"),
-        ("rule_swarm = 1", "1", "a boolean", "true"),
-        ('swarm_policy = "greedy"', '"greedy"', 'one of "classic", "adaptive"', '"adaptive"'),
         ('share_edges = "yes"', '"yes"', "a boolean", "true"),
         ("rule_timeout = inf", "inf", "a number of seconds", "30.0"),
         ("share_edges = 2026-01-01", "datetime.date(2026, 1, 1)", "a boolean", "true"),
@@ -177,11 +151,6 @@ def test_value_of_explorer_that_cannot_be_used(line: str, shown: str, expected: 
             f'write a class path "module.path:ClassName", for example `{EXAMPLE}`',
         ),
         (
-            f'{TESTS}[[tests]]\nclass = "a/b.py:C"\n',
-            '`class` in [[tests]] number 2 of ordeal.toml is "a/b.py:C", not a class path "module.path:ClassName"',
-            f'write a class path "module.path:ClassName", for example `{EXAMPLE}`',
-        ),
-        (
             "[[tests]]\nsteps_per_run = 3\n",
             "[[tests]] number 1 in ordeal.toml has no `class` key",
             f"add a line such as `{EXAMPLE}`",
@@ -198,11 +167,6 @@ def test_value_of_explorer_that_cannot_be_used(line: str, shown: str, expected: 
             f"[explorer]\nmaxtime = 3\n{TESTS}",
             "unknown key `maxtime` in [explorer] of ordeal.toml",
             "did you mean `max_time`?",
-        ),
-        (
-            f"{TESTS}zzz = 3\n",
-            "unknown key `zzz` in [[tests]] number 1 of ordeal.toml",
-            "valid keys: class, target_modules, steps_per_run, swarm, rule_timeout",
         ),
         (
             f"{TESTS}clas = 3\n",
@@ -225,11 +189,6 @@ def test_value_of_explorer_that_cannot_be_used(line: str, shown: str, expected: 
             'write one of "text", "json", "both", for example `format = "text"`',
         ),
         (
-            f'[report]\noutput = ""\n{TESTS}',
-            '`output` in [report] of ordeal.toml is "", not a file path',
-            'write a file path, for example `output = "ordeal-report.json"`',
-        ),
-        (
             f'[report]\ntraces_dir = "a\\u0000b"\n{TESTS}',
             '`traces_dir` in [report] of ordeal.toml is "a\\x00b", not a folder path',
             'write a folder path, for example `traces_dir = ".ordeal/traces"`',
@@ -238,11 +197,6 @@ def test_value_of_explorer_that_cannot_be_used(line: str, shown: str, expected: 
             f"[explorers]\n{TESTS}",
             "unknown section [explorers] in ordeal.toml",
             "did you mean `explorer`?",
-        ),
-        (
-            f"[scan]\n{TESTS}",
-            "unknown section [scan] in ordeal.toml",
-            "valid sections: explorer, tests, report, health, fleet, mutations",
         ),
         (
             f"max_time = 3\n{TESTS}",
@@ -254,11 +208,6 @@ def test_value_of_explorer_that_cannot_be_used(line: str, shown: str, expected: 
             "[explorer]\nmax_time = abc\n",
             "ordeal.toml is not valid TOML: Invalid value (at line 2, column 12)",
             "line 2 is: max_time = abc",
-        ),
-        (
-            "a = 1\na = 2\n",
-            "ordeal.toml is not valid TOML: Cannot overwrite a value (at line 2, column 6)",
-            "line 2 is: a = 2",
         ),
         (
             "a = [1,",
@@ -279,12 +228,6 @@ def test_key_with_a_newline_stays_on_one_line() -> None:
 
 
 class TestFile:
-    def test_missing(self) -> None:
-        with pytest.raises(ConfigError) as caught:
-            load_config("other.toml")
-        assert caught.value.message == "config file not found: other.toml"
-        assert caught.value.hint == "run `ordeal init` to create one, or name a file with `--config PATH`"
-
     def test_directory(self) -> None:
         Path("folder").mkdir()
         with pytest.raises(ConfigError) as caught:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
 
@@ -19,7 +18,7 @@ from ordeal._engine.execution.driver import Status
 from ordeal._engine.execution.machine import MachineFactory, source_digest
 from ordeal._engine.execution.recorder import ADDRESS, RunRecorder
 from ordeal._engine.replay.loading import LoadedTrace, load_for_replay
-from ordeal._engine.replay.replayer import Replayed, ShrinkProgress
+from ordeal._engine.replay.replayer import Replayed
 from ordeal._hypothesis import skip_types
 from ordeal.errors import OutdatedTraceError, TraceError
 from ordeal.result.parts import FailurePlace, broken_invariant
@@ -105,16 +104,8 @@ def _place(loaded: LoadedTrace, replayed: Replayed, recorder: RunRecorder) -> Fa
     return loaded.replayer.place(loaded.tape, error, last_step)
 
 
-def shrink(
-    trace: Trace,
-    test_class: MachineFactory | None = None,
-    *,
-    max_time: float = 30.0,
-    tick: Callable[[ShrinkProgress], None] | None = None,
-) -> Trace:
+def shrink(trace: Trace, test_class: MachineFactory | None = None, *, max_time: float = 30.0) -> Trace:
     """Return the smallest trace found that fails like ``trace``, within ``max_time`` seconds.
-
-    ``tick`` is called after each replay.
 
     Raises:
         TraceError: the trace does not fail, or does not fit the class.
@@ -123,7 +114,7 @@ def shrink(
     loaded = load_for_replay(trace, test_class)
     with loaded.running():
         first = _failing(loaded, trace, "there is nothing to shrink")
-        small = loaded.replayer.shrink(first.tape, first.bucket, max_time, tick)
+        small = loaded.replayer.shrink(first.tape, first.bucket, max_time)
         recorder = RunRecorder()
         last = loaded.replayer.run(small.tape, recorder)
     error = last.outcome.error

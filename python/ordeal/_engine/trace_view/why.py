@@ -9,7 +9,7 @@ from itertools import pairwise
 import ordeal._native as _native
 from ordeal._base.formatting import describe_error
 from ordeal._engine.execution.bucket import falls_into
-from ordeal._engine.execution.driver import FAULT_ON, RULE, Driver, Status
+from ordeal._engine.execution.driver import FAULT_ON, Driver, Status
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.trace_view.view import FailShare, Role, StepView, Variation
@@ -230,14 +230,8 @@ def removals(variants: Variants) -> dict[int, Replayed | None]:
 
 def roles(variants: Variants, removed: dict[int, Replayed | None], views: Sequence[StepView]) -> list[Role]:
     """Return what each step is needed for, in order."""
-    traded = _traded(variants, removed)
-    found = []
-    for number in sorted(removed):
-        said = _role(variants, number, removed[number], views)
-        if said:
-            trade = f"; may trade places with step {number + 2}" if number in traded else ""
-            found.append(Role(number + 1, f"{said}{trade}"))
-    return found
+    said = ((number, _role(variants, number, removed[number], views)) for number in sorted(removed))
+    return [Role(number + 1, text) for number, text in said if text]
 
 
 def _role(variants: Variants, number: int, replayed: Replayed | None, views: Sequence[StepView]) -> str:
@@ -272,21 +266,3 @@ def _steps_text(steps: Sequence[int]) -> str:
         parts += [f"{first} to {last}"] if last - first > 1 else map(str, range(first, last + 1))
     listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
     return f"step{'s' if len(steps) > 1 else ''} {listed}{' and others' if len(ranges) > 6 else ''}"
-
-
-def _traded(variants: Variants, removed: dict[int, Replayed | None]) -> set[int]:
-    """Return the needed rules which may come after the needed rule that follows them; the last step fails."""
-    steps = variants.steps
-    needed = {at for at, replayed in removed.items() if steps[at][0] == RULE and not variants.fails_alike(replayed)}
-    found = set()
-    try:
-        for at in sorted(needed):
-            if at + 1 in needed:
-                replayed = variants.run(
-                    _native.Tape.from_steps([*steps[:at], steps[at + 1], steps[at], *steps[at + 2 :]])
-                )
-                if replayed is not None and not replayed.rejected and variants.fails_alike(replayed):
-                    found.add(at)
-    except OutOfTime:
-        pass
-    return found

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from ordeal._base.formatting import counted, percent
 from ordeal._engine.runs.events import (
@@ -25,10 +23,8 @@ from ordeal._engine.runs.events import (
     SessionBegun,
     Shrunk,
 )
-from ordeal._engine.runs.folder import RESULT, read_events, read_result, read_status, run_folders
-from ordeal._engine.runs.report import ReportDocument
-from ordeal._report.html.chart import Mark, Point, coverage_chart, rule_heat
-from ordeal._report.html.page import property_rows
+from ordeal._engine.runs.folder import RESULT, read_events, read_status, run_folders
+from ordeal._report.html.chart import Mark, Point, coverage_chart
 
 #: So many rows of a kind are on a page; the report has all of them.
 ROWS_MAX = 200
@@ -121,7 +117,6 @@ def run_values(folder: Path) -> dict[str, Any]:
         state = "finished" if isinstance(events[-1], Finished) else "killed"
     views = class_views(events)
     findings = sum(len(view.found) for view in views)
-    results = _results(folder)
     return {
         "title": f"{counted(findings, 'finding')}, {state} - ordeal",
         "id": folder.name,
@@ -129,7 +124,7 @@ def run_values(folder: Path) -> dict[str, Any]:
         "findings": findings,
         "facts": _facts(session, status, events),
         "workers": _workers(status),
-        "classes": [_class_values(view, number, results.get(view.name)) for number, view in enumerate(views)],
+        "classes": [_class_values(view) for view in views],
         "has_result": (folder / RESULT).exists(),
     }
 
@@ -161,16 +156,7 @@ def _facts(session: SessionBegun | None, status: RunStatus | None, events: Seque
     return facts
 
 
-def _results(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return the results of a run that is over, by class; nothing of a file that is not as the schema says."""
-    try:
-        document = msgspec.to_builtins(msgspec.convert(read_result(folder), ReportDocument))
-    except msgspec.ValidationError:
-        return {}
-    return {result["test_class"]: result for result in document["results"]}
-
-
-def _class_values(view: ClassView, number: int, result: Mapping[str, Any] | None) -> dict[str, Any]:
+def _class_values(view: ClassView) -> dict[str, Any]:
     progress = view.progress
     return {
         "name": view.name,
@@ -178,9 +164,7 @@ def _class_values(view: ClassView, number: int, result: Mapping[str, Any] | None
         "stopped": view.done.stopped_reason if view.done else "",
         "found": [_found_values(each) for each in list(view.found.values())[:ROWS_MAX]],
         "found_more": max(0, len(view.found) - ROWS_MAX),
-        "chart": coverage_chart(view.points, view.marks, f"coverage-{number}"),
-        "rules": {} if result is None else rule_heat(result["rules"]),
-        "properties": [] if result is None else property_rows(result["properties"], view.points),
+        "chart": coverage_chart(view.points, view.marks),
         "seeds": view.seeds[:ROWS_MAX],
         "notes": view.notes[:ROWS_MAX],
     }

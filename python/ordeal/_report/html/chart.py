@@ -1,20 +1,20 @@
-"""The chart of coverage over time, as SVG that needs no script."""
+"""The chart of coverage over time, as SVG that needs no script, and the table of rules under faults."""
 
 from __future__ import annotations
 
-import importlib
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from html import escape
+from math import ceil, floor, log10
 from typing import Any
 
 from ordeal._base.formatting import short_names
 
 #: More points than this no eye tells apart.
 POINTS_MAX = 160
-#: What a search has before its first event, where the axis of time begins.
-FIRST_SECONDS = 0.01
+_WIDTH, _HEIGHT = 900, 300
+#: Where the curve is drawn, beside and above the figures of the axes.
+_LEFT, _RIGHT, _TOP, _BOTTOM = 60, 870, 10, 262
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,105 +34,55 @@ class Mark:
     label: str
 
 
-def coverage_chart(points: Sequence[Point], marks: Sequence[Mark], name: str) -> str:
-    """Return the chart as SVG with the id ``name``, or nothing with fewer than two points, or without the library."""
+def coverage_chart(points: Sequence[Point], marks: Sequence[Mark]) -> str:
+    """Return the chart as SVG: stairs of edges over seconds, and a dot for each mark; empty without two points."""
     if len(points) < 2:
         return ""
-    try:
-        pygal = importlib.import_module("pygal")
-        style_of = importlib.import_module("pygal.style").Style
-    except ImportError:
-        return ""
-    chart = pygal.XY(_options(pygal, style_of))
-    chart.uuid = name  # else one by chance: the same run makes the same page
-    curve = [(max(FIRST_SECONDS, point.seconds), point.edges) for point in thinned(points)]
-    chart.y_labels = ticks(max(edges for _, edges in curve))
-    chart.add("edges", _steps(curve), show_dots=False)
-    shown = [
-        {"value": (max(FIRST_SECONDS, mark.seconds), _height(curve, mark.seconds)), "label": mark.label}
-        for mark in marks
-    ]
-    if shown:
-        chart.add("failure found", shown, stroke=False, dots_size=5)
-    return _without_script(chart.render(is_unicode=True))
+    shown = thinned(points)
+    heights, times = ticks(max(each.edges for each in shown), least=1), ticks(max(each.seconds for each in shown))
+    return "".join(_drawn(shown, marks, heights, times))
 
 
-def _options(pygal: Any, style_of: Any) -> Any:
-    style = style_of(
-        background="transparent",
-        plot_background="transparent",
-        foreground="var(--fg)",
-        foreground_strong="var(--fg)",
-        foreground_subtle="var(--dim)",
-        opacity="1",
-        opacity_hover="1",
-        colors=("var(--link)", "var(--bad)"),
-        font_family="system-ui, sans-serif",
-        label_font_size=13,
-        major_label_font_size=13,
-        legend_font_size=13,
-        title_font_size=13,
-        guide_stroke_dasharray="none",
-        guide_stroke_color="var(--line)",
-        major_guide_stroke_dasharray="none",
-        major_guide_stroke_color="var(--line)",
-    )
-    return pygal.Config(
-        style=style,
-        js=[],
-        width=900,
-        height=300,
-        logarithmic=False,
-        include_x_axis=True,
-        range=None,
-        x_title="seconds",
-        y_title="edges",
-        show_y_guides=True,
-        show_x_guides=False,
-        legend_at_bottom=True,
-        disable_xml_declaration=True,
-        no_prefix=False,
-        explicit_size=False,
-        print_values=False,
-        pretty_print=False,
-        x_value_formatter=lambda seconds: f"{seconds:g}",
-        value_formatter=lambda value: f"{value:,.0f}" if isinstance(value, int | float) else str(value),
-    )
+def _drawn(
+    points: Sequence[Point], marks: Sequence[Mark], heights: Sequence[float], times: Sequence[float]
+) -> Iterator[str]:
+    def x(seconds: float) -> str:
+        return f"{_LEFT + (_RIGHT - _LEFT) * seconds / times[-1]:.1f}"
+
+    def y(edges: float) -> str:
+        return f"{_BOTTOM - (_BOTTOM - _TOP) * edges / heights[-1]:.1f}"
+
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" font-size="13">'
+    yield "<title>Coverage over time: edges by seconds</title>"
+    for height in heights:
+        yield f'<path d="M{_LEFT} {y(height)}H{_RIGHT}" stroke="var(--line)"/>'
+        yield f'<text x="{_LEFT - 6}" y="{y(height)}" dy="4" text-anchor="end" fill="var(--fg)">{height:,.6g}</text>'
+    for time in times:
+        yield f'<text x="{x(time)}" y="{_BOTTOM + 18}" text-anchor="middle" fill="var(--fg)">{time:g}</text>'
+    yield f'<text x="{_RIGHT}" y="{_HEIGHT - 3}" text-anchor="end" fill="var(--dim)">seconds</text>'
+    # What was reached stays so until there is more.
+    stairs = [f"H{x(each.seconds)}V{y(each.edges)}" for each in points[1:]]
+    start = f"M{x(points[0].seconds)} {y(points[0].edges)}"
+    yield f'<path d="{start}{"".join(stairs)}" fill="none" stroke="var(--link)" stroke-width="2"/>'
+    for mark in marks:
+        reached = max((each.edges for each in points if each.seconds <= mark.seconds), default=points[0].edges)
+        place = f'cx="{x(min(mark.seconds, times[-1]))}" cy="{y(reached)}"'
+        yield f'<circle {place} r="5" fill="var(--bad)"><title>{escape(mark.label)}</title></circle>'
+    yield "</svg>"
 
 
-def ticks(most: int) -> list[int]:
-    """Return round numbers from zero past ``most``, about five of them."""
-    power = 10 ** max(0, len(str(most // 5)) - 1)
-    step = next((power * each for each in (1, 2, 5) if power * each * 5 >= most), 10 * power)
-    return list(range(0, most + step, step))
+def ticks(most: float, least: float = 0.0) -> list[float]:
+    """Return round numbers from zero to ``most`` or past it, about five of them, at least ``least`` apart."""
+    most = max(most, 1e-3)
+    power = 10.0 ** floor(log10(most / 5))
+    step = max(least, next(power * each for each in (1, 2, 5, 10) if power * each * 5 >= most))
+    return [step * number for number in range(ceil(most / step) + 1)]
 
 
 def thinned(points: Sequence[Point]) -> list[Point]:
     """Return at most so many points as can be told apart, with the last."""
     stride = -(-len(points) // POINTS_MAX)
     return [*points[:-1:stride], points[-1]]
-
-
-def _steps(curve: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
-    """Return the curve as stairs: what was reached stays so until there is more."""
-    stairs = list(curve[:1])
-    for (_, before), (seconds, edges) in pairwise(curve):
-        if edges != before:
-            stairs.append((seconds, before))
-        stairs.append((seconds, edges))
-    return stairs
-
-
-def _height(curve: Sequence[tuple[float, int]], seconds: float) -> int:
-    return max((edges for at, edges in curve if at <= seconds), default=curve[0][1])
-
-
-def _without_script(svg: str) -> str:
-    """Return the chart without the comment of the library, and without what only its script would read."""
-    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<script.*?</script>", "", svg, flags=re.DOTALL)
-    svg = svg.replace("<title>Pygal</title>", "<title>Coverage over time</title>")
-    return re.sub(r'<desc class="(?:x|y|value|x_label)[^"]*">[^<]*</desc>', "", svg)
 
 
 #: A table with more rules than this is not read; the JSON report has all.

@@ -148,14 +148,13 @@ def _class_values(
             }
             for row in result["known"][:ROWS_MAX]
         ],
-        "chart": coverage_chart(points, marks, f"coverage-{number}"),
+        "chart": coverage_chart(points, marks),
         "chart_says": _chart_text(points, marks),
         "gaps": [{"place": f"{row['file']}:{row['line']}", "code": row["code"]} for row in gaps[:ROWS_MAX]],
         "missed": missed[:ROWS_MAX],
         "gaps_title": f"Not reached: {_gaps_text(result)}",
         "properties": property_rows(result["properties"], points),
         "rules": rule_heat(result.get("rules", [])),
-        "heat": _heat(result["reliability_cells"]),
         "faults": result["faults"][:ROWS_MAX],
         "seeds": result["seed_replays"][:ROWS_MAX],
         "search": _search(result),
@@ -240,30 +239,6 @@ def _first_text(run: int | None, points: Sequence[Point]) -> str:
 
 def _status_of(row: Mapping[str, Any]) -> str:
     return str(row["evidence_status"])
-
-
-def _heat(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a table of operations by faults, each cell with the worst of its results; empty without cells."""
-    if not cells:
-        return {}
-    faults = list(dict.fromkeys(cell["fault"] for cell in cells))
-    worst = ("FAIL", "NOT EXERCISED", "PASS")
-    by_place: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for cell in cells:
-        place = cell["operation"], cell["fault"]
-        known = by_place.get(place)
-        if known is None or worst.index(cell["status"]) < worst.index(known["status"]):
-            by_place[place] = cell
-    words = {"PASS": "ran", "FAIL": "failed", "NOT EXERCISED": "never ran"}
-    rows = []
-    for operation in dict.fromkeys(cell["operation"] for cell in cells):
-        row = []
-        for fault in faults:
-            found = by_place.get((operation, fault))
-            text = "" if found is None else f"{words[found['status']]} {found['hits'] or ''}".strip()
-            row.append({"text": text, "kind": "" if found is None else _STATUS_KINDS[found["status"]]})
-        rows.append({"name": operation, "cells": row})
-    return {"faults": faults, "rows": rows}
 
 
 def _search(result: Mapping[str, Any]) -> list[dict[str, str]]:

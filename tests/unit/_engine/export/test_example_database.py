@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import signal
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -19,7 +17,6 @@ from hypothesis.database import (
     InMemoryExampleDatabase,
     ReadOnlyDatabase,
 )
-from hypothesis.errors import HypothesisWarning
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 import ordeal._native as _native
@@ -58,13 +55,6 @@ def configure(machine: Machine, folder: Path, **changes: Any) -> ExampleDatabase
     changed = {"database": database, "max_examples": 1, **changes}
     machine.TestCase.settings = settings(machine.TestCase.settings, **changed)
     return database
-
-
-def configure_by_default(machine: Machine, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give the machine the database that projects have by default, with ``folder`` as their .hypothesis."""
-    monkeypatch.setattr("hypothesis.configuration.__hypothesis_home_directory", folder)
-    # On a CI server another profile is in force.
-    machine.TestCase.settings = settings.get_profile("default")
 
 
 def run_plainly(machine: Machine) -> None:
@@ -111,29 +101,9 @@ def test_the_test_case_finds_a_saved_failure_in_its_first_example(tmp_path: Path
     assert save(Saved, OPENING) == DatabaseOutcome(1, ())
     with pytest.raises(PermissionError, match="open") as raised:
         run_plainly(Saved)
-    assert "state._nemesis" in "".join(raised.value.__notes__)
-    assert [fault.name for fault in Saved.faults if fault.active] == []
-
-
-def test_it_is_reported_as_short_as_it_was_saved(tmp_path: Path) -> None:
-    class Saved(Lock): ...
-
-    configure(Saved, tmp_path)
-    save(Saved, OPENING)
-    with pytest.raises(PermissionError) as raised:
-        run_plainly(Saved)
     program = "".join(raised.value.__notes__)
     assert program.count("state.") == len(OPENING.split()) + 1, program
-
-
-def test_failures_of_several_kinds_are_all_found(tmp_path: Path) -> None:
-    class Saved(Lock): ...
-
-    configure(Saved, tmp_path)
-    assert save(Saved, OPENING, JAMMING).saved == 2
-    with pytest.raises(ExceptionGroup) as raised:
-        run_plainly(Saved)
-    assert {type(error) for error in raised.value.exceptions} == {PermissionError, LookupError}
+    assert [fault.name for fault in Saved.faults if fault.active] == []
 
 
 def test_a_repaired_failure_is_forgotten_and_the_test_passes(tmp_path: Path) -> None:
@@ -150,34 +120,6 @@ def test_a_repaired_failure_is_forgotten_and_the_test_passes(tmp_path: Path) -> 
     Saved.is_repaired = True
     run_plainly(Saved)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
-
-
-def test_entries_that_are_there_stay_and_none_is_there_twice(tmp_path: Path) -> None:
-    class Saved(Lock): ...
-
-    configure(Saved, tmp_path)
-    save(Saved, JAMMING)
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    save(Saved, OPENING, OPENING)
-    after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    assert before.items() < after.items()
-    assert len(after) == len(before) + 1
-
-
-def test_the_database_is_by_default_below_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Saved(Lock): ...
-
-    configure_by_default(Saved, tmp_path / ".hypothesis", monkeypatch)
-    assert save(Saved, OPENING).saved == 1
-    assert (tmp_path / ".hypothesis" / "examples").is_dir()
-
-
-def test_saving_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    class Saved(Lock): ...
-
-    configure(Saved, tmp_path)
-    save(Saved, OPENING)
-    assert capfd.readouterr() == ("", "")
 
 
 # What can be said in its terms
@@ -223,69 +165,6 @@ def test_a_failure_reaches_the_database_from_wherever_it_is(place: str, tmp_path
         run_plainly(Saved)
 
 
-def test_a_run_as_long_as_the_settings_allow_is_found(tmp_path: Path) -> None:
-    class Saved(Lock): ...
-
-    configure(Saved, tmp_path, stateful_step_count=len(OPENING.split()))
-    assert save(Saved, OPENING) == DatabaseOutcome(1, ())
-    with pytest.raises(PermissionError):
-        run_plainly(Saved)
-
-
-class Swarming(Lock):
-    """A lock whose runs draw their faults, between initialize rules with names around that of the draw."""
-
-    swarm = True
-
-    @initialize()
-    def Oil(self) -> None:
-        self.dialled += "n"
-
-    @initialize()
-    def wind(self) -> None:
-        self.dialled += "s"
-
-
-@pytest.mark.parametrize("initializers", ["=Oil =wind", "=wind =Oil"])
-def test_swarming_machines_draw_their_faults_before_anything_else(initializers: str, tmp_path: Path) -> None:
-    class Saved(Swarming):
-        @rule()
-        def stop(self) -> None:
-            raise PermissionError(self.dialled)
-
-    configure(Saved, tmp_path)
-    assert save(Saved, f"{initializers} +light stop") == DatabaseOutcome(1, ())
-    with pytest.raises(PermissionError, match="ns" if initializers == "=Oil =wind" else "sn"):
-        run_plainly(Saved)
-
-
-def test_a_fault_that_is_switched_to_what_it_is_takes_no_step(tmp_path: Path) -> None:
-    class Saved(Lock): ...
-
-    configure(Saved, tmp_path)
-    assert save(Saved, f"+power -light {OPENING}") == DatabaseOutcome(1, ())
-    with pytest.raises(PermissionError):
-        run_plainly(Saved)
-
-
-def test_each_run_begins_with_the_same_random_numbers(tmp_path: Path) -> None:
-    class Lottery(RuleBasedStateMachine):
-        @rule()
-        def win(self) -> None:
-            raise ArithmeticError if random.random() > 0.8 else BufferError
-
-        @rule()
-        def lose(self) -> None:
-            random.random()
-            raise EOFError
-
-    configure(Lottery, tmp_path)
-    assert save(Lottery, "lose", "win", "win").reasons == ()
-    state = random.getstate()
-    save(Lottery, "win")
-    assert random.getstate() == state
-
-
 def test_what_was_found_with_bundles_arguments_and_draws_is_said_too(tmp_path: Path) -> None:
     class Books(ChaosTest):
         shelf: Bundle[list[str]] = Bundle("shelf")
@@ -326,23 +205,6 @@ def test_a_rule_that_takes_too_long_does_so_under_hypothesis(tmp_path: Path) -> 
     assert save(Saved, "wait") == DatabaseOutcome(1, ())
     with pytest.raises(RuleTimeoutError):
         run_plainly(Saved)
-
-
-def test_it_works_while_an_exploration_watches_its_rules(tmp_path: Path) -> None:
-    class Saved(Slow): ...
-
-    class Other(Lock): ...
-
-    configure(Saved, tmp_path)
-    configure(Other, tmp_path)
-    trace = Trace(1, 42, "tests:Saved", steps=[TraceStep("rule", "wait")])
-    loaded = load_for_replay(trace, Saved)
-    with loaded.running():
-        watched = signal.getsignal(signal.SIGALRM)
-        assert save_to_database(loaded.driver, [loaded.tape]).saved == 1
-        assert save(Other, OPENING).saved == 1
-        assert signal.getsignal(signal.SIGALRM) == watched
-        assert isinstance(loaded.replayer.run(loaded.tape).outcome.error, RuleTimeoutError)
 
 
 # What cannot
@@ -405,16 +267,6 @@ def test_a_database_that_raises_is_no_error(tmp_path: Path) -> None:
     assert "its example database raised ConnectionError: no network" in reason(save(Saved, OPENING))
 
 
-def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
-    class Saved(Lock): ...
-
-    place = tmp_path / "taken"
-    place.write_text("by a file")
-    configure(Saved, place)
-    assert "cannot be written" in reason(save(Saved, OPENING))
-    assert place.read_text() == "by a file"
-
-
 def test_a_failure_that_is_gone_is_not_saved(tmp_path: Path) -> None:
     class Saved(Lock): ...
 
@@ -437,14 +289,6 @@ def test_a_failure_that_needs_buggify_cannot_be_said(tmp_path: Path) -> None:
     assert "it needs a point of buggify" in reason(save_to_database(driver, [run]))
 
 
-def test_a_run_that_cannot_be_run_to_its_end_is_not_saved(tmp_path: Path) -> None:
-    class Saved(Early):
-        fails_in = "go"
-
-    configure(Saved, tmp_path)
-    assert "does not run to its end" in reason(save(Saved, "go =open"))
-
-
 @pytest.mark.parametrize("why", [SkipTest("it asks to be skipped"), type("End", (BaseException,), {})("End ends")])
 def test_a_run_that_skips_or_ends_hypothesis_is_not_saved(why: BaseException, tmp_path: Path) -> None:
     class Saved(RuleBasedStateMachine):
@@ -456,17 +300,6 @@ def test_a_run_that_skips_or_ends_hypothesis_is_not_saved(why: BaseException, tm
     assert str(why) in reason(save(Saved, "go"))
 
 
-def test_a_fault_before_the_initialize_rules_cannot_be_said(tmp_path: Path) -> None:
-    class Saved(Swarming):
-        @initialize()
-        def wind(self) -> None:
-            if self.active_faults:
-                raise PermissionError("open")
-
-    configure(Saved, tmp_path)
-    assert "fault power is switched before" in reason(save(Saved, "+power =wind"))
-
-
 def test_faults_that_no_rule_switches_cannot_be_said(tmp_path: Path) -> None:
     class Saved(Lock):
         def _nemesis(self) -> None: ...
@@ -475,13 +308,12 @@ def test_faults_that_no_rule_switches_cannot_be_said(tmp_path: Path) -> None:
     assert "Saved has no rule that switches its faults" in reason(save(Saved, OPENING))
 
 
-def test_faults_that_a_rule_of_the_user_switches_are_not_taken_for_the_nemesis(tmp_path: Path) -> None:
+def test_a_machine_that_swarms_cannot_be_said(tmp_path: Path) -> None:
     class Saved(Lock):
-        @rule(fault=st.integers(0, 1))
-        def _nemesis(self, fault: int) -> None: ...
+        swarm = True
 
     configure(Saved, tmp_path)
-    assert "it does not fail alike when Hypothesis runs it" in reason(save(Saved, OPENING))
+    assert "a machine that swarms draws first what is on" in reason(save(Saved, OPENING))
 
 
 def test_a_coroutine_rule_of_a_plain_machine_cannot_be_said(tmp_path: Path) -> None:
@@ -494,30 +326,6 @@ def test_a_coroutine_rule_of_a_plain_machine_cannot_be_said(tmp_path: Path) -> N
     assert "it has coroutine rules" in reason(save(Saved, "go"))
 
 
-def test_a_run_with_too_many_choices_cannot_be_said(tmp_path: Path) -> None:
-    class Saved(RuleBasedStateMachine):
-        def __init__(self) -> None:
-            super().__init__()
-            self.steps = 0
-
-        @rule(data=st.binary(min_size=1000, max_size=1000))
-        def read(self, data: bytes) -> None:
-            self.steps += 1
-            if self.steps > 8:
-                raise MemoryError
-
-    configure(Saved, tmp_path)
-    driver = make_driver(Saved)
-    steps = [TraceStep("rule", "read", choices={"data": [b"x" * 1000]})] * 9
-    run = tape_of(Trace(1, 42, "tests:Saved", steps=steps), driver)
-    assert "more choices than Hypothesis takes" in reason(save_to_database(driver, [run]))
-
-
-def plain_wait(machine: RuleBasedStateMachine) -> None:
-    """A rule that waits for ever."""
-    time.sleep(60)
-
-
 @pytest.mark.parametrize("limit", [1.0, 0.0])
 def test_a_limit_that_only_the_explorer_has_cannot_be_said(limit: float, tmp_path: Path) -> None:
     class Saved(Slow):
@@ -527,15 +335,6 @@ def test_a_limit_that_only_the_explorer_has_cannot_be_said(limit: float, tmp_pat
     driver = make_driver(Saved, 0.05)
     outcome = save_to_database(driver, [tape(driver, ["wait"])])
     assert "rule wait took longer than 0.05 s, which the class itself allows" in reason(outcome)
-
-
-def test_a_plain_machine_has_no_limit(tmp_path: Path) -> None:
-    class Saved(RuleBasedStateMachine):
-        wait = rule()(plain_wait)
-
-    configure(Saved, tmp_path)
-    driver = make_driver(Saved, 0.05)
-    assert "which the class itself allows" in reason(save_to_database(driver, [tape(driver, ["plain_wait"])]))
 
 
 def waiting(place: str) -> Callable[[Any], None]:
@@ -566,16 +365,6 @@ def test_only_rules_have_a_limit_under_hypothesis(place: str, tmp_path: Path) ->
     assert f"{place} took too long" in reason(save(Saved, "go"))
 
 
-def test_a_default_folder_that_cannot_be_used_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Saved(Lock): ...
-
-    place = tmp_path / "taken"
-    place.write_text("by a file")
-    configure_by_default(Saved, place, monkeypatch)
-    with pytest.warns(HypothesisWarning, match="unusable"):
-        assert "in memory" in reason(save(Saved, OPENING))
-
-
 def test_settings_that_are_none_are_no_error() -> None:
     class Saved(Lock): ...
 
@@ -594,7 +383,3 @@ def test_a_limit_that_the_program_answers_with_an_error_of_its_own_is_one_all_th
 
     configure(Saved, tmp_path)
     assert save(Saved, "wait") == DatabaseOutcome(1, ())
-
-
-def test_nothing_to_save_is_nothing_to_explain() -> None:
-    assert save(Lock) == DatabaseOutcome(0, ())

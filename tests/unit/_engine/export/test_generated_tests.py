@@ -18,7 +18,7 @@ from tests.warm_python import run_module
 
 import ordeal
 from ordeal._engine.export.generated_tests import pack, replay_packed, unpack
-from ordeal.errors import OrdealError, TraceError
+from ordeal.errors import TraceError
 from ordeal.explore import Explorer
 from ordeal.trace import Trace, TraceFailure, TraceStep, generate_tests
 
@@ -229,14 +229,6 @@ def test_pytest_agrees_with_every_trace(tmp_path: Path) -> None:
     assert any(name.startswith("test_path_") for name in tests)
 
 
-def test_long_calls_have_an_argument_a_line() -> None:
-    (failing, *_) = explored("Values")
-    lines = generate_tests([failing]).splitlines()
-    assert "        machine.go(" in lines
-    assert "            n=2," in lines
-    assert "        )" in lines
-
-
 @pytest.mark.parametrize("name", PLAIN)
 def test_a_failure_that_calls_can_say_is_calls(name: str) -> None:
     (failing, *_) = explored(name, max_shrink_time=2.0)
@@ -251,13 +243,6 @@ def test_a_failure_that_calls_cannot_say_is_replayed_with_its_program_beside_it(
     source = generate_tests([failing])
     assert f"    # state = {name}()\n" in source
     assert "replay_packed(trace, " in source
-
-
-def test_what_the_program_prints_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    traces = explored("Faulty")
-    capsys.readouterr()
-    assert generate_tests(traces)
-    assert capsys.readouterr().out == ""
 
 
 def test_faults_and_calls_have_the_documented_shape() -> None:
@@ -304,21 +289,6 @@ def test_results_of_bundles_are_passed_on() -> None:
     assert "machine.spend(x=made_by_step_1[2], y=made_by_step_1[2])" in body
 
 
-def test_coroutines_run_on_the_loop_of_the_machine() -> None:
-    (failing, *_) = explored("Asynchronous")
-    assert "machine.run_coroutine(machine.go(n=13))" in generate_tests([failing])
-
-
-def test_there_is_no_file_without_traces() -> None:
-    assert generate_tests([]) == ""
-
-
-def test_a_trace_is_written_once() -> None:
-    (failing, *_) = explored("Faulty")
-    later = replace(failing, run_id=99, edges_discovered=0)
-    assert generate_tests([failing, later]) == generate_tests([failing])
-
-
 def test_classes_of_one_name_are_told_apart_by_module() -> None:
     traces = [explored(name)[0] for name in ("Limit", "Faulty")] + [explored("Limit", "shelf.other")[0]]
     nested = replace(traces[2], test_class="shelf.other:Outer.Limit")
@@ -336,12 +306,6 @@ def test_classes_of_one_name_are_told_apart_by_module() -> None:
     assert "    machine = Outer.Limit()\n" in source
 
 
-def test_a_class_that_pytest_would_collect_is_not_imported_by_its_name() -> None:
-    source = generate_tests([explored("TestNamed")[0]])
-    assert source.splitlines()[2] == "import shelf.machines"
-    assert "    machine = shelf.machines.TestNamed()\n" in source
-
-
 def test_a_failure_has_one_test_with_one_name_whatever_run_met_it() -> None:
     (failing, *_) = explored("Faulty", seed=1)
     (another, *_) = explored("Faulty", seed=2)
@@ -351,23 +315,6 @@ def test_a_failure_has_one_test_with_one_name_whatever_run_met_it() -> None:
     )
     assert "2 steps" in generate_tests([longer, failing])
     assert "3 steps" in generate_tests([longer])
-
-
-def test_a_failure_of_unknown_bucket_is_known_by_its_steps() -> None:
-    (failing, *_) = explored("Faulty")
-    assert failing.failure is not None
-    unknown = replace(failing, failure=replace(failing.failure, bucket=""))
-    (name,) = names_in(generate_tests([unknown, replace(unknown, run_id=99)]))
-    assert name == f"test_fail_value_error_{unknown.content_hash()}"
-
-
-def test_a_path_is_named_by_its_last_rule_and_its_steps() -> None:
-    path = replace(explored("Faulty")[0], failure=None)
-    alone = replace(path, steps=[TraceStep("fault_toggle", "-break('x', 1)")])
-    assert names_in(generate_tests([path, alone])) == [
-        f"test_path_go_{path.content_hash()}",
-        f"test_path_{alone.content_hash()}",
-    ]
 
 
 def test_plain_calls_that_fail_elsewhere_are_no_test() -> None:
@@ -383,20 +330,6 @@ def test_a_class_of_the_started_program_is_refused() -> None:
     with pytest.raises(TraceError, match="no test can import __main__:Faulty"):
         generate_tests([failing])
     assert "from shelf.machines import Faulty\n" in generate_tests([failing], class_path="shelf.machines:Faulty")
-
-
-def test_the_class_path_given_replaces_that_of_the_traces() -> None:
-    (failing, *_) = explored("Faulty")
-    failing.test_class = "elsewhere:Gone"
-    assert "from shelf.machines import Faulty\n" in generate_tests([failing], class_path="shelf.machines:Faulty")
-    with pytest.raises(OrdealError, match="no module named `elsewhere`"):
-        generate_tests([failing])
-
-
-def test_a_trace_from_a_file_gives_the_same_test(tmp_path: Path) -> None:
-    (failing, *_) = explored("Values")
-    failing.save(tmp_path / "trace.json")
-    assert generate_tests([Trace.load(tmp_path / "trace.json")]) == generate_tests([failing])
 
 
 @pytest.mark.parametrize("message", ['"""', "\\", "\n\t\x1b[2J", "\ud800", "é" * 500, '"', "'''\"\"\"\\"])

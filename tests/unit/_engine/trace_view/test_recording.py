@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from ordeal import ChaosTest, Explorer, rule
 from ordeal._base.trace_file import SCHEDULE, Trace, TraceFailure, TraceStep
 from ordeal._engine.trace_view.recording import record_view
-from ordeal._engine.trace_view.view import LaneEvent, PartChange, StepView, TraceView, changes_between
+from ordeal._engine.trace_view.view import LaneEvent, PartChange, TraceView
 from ordeal._engine.trace_view.watch import lanes_of
 
 from ...samples.viewed import Till
@@ -98,17 +97,6 @@ def test_a_machine_that_ends_its_process_or_hangs_is_contained(
     monkeypatch.setattr("ordeal._engine.trace_view.recording.SECONDS_MAX", 0.4)
     hung = record_view(dataclasses.replace(trace, test_class="hangs_when_imported:Machine"), likelihood=False)
     assert "ended without an answer" in hung.reason
-
-
-def test_states_are_rebuilt_from_changes() -> None:
-    states = [{"a": "1"}, {"a": "2", "b": "1"}, {"b": "1"}, {"b": "1"}]
-    pairs = pairwise(states)
-    steps = [StepView(kind="rule", name="r", changes=changes_between(*pair)) for pair in pairs]
-    assert TraceView(start=states[0], steps=steps).states() == states[1:]
-
-
-def test_a_change_says_what_is_there_no_more() -> None:
-    assert changes_between({"a": "1"}, {}) == [PartChange("a", "1", None)]
 
 
 def schedule(*labels: str, texts: tuple[str, ...] = ()) -> Trace:

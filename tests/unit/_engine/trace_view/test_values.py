@@ -121,27 +121,6 @@ def test_a_machine_may_say_itself_what_there_is_to_see() -> None:
     assert StateReader(Machine).read(machine) == {"shown": "[<Colour.RED: 1>]"}
 
 
-class RaisingRepr:
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        raise ValueError("no")
-
-
-class Exits:
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        raise SystemExit(3)
-
-
-class Long:
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "\x1b[31m" * 1_000_000
-
-
 class Dishonest(dict[str, int]):
     def items(self) -> Any:
         raise ValueError("no")
@@ -162,7 +141,7 @@ class Claiming:
     __class__ = dict  # type: ignore[assignment]
 
 
-@pytest.mark.parametrize("kind", [RaisingRepr, Exits, Long, Dishonest, Asking, Claiming])
+@pytest.mark.parametrize("kind", [Dishonest, Asking, Claiming])
 def test_hostile_objects_are_contained(kind: type) -> None:
     state = state_of(before=1, hostile=kind(), after=2)
     assert (state["before"], state["after"]) == ("1", "2")

@@ -154,7 +154,7 @@ def test_thresholds_values_that_must_be_and_those_that_do_not_matter() -> None:
 def test_each_step_but_the_last_has_a_role() -> None:
     assert [(each.step, each.said) for each in explained().roles] == [
         (1, "needed: without it steps 2, 3, 5 and 6 cannot run"),
-        (2, "needed: makes what step 5 takes; may trade places with step 3"),
+        (2, "needed: makes what step 5 takes"),
         (3, "needed: without it the run passes"),
         (4, "needed: without it the run passes"),
         (5, "needed: without it the run passes"),

@@ -195,13 +195,6 @@ class TestPages:
         assert '<progress max="100" value="25">25%</progress>' in table
         assert '<td class="number bad">3</td>' in table
 
-    def test_a_folder_without_runs_is_an_empty_list(self, tmp_path: Path) -> None:
-        assert "No run is kept" in ask(tmp_path / "nowhere", "/").text
-
-    def test_the_page_of_the_report_is_served(self, runs: Path) -> None:
-        (runs / RUN / "report.html").write_text("<p>the report</p>", "utf-8")
-        assert ask(runs, f"/runs/{RUN}/report").text == "<p>the report</p>"
-
     def test_a_damaged_result_is_said_to_be_damaged(self, runs: Path) -> None:
         (runs / RUN / "result.json").write_text('{"results": [{}]}', "utf-8")
         assert ask(runs, f"/runs/{RUN}/report").code == 500

@@ -6,11 +6,10 @@ import re
 
 import pytest
 
-from ordeal._engine.trace_view.view import LaneEvent, PartChange, StepView, TraceView
+from ordeal._engine.trace_view.view import LaneEvent, PartChange, StepView
 from ordeal._report.html.finding import (
     CHARS_MAX,
     call_text,
-    cut,
     faults_text,
     finding_values,
     highlighted,
@@ -53,10 +52,6 @@ def test_faults_are_needed_or_only_on(needed: dict[str, bool] | None, active: li
     assert faults_text({"necessary_faults": needed, "active_faults": active}) == text
 
 
-def test_long_texts_are_cut() -> None:
-    assert cut("abcdef", 4) == "abc…"
-
-
 def test_lanes_are_columns_and_events_are_rows_in_order() -> None:
     events = [LaneEvent("a", "sends", "b"), LaneEvent("b", "wakes up")]
     table = lane_table(events)
@@ -66,19 +61,6 @@ def test_lanes_are_columns_and_events_are_rows_in_order() -> None:
     assert lane_table([]) == {}
     of_steps = lane_table([LaneEvent("a", "sends", "b", 2), LaneEvent("b", "wakes up", "", 5)])
     assert (of_steps["number"], of_steps["numbers"]) == ("Step", [2, 5])
-
-
-def test_what_a_simulated_world_decided_is_counted_in_place_of_faults() -> None:
-    bare = failure(necessary_faults=None, active_faults=[], trace_steps=1)
-    world = [LaneEvent("a", "sends", "b"), LaneEvent("b", "wakes up")]
-    of_schedule = finding_values(bare, TraceView(reason="it has no steps", lanes=world), number=1, replayed=frozenset())
-    assert of_schedule["facts"][:1] == ["2 decisions of the world"]
-    assert (of_schedule["faults"], of_schedule["no_steps"]) == ("", "")
-    view = TraceView(steps=[StepView(kind="rule", name="pay")], lanes=world[:1])
-    of_machine = finding_values(bare, view, number=1, replayed=frozenset())
-    assert of_machine["facts"][:2] == ["1 step", "1 decision of the world"]
-    plain = finding_values(bare, None, number=1, replayed=frozenset())
-    assert (plain["facts"][:2], plain["faults"]) == (["1 step", "no faults"], "none")
 
 
 def test_an_arrow_leads_from_lane_to_lane() -> None:

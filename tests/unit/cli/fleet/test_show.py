@@ -74,13 +74,6 @@ def test_of_several_fleets_that_run_a_name_says_which(
     assert states == ["stopping", "running"]
 
 
-def test_the_fleet_that_began_last_is_shown_when_none_runs(run: Run, tmp_path: Path) -> None:
-    for name, began in (("late", 9.0), ("early", 1.0)):
-        fleet_in(tmp_path, name)
-        Board(f"dir://{tmp_path}", name).put(LAUNCHER, {"state": "ended", "began": began, "class": "shop:Shop"})
-    assert run("fleet", "status", f"dir://{tmp_path}")[1].startswith("Fleet late: ended")
-
-
 def test_what_is_not_there_is_an_error(run: Run, tmp_path: Path) -> None:
     code, _, err = run("fleet", "status", f"dir://{tmp_path}/none")
     assert (code, err.startswith("error: no fleet is in the store")) == (2, True)
@@ -154,14 +147,6 @@ def test_a_log_gets_findings_and_a_line_now_and_then(capsys: pytest.CaptureFixtu
     ]
     assert out.startswith("Fleet night: ended, shop:Shop on local\n")
     assert "  edges over time: 3 after 1 s, 7 after 9 s\n" in out
-
-
-@pytest.mark.usefixtures("at_once")
-def test_json_is_a_document_on_each_line(capsys: pytest.CaptureFixture[str]) -> None:
-    show.follow(Scripted(records("running", RUNNING), records("ended", ENDED)), "night", as_json=True)  # type: ignore[arg-type]
-    first, last = map(json.loads, capsys.readouterr().out.splitlines())
-    assert (first["launcher"]["state"], last["launcher"]["state"]) == ("running", "ended")
-    assert first["edges_over_time"] == [[1.0, 3], [9.0, 7]]
 
 
 @pytest.mark.usefixtures("at_once")
