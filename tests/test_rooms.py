@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 ENTRIES_MAX = 25
 PACKAGE_ENTRIES_MAX = 32
 #: How many modules have a test file at the same path. Some are tested better through what they belong to.
-MIRRORED_SHARE_MIN = 0.8
+MIRRORED_SHARE_MIN = 0.7
 
 
 def load_rooms() -> ModuleType:
