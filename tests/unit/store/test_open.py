@@ -8,6 +8,7 @@ import pytest
 
 from ordeal.errors import OrdealError, StoreError
 from ordeal.store import open_store
+from ordeal.store.open import Address
 
 
 @pytest.mark.parametrize(
@@ -67,6 +68,12 @@ def test_a_password_is_not_printed(url: str) -> None:
     with pytest.raises(StoreError) as caught:
         open_store(url, "x")
     assert "secret" not in str(caught.value)
+
+
+def test_who_logs_an_address_that_was_handed_on_shows_no_password() -> None:
+    given = {"store": Address("redis://:secret@store:6379/0")}
+    assert str(given) == "{'store': 'redis://store:6379/0'}"
+    assert given["store"] == "redis://:secret@store:6379/0"
 
 
 def test_an_address_cannot_write_to_the_terminal() -> None:

@@ -17,7 +17,6 @@ from ordeal._base.formatting import describe_error
 from ordeal._base.outside import outside
 from ordeal._base.untrusted import error_message
 from ordeal._engine.coverage.targets import Target
-from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.machine import machine_names
 from ordeal._engine.execution.settings import Settings
@@ -221,10 +220,6 @@ class WorkerJob(msgspec.Struct, frozen=True):
     sends_state_first: bool = False
 
 
-#: How much of a failed worker's traceback is sent.
-TRACEBACK_CHARS_MAX = 10_000
-
-
 def work(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
     """Explore in a forked process until there are no more runs to make. Sends an error that ends the exploration."""
     job.driver.journal = journal
@@ -240,7 +235,7 @@ def work(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
     except ChannelError:
         raise
     except BaseException as error:  # noqa: BLE001 - what code of the user's has left behind may raise anything
-        channel.send(FAILED, describe_error(error), traceback_text(error)[-TRACEBACK_CHARS_MAX:])
+        channel.send(FAILED, describe_error(error))
 
 
 class _Worker(SearchListener):

@@ -437,7 +437,7 @@ class WorkerPool:
             worker.over = unpack(ended, WorkerEnd).reason
             self._merged.idle_workers += worker.over == "time" and self._has_idled(worker)
         elif kind == FAILED:
-            reason, _traceback = values
+            (reason,) = values
             worker.failed = f"failed ({one_line(str(reason))})"
         elif kind == ERROR:
             (broken,) = values

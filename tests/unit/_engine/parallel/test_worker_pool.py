@@ -91,7 +91,7 @@ def dies_in_its_second_run(job: WorkerJob, channel: Channel, journal: _native.Jo
 
 def fails_after_its_second_run(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
     job.counters[job.number].runs = 2
-    channel.send(FAILED, "LookupError: lost", "its traceback")
+    channel.send(FAILED, "LookupError: lost")
 
 
 @pytest.mark.forks
