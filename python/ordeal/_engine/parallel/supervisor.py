@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 #: How long past its deadline a worker may take to end.
 GRACE_SECONDS = 0.8
-#: How long processes may take that only write down what workers knew: without it, all of the state would be lost.
-WRITING_SECONDS = 10.0
 #: How often the figures are counted that take longer to count, for those who watch, and how small a part of the time
 #: that may take.
 COUNT_SECONDS = 0.5
@@ -124,7 +122,6 @@ class Supervisor:
                 self._triage.replay_seeds(self._merged.add_replayed_seed)
             if not self._was_interrupted:
                 self._search()
-            self._write_down()
             self._state.save()
             self._state.take_in(self._pool.number_of)
             self._exchange_with_store()
@@ -186,30 +183,21 @@ class Supervisor:
             self._is_stuck = True
         pool.cut_off("interrupted" if self._was_interrupted else "stuck" if self._is_stuck else "time")
 
-    def _poll_until(self, deadline: float, grace: float = GRACE_SECONDS) -> None:
+    def _poll_until(self, deadline: float) -> None:
         """Watch the workers until all are done, or have had their grace after ``deadline``: none is restarted then."""
         clock: WatchedClock | None = None
         while self._pool.goes_on:
-            left = deadline - monotonic() + grace
-            if left <= grace:
+            left = deadline - monotonic() + GRACE_SECONDS
+            if left <= GRACE_SECONDS:
                 # Were the machine to stop now, the last that they have to tell would be lost without this clock.
                 clock = clock or WatchedClock()
-                left = grace - clock.seconds()
+                left = GRACE_SECONDS - clock.seconds()
             if left <= 0:
                 return
             self._pool.poll(left, deadline)
             self._exchange_with_store()
             self._pool.answer()
             self._report_progress()
-
-    def _write_down(self) -> None:
-        """Have the state include workers that could not send their part at the end."""
-        if not self._state.is_wanted:
-            return
-        with self._interruptible("The state lacks what some workers knew: that was interrupted."):
-            now = monotonic()
-            with self._pool.writing_down(now + WRITING_SECONDS):
-                self._poll_until(now, WRITING_SECONDS)
 
     def _close(self) -> None:
         self._pool.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import unittest
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from mmap import mmap
 from typing import TYPE_CHECKING
 
@@ -273,28 +272,6 @@ class WorkerPool:
         for worker in self._workers:
             if worker.over is None and worker.child is not None:
                 self._cut_off(worker, reason)
-
-    @contextmanager
-    def writing_down(self, deadline: float) -> Iterator[None]:
-        """Start processes that make no runs but send the parts of workers that could not do so at the end.
-
-        Poll them while the block runs.
-        """
-        silent = [
-            worker for worker in self._workers if worker.over is not None and not self._state.parts[worker.number]
-        ]
-        ends = [worker.over for worker in silent]
-        try:
-            for worker in silent:
-                worker.over, worker.runs = None, worker.runs_before
-                self._exchange.rejoin(worker.number)
-                self._start(worker, deadline)
-            yield
-        finally:
-            for worker, end in zip(silent, ends, strict=True):
-                if worker.child is not None:
-                    worker.child.close()
-                worker.over = end
 
     def number_of(self, worker_id: int, run: int) -> int:
         """Return the number of a run among those of all workers, who take turns; a single one keeps its numbers."""
