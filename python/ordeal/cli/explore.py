@@ -37,7 +37,7 @@ from ordeal._report.exploration import (
     json_document,
     json_report,
 )
-from ordeal._report.formats import Document, write_report
+from ordeal._report.formats import Document, format_module, write_report
 from ordeal._report.formats import recognised as show_by_itself
 from ordeal._report.seeds import seed_outcomes_text, seeds_pruned, seeds_saved, seeds_that_hang
 from ordeal.cli import INTERRUPTED, terminal
@@ -47,6 +47,8 @@ from ordeal.cli.own_files import is_generated, is_state, refuse_foreign
 from ordeal.cli.progress import Watchers, progress_view
 from ordeal.config.flags import ExploreFlags
 from ordeal.config.options import (
+    HEALTH,
+    SEARCHED,
     STORE_VARIABLE,
     ExplorationOptions,
     ExplorerConfig,
@@ -72,13 +74,20 @@ def run(given: Mapping[str, Any]) -> int:
     config = load_config_for(given["classes"], given["config"])
     report = config.report.with_flags(given)
     formats = tuple(dict.fromkeys((*config.report.formats, *report.formats)))
-    fail_on = (*config.health.fail_on, *config.health.with_flags(given).fail_on)
+    asked = config.health.with_flags(given).fail_on
+    for check in [] if asked == config.health.fail_on else asked:
+        if check in HEALTH[SEARCHED:]:
+            message = f"a search does not check `{check}`, which `--fail-on` names"
+            raise ConfigError(message, hint="give the option to `ordeal doctor`, which does")
+    fail_on = (*config.health.fail_on, *asked)
     health = config.health.replaced(fail_on=tuple(dict.fromkeys(fail_on)))
     config = config.replaced(report=report.replaced(formats=formats), health=health)
     options = _effective(config, exploration_options(config, confirm_fresh=True).with_flags(given), command, own)
     _refuse_flags(own, config, options, command)
     _refuse_fleet_flags(command, options)
     _check_entries(config, options)
+    for name in formats:
+        format_module(name)  # a report that cannot be written is refused before the search
     if own.watch:
         against = {
             "--json": own.json,

@@ -327,7 +327,8 @@ class ReportConfig(Table):
     keep_runs: int = option(20, integer(0, 10_000, example=20))
 
 
-#: What `ordeal doctor` calls its checks of a machine. A search itself sees the first six.
+#: What `ordeal doctor` calls its checks of a machine. A search itself makes the first of them, and warns of no others.
+SEARCHED = 6
 HEALTH = (
     "target modules",
     "rules",

@@ -46,7 +46,7 @@ def test_a_search_ends_with_1_at_a_warning_that_is_to_fail(run: Run) -> None:
 def test_the_settings_name_what_fails_and_the_flag_adds_to_it(run: Run) -> None:
     settings(health='fail_on = ["target modules"]')
     assert run(*SEARCH)[0] == 1
-    assert run(*SEARCH, "--fail-on", "speed")[0] == 1
+    assert run(*SEARCH, "--fail-on", "stability")[0] == 1
     settings(health='fail_on = ["all"]', explorer='target_modules = ["json"]')
     assert run(*SEARCH)[0] == 0
 

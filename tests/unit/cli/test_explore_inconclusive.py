@@ -105,9 +105,10 @@ class Machine(ChaosTest):
 @pytest.mark.slow
 def test_workers_that_never_end_a_run(run: Run) -> None:
     write(STUBBORN, max_time=1.2, workers=2, rule_timeout=0)
-    code, _, err = run("explore")
+    code, out, err = run("explore")
     assert code == 2
     assert "2 workers never came to the end of a run in 1.2 s" in err
+    assert "A worker was ended in the middle of wait" in out
 
 
 PORTAL = """
@@ -280,3 +281,21 @@ def test_a_machine_that_cannot_be_judged_is_wrong_use(
     assert said in err
     assert "hint: " in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--fail-on", "swallowed exceptions"], "a search does not check `swallowed exceptions`"),
+        (["--report", "junit"], "the report format `junit` needs the package `junitparser`"),
+    ],
+)
+def test_what_a_search_cannot_do_is_refused_before_it(
+    run: Run, options: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(STUBBORN)
+    monkeypatch.setitem(sys.modules, "junitparser", None)
+    monkeypatch.delitem(sys.modules, "ordeal._report.formats.junit", raising=False)
+    code, out, err = run("explore", *options)
+    assert (code, out) == (2, "")
+    assert said in err

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
+import logging
 import pkgutil
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from pathlib import Path
+from traceback import walk_stack
 from types import ModuleType
 from typing import Any, NoReturn, TypeGuard
 from unittest import TestCase
@@ -18,8 +21,9 @@ from weakref import WeakKeyDictionary
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal._base import untrusted
+from ordeal._base import interrupts, untrusted
 from ordeal._base.formatting import describe_error
+from ordeal._base.interrupts import Alarm
 from ordeal._engine.execution.machine_files import machines_nearby
 from ordeal._engine.execution.project_modules import reach_test_file
 from ordeal._hypothesis import hint_for_definition, skip_types
@@ -128,7 +132,7 @@ def _import(name: str, wanted: str) -> ModuleType:
         # Find modules too that were written after the import system last read their folder.
         importlib.invalidate_caches()
         reach_test_file(name)
-        with untrusted.exit_refused():
+        with untrusted.exit_refused(), _limited(name):
             return importlib.import_module(name)
     except ModuleNotFoundError as error:
         missing = error.name or name
@@ -143,6 +147,32 @@ def _import(name: str, wanted: str) -> ModuleType:
         _refuse_import(name, error)
 
 
+@contextmanager
+def _limited(name: str) -> Iterator[None]:
+    """Say where an import is that takes long, and end one that seems to have no end."""
+    noted = False
+
+    def due() -> Callable[[], BaseException] | None:
+        nonlocal noted
+        if alarm.seconds >= IMPORT_SECONDS_MAX:
+            return lambda: TimeoutError(f"it takes longer than {IMPORT_SECONDS_MAX:g} s")
+        if not noted:
+            noted = True
+            frames = (frame for frame, _ in walk_stack(sys._getframe()))
+            own = (f for f in frames if not _is_of_import(f.f_code.co_filename))
+            where = next((f", now at {frame.f_code.co_filename}:{frame.f_lineno}" for frame in own), "")
+            # Where nobody has set up logging, Python writes a warning to stderr.
+            logging.getLogger("ordeal").warning("note: `%s` is still being imported%s", name, where)
+        return None
+
+    alarm = Alarm(due)
+    alarm.set(IMPORT_SECONDS_NOTED, IMPORT_SECONDS_NOTED)
+    try:
+        yield
+    finally:
+        alarm.clear()
+
+
 def _refuse_import(name: str, error: BaseException) -> NoReturn:
     message = f"importing `{name}` raised {describe_error(error)}"
     place = _place(error)
@@ -152,7 +182,9 @@ def _refuse_import(name: str, error: BaseException) -> NoReturn:
 
 
 #: Where a module is imported, and where one that ends the process is stopped.
-_OWN_FILES = (__file__, untrusted.__file__)
+_OWN_FILES = (__file__, untrusted.__file__, interrupts.__file__, contextlib.__file__)
+#: Importing the largest packages takes some ten seconds on a slow machine.
+IMPORT_SECONDS_NOTED, IMPORT_SECONDS_MAX = 5.0, 300.0
 
 
 def _place(error: BaseException) -> str:
@@ -160,7 +192,7 @@ def _place(error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f"{_relative(error.filename)}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if f.filename not in _OWN_FILES and not _is_import_machinery(f.filename)]
+    own = [f for f in frames if not _is_of_import(f.filename)]
     # A virtual environment is often inside the project.
     paths = [(f, Path(f.filename)) for f in own]
     inside = [f for f, path in paths if path.is_relative_to(Path.cwd()) and "site-packages" not in path.parts]
@@ -169,8 +201,8 @@ def _place(error: BaseException) -> str:
     return "".join(f"{_relative(f.filename)}:{f.lineno}" for f in chosen)
 
 
-def _is_import_machinery(filename: str) -> bool:
-    return filename.startswith("<frozen ") or filename == importlib.__file__
+def _is_of_import(filename: str) -> bool:
+    return filename.startswith("<frozen ") or filename in (importlib.__file__, *_OWN_FILES)
 
 
 def _relative(filename: str) -> str:

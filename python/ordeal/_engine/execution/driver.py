@@ -209,6 +209,7 @@ class Driver:
         self.buggify_prob: float | None = DEFAULT_PROBABILITY
         self.journal: Journal | None = None
         self.watchdog = Watchdog(rule_timeout, self._timed_out)
+        self.watchdog.running = self._running
         self.limits = HangPolicy(rule_timeout)
         self._current_rule = ""
         self._loop = RuleLoop()

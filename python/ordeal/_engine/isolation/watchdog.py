@@ -77,6 +77,8 @@ class Watchdog:
         step: incremented by the driver before each step.
         armed: true only while user code runs; an alarm at any other time is ignored.
         taken: returns the steps taken since its last call that ``step`` does not count.
+        running: returns the name of what runs in the current step.
+        ended_in: the name of what ran when the deadline came.
         ended: what was raised last to end a step, until ``forget``: the step may have raised another error then.
     """
 
@@ -96,6 +98,8 @@ class Watchdog:
         "_tick_max",
         "armed",
         "ended",
+        "ended_in",
+        "running",
         "step",
         "taken",
     )
@@ -104,6 +108,8 @@ class Watchdog:
         self.step = 0
         self.armed = False
         self.taken: Callable[[], int] = int
+        self.running: Callable[[], str] = str
+        self.ended_in = ""
         self.ended: BaseException | None = None
         self._muted = ExitStack()
         self._limit = limit
@@ -230,6 +236,7 @@ class Watchdog:
         """Return the error that ends the running step, and raise it again at each tick: it may not get through."""
         if ending is OutOfTime:
             self._deadline = math.inf
+            self.ended_in = self.running()
         self._ended_step, self._ending = self.step, ending
         if self.ended is None:
             self._muted.enter_context(without_complaints())

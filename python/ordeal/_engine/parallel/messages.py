@@ -61,9 +61,10 @@ class EarlierProcesses(msgspec.Struct, kw_only=True, forbid_unknown_fields=True)
 
 
 class WorkerEnd(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Why a worker has no more runs to make."""
+    """Why a worker has no more runs to make, and what it ran when the time was over."""
 
     reason: StoppedReason
+    place: str = ""
 
 
 class WorkerError(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):

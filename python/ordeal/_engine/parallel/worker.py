@@ -268,7 +268,12 @@ class _Worker(SearchListener):
         search = self._search
         with search.prepared():
             reason = search.run(self)
-            self._channel.send(DONE, pack(WorkerEnd(reason=reason)), *self._update(last=True), self._state())
+            self._channel.send(
+                DONE,
+                pack(WorkerEnd(reason=reason, place=search.driver.watchdog.ended_in)),
+                *self._update(last=True),
+                self._state(),
+            )
 
     def _state(self) -> bytes:
         """Return what it knows, as a part of a state."""

@@ -411,8 +411,11 @@ class WorkerPool:
             ended, *update, part = values
             self._take_update(worker, update, last=True)
             (self._state.parts[worker.number],) = _bytes([part])
-            worker.over = unpack(ended, WorkerEnd).reason
-            self._merged.idle_workers += worker.over == "time" and self._has_idled(worker)
+            end = unpack(ended, WorkerEnd)
+            worker.over = end.reason
+            if worker.over == "time" and self._has_idled(worker):
+                self._merged.idle_workers += 1
+                self._note_place(end.place)
         elif kind == FAILED:
             (reason,) = values
             worker.failed = f"failed ({one_line(str(reason))})"
@@ -549,6 +552,10 @@ class WorkerPool:
             self._edges.erase(key)
         self._merged.add_unreported(unreported)
 
+    def _note_place(self, place: str) -> None:
+        if place:
+            self._merged.note(f"A worker was ended in the middle of {one_line(place)}: the time was over.")
+
     def _cut_off(self, worker: _PoolWorker, reason: StoppedReason) -> None:
         assert worker.child is not None
         worker.child.kill()
@@ -556,9 +563,8 @@ class WorkerPool:
         self._release_edges()
         if worker.over is None:
             place = self._crashes.place(worker.child.journal)
-            where = f" in the middle of {place}" if place else ""
-            if place and reason != "stuck":
-                self._merged.note(f"A worker was ended{where}: the time was over.")
+            if reason != "stuck":
+                self._note_place(place)
             self._merged.idle_workers += reason == "time" and self._has_idled(worker)
             self._end_report(worker, "")
             worker.over = reason

@@ -25,18 +25,26 @@ def write_report(name: str, document: Document, folder: Path, *, run: Path | Non
         ConfigError: the format needs a package that is not installed.
         OSError: the file cannot be written.
     """
+    folder.mkdir(parents=True, exist_ok=True)
+    path: Path = format_module(name).write(document, folder, run)
+    return path
+
+
+def format_module(name: str) -> Any:
+    """Return the module that writes the format ``name``.
+
+    Raises:
+        ConfigError: the format needs a package that is not installed.
+    """
     own = f"{__name__}.{name}"
     try:
-        module = importlib.import_module(own)
+        return importlib.import_module(own)
     except ModuleNotFoundError as error:
         if error.name == own:
             raise ConfigError(f"this version has no report format `{name}`", hint=f"leave out `{name}`") from None
         raise ConfigError(
             f"the report format `{name}` needs the package `{error.name}`", hint=f"`pip install {error.name}`"
         ) from None
-    folder.mkdir(parents=True, exist_ok=True)
-    path: Path = module.write(document, folder, run)
-    return path
 
 
 def recognised(environment: Mapping[str, str]) -> tuple[str, ...]:
