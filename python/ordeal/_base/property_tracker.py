@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, NotRequired, TypedDict, get_args
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_args
 
 import msgspec
 import msgspec.structs
-from msgspec.structs import asdict, fields
+from msgspec import Meta
+from msgspec.structs import asdict
 
 import ordeal._native as _native
 from ordeal.errors import PropertyError
@@ -25,7 +26,7 @@ PROPERTY_TYPES: tuple[PropertyType, ...] = get_args(PropertyType)
 PROPERTIES_MAX = 10_000
 
 
-class PropertyTally(msgspec.Struct):
+class PropertyTally(msgspec.Struct, forbid_unknown_fields=True):
     """What was seen of one property, or of one property in one cell.
 
     ``distance`` is the smallest one seen, for a property that compares numbers: see ``PropertyTracker.distances``.
@@ -39,11 +40,17 @@ class PropertyTally(msgspec.Struct):
     fault: str | None = None
     declared: bool = False
     hits: int = 0
-    passes: int = 0
-    failures: int = 0
+    passes: Annotated[int, Meta(ge=0)] = 0
+    failures: Annotated[int, Meta(ge=0)] = 0
     distance: float | None = None
     details: str = ""
     first_run: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.hits != self.passes + self.failures:
+            raise ValueError(f"{self.hits} hits are not {self.passes} passes and {self.failures} failures")
+        if self.distance is not None and not self.distance >= 0:
+            raise ValueError(f"distance is {self.distance}")
 
     def passed(self) -> bool:
         """Whether there is enough evidence, and none against the property."""
@@ -457,48 +464,16 @@ def _two_types(name: str, known: str, new: str) -> PropertyError:
     )
 
 
-_FIELDS: Mapping[str, type | tuple[type, ...]] = {
-    "name": str,
-    "type": str,
-    "operation": (str, type(None)),
-    "fault": (str, type(None)),
-    "declared": bool,
-    "hits": int,
-    "passes": int,
-    "failures": int,
-    "distance": (int, float, type(None)),
-    "details": str,
-    "first_run": (int, type(None)),
-}
-assert set(_FIELDS) == {each.name for each in fields(PropertyTally)}
-
-
 def tallies_of(snapshot: Snapshot) -> Tallies:
     """Read ``snapshot``. Raises PropertyError if it is invalid."""
     try:
-        properties = [_tally_of(row) for row in snapshot["properties"]]
-        cells = [_tally_of(row) for row in snapshot["cells"]]
-    except (KeyError, TypeError, AttributeError, OverflowError) as error:
+        read = msgspec.convert(snapshot, dict[Literal["properties", "cells"], list[PropertyTally]])
+        return Tallies(
+            {tally.name: tally for tally in read["properties"]},
+            {(str(tally.operation), str(tally.fault), tally.name): tally for tally in read["cells"]},
+        )
+    except (KeyError, ValueError) as error:
         raise PropertyError(f"this is no snapshot of a tracker: {type(error).__name__}: {error}") from error
-    return Tallies(
-        {tally.name: tally for tally in properties},
-        {(str(tally.operation), str(tally.fault), tally.name): tally for tally in cells},
-    )
-
-
-def _tally_of(row: Mapping[str, Any]) -> PropertyTally:
-    tally = PropertyTally(**row)
-    for name, kind in _FIELDS.items():
-        value = getattr(tally, name)
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise TypeError(f"{name} is {value!r}")
-    if tally.type not in PROPERTY_TYPES:
-        raise TypeError(f"type is {tally.type!r}")
-    if tally.distance is not None and not float(tally.distance) >= 0:
-        raise TypeError(f"distance is {tally.distance!r}")
-    if min(tally.passes, tally.failures) < 0 or tally.hits != tally.passes + tally.failures:
-        raise TypeError(f"{tally.hits} hits are not {tally.passes} passes and {tally.failures} failures")
-    return tally
 
 
 class ReliabilityCoverage(TypedDict):

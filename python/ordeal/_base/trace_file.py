@@ -105,9 +105,9 @@ class Trace:
     ``seed`` is the integer that the exploration was started with. ``from_checkpoint`` is the number of the checkpoint
     that the run branched from, or None; the trace includes the steps before it in any case. ``targets`` holds the
     SHA-256 of the source of each module that the exploration traced, ``versions`` those of the software that recorded
-    the run. ``duration``, in seconds, is never written: the same seed writes the same bytes. ``rule_timeout`` is the
-    exploration's limit for rules in seconds, None for that of the class. ``max_memory`` is its limit for processes in
-    MiB, 0 for none. ``machine`` is a digest of the source of the class, empty where that could not be read.
+    the run. ``rule_timeout`` is the exploration's limit for rules in seconds, None for that of the class.
+    ``max_memory`` is its limit for processes in MiB, 0 for none. ``machine`` is a digest of the source of the class,
+    empty where that could not be read.
     """
 
     run_id: int
@@ -117,7 +117,6 @@ class Trace:
     steps: list[TraceStep] = field(default_factory=list)
     failure: TraceFailure | None = None
     edges_discovered: int = 0
-    duration: float = 0.0
     program: list[str] = field(default_factory=list)
     targets: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=versions_now)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from ordeal._base.untrusted import error_message, type_name
 from ordeal._engine.execution.bucket import Bucketer, traceback_text
@@ -137,6 +138,14 @@ class ForkedRunResult(msgspec.Struct, frozen=True):
 
 
 SEEN_KINDS = (bytes, str)
+#: The fields of ``Seen`` besides its record.
+_Noted = tuple[
+    dict[str, list[dict[str, Any]]],
+    dict[str, Annotated[int, Meta(ge=0, lt=2**31)]],
+    dict[str, str],
+    dict[str, float],
+    list[Annotated[int, Meta(ge=0)]],
+]
 _ENDING = (str, int, str, bool, str, str, str, str)
 
 
@@ -170,35 +179,13 @@ def ending_of(values: list[Value]) -> tuple[ForkedRunResult, Seen]:
 def seen_of(values: list[Any]) -> Seen:
     record, text = values
     try:
-        properties, sizes, events, targets, interleaved = json.loads(text)
-        return Seen(
-            record=record,
-            properties=dict(properties),
-            sizes={name: _size(size) for name, size in sizes.items()},
-            events={label: str(payload) for label, payload in events.items()},
-            targets={label: _target(value) for label, value in targets.items()},
-            interleaved=[_feature(feature) for feature in interleaved],
-        )
-    except (AttributeError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        # The decoder of msgspec refuses half of a pair of surrogates, which names may hold.
+        seen = Seen(record, *msgspec.convert(json.loads(text), _Noted))
+        if not all(map(math.isfinite, seen.targets.values())):
+            raise ValueError("a target is not finite")
+        return seen
+    except (ValueError, RecursionError) as error:
         raise ChannelError(f"what a run has seen is damaged: {error}") from error
-
-
-def _target(value: object) -> float:
-    if not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ValueError("a target has no such value")
-    return float(value)
-
-
-def _feature(feature: object) -> int:
-    if not isinstance(feature, int) or not 0 <= feature < 2**64:
-        raise ValueError("an order of tasks has no such number")
-    return feature
-
-
-def _size(size: object) -> int:
-    if not isinstance(size, int) or not 0 <= size < 2**31:
-        raise ValueError("a bundle has no such size")
-    return size
 
 
 def typed(values: list[Value], *kinds: type) -> list[Any]:
