@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 from tests.warm_python import SAY_WHERE, VARIABLE, count_commands, warm_interpreter, warm_python
 
-from ordeal._hypothesis import give_own_generator
+from ordeal._hypothesis.randoms import give_own_generator
 
 for _name in SAY_WHERE:
     os.environ.pop(_name, None)

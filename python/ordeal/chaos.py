@@ -18,17 +18,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from ordeal._base.outside import NOTE, outside
 from ordeal._base.rule_timeout import RuleLoop, RuleTimeoutError, Tell, call_with_timeout, end_unstarted
 from ordeal._base.world_reach import WorldReach
-from ordeal._hypothesis import (
-    INITIALIZE_MARKER,
-    RULE_MARKER,
-    end_run_after,
-    forgotten_constructor,
-    is_constructed,
-    is_initializing,
-    raised_in_precondition,
-    rewrap_rules,
-    sampled_of,
-)
+from ordeal._hypothesis.definition_checks import forgotten_constructor, is_constructed, raised_in_precondition
+from ordeal._hypothesis.internals import end_run_after
+from ordeal._hypothesis.machines import is_initializing
+from ordeal._hypothesis.markers import INITIALIZE_MARKER, RULE_MARKER, rewrap_rules, sampled_of
 from ordeal._native import Interleaving
 from ordeal.assertions import tracker
 from ordeal.buggify import DEFAULT_PROBABILITY, activate, set_seed

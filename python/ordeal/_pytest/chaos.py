@@ -17,8 +17,7 @@ from ordeal import buggify
 from ordeal._base.formatting import one_line
 from ordeal._base.outside import outside
 from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
-from ordeal._hypothesis import machine_of_test_case
-from ordeal._hypothesis.markers import forced_seed
+from ordeal._hypothesis.markers import forced_seed, machine_of_test_case
 from ordeal._report.pytest_lines import property_sections
 from ordeal.assertions import report, tracker
 from ordeal.chaos import check_observed

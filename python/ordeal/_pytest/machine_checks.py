@@ -10,14 +10,14 @@ from hypothesis.errors import InvalidDefinition
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._engine.execution.machine import usable_definition
-from ordeal._hypothesis import (
+from ordeal._hypothesis.definition_checks import (
     check_constructor,
     forgotten_constructor,
     hint_for_definition,
     is_constructed,
-    machine_of_test_case,
     may_forget_constructor,
 )
+from ordeal._hypothesis.markers import machine_of_test_case
 from ordeal.errors import OrdealError
 
 

@@ -27,7 +27,7 @@ from ordeal._engine.isolation.child import Limits
 from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
 from ordeal._engine.runs.writer import RunWriter
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, load_seed
-from ordeal._hypothesis import skip_types
+from ordeal._hypothesis.internals import skip_types
 from ordeal._report.exploration import (
     Layout,
     closing_line,

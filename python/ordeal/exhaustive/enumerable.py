@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.strategies import SearchStrategy, sampled_from
 
-from ordeal._hypothesis import LENGTH_MAX, RunContext, RunProvider, describe_strategy
+from ordeal._hypothesis.draws import describe_strategy
+from ordeal._hypothesis.provider import RunProvider
+from ordeal._hypothesis.run_context import LENGTH_MAX, RunContext
 from ordeal.errors import InfiniteStrategyError
 
 if TYPE_CHECKING:

@@ -20,7 +20,9 @@ from hypothesis.strategies import SearchStrategy
 
 import ordeal._native as _native
 from ordeal._base.formatting import one_line
-from ordeal._hypothesis import REJECTED, Draw, RunContext, compile_draw
+from ordeal._hypothesis.draws import Draw, compile_draw
+from ordeal._hypothesis.internals import REJECTED
+from ordeal._hypothesis.run_context import RunContext
 from ordeal.errors import GenerationError, Incomplete, InfiniteStrategyError, NonDeterministicGeneration
 from ordeal.exhaustive.enumerable import EnumerableSource, make_enumerable
 from ordeal.exhaustive.text import failing_case, report_cases

@@ -8,7 +8,7 @@ from typing import Any
 
 import hypothesis.stateful
 
-from ordeal._hypothesis import SAMPLED_MARKER
+from ordeal._hypothesis.markers import SAMPLED_MARKER
 from ordeal.buggify import sample
 
 #: Of the steps between the first check and the last one, this share is checked.

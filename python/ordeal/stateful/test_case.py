@@ -18,13 +18,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from ordeal._hypothesis import (
-    DECORATOR_MARKS,
-    failure_types,
-    forgotten_constructor,
-    is_constructed,
-    mark_as_machine_test,
-)
+from ordeal._hypothesis.definition_checks import forgotten_constructor, is_constructed
+from ordeal._hypothesis.internals import failure_types
+from ordeal._hypothesis.markers import DECORATOR_MARKS, mark_as_machine_test
 from ordeal._hypothesis.private import private
 from ordeal._native import monotonic
 from ordeal.errors import ConfigError, MachineError

@@ -18,7 +18,8 @@ from hypothesis.stateful import RuleBasedStateMachine
 from hypothesis.strategies import SearchStrategy
 
 from ordeal._base.formatting import weights_text
-from ordeal._hypothesis import RULE_MARKER, set_rules_strategy
+from ordeal._hypothesis.machines import set_rules_strategy
+from ordeal._hypothesis.markers import RULE_MARKER
 from ordeal._hypothesis.private import private
 from ordeal._native import draw_rule_weights, rule_picker
 from ordeal.errors import MachineError, OrdealError

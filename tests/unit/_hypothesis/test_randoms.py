@@ -11,7 +11,7 @@ import hypothesis.core
 from hypothesis import register_random
 from hypothesis.internal.entropy import RANDOMS_TO_MANAGE
 
-from ordeal._hypothesis import GlobalRandoms
+from ordeal._hypothesis.randoms import GlobalRandoms
 
 
 def drawn() -> list[float]:

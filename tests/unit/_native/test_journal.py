@@ -24,7 +24,8 @@ from ordeal._engine.execution.driver import Driver, Outcome
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.execution.snapshot import Snapshot
 from ordeal._engine.search.checkpoints import Checkpoints
-from ordeal._hypothesis import GlobalRandoms, RunContext
+from ordeal._hypothesis.randoms import GlobalRandoms
+from ordeal._hypothesis.run_context import RunContext
 from ordeal.config.options import ExplorationOptions
 from ordeal.explore import ExplorationResult, Explorer
 from ordeal.faults import Fault

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.errors import UnsatisfiedAssumption
 
-from ordeal._hypothesis import RunContext
+from ordeal._hypothesis.run_context import RunContext
 from ordeal.errors import InfiniteStrategyError
 from ordeal.exhaustive.enumerable import EnumerableSource, make_enumerable, nearest_integer
 

@@ -17,7 +17,7 @@ from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import Shrinking
 from ordeal._engine.triage.setup import ReplaySetup
-from ordeal._hypothesis import GlobalRandoms
+from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal._native import Tape
 from ordeal.result import NoteKind
 from ordeal.trace import Trace, TraceStep

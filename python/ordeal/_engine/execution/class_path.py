@@ -26,7 +26,8 @@ from ordeal._base.formatting import describe_error
 from ordeal._base.interrupts import Alarm
 from ordeal._engine.execution.machine_files import machines_nearby
 from ordeal._engine.execution.project_modules import reach_test_file
-from ordeal._hypothesis import hint_for_definition, skip_types
+from ordeal._hypothesis.definition_checks import hint_for_definition
+from ordeal._hypothesis.internals import skip_types
 from ordeal.config.options import DEFAULT_PATH
 from ordeal.errors import ConfigError, MachineError, OrdealError, SkippedError
 from ordeal.stateful.test_case import AnyMachine, GenericStateMachine

@@ -23,31 +23,24 @@ from ordeal._engine.execution.bucket import user_frames
 from ordeal._engine.execution.recorder import Observer
 from ordeal._engine.isolation.hangs import SECONDS_MIN, HangPolicy
 from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
-from ordeal._hypothesis import (
-    LENGTH_MAX,
-    REJECTED,
-    SAMPLED_MARKER,
+from ordeal._hypothesis.build_context import in_test
+from ordeal._hypothesis.bundles import add_to_bundles, resolve
+from ordeal._hypothesis.definition_checks import forgotten_constructor, is_constructed, precondition_error
+from ordeal._hypothesis.internals import REJECTED, end_run_after, failure_types, skip_types
+from ordeal._hypothesis.machines import (
     Invariant,
     MachineDefinition,
     Rule,
-    RunContext,
-    add_to_bundles,
-    end_run_after,
-    failure_types,
-    forgotten_constructor,
     holds,
     initialized,
-    is_constructed,
     is_initializing,
-    make_loop,
     may_initialize,
     may_run,
-    precondition_error,
-    resolve,
     routes_results,
-    skip_types,
 )
-from ordeal._hypothesis.build_context import in_test
+from ordeal._hypothesis.markers import SAMPLED_MARKER
+from ordeal._hypothesis.run_context import LENGTH_MAX, RunContext
+from ordeal._hypothesis.step_loop import make_loop
 from ordeal._native import Replay, Session, lend_frames, monotonic, return_frames
 from ordeal.buggify import DEFAULT_PROBABILITY
 from ordeal.chaos import ChaosTest, has_tasks, interleaving_of, overrides
@@ -56,7 +49,7 @@ from ordeal.faults import Fault
 from ordeal.faults.fault import switch_of
 
 if TYPE_CHECKING:
-    from ordeal._hypothesis import ChoiceSource
+    from ordeal._hypothesis.provider import ChoiceSource
     from ordeal._native import Journal, StepLoop
 
 

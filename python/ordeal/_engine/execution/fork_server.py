@@ -52,7 +52,9 @@ from ordeal._engine.execution.fork_messages import (
 )
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.properties.watch import PropertyWatch
-from ordeal._hypothesis import GlobalRandoms, RunContext, TapeProvider
+from ordeal._hypothesis.provider import TapeProvider
+from ordeal._hypothesis.randoms import GlobalRandoms
+from ordeal._hypothesis.run_context import RunContext
 from ordeal.errors import OrdealError
 
 if TYPE_CHECKING:

@@ -21,7 +21,10 @@ from ordeal._engine.execution.class_path import is_loaded, is_named, path_of
 from ordeal._engine.execution.driver import END, Driver, StepSource
 from ordeal._engine.isolation.child import Limits, call_in_fork, can_supervise
 from ordeal._engine.isolation.watchdog import Watchdog
-from ordeal._hypothesis import MachineDefinition, RunContext, check_constructor, define_machine, machine_of_test_case
+from ordeal._hypothesis.definition_checks import check_constructor
+from ordeal._hypothesis.machines import MachineDefinition, define_machine
+from ordeal._hypothesis.markers import machine_of_test_case
+from ordeal._hypothesis.run_context import RunContext
 from ordeal.chaos import ChaosTest, check_settings
 from ordeal.errors import MachineError, OrdealError
 from ordeal.faults import Fault

@@ -22,9 +22,11 @@ from ordeal._base.formatting import one_line
 from ordeal._base.python_source import NoSourceError, SourceWriter, without_folders
 from ordeal._base.trace_file import TraceStep
 from ordeal._base.untrusted import bounded_call, type_name
-from ordeal._hypothesis import BODY_ARGUMENT, MachineDefinition, Rule, draws_from_bundle, random_state
 from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
+from ordeal._hypothesis.draws import draws_from_bundle
+from ordeal._hypothesis.machines import BODY_ARGUMENT, MachineDefinition, Rule
 from ordeal._hypothesis.private import MultipleResults, VarReference
+from ordeal._hypothesis.randoms import random_state
 from ordeal.chaos import ChaosTest
 from ordeal.faults import Fault
 

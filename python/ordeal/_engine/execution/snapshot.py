@@ -14,7 +14,9 @@ from ordeal._base import interrupts
 from ordeal._base.formatting import describe_error
 from ordeal._engine.execution.finalizers import touches_only_itself
 from ordeal._engine.isolation.watchdog import OutOfTime
-from ordeal._hypothesis import ENGINE_ATTRIBUTES, BundleState, GlobalRandoms, RunContext
+from ordeal._hypothesis.bundles import ENGINE_ATTRIBUTES, BundleState
+from ordeal._hypothesis.randoms import GlobalRandoms
+from ordeal._hypothesis.run_context import RunContext
 from ordeal._native import deep_copy, judge_finalizers, store_attributes
 from ordeal.chaos import ChaosTest, overrides
 from ordeal.faults import Fault

@@ -20,7 +20,7 @@ from ordeal._base.regular_file import real_path
 from ordeal._engine.execution.bucket import turning_lines, user_frames
 from ordeal._engine.execution.operators import COMPARED, SIGNS
 from ordeal._engine.execution.recorder import RunRecorder, render
-from ordeal._hypothesis import MachineDefinition
+from ordeal._hypothesis.machines import MachineDefinition
 from ordeal.errors import DivergenceError
 from ordeal.result.parts import CodeLine, FailurePlace, PlaceKind
 

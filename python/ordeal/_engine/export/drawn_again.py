@@ -9,7 +9,8 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 import ordeal._native as _native
 from ordeal._engine.execution.driver import RULE
-from ordeal._hypothesis import RunContext, define_machine
+from ordeal._hypothesis.machines import define_machine
+from ordeal._hypothesis.run_context import RunContext
 from ordeal.errors import TraceError
 
 
@@ -43,9 +44,14 @@ def drawn(machine: RuleBasedStateMachine, rule: str, choices: Mapping[str, Seque
     run.__enter__()
     run.use_machine(machine)
     values = {}
-    for name, argument in arguments.items():
-        if name in choices:
-            run.source.begin_argument(argument.number)
-            values[name] = run.data.draw(argument.strategy)
+    try:
+        for name, argument in arguments.items():
+            if name in choices:
+                run.source.begin_argument(argument.number)
+                values[name] = run.data.draw(argument.strategy)
+    except BaseException:
+        _Entered.run = None
+        run.__exit__(None, None, None)
+        raise
     run.source.begin_argument(0)
     return values

@@ -19,8 +19,9 @@ from ordeal._base.untrusted import type_name
 from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.export.lowering import Lowered, LoweringDriver
-from ordeal._hypothesis import GlobalRandoms, database_key, failure_types, reproducing_test, skip_types
 from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
+from ordeal._hypothesis.internals import database_key, failure_types, reproducing_test, skip_types
+from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal.chaos import ChaosTest
 from ordeal.errors import OrdealError
 

@@ -34,7 +34,8 @@ from ordeal._engine.execution.machine import MachineFactory
 from ordeal._engine.execution.recorder import Observer, slug
 from ordeal._engine.isolation.child import Limits, call_in_fork, can_supervise
 from ordeal._engine.replay.loading import load_for_replay
-from ordeal._hypothesis import REJECTED, MachineDefinition, Rule, define_machine, failure_types, skip_types
+from ordeal._hypothesis.internals import REJECTED, failure_types, skip_types
+from ordeal._hypothesis.machines import MachineDefinition, Rule, define_machine
 from ordeal._hypothesis.private import MultipleResults, VarReference
 from ordeal.errors import TraceError
 from ordeal.faults import Fault

@@ -25,7 +25,8 @@ from ordeal._engine.execution.driver import (
     unpacked,
 )
 from ordeal._engine.execution.recorder import Observer
-from ordeal._hypothesis import Rule, RunContext, is_initializing, position_among_initializers
+from ordeal._hypothesis.machines import Rule, is_initializing, position_among_initializers
+from ordeal._hypothesis.run_context import RunContext
 from ordeal.chaos import NEMESIS
 from ordeal.faults import Fault
 

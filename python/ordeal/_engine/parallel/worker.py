@@ -44,7 +44,7 @@ from ordeal._engine.search.state import PERIOD_SECONDS, writable_snapshot
 from ordeal._engine.storage.state_file import split_part
 from ordeal._engine.triage.findings import Confirmation, Finding
 from ordeal._engine.triage.messages import pack, pack_finding, writable_text
-from ordeal._hypothesis import skip_types
+from ordeal._hypothesis.internals import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import MachineError, OrdealError
 from ordeal.result import StoppedReason

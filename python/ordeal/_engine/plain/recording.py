@@ -23,7 +23,8 @@ from ordeal._engine.plain.recorder import FaultHit, Recorder
 from ordeal._engine.plain.writing import CannotWriteError, program_of
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._hypothesis import GlobalRandoms, Rule
+from ordeal._hypothesis.machines import Rule
+from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal.errors import OrdealError
 from ordeal.faults import Fault, LambdaFault
 from ordeal.faults.call_faults import CallFault

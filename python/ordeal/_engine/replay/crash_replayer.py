@@ -25,7 +25,8 @@ from ordeal._engine.isolation.channel import Channel, Value
 from ordeal._engine.isolation.child import Child, ChildExit, Limits
 from ordeal._engine.isolation.hangs import SECONDS_MIN, WatchedClock, ends_within
 from ordeal._engine.replay.replayer import Replayed, Replayer
-from ordeal._hypothesis import GlobalRandoms, Rule
+from ordeal._hypothesis.machines import Rule
+from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal._native import monotonic
 from ordeal.faults import Fault
 

@@ -17,7 +17,7 @@ from ordeal._engine.execution.machine import MachineFactory, make_driver
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.replay.crash_replayer import CrashReplayer
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._hypothesis import GlobalRandoms
+from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal.errors import OutdatedTraceError, TraceError
 
 

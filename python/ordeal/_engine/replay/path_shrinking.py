@@ -14,7 +14,7 @@ from ordeal._engine.execution.driver import Status
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
-from ordeal._hypothesis import skip_types
+from ordeal._hypothesis.internals import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 

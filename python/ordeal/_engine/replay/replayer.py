@@ -19,7 +19,8 @@ from ordeal._engine.execution.driver import BODY, Driver, Outcome, Status, StepS
 from ordeal._engine.execution.recorder import Observer
 from ordeal._engine.execution.where import AssertionReader, Places, is_plain_assertion, written_assertion
 from ordeal._engine.isolation.watchdog import OutOfTime
-from ordeal._hypothesis import GlobalRandoms, skip_types
+from ordeal._hypothesis.internals import skip_types
+from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 from ordeal.result.parts import FailurePlace

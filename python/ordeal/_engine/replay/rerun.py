@@ -19,7 +19,7 @@ from ordeal._engine.execution.machine import MachineFactory, source_digest
 from ordeal._engine.execution.recorder import ADDRESS, RunRecorder
 from ordeal._engine.replay.loading import LoadedTrace, load_for_replay
 from ordeal._engine.replay.replayer import Replayed
-from ordeal._hypothesis import skip_types
+from ordeal._hypothesis.internals import skip_types
 from ordeal.errors import OutdatedTraceError, TraceError
 from ordeal.result.parts import FailurePlace, broken_invariant
 

@@ -12,7 +12,7 @@ from ordeal._engine.coverage.digests import digest_targets
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.machine import source_digest
 from ordeal._engine.execution.recorder import RunRecorder
-from ordeal._hypothesis import MachineDefinition
+from ordeal._hypothesis.machines import MachineDefinition
 from ordeal.faults import Fault
 
 

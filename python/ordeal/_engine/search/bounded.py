@@ -33,7 +33,8 @@ from ordeal._engine.triage.findings import Finding, Findings, KnownFailures
 from ordeal._engine.triage.messages import Shrinking
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._engine.triage.triage import Triage
-from ordeal._hypothesis import GlobalRandoms, RunContext
+from ordeal._hypothesis.randoms import GlobalRandoms
+from ordeal._hypothesis.run_context import RunContext
 from ordeal._native import monotonic
 from ordeal.config.options import ExhaustiveOptions
 from ordeal.errors import Incomplete, InfiniteStrategyError, MachineError, NonDeterministicGeneration
@@ -42,7 +43,7 @@ from ordeal.exhaustive.text import scope_incomplete, scope_statement
 from ordeal.result import ExplorationResult, Failure, KnownFailure, NoteKind, Notes, ProgressSnapshot, StoppedReason
 
 if TYPE_CHECKING:
-    from ordeal._hypothesis import ChoiceSource
+    from ordeal._hypothesis.provider import ChoiceSource
     from ordeal._native import ChoiceValue, StepTuple
 
 CASE, DONE, LIMIT_REACHED, FEWER = range(4)

@@ -28,7 +28,7 @@ from ordeal._engine.execution.snapshot import Snapshot, SnapshotError, Snapshots
 from ordeal._engine.isolation.channel import ChannelError
 from ordeal._engine.isolation.shared_files import Opened, shared_files
 from ordeal._engine.search.state import SearchProgress
-from ordeal._hypothesis import RunContext
+from ordeal._hypothesis.run_context import RunContext
 from ordeal._native import monotonic
 from ordeal.chaos import ChaosTest, overrides
 from ordeal.config.options import CheckpointKind

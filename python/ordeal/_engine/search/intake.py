@@ -21,7 +21,7 @@ from ordeal._engine.search.leftovers import Leftovers
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.run_loop import RunEnd, origin_of
 from ordeal._engine.triage.findings import Confirmation, Finding, Findings, KnownFailures
-from ordeal._hypothesis import GlobalRandoms
+from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal._native import monotonic
 from ordeal.result import StoppedReason
 

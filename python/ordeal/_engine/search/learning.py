@@ -21,7 +21,7 @@ from ordeal._engine.search.checkpoints import Checkpoints, KeptState
 from ordeal._engine.search.ledger import STEP
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.state import SearchProgress
-from ordeal._hypothesis import RunContext
+from ordeal._hypothesis.run_context import RunContext
 from ordeal._native import monotonic
 
 if TYPE_CHECKING:

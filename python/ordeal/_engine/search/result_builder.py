@@ -16,7 +16,7 @@ from ordeal._engine.execution.settings import Settings, Tally
 from ordeal._engine.properties.catalog import never_reached
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.uses import Counts, fault_uses_of, rule_uses_of
-from ordeal._hypothesis import sampled_of
+from ordeal._hypothesis.markers import sampled_of
 from ordeal.result import (
     Discovery,
     ExplorationResult,

@@ -21,7 +21,8 @@ from ordeal._engine.search.learning import Comparisons, Constants, Learning
 from ordeal._engine.search.ledger import STEP, Aid, Ledger
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.state import SearchProgress
-from ordeal._hypothesis import GlobalRandoms, RunContext
+from ordeal._hypothesis.randoms import GlobalRandoms
+from ordeal._hypothesis.run_context import RunContext
 from ordeal._native import monotonic
 from ordeal.errors import MachineError
 from ordeal.swarm.weights import swarm_options_of

@@ -33,8 +33,10 @@ from ordeal._engine.search.uses import FaultUses, RuleUses
 from ordeal._engine.triage.findings import Findings, KnownFailures
 from ordeal._engine.triage.messages import CheckFailed
 from ordeal._engine.triage.setup import ReplaySetup
-from ordeal._hypothesis import GlobalRandoms, given_up, skip_types, unprinted_notes
+from ordeal._hypothesis.internals import skip_types, unprinted_notes
 from ordeal._hypothesis.private import note_missing
+from ordeal._hypothesis.provider import given_up
+from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 from ordeal.result import Discovery, StoppedReason

@@ -31,7 +31,7 @@ from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.trace_view.view import SourceView, TraceView
 from ordeal._engine.trace_view.watch import ReplayWatch, lanes_between, shown_path
 from ordeal._engine.trace_view.why import Variants, likelihood, removals, roles, variations
-from ordeal._hypothesis import GlobalRandoms
+from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 

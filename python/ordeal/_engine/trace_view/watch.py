@@ -20,7 +20,7 @@ from ordeal._engine.execution.bucket import user_frames
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.trace_view.values import StateReader
 from ordeal._engine.trace_view.view import CodeSpot, LaneEvent, StepView, Swallowed, changes_between
-from ordeal._hypothesis import Rule
+from ordeal._hypothesis.machines import Rule
 from ordeal.chaos import ChaosTest
 from ordeal.faults import Fault
 from ordeal.simulate.errors import SimulationError

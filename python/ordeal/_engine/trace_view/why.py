@@ -13,7 +13,7 @@ from ordeal._engine.execution.driver import FAULT_ON, Driver, Status
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.trace_view.view import FailShare, Role, StepView, Variation
-from ordeal._hypothesis import skip_types
+from ordeal._hypothesis.internals import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 

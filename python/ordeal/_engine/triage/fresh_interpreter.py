@@ -34,7 +34,7 @@ from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._engine.triage.findings import Finding
-from ordeal._hypothesis import GlobalRandoms
+from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal.errors import OrdealError
 from ordeal.result import Failure
 

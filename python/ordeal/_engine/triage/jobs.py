@@ -34,7 +34,7 @@ from ordeal._engine.triage.messages import (
 from ordeal._engine.triage.seeds import ClassSeeds
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._engine.triage.siblings import Family
-from ordeal._hypothesis import skip_types
+from ordeal._hypothesis.internals import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError, TraceError
 from ordeal.result import Failure

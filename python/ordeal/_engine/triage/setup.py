@@ -19,7 +19,7 @@ from ordeal._engine.replay.crash_replayer import CrashReplayer
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.trace_builder import TraceBuilder
 from ordeal._engine.triage.findings import Finding
-from ordeal._hypothesis import GlobalRandoms
+from ordeal._hypothesis.randoms import GlobalRandoms
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -31,7 +31,7 @@ from ordeal._base.untrusted import bounded_call
 from ordeal._engine.coverage.targets import compiled_modules
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import make_driver
-from ordeal._hypothesis import MachineDefinition
+from ordeal._hypothesis.machines import MachineDefinition
 from ordeal._native import deep_copy, monotonic
 from ordeal._tools.doctor.checks import called_faults
 from ordeal.errors import OrdealError

@@ -13,8 +13,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from ordeal._hypothesis import INITIALIZE_MARKER, RULE_MARKER, invariants_of, rewrap_rules
 from ordeal._hypothesis.character_tables import load_character_tables
+from ordeal._hypothesis.markers import INITIALIZE_MARKER, RULE_MARKER, invariants_of, rewrap_rules
 from ordeal.errors import MachineError
 from ordeal.simulate.errors import SimulationError, checked_number, checked_seconds
 from ordeal.simulate.runtime.faults import NodeFault

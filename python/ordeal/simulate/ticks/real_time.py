@@ -25,7 +25,7 @@ import ordeal._native as _native
 from ordeal._base import untrusted
 from ordeal._base.formatting import counted, one_line
 from ordeal._base.regular_file import read_whole
-from ordeal._hypothesis import invariants_of
+from ordeal._hypothesis.markers import invariants_of
 from ordeal.errors import MachineError
 from ordeal.simulate.errors import SimulationError, checked_number, checked_seconds
 from ordeal.simulate.runtime.decisions import SEED_MAX

@@ -16,7 +16,7 @@ import ordeal._native as _native
 from ordeal._base import untrusted
 from ordeal._base.formatting import one_line
 from ordeal._base.rule_timeout import RuleLoop
-from ordeal._hypothesis import ENGINE_ATTRIBUTES
+from ordeal._hypothesis.bundles import ENGINE_ATTRIBUTES
 from ordeal.errors import MachineError
 from ordeal.simulate.clock import Clock
 from ordeal.simulate.errors import (

@@ -29,7 +29,7 @@ from ordeal._engine.execution.driver import (
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.execution.recorder import Observer
 from ordeal._engine.isolation.watchdog import OutOfTime
-from ordeal._hypothesis import RunContext
+from ordeal._hypothesis.run_context import RunContext
 from ordeal.chaos import ChaosTest
 from ordeal.faults import Fault, LambdaFault
 

@@ -16,7 +16,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
 from ordeal import ChaosTest, _native
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.execution.snapshot import SnapshotError, Snapshots
-from ordeal._hypothesis import GlobalRandoms, RunContext
+from ordeal._hypothesis.randoms import GlobalRandoms
+from ordeal._hypothesis.run_context import RunContext
 from ordeal.explore import Explorer
 from ordeal.faults import LambdaFault
 

@@ -14,7 +14,7 @@ import ordeal._native as _native
 from ordeal._engine.execution.driver import FAULT_ON, INITIALIZE, RULE
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.export.lowering import Lowered, LoweringDriver
-from ordeal._hypothesis import reproducing_test
+from ordeal._hypothesis.internals import reproducing_test
 from ordeal.chaos import ChaosTest
 from ordeal.faults import Fault
 

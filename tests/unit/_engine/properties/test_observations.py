@@ -9,7 +9,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, rule
 
 from ordeal import Explorer
 from ordeal._engine.execution.driver import Driver
-from ordeal._hypothesis import define_machine
+from ordeal._hypothesis.machines import define_machine
 from ordeal.result import ExplorationResult
 
 

@@ -24,7 +24,7 @@ from ordeal._engine.replay.crash_replayer import IDLE_SECONDS_MAX, CrashReader, 
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._engine.seed_corpus.corpus import SeedReplayer
-from ordeal._hypothesis import GlobalRandoms
+from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal.chaos import ChaosTest
 from ordeal.errors import TraceError
 from ordeal.explore import Explorer

@@ -21,7 +21,7 @@ from ordeal._engine.triage.executors import Executor, Here, JobEnd, OwnProcesses
 from ordeal._engine.triage.jobs import Job, Send
 from ordeal._engine.triage.messages import Message, NotInDatabase, SeedBegun, Shrinking, pack_message
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
-from ordeal._hypothesis import GlobalRandoms
+from ordeal._hypothesis.randoms import GlobalRandoms
 
 from ...samples.triaged import setup_for, tape_for
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ordeal._base.formatting import JSON_MESSAGE_CHARS_MAX
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.triage.findings import SIBLINGS_MAX, Confirmation, Findings
-from ordeal._hypothesis import GlobalRandoms
+from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal.explore import Explorer
 from ordeal.faults import Fault
 from ordeal.result import Failure

@@ -29,7 +29,7 @@ from ordeal._engine.triage.messages import (
     Shrinking,
 )
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
-from ordeal._hypothesis import GlobalRandoms
+from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal.chaos import ChaosTest
 from ordeal.trace import Trace
 

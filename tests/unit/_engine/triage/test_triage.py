@@ -22,7 +22,7 @@ from ordeal._engine.triage.jobs import bare_failure
 from ordeal._engine.triage.messages import FailureWritten, Message, NotInDatabase, SeedBegun, Shrinking, TraceWritten
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._engine.triage.triage import Triage
-from ordeal._hypothesis import GlobalRandoms
+from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal.result import Failure, NoteKind, SeedStatus
 from ordeal.trace import Trace
 

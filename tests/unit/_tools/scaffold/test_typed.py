@@ -15,7 +15,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from ordeal._hypothesis import define_machine
+from ordeal._hypothesis.machines import define_machine
 from ordeal._tools.scaffold.trying import ClassTry, try_classes
 from ordeal._tools.scaffold.values import Draws, bundle_name, hints_of, is_own, typed
 from ordeal._tools.scaffold.writing import written

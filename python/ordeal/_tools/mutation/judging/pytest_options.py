@@ -102,7 +102,7 @@ def quieten(items: Iterable[Any]) -> None:
         return
     from hypothesis import HealthCheck, Phase, settings  # noqa: PLC0415 - only a suite that uses it needs it
 
-    from ordeal._hypothesis import give_own_generator  # noqa: PLC0415
+    from ordeal._hypothesis.randoms import give_own_generator  # noqa: PLC0415
 
     give_own_generator()
 

@@ -22,7 +22,9 @@ from ordeal._engine.execution.driver import Driver, Outcome, Status
 from ordeal._engine.execution.machine import MachineFactory, make_driver
 from ordeal._engine.execution.recorder import Observer
 from ordeal._engine.trace_view.values import StateReader, sketch
-from ordeal._hypothesis import GlobalRandoms, Invariant, Rule, holds, is_initializing, skip_types
+from ordeal._hypothesis.internals import skip_types
+from ordeal._hypothesis.machines import Invariant, Rule, holds, is_initializing
+from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal._tools.mutation.machines.evidence import Difference, Kill, attribute_of
 from ordeal._tools.mutation.machines.turns import TurnLimit
 from ordeal.errors import OrdealError

@@ -19,7 +19,7 @@ from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.execution.recorder import Observer
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.trace_view.values import StateReader
-from ordeal._hypothesis import Invariant, Rule, holds
+from ordeal._hypothesis.machines import Invariant, Rule, holds
 from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import Say
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
