@@ -16,14 +16,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from operator import itemgetter
 from typing import Any
 
 from ordeal._engine.coverage.gaps import statements_in
 from ordeal._tools.mutation.chimp_sites import sites
 from ordeal._tools.mutation.operators import BODY_OPERATORS, OPERATORS, Change
-from ordeal._tools.mutation.source import Function, Source, Span
+from ordeal._tools.mutation.source import Function, Source
 
 CHIMP = "chimp"
 _ARID_CALL = re.compile(r"(logging|logger|log|warnings)\.\w+\(")
@@ -35,7 +35,7 @@ _GENERIC = {
     *("Awaitable", "Coroutine", "Iterable", "Iterator", "Mapping", "Sequence"),
 }
 #: What asks which Python runs, and where.
-_SYSTEM = {"version_info", "hexversion", "implementation", "maxunicode", "maxsize", "platform", "byteorder", "name"}
+_SYSTEM = {"version_info", "hexversion", "maxsize", "platform", "byteorder", "name"}
 _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
@@ -43,19 +43,15 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
-    ast.In: lambda one, others: one in others,
 }
-#: What holds a text within a ``raise``, and what makes one.
-_TEXTS = {ast.JoinedStr, ast.BinOp}
-_TEXT_MAKERS = {"len", "str", "repr", "type", "sorted", "join", "format", "lower", "upper", "strip", "title"}
 _ARID_NAMES = {"__all__", "__slots__"}
 _ARID_GUARD = re.compile(r"if\s+((typing\.)?TYPE_CHECKING|__name__\s*==)")
 #: That a function has a docstring, from Python 3.14 on.
 _HAS_DOCSTRING = 0x4000000
 #: What loads the first constant, as bytes of the code.
 _FIRST_LOADED = [bytes((opcode, 0)) for opcode in dis.hasconst if opcode < 256]
-#: A statement of so many bytes, with no others in it, is a table.
-TABLE_BYTES = 4096
+#: A statement of so many bytes outside of functions is a table of data, which takes minutes to compile for each number.
+_TABLE_BYTES = 4096
 _NO_COVER = re.compile(rb"#\s*pragma:\s*no cover")
 
 
@@ -180,11 +176,11 @@ def _own_lines(statement: ast.stmt | ast.ExceptHandler) -> tuple[int, int]:
 def is_arid(source: Source, node: ast.AST) -> bool:
     """Return whether nobody tests what a node does: docstrings, annotations, logging, guards of types and scripts.
 
-    So are the texts of errors and of ``__repr__``, how long something sleeps, what only type checkers read, and what
-    other versions of Python or other systems run.
+    So are the texts of errors and of ``__repr__``, what only type checkers read, what other versions of Python or other
+    systems run, and long tables of data.
     """
     chain = [node, *source.ancestors(node)]
-    is_text, is_number = _is_constant(node, str), _is_constant(node, int | float)
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
     for inner, outer in zip(chain, [*chain[1:], source.tree], strict=True):
         if isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Constant):
             return True
@@ -194,13 +190,11 @@ def is_arid(source: Source, node: ast.AST) -> bool:
             return True
         if is_text and (isinstance(inner, ast.Raise) or getattr(inner, "name", "") == "__repr__"):
             return True
-        if is_number and _is_wait(inner, outer):
-            return True
         if isinstance(inner, ast.If) and _ARID_GUARD.match(source.part(source.span(inner))):
             return True
-        if _is_for_type_checkers(inner, outer) or _is_for_others(source, inner, outer):
+        if _is_for_type_checkers(inner, outer) or _is_for_others(inner, outer):
             return True
-        if isinstance(inner, ast.Assign) and inner in _texts_of_errors(source):
+        if isinstance(inner, ast.Assign | ast.AnnAssign) and outer is source.tree and _is_table(source, inner):
             return True
         if isinstance(inner, ast.Assign | ast.AnnAssign) and _assigned(inner) & _ARID_NAMES:
             return True
@@ -227,81 +221,44 @@ def _is_for_type_checkers(inner: ast.AST, outer: ast.AST) -> bool:
     return isinstance(outer, ast.Call) and _last_name(outer.func) == "cast" and inner in outer.args[:1]
 
 
-def _is_for_others(source: Source, inner: ast.AST, outer: ast.AST) -> bool:
+def _is_for_others(inner: ast.AST, outer: ast.AST) -> bool:
     """Return whether only other Pythons or systems run a branch; or whether it is the condition that says so."""
     if isinstance(outer, ast.If | ast.IfExp):
         with suppress(Exception):
-            never = outer.orelse if _value_here(source, outer.test) else outer.body
+            never = outer.orelse if _value_here(outer.test) else outer.body
             return inner is outer.test or inner is never or (isinstance(never, list) and inner in never)
     return False
 
 
-def _value_here(source: Source, node: ast.AST) -> Any:
+def _value_here(node: ast.AST) -> Any:
     """Return what an expression is that asks which Python runs, and where.
 
     Raises:
         LookupError: it asks for anything else.
     """
-    value = partial(_value_here, source)
     match node:
         case ast.Constant():
             return node.value
         case ast.Tuple():
-            return tuple(map(value, node.elts))
-        case ast.Name(id=name):
-            return value(_constants_of(source)[name])
+            return tuple(map(_value_here, node.elts))
         case ast.Attribute(value=ast.Name(id="sys" | "os" as module), attr=name) if name in _SYSTEM:
             return getattr(sys if module == "sys" else os, name)
-        case ast.Attribute(value=inner, attr="major" | "minor" | "name" as name):
-            return getattr(value(inner), name)
+        case ast.Attribute(value=inner, attr="major" | "minor" as name):
+            return getattr(_value_here(inner), name)
         case ast.Subscript(value=inner, slice=ast.Slice(lower=None, upper=ast.Constant(value=int(end)), step=None)):
-            return value(inner)[:end]
+            return _value_here(inner)[:end]
         case ast.Subscript(value=inner, slice=ast.Constant(value=at)):
-            return value(inner)[at]
+            return _value_here(inner)[at]
         case ast.Compare(left=left, ops=[asked], comparators=[right]):
-            return _COMPARED[type(asked)](value(left), value(right))
-        case ast.UnaryOp(op=ast.Not(), operand=inner):
-            return not value(inner)
-        case ast.BoolOp():
-            return (all if isinstance(node.op, ast.And) else any)([value(each) for each in node.values])
+            return _COMPARED[type(asked)](_value_here(left), _value_here(right))
         case ast.Call(func=ast.Attribute(value=inner, attr="startswith"), args=[begin]):
-            return value(inner).startswith(value(begin))
+            return _value_here(inner).startswith(_value_here(begin))
     raise LookupError
 
 
-@lru_cache(maxsize=64)
-def _constants_of(source: Source) -> dict[str, ast.expr]:
-    """Return the values of names that a module stores once and nothing else stores."""
-    stored = Counter(each.id for each in ast.walk(source.tree) if isinstance(each, ast.Name) and _is_stored(each))
-    found = [
-        each for each in source.tree.body if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
-    ]
-    values = {ast.unparse(each.targets[0]): each.value for each in found}
-    return {name: value for name, value in values.items() if stored[name] == 1 and not isinstance(value, ast.Constant)}
-
-
-def _is_stored(name: ast.Name) -> bool:
-    return not isinstance(name.ctx, ast.Load)
-
-
-@lru_cache(maxsize=64)
-def _texts_of_errors(source: Source) -> set[ast.Assign]:
-    """Return the statements that store a local which is read in the texts of errors alone, and do nothing else."""
-    found: set[ast.Assign] = set()
-    for function in (each for each in ast.walk(source.tree) if isinstance(each, Function)):
-        read: dict[str, bool] = {}
-        for each in ast.walk(function):
-            if isinstance(each, ast.Name) and not _is_stored(each):
-                above = [type(outer) for outer in source.ancestors(each)]
-                read[each.id] = read.get(each.id, True) and ast.Raise in above and bool(_TEXTS.intersection(above))
-            elif isinstance(each, ast.Global | ast.Nonlocal):
-                read.update(dict.fromkeys(each.names, False))
-        for each in ast.walk(function):
-            if isinstance(each, ast.Assign) and all(read.get(ast.unparse(target), False) for target in each.targets):
-                calls = [ast.unparse(call.func) for call in ast.walk(each) if isinstance(call, ast.Call)]
-                if {name.rpartition(".")[2] for name in calls} <= _TEXT_MAKERS:
-                    found.add(each)
-    return found
+def _is_table(source: Source, statement: ast.stmt) -> bool:
+    first, last = source.span(statement)
+    return last - first >= _TABLE_BYTES
 
 
 def _bases(of: ast.ClassDef) -> list[ast.expr]:
@@ -316,17 +273,6 @@ def _is_type(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         return _last_name(node.func) in _TYPE_MAKERS
     return isinstance(node, ast.Subscript) and _last_name(node.value) in _GENERIC
-
-
-def _is_constant(node: ast.AST, kind: Any) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, kind) and not isinstance(node.value, bool)
-
-
-def _is_wait(inner: ast.AST, outer: ast.AST) -> bool:
-    """Return whether something is how long a call sleeps, or waits."""
-    if isinstance(outer, ast.keyword):
-        return (outer.arg or "").endswith("timeout")
-    return isinstance(outer, ast.Call) and inner in outer.args and _last_name(outer.func) == "sleep"
 
 
 def _last_name(node: ast.AST) -> str:
@@ -358,23 +304,12 @@ def _sorted_out(source: Source, mutants: Iterable[Mutant]) -> Iterator[tuple[Mut
 
 
 class _Units:
-    """What is compiled to see whether a mutant does what the original does: its function, or statement of the module.
-
-    The elements of a long table are compared alone, as to compile all of it for each of them takes too long.
-    """
+    """Compiles what tells whether a mutant does what the original does: its function, or statement of the module."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._statements = [source.span(each) for each in source.tree.body]
-        self._elements: list[Span] = []
-        for node in ast.walk(source.tree):
-            if isinstance(node, ast.stmt) and not statements_in(node):
-                first, last = source.span(node)
-                if last - first >= TABLE_BYTES:
-                    self._elements += (source.span(each) for each in _elements_of(node))
-        self._elements.sort()
         self._of_function = cache(lambda function: shape(compiled_unit(source, source.text, function)))
-        self._of_element = cache(lambda span: self._element(source.text[slice(*span)]))
         self._of_statement = cache(lambda span: self._statement(source.text[slice(*span)]))
 
     def shapes(self, mutant: Mutant) -> tuple[tuple[object, ...], tuple[object, ...]]:
@@ -383,46 +318,17 @@ class _Units:
         Raises:
             SyntaxError, ValueError: the mutant does not compile.
         """
-        source = self._source
-        text = mutant.applied(source.text)
-        longer = len(text) - len(source.text)
-        if span := _around(self._elements, mutant):
-            found = self._element(text[span[0] : span[1] + longer])
-            # What two elements do may be alike, and they are others all the same.
-            return (span, found), (span, self._of_element(span))
+        text = mutant.applied(self._source.text)
         if mutant.function is not None:
-            return shape(compiled_unit(source, text, mutant.function)), self._of_function(mutant.function)
-        span = _around(self._statements, mutant) or (0, len(source.text))
-        return self._statement(text[span[0] : span[1] + longer]), self._of_statement(span)
-
-    def _element(self, text: bytes) -> tuple[object, ...]:
-        return self._statement(b"_ = (" + text + b")")
+            changed = shape(compiled_unit(self._source, text, mutant.function))
+            return changed, self._of_function(mutant.function)
+        at = bisect_right(self._statements, mutant.start, key=itemgetter(0)) - 1
+        first, last = self._statements[at]
+        changed = self._statement(text[first : last + len(text) - len(self._source.text)])
+        return changed, self._of_statement((first, last))
 
     def _statement(self, text: bytes) -> tuple[object, ...]:
         return shape(_compiled(text, self._source, _future_flags(self._source)))
-
-
-def _around(spans: Sequence[Span], mutant: Mutant) -> Span | None:
-    """Return which of these holds a mutant."""
-    at = bisect_right(spans, mutant.start, key=itemgetter(0)) - 1
-    return spans[at] if at >= 0 and mutant.end <= spans[at][1] else None
-
-
-def _elements_of(statement: ast.stmt) -> Iterator[ast.expr]:
-    waiting: list[ast.AST] = [statement]
-    while waiting:
-        node = waiting.pop()
-        for each in ast.iter_child_nodes(node):
-            if isinstance(node, ast.Tuple | ast.List | ast.Dict) and isinstance(each, ast.expr) and _is_reckoned(each):
-                yield each
-            else:
-                waiting.append(each)
-
-
-def _is_reckoned(node: ast.expr) -> bool:
-    return all(
-        isinstance(each, ast.Constant | ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop) for each in ast.walk(node)
-    )
 
 
 def equals_original(source: Source, mutant: Mutant) -> bool:

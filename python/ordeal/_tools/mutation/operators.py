@@ -191,12 +191,6 @@ def argument_none(source: Source, node: ast.AST) -> Iterator[Change]:
                 yield _replaced(source, each, "None")
 
 
-def assign_none(source: Source, node: ast.AST) -> Iterator[Change]:
-    """Yield ``name = x`` to ``name = None``."""
-    if isinstance(node, ast.Assign) and not (isinstance(node.value, ast.Constant) and node.value.value is None):
-        yield _replaced(source, node.value, "None")
-
-
 def string(source: Source, node: ast.AST) -> Iterator[Change]:
     """Yield a text to another one: empty, or not where it is."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -234,12 +228,6 @@ def filter_drop(source: Source, node: ast.AST) -> Iterator[Change]:
             yield _replaced(source, each, "True")
 
 
-def loop_none(source: Source, node: ast.AST) -> Iterator[Change]:
-    """Yield a loop over nothing."""
-    if isinstance(node, ast.For) and not (isinstance(node.iter, ast.Tuple) and not node.iter.elts):
-        yield _replaced(source, node.iter, "()")
-
-
 def slice_drop(source: Source, node: ast.AST) -> Iterator[Change]:
     """Yield a slice without one of its bounds."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
@@ -269,25 +257,6 @@ def default_none(source: Source, node: ast.AST) -> Iterator[Change]:
                 yield _replaced(source, each, "None")
 
 
-def swap_if_else(source: Source, node: ast.AST) -> Iterator[Change]:
-    """Yield the two branches of an ``if`` or a conditional expression to each other's places."""
-    if isinstance(node, ast.IfExp) or (isinstance(node, ast.If) and node.orelse):
-        yield from negate(source, node)
-
-
-def argument_drop(source: Source, node: ast.AST) -> Iterator[Change]:
-    """Yield a call without one of its positional arguments."""
-    if not isinstance(node, ast.Call):
-        return
-    for each in node.args:
-        start, end = source.span(each)
-        bare = isinstance(each, ast.GeneratorExp) and end == source.end(node)
-        comma = re.match(r"\s*,", source.part((end, source.end(node))))
-        if not (bare or isinstance(each, ast.Starred)):
-            span = start, end + (len(comma.group().encode()) if comma else 0)
-            yield Change(each, span, "\n" * source.part(span).count("\n"))
-
-
 def except_widen(source: Source, node: ast.AST) -> Iterator[Change]:
     """Yield the exception that a handler names to ``Exception``."""
     kind = node.type if isinstance(node, ast.ExceptHandler) else None
@@ -308,12 +277,6 @@ def with_unwrap(source: Source, node: ast.AST) -> Iterator[Change]:
     for each in node.items if isinstance(node, ast.With | ast.AsyncWith) else ():
         span = source.span(each.context_expr)
         yield Change(each.context_expr, span, f"__import__('contextlib').nullcontext({source.part(span)})")
-
-
-def await_drop(source: Source, node: ast.AST) -> Iterator[Change]:
-    """Yield ``await x`` to ``x``."""
-    if isinstance(node, ast.Await):
-        yield _replaced(source, node, f"({source.part(source.span(node.value))})")
 
 
 def match_case_drop(source: Source, node: ast.AST) -> Iterator[Change]:
@@ -393,35 +356,10 @@ _PLAIN_VALUES = {
 
 
 def _returned_type(source: Source, node: Function) -> str:
-    """Return the name of the type that a function returns, by its annotation or by each of its values; else nothing."""
-    if _is_generator(source, node):
+    """Return the name of the type that the annotation of a function says it returns; else nothing."""
+    if node.returns is None or _is_generator(source, node):
         return ""
-    if node.returns is not None:
-        text = source.part(source.span(node.returns)).strip("\"'")
-        return text.partition("[")[0]
-    name = source.name_of(node)
-    values = [each.value for each in ast.walk(node) if isinstance(each, ast.Return) and source.name_of(each) == name]
-    types = {_type_of(each) for each in values}
-    return types.pop() if len(types) == 1 else ""
-
-
-def _type_of(value: ast.expr | None) -> str:
-    match value:
-        case ast.Constant(value=constant):
-            return type(constant).__name__
-        case ast.Compare() | ast.UnaryOp(op=ast.Not()):
-            return "bool"
-        case ast.JoinedStr():
-            return "str"
-        case ast.List() | ast.ListComp():
-            return "list"
-        case ast.Dict() | ast.DictComp():
-            return "dict"
-        case ast.Set() | ast.SetComp():
-            return "set"
-        case ast.Tuple():
-            return "tuple"
-    return ""
+    return source.part(source.span(node.returns)).strip("\"'").partition("[")[0]
 
 
 def _is_trivial(body: list[ast.stmt]) -> bool:
@@ -440,9 +378,9 @@ OPERATORS: dict[str, Operator] = {
     for each in (
         *(arithmetic, comparison, negate, return_none, boundary, constant, logical, delete_statement),
         *(remove_not, unary_negate, break_continue_swap, exception_swallow, except_nothing),
-        *(argument_none, assign_none, string),
-        *(argument_swap, filter_drop, loop_none, slice_drop, method_swap, default_none),
-        *(swap_if_else, argument_drop, except_widen, finally_drop, with_unwrap, await_drop, match_case_drop),
+        *(argument_none, string),
+        *(argument_swap, filter_drop, slice_drop, method_swap, default_none),
+        *(except_widen, finally_drop, with_unwrap, match_case_drop),
         *(decorator_remove, fstring, body_none, body_value),
     )
 }

@@ -11,7 +11,6 @@ from typing import Literal
 
 import pytest
 
-from ordeal._tools.mutation import mutants
 from ordeal._tools.mutation.mutants import (
     CHIMP,
     Mutant,
@@ -91,27 +90,9 @@ def test_what_python_warns_of_in_a_mutant_is_neither_told_nor_an_error(action: L
     assert told == []
 
 
-@pytest.mark.parametrize("table", ["({})", "[1, f(({}))]", "{{'a': [{}], **b}}", "f(lambda: ({}))"])
-def test_a_long_table_has_the_mutants_that_its_parts_have(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    elements = ["1", "(2, 0x10 + 3)", "-1", "'a'", "x + 1", "{3, 4, 3}", "(1)", "1 if x else 2", "b'' b'c'"]
-    parts = table.format(", ".join(elements)), table.format("5")
-    source = source_of(f"x = {parts[0]}\nasync def f(y): return [2, await y, {parts[1]}]\n")
-    found = made_of(source, [*OPERATORS])
-    assert len(found.mutants) > 30
-    monkeypatch.setattr(mutants, "TABLE_BYTES", 1)
-    assert made_of(source, [*OPERATORS]) == found
-
-
-def test_the_elements_of_a_long_table_are_compared_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled: list[int] = []
-
-    def counting(source: Source, text: bytes, function: tuple[int, int] | None) -> CodeType:
-        compiled.append(len(text))
-        return compiled_unit(source, text, function)
-
-    monkeypatch.setattr(mutants, "compiled_unit", counting)
-    assert len(mutants_of(source_of(f"TABLE = {[(each, each + 1) for each in range(1000)]}\n"), ["boundary"])) > 1000
-    assert len(compiled) <= 2
+def test_a_long_table_is_data() -> None:
+    text = f"TABLE = {[(each, each + 1) for each in range(1000)]}\ndef f(a):\n    return a + 1\n"
+    assert {each.name for each in mutants_of(source_of(text), ["boundary"])} == {"f"}
 
 
 def test_what_never_runs_equals_the_original() -> None:
@@ -204,13 +185,11 @@ def test_what_is_none_is_counted() -> None:
     [
         ("import sys\nif sys.version_info < (3,):\n    LIMIT = 1\n", 0),
         ("import sys\nif sys.version_info >= (3,):\n    LIMIT = 1\n", 3),
-        ("import sys\nPY2 = sys.version_info[0] == 2\ndef f():\n    return 1 if PY2 else 'x'\n", 7),
+        ("import sys\ndef f():\n    return 1 if sys.platform.startswith('win') else 'x'\n", 1),
+        ("import sys\ndef f():\n    if len(sys.argv) > 1: print()\n", 6),
         ("DEBUG = False\ndef f():\n    if DEBUG: print(1)\n", 6),
-        ("def f(a):\n    plural = 's' if len(a) > 1 else ''\n    raise ValueError(f'{plural}')\n", 1),
-        ("def f(a):\n    plural = 's' if len(a) > 1 else ''\n    print(plural)\n", 7),
-        ("def f(a):\n    line = next(a)\n    raise ValueError(f'{line}')\n", 2),
     ],
 )
-def test_code_for_other_pythons_and_texts_of_errors_make_no_mutants(tmp_path: Path, code: str, made: int) -> None:
+def test_code_for_other_pythons_makes_no_mutants(tmp_path: Path, code: str, made: int) -> None:
     found = mutants_of(Source(tmp_path / "shop.py", "shop.py", code.encode()), PRESETS["standard"])
     assert len(found) == made, [(each.operator, each.original) for each in found]

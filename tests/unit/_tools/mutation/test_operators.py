@@ -47,7 +47,6 @@ def changed_line(source: Source, mutant: Mutant) -> str:
         ("exception_swallow", "try: a()\nexcept E: b()", ["except E: pass"]),
         ("except_nothing", "try: a()\nexcept (E) as e: b()", ["except (): b()"]),
         ("argument_none", "f(a, *b)", ["f(None, *b)"]),
-        ("assign_none", "x = 1", ["x = None"]),
         ("string", "x = 'a'\ny = ''", ["x = ''", "y = 'ordeal'"]),
         ("argument_swap", "f(a, b, c)\ng(a, a)\nh(*a, b)", ["f(b, a, c)"]),
         (
@@ -55,7 +54,6 @@ def changed_line(source: Source, mutant: Mutant) -> str:
             "x = [a for a in b if a if c]",
             ["x = [a for a in b if True if c]", "x = [a for a in b if a if True]"],
         ),
-        ("loop_none", "for a in b: c()", ["for a in (): c()"]),
         ("slice_drop", "x = a[b:c]\ny = a[b]", ["x = a[:c]", "x = a[b:]"]),
         ("method_swap", "x = a.lower()\ny = min(a)\nz = lower", ["x = a.upper()", "y = max(a)"]),
         (
@@ -63,10 +61,6 @@ def changed_line(source: Source, mutant: Mutant) -> str:
             "def f(a, b=1, *, c=None, d=e): return a",
             ["def f(a, b=None, *, c=None, d=e): return a", "def f(a, b=1, *, c=None, d=None): return a"],
         ),
-        ("swap_if_else", "if a: b()\nif a: b()\nelse: c()", ["if (not (a)): b()"]),
-        ("swap_if_else", "x = a if b else c", ["x = a if (not (b)) else c"]),
-        ("argument_drop", "f(a, b , c=d)\nf(*a)\nf(x for x in y)", ["f( b , c=d)", "f(a,  c=d)"]),
-        ("argument_drop", "f(a,)", ["f()"]),
         ("except_widen", "try: a()\nexcept (E, F) as e: b()", ["except Exception as e: b()"]),
         ("except_widen", "try: a()\nexcept Exception: b()", []),
         ("finally_drop", "try: a()\nfinally:\n    b()\n    c()", ["(None"]),
@@ -79,7 +73,6 @@ def changed_line(source: Source, mutant: Mutant) -> str:
                 "with a as b, __import__('contextlib').nullcontext(c): d()",
             ],
         ),
-        ("await_drop", "async def f():\n    return await a", ["return (a)"]),
         (
             "match_case_drop",
             "match a:\n    case (1): b()\n    case 2 if c: d()\n    case _: e()",
@@ -88,9 +81,9 @@ def changed_line(source: Source, mutant: Mutant) -> str:
         ("decorator_remove", "@ a\n@b(c)\ndef f(): return 1", ["", ""]),
         ("fstring", "x = f'{a} b'\nassert f'{a}'\ny = f'{a:{b}}'", ["x = ''", "y = ''"]),
         ("body_none", "def f():\n    'doc'\n    return 1", ["return None"]),
-        ("body_value", "def f():\n    'doc'\n    return 2", ["return 0", "return 1"]),
+        ("body_value", "def f() -> int:\n    'doc'\n    return 2", ["return 0", "return 1"]),
+        ("body_value", "def f(a):\n    return 2", []),
         ("body_value", "def f(a) -> dict[str, int]: return a", ["def f(a) -> dict[str, int]: return {}"]),
-        ("body_value", "def f(a):\n    if a: return ()\n    return []", []),
         ("body_value", "def f(a):\n    yield a\n    return 1", []),
     ],
 )
@@ -104,8 +97,6 @@ def test_each_operator_changes_one_place(operator: str, text: str, expected: lis
         ("string", "raise Wrong('no such item')"),
         ("fstring", "raise Wrong(f'no such item {a}')"),
         ("string", "def __repr__(self):\n    return 'Item'"),
-        ("boundary", "time.sleep(3)"),
-        ("boundary", "queue.get(timeout=3)"),
         ("default_none", "@overload\ndef f(a=3): return a"),
     ],
 )

@@ -88,7 +88,7 @@ def total(prices) -> int:
     return sum(prices)
 
 
-def is_big(n):
+def is_big(n) -> bool:
     return n > 9
 
 
