@@ -25,15 +25,12 @@ class MachineChecks:
     """The plugin of one pytest run with --chaos. A refused machine ends the run before its first test."""
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_pycollect_makeitem(
-        self, collector: pytest.Collector, name: str, obj: object
-    ) -> Generator[None, Any, Any]:
+    def pytest_pycollect_makeitem(self, collector: pytest.Collector, obj: object) -> Generator[None, Any, Any]:
         """Check the machine behind a TestCase.
 
         Raises:
             CollectError: it cannot run.
         """
-        del name
         machine = machine_of_test_case(obj)
         if machine is not None and issubclass(machine, RuleBasedStateMachine):
             try:
@@ -43,9 +40,8 @@ class MachineChecks:
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:
+    def pytest_make_collect_report(self) -> Generator[None, Any, Any]:
         """Add a hint when a mistake in a machine makes the import of a module fail."""
-        del collector
         report = yield
         error = report.call.excinfo.value if report.failed and report.call.excinfo is not None else None
         cause = None if error is None else error.__cause__ or error.__context__ or error

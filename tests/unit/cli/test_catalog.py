@@ -102,14 +102,6 @@ def test_paths_are_files_and_folders(run: Run) -> None:
     )
 
 
-def test_names_that_only_a_run_knows_are_warned_of(run: Run) -> None:
-    Path("a.py").write_text("from ordeal import sometimes\nsometimes(True, str(1))\n", "utf-8")
-    code, out, err = run("catalog", "a.py")
-    assert code == 0
-    assert "    -               2  sometimes\n" in out
-    assert err == "warning: a.py:2: the name of this sometimes is known at run time only; write it as a constant\n"
-
-
 def test_a_name_of_two_types_is_an_error(run: Run) -> None:
     text = "from ordeal import always, sometimes\nsometimes(True, 'x')\nalways(True, 'x')\nalways(True, 'x')\n"
     Path("a.py").write_text(text, "utf-8")

@@ -89,7 +89,7 @@ def generate_tests(traces: Iterable[Trace], *, class_path: str | None = None, ap
     names = _class_names({trace.test_class for trace in kept})
     # Output of the program under test belongs to no test.
     with redirect_stdout(io.StringIO()):
-        make = _Apart() if apart and can_supervise() else _function
+        make = _InForks() if apart and can_supervise() else _function
         functions = [make(trace, _test_name(trace), names[trace.test_class]) for trace in kept]
     return _file(functions) if functions else ""
 
@@ -247,35 +247,29 @@ def _head(trace: Trace, name: str) -> tuple[str, str]:
     return f"def {name}():", f'    """{_docstring(trace)}"""'
 
 
-class _Apart:
-    """Makes functions like ``_function``, each in a process of its own."""
+class _InForks:
+    """Makes functions like ``_function``, each in a separate process; after a few lost processes, none is started."""
 
     def __init__(self) -> None:
         self._lost = 0
 
     def __call__(self, trace: Trace, name: str, machine: _ClassName) -> _Function:
-        """Return the function of a trace. After a few lost processes, no more are started."""
+        """Return the function of a trace, one that replays it where no process made another."""
         timed = trace.failure is not None and trace.failure.error_type == TIMED
         if timed or self._lost >= LOST_MAX:
             return _packed_function(trace, name, machine)
-        made = _made_apart(trace, name, machine)
-        self._lost += made is None
-        return _packed_function(trace, name, machine) if made is None else made
 
+        def make() -> str:
+            function = _function(trace, name, machine)
+            return json.dumps([sorted(function.imports), function.lines])
 
-def _made_apart(trace: Trace, name: str, machine: _ClassName) -> _Function | None:
-    """Return what ``_function`` makes in another process, None if that fails."""
-
-    def make() -> str:
-        function = _function(trace, name, machine)
-        return json.dumps([sorted(function.imports), function.lines])
-
-    try:
-        called = call_in_fork(make, SECONDS_MAX, Limits(trace.max_memory * MEBIBYTE))
-        imports, lines = json.loads(str(called.answer))
-        return _Function(frozenset((str(module), str(each)) for module, each in imports), tuple(map(str, lines)))
-    except (OSError, ValueError, TypeError):
-        return None
+        try:
+            called = call_in_fork(make, SECONDS_MAX, Limits(trace.max_memory * MEBIBYTE))
+            imports, lines = json.loads(str(called.answer))
+            return _Function(frozenset((str(module), str(each)) for module, each in imports), tuple(map(str, lines)))
+        except (OSError, ValueError, TypeError):
+            self._lost += 1
+            return _packed_function(trace, name, machine)
 
 
 def _docstring(trace: Trace) -> str:

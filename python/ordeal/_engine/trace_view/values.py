@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Any, Protocol, override
+from typing import Any, override
 
 from hypothesis import stateful
 from hypothesis.stateful import RuleBasedStateMachine, rule
@@ -39,13 +39,6 @@ SEQUENCES = (list, tuple, deque)
 SETS = (set, frozenset)
 #: Objects of these packages are shown by their repr.
 OPAQUE = frozenset({*sys.stdlib_module_names, "hypothesis", "ordeal", "numpy", "pandas"})
-
-
-class Walk(Protocol):
-    """What looks at the values of a state."""
-
-    def visit(self, path: str, value: Any, depth: int) -> None:
-        """Look at a value, so many steps below the machine."""
 
 
 class StateReader:
@@ -85,7 +78,7 @@ class StateReader:
             or kind.__getattribute__ is not object.__getattribute__
         )
 
-    def walk(self, walk: Walk, machine: RuleBasedStateMachine) -> None:
+    def walk(self, walk: _Walk, machine: RuleBasedStateMachine) -> None:
         """Have ``walk`` visit what there is to see of a machine."""
         hook = getattr(machine, HOOK, None)
         if callable(hook):

@@ -363,23 +363,3 @@ def test_only_rules_have_a_limit_under_hypothesis(place: str, tmp_path: Path) ->
 
     configure(Saved, tmp_path)
     assert f"{place} took too long" in reason(save(Saved, "go"))
-
-
-def test_settings_that_are_none_are_no_error() -> None:
-    class Saved(Lock): ...
-
-    Saved.TestCase.settings = None  # type: ignore[assignment]
-    assert "Saved.TestCase.settings is None, which is no settings object" in reason(save(Saved, OPENING))
-
-
-def test_a_limit_that_the_program_answers_with_an_error_of_its_own_is_one_all_the_same(tmp_path: Path) -> None:
-    class Saved(Slow):
-        @rule()
-        def wait(self) -> None:
-            try:
-                time.sleep(60)
-            except RuleTimeoutError:
-                raise InterruptedError from None
-
-    configure(Saved, tmp_path)
-    assert save(Saved, "wait") == DatabaseOutcome(1, ())
