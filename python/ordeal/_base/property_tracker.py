@@ -460,7 +460,7 @@ def _check_name(name: object, known: int) -> None:
 
 def _two_types(name: str, known: str, new: str) -> PropertyError:
     return PropertyError(
-        f"{name!r} is used as {known} and as {new}", hint="give each property a name of its own, and one type"
+        f"{name!r} is used as {known} and as {new}", hint="give each property its own name, and one type"
     )
 
 

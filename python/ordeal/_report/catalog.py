@@ -80,7 +80,7 @@ def catalog_complaints(catalog: SiteCatalog) -> str:
 def _clash_text(clash: Clash) -> str:
     first, other = clash.sites
     uses = f"is {first.type} at {_place(first)} and {other.type} at {_place(other)}"
-    return f"{one_line(repr(clash.name))} {uses}; give each property a name of its own"
+    return f"{one_line(repr(clash.name))} {uses}; give each property its own name"
 
 
 def _place(site: Site) -> str:

@@ -25,7 +25,7 @@ def read_document(path: Path) -> dict[str, Any]:
     """Return the document that a file holds.
 
     Raises:
-        ConfigError: the file cannot be read, or is no JSON report of this version.
+        ConfigError: the file cannot be read, or is not a JSON report of this version.
     """
     hint = "name a file that `ordeal explore --json` or `--report json` wrote"
     try:
@@ -41,7 +41,7 @@ def read_document(path: Path) -> dict[str, Any]:
         checked = msgspec.convert(document, ReportDocument)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         reason = re.sub(r"\s+", " ", str(error))
-        raise ConfigError(f"`{path}` is no JSON report of ordeal: {reason}", hint=hint) from None
+        raise ConfigError(f"`{path}` is not a JSON report of ordeal: {reason}", hint=hint) from None
     if checked.schema_version != JSON_SCHEMA_VERSION:
         raise ConfigError(f"`{path}` has schema version {checked.schema_version}", hint="explore again")
     return document
@@ -103,7 +103,7 @@ def _edited(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 
 
 def _all_lines(document: Mapping[str, Any]) -> dict[str, set[int]]:
-    """Return the lines that can run, of files of which some did; nothing where a report does not list those left."""
+    """Return the lines that can run, of files where some did; nothing where a report does not list those left."""
     found: dict[str, set[int]] = {}
     for result in results_of(document):
         missed = ((result.get("telemetry") or {}).get("behavior") or {}).get("missed_lines")

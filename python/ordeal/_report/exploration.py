@@ -175,7 +175,7 @@ def _option_text(value: object) -> str:
 
 
 def explorers_text(options: ExplorationOptions) -> str:
-    """Return who explores: so many workers here, or so many members of a fleet."""
+    """Return who explores: the number of workers here, or of members of a fleet."""
     if options.on is None:
         return counted(options.workers or os.cpu_count() or 1, "worker")
     return f"{counted(options.member_count, 'member')} on {options.on.partition(':')[0]}"

@@ -39,10 +39,10 @@ def fleet_text(name: str, records: Records, now: float) -> str:
     runs = sum(total_of(each, "runs") for each in members.values())
     edges = max((int(number_of(each, "edges")) for each in members.values()), default=0)
     wanted = int(number_of(launcher, "members"))
-    told = f"{counted(runs, 'run')}, {rate:.0f} runs/s, {counted(edges, 'edge')} at most"
+    shown = f"{counted(runs, 'run')}, {rate:.0f} runs/s, {counted(edges, 'edge')} at most"
     lines = [
         f"Fleet {name}: {shown_state(records, now)}, {text_of(launcher, 'class')} on {text_of(launcher, 'on')}",
-        f"  {counted(len(running), 'member')} running of {wanted}; {told}",
+        f"  {counted(len(running), 'member')} running of {wanted}; {shown}",
     ]
     if grown := growth_text(edges_over_time(each for each in members.values())):
         lines.append(f"  edges over time: {grown}")
@@ -64,13 +64,13 @@ def growth_text(grown: Sequence[tuple[float, int]]) -> str:
     if not grown:
         return ""
     end = grown[-1][0]
-    told: dict[int, float] = {}
+    shown: dict[int, float] = {}
     for part in (1 / 8, 1 / 4, 1 / 2, 1):
         known = [point for point in grown if point[0] <= part * end]
         if known:
             seconds, edges = known[-1]
-            told.setdefault(edges, seconds)
-    return ", ".join(f"{edges:,} after {seconds:,.0f} s" for edges, seconds in told.items())
+            shown.setdefault(edges, seconds)
+    return ", ".join(f"{edges:,} after {seconds:,.0f} s" for edges, seconds in shown.items())
 
 
 def _after_the_end(record: Record) -> Record:
@@ -109,5 +109,5 @@ def log_text(name: str, records: Records, _now: float) -> str:
     """Return what the members said that failed or were lost."""
     members = {key: each for key, each in records.items() if key != LAUNCHER}
     said = {key: text_of(each, "log") or text_of(each, "error") for key, each in members.items()}
-    told = [f"Member {_number(key)} of {name}:\n{text.rstrip()}\n" for key, text in said.items() if text]
-    return "\n".join(told) or f"No member of {name} failed or was lost.\n"
+    shown = [f"Member {_number(key)} of {name}:\n{text.rstrip()}\n" for key, text in said.items() if text]
+    return "\n".join(shown) or f"No member of {name} failed or was lost.\n"

@@ -49,8 +49,8 @@ def _survivor(source: Source, verdict: Verdict, judgement: MachineJudgement, wit
     head = f"{mutant.shown}:{mutant.line}  {mutant.name or 'module'}  survived  {mutant.operator}  {mutant.id}"
     head += f"  +{within} inside" if within else ""
     diff = "\n".join(f"  {line}" for line in difference(source, mutant).split("\n"))
-    told = "".join(f"  {one_line(line)}\n" for line in why_it_survived(mutant, judgement))
-    return f"{one_line(head)}\n{diff}\n{told}{doubt_text(verdict)}"
+    described = "".join(f"  {one_line(line)}\n" for line in why_it_survived(mutant, judgement))
+    return f"{one_line(head)}\n{diff}\n{described}{doubt_text(verdict)}"
 
 
 def why_it_survived(mutant: Mutant, judgement: MachineJudgement) -> list[str]:
@@ -189,7 +189,7 @@ def machine_lines(judgement: MachineJudgement) -> list[str]:
     """Return a line about each machine and its traces."""
     return [
         f"machine {machine.name}: {counted(machine.traces, 'trace')}, {counted(machine.steps, 'step')}"
-        + (f", {machine.left_out} left out, for they do not run twice alike" if machine.left_out else "")
+        + (f", {machine.left_out} left out, for they do not run the same way twice" if machine.left_out else "")
         + (", cut short by its time: the next time others may be found" if machine.cut_short else "")
         + (f"; not compared, as it differs from run to run: {_some(machine.unsteady)}" if machine.unsteady else "")
         for machine in judgement.machines

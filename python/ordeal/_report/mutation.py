@@ -108,8 +108,8 @@ def words_text(
 ) -> str:
     """Return how many mutants there are of each word, with more to say of some words, and how many are not judged."""
     counts, more = Counter(verdict.word for verdict in verdicts), words or {}
-    told = "  ".join(f"{word} {counts[word]}{more.get(word, '')}" for word in WORDS if counts[word])
-    text = f"{counted(len(verdicts), 'mutant')}  {told}  {seconds:.1f} s\n"
+    described = "  ".join(f"{word} {counts[word]}{more.get(word, '')}" for word in WORDS if counts[word])
+    text = f"{counted(len(verdicts), 'mutant')}  {described}  {seconds:.1f} s\n"
     doubts = sum(bool(each.doubt) for each in verdicts)
     if doubts:
         text += f"of what nothing noticed, {doubts} might be dead code: DEAD? says why\n"
@@ -125,7 +125,7 @@ def dead_lines(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def score_text(score: Score, drawn_from: int = 0) -> str:
-    """Return the line of the score; of a sample, with where that of all mutants lies, of which it was drawn."""
+    """Return the line of the score; of a sample, with where that of all mutants lies."""
     if score.percent is None:
         return "no score: nothing was judged\n"
     text = f"score {score.detected}/{score.judged} ({score.percent} %)"

@@ -118,7 +118,7 @@ def _sarif_result(source: Source, verdict: Verdict) -> dict[str, Any]:
 
 
 def mutation_annotations(sources: Sequence[Source], judgement: Judgement) -> str:
-    """Return the lines that GitHub Actions shows beside the code, one for each line where nothing noticed."""
+    """Return the lines that GitHub Actions shows next to the code, one for each line where nothing noticed."""
     by_name = {source.shown: source for source in sources}
     found = _open(judgement)
     shown = found if len(found) <= _ANNOTATIONS_MAX else found[: _ANNOTATIONS_MAX - 1]
@@ -183,7 +183,7 @@ def mutation_page(
     judgement: Judgement,
     machines: MachineJudgement | None = None,
 ) -> str:
-    """Return a page that needs nothing beside it: the score, and each line where nothing noticed, with its diff.
+    """Return a page that needs nothing else: the score, and each line where nothing noticed, with its diff.
 
     Of ``machines`` it has the tables.
     """

@@ -85,7 +85,7 @@ def _replay_verdict(trace: Trace, result: Rerun) -> list[str]:
         return [f"Failure reproduced: {now}", *where]
     lines = ["The trace fails differently now:", f"  recorded: {recorded}", f"  now: {now}", *where]
     if now == recorded:
-        lines.append("Note: both read alike. Another line raises it now, or one that reads in another way")
+        lines.append("Note: both read the same. Another line raises it now, or one that reads in another way")
     return lines
 
 
@@ -114,7 +114,7 @@ def ablation_text(faults: Mapping[str, bool]) -> str:
 def plain_written(plain: Reproduction, path: str) -> str:
     """Return where the plain reproduction of a failure is, and how to run it."""
     lines = sum(bool(line.strip()) for line in plain.text.split("\n"))
-    return f"Plain Python: {one_line(path)} ({counted(lines, 'line')}), which was run and fails alike"
+    return f"Plain Python: {one_line(path)} ({counted(lines, 'line')}), which was run and fails the same way"
 
 
 def plain_refused(plain: Reproduction) -> str:

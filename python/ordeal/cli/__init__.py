@@ -149,7 +149,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     except click.Abort:
         terminal.say("interrupted")
         return INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - whatever it is, exit code 1 would claim a finding
+    except Exception as error:  # noqa: BLE001 - any other exit code would be wrong: 1 would claim a finding
         terminal.say_error(*_own_mistake(error))
         return WRONG_USE
     return code if isinstance(code, int) else 0
@@ -185,6 +185,6 @@ def _wrong_use(error: click.ClickException, arguments: Sequence[str]) -> tuple[s
     if isinstance(error, click.NoSuchOption):
         guess = f"did you mean `{error.possibilities[0]}`?" if error.possibilities else help_hint
         return f"no option named `{error.option_name}`", guess
-    # What can be chosen is in the name of the argument already, and not on lines of its own.
+    # What can be chosen is in the name of the argument already, and not on separate lines.
     message = error.format_message().partition(". Choose from:")[0].rstrip(".")
     return message[:1].lower() + message[1:], help_hint

@@ -117,7 +117,7 @@ class _Trials:
             seed=seed,
             max_time=seconds,
             shrink=False,
-            # This machine is measured, whatever the settings say of others.
+            # This machine is measured, even if the settings name others.
             on=None,
             store=None,
             max_runs=None,

@@ -57,7 +57,7 @@ def run(flags: BisectFlags) -> int:
 
 
 def _check_end(tree: Path, commit: str, command: list[str], *, wanted: int, what: str) -> None:
-    """Replay at one end. git asks neither, and would name a commit whatever they do."""
+    """Replay at one end. git asks neither, and would name a commit in any case."""
     _git(tree, "checkout", "--quiet", "--detach", commit)
     done = subprocess.run(command, cwd=tree, check=False, capture_output=True, stdin=subprocess.DEVNULL)
     if done.returncode != wanted:
@@ -96,7 +96,7 @@ def _git(folder: Path, *arguments: str, what: str = "") -> str:
 
 @contextmanager
 def _worktree(root: Path, commit: str) -> Iterator[Path]:
-    """Check a commit out into a folder of its own, so that the user's files stay as they are."""
+    """Check a commit out into a separate folder, so that the user's files stay as they are."""
     with tempfile.TemporaryDirectory(prefix="ordeal-bisect-") as place:
         tree = Path(place, "tree")
         _git(root, "worktree", "add", "--detach", str(tree), commit)

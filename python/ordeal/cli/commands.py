@@ -175,7 +175,7 @@ def benchmark() -> None:
 def bisect() -> None:
     """Find the commit that brought a failure.
 
-    Replays the failure at commits between the two, in a worktree of its own.
+    Replays the failure at commits between the two, in a separate worktree.
     """
 
 
@@ -235,7 +235,7 @@ def dashboard() -> None:
 def doctor() -> None:
     """Say why a machine finds nothing.
 
-    Runs each class for some seconds in a process of its own, and names rules that never run, always raise or are
+    Runs each class for some seconds in a separate process, and names rules that never run, always raise or are
     rejected, faults whose target is never called, invariants that see one state, and what is not deterministic.
     """
 
@@ -272,7 +272,7 @@ def fleet() -> None:
 def init() -> None:
     """Write a first machine for a package, and run it.
 
-    Reads the package, tries the methods of its classes in a process of its own, writes tests/test_ordeal_CLASS.py and
+    Reads the package, tries the methods of its classes in a separate process, writes tests/test_ordeal_CLASS.py and
     an entry in ordeal.toml, and explores it. Writes over no file. Without PACKAGE it takes that of the current folder;
     of several classes it asks on a terminal which one it is to be.
     """

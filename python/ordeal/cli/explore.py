@@ -64,7 +64,7 @@ from ordeal.result import ExplorationResult, Failure, NoteKind, SeedOutcome, See
 from ordeal.result.parts import has_kind
 
 FOUND = 1
-#: Which members take options that others do not. A settings file may hold them beside another `on`.
+#: Which members take options that others do not. A settings file may hold them next to another `on`.
 TAKEN_BY = {"image": ("kubernetes",), "job_options": ("slurm", "kubernetes"), "project": ("ray", "dask")}
 
 
@@ -148,7 +148,7 @@ def _refuse_flags(
     for option, path in (("--save-state", options.save_state_to), ("--resume", options.resume_from)):
         if path is not None and len(config.tests) != 1:
             message = f"`{option}` names one file, and {flags.config} has {len(config.tests)} [[tests]]"
-            raise ConfigError(message, hint="keep each class that is resumed in a settings file of its own, see `-c`")
+            raise ConfigError(message, hint="keep each class that is resumed in a separate settings file, see `-c`")
 
 
 def _refuse_fleet_flags(command: ExplorationOptions, options: ExplorationOptions) -> None:
@@ -406,7 +406,7 @@ class _CliSession:
         return msgspec.structs.replace(result, failures=failures)
 
     def _save_failure(self, failure: Failure, folder: Path) -> Failure:
-        """Save the trace of a failure, whatever the settings are: a failure must not be lost."""
+        """Save the trace of a failure, with any settings: a failure must not be lost."""
         if failure.trace is None:
             return failure
         path = self._save_trace(failure.trace, folder / f"fail-run-{failure.trace.run_id}.json")

@@ -88,7 +88,7 @@ def _classes(target: str | None, name: str | None, folder: Path) -> tuple[FoundP
 
 
 def _best(classes: Sequence[FoundClass], tried: Mapping[str, ClassTry]) -> tuple[FoundClass, ClassTry]:
-    """Return the class of which the most can be called."""
+    """Return the class with the most methods that can be called."""
     working = [(each, tried[each.path]) for each in classes if each.path in tried and tried[each.path].working]
     if not working:
         path, first = next(iter(tried.items()))
@@ -130,14 +130,14 @@ def _list(
     modules, number = counted(len(package.files), "module"), counted(len(classes), "class", "classes")
     terminal.say(f"{package.name}: {modules}, {number} with state")
     for place, each in enumerate(classes[:_LISTED_MAX], start=1):
-        told = each.reasons()
+        shown = each.reasons()
         answer = tried.get(each.path)
         if answer is not None and answer.reason:
-            told += f"; {one_line(answer.reason, limit=80)}"
+            shown += f"; {one_line(answer.reason, limit=80)}"
         elif answer is not None and len(answer.working) < len(answer.methods):
-            told += f"; {len(answer.working)} of {counted(len(answer.methods), 'method')} can be called"
+            shown += f"; {len(answer.working)} of {counted(len(answer.methods), 'method')} can be called"
         row = f"{place:>4}" if len(classes) > 1 else " "
-        terminal.say(f"{row} {'*' if each is chosen else ' '} {each.path}  {told}")
+        terminal.say(f"{row} {'*' if each is chosen else ' '} {each.path}  {shown}")
     if len(classes) > 1:
         another = next(each.path for each in classes if each is not chosen)
         terminal.say(f"  Another one: `ordeal init {another}`")
@@ -166,8 +166,8 @@ def _told(change: FileChange, answer: ClassTry) -> str:
     if change.path.suffix != ".py":
         return ""
     left_out = sum(bool(each.left_out) for each in answer.methods)
-    told = f": {counted(len(answer.working), 'method')} of {answer.name}"
-    return f"{told}, {left_out} left out" if left_out else told
+    shown = f": {counted(len(answer.working), 'method')} of {answer.name}"
+    return f"{shown}, {left_out} left out" if left_out else shown
 
 
 def _diff(change: FileChange) -> str:

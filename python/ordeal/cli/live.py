@@ -1,4 +1,4 @@
-"""The live view of a search on a terminal: two lines drawn anew, and above them each failure when it is found."""
+"""The live view of a search on a terminal: two lines that are redrawn, and above them each failure when it is found."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class LiveView:
         """Show ``snapshot`` when it is time, and what was found at once."""
         if snapshot.unique_edges != self._edges:
             self._edges, self._edges_at = snapshot.unique_edges, snapshot.elapsed
-        told = self._lines_of(snapshot.found[self._told :])
+        shown = self._lines_of(snapshot.found[self._told :])
         self._told = len(snapshot.found)
-        if told or (snapshot.total_runs and snapshot.elapsed >= self._due):
+        if shown or (snapshot.total_runs and snapshot.elapsed >= self._due):
             self._due = snapshot.elapsed + INTERVAL_SECONDS
             width = self._region.width
             self._region.draw(
-                [self._head(snapshot, width), figures(snapshot, snapshot.elapsed - self._edges_at, width)], above=told
+                [self._head(snapshot, width), figures(snapshot, snapshot.elapsed - self._edges_at, width)], above=shown
             )
 
     def shrinking(self, snapshot: ShrinkSnapshot) -> None:
@@ -121,7 +121,7 @@ class LiveView:
 
 
 class Region:
-    """The last lines of a terminal, drawn anew in place, also where it has become narrower and breaks them."""
+    """The last lines of a terminal, redrawn in place, also where it has become narrower and breaks them."""
 
     def __init__(self) -> None:
         self._file = terminal.error_stream()

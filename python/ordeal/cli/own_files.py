@@ -16,7 +16,7 @@ from ordeal.errors import ConfigError, TraceError
 def refuse_foreign(option: str, path: str | Path | None, is_own: Callable[[Path], bool], *, force: bool) -> None:
     """Raise ConfigError if a file is at ``path`` that is neither empty nor one that ordeal wrote.
 
-    What is no regular file, such as ``/dev/stdout``, is written to, and not replaced.
+    What is not a regular file, such as ``/dev/stdout``, is written to, and not replaced.
     """
     target = None if path is None or force else Path(path)
     if target is None or not target.is_file():

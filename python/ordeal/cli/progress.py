@@ -68,7 +68,7 @@ class Watchers:
 class ProgressLine:
     """Shows a line after the first run, then at most every two seconds.
 
-    It takes the time from the snapshots, and needs no clock of its own.
+    It takes the time from the snapshots, and needs no clock.
     """
 
     def __init__(self) -> None:

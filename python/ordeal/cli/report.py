@@ -31,7 +31,7 @@ def run(flags: ReportFlags) -> int:
         raise ConfigError(f"`ordeal report {what}` takes one run, got {len(names)}", hint="name one run or JSON report")
     trust_settings(Path(DEFAULT_PATH))  # a page replays the failures to record their steps
     folder, document = _document(names[0] if names else None)
-    # The page of a run lies beside its events, and goes with them when the run is too old to be kept.
+    # The page of a run lies next to its events, and goes with them when the run is too old to be kept.
     default = folder if folder is not None and what == _PAGE else Path(ReportConfig().report_dir)
     target = Path(flags.folder) if flags.folder is not None else default
     try:
@@ -53,7 +53,7 @@ def _document(name: str | None) -> tuple[Path | None, dict[str, Any]]:
         return None, read_document(Path(name))
     folder = find_run(name, Path(RUNS_PATH))
     if name is None:
-        # One that goes on, was killed, or could not explore: the latest that came to its end tells more.
+        # One that goes on, was killed, or could not explore: the latest that came to its end says more.
         for each in reversed(run_folders(Path(RUNS_PATH))):
             if (each / RESULT).exists() and (document := read_document(each / RESULT))["results"]:
                 return each, document

@@ -23,7 +23,7 @@ FOUND = 1
 
 def _check(flags: SeedsFlags) -> None:
     if flags.words and flags.words[0] != "pull":
-        raise ConfigError(f"`ordeal seeds {flags.words[0]}` is no command", hint="write `ordeal seeds pull URL`")
+        raise ConfigError(f"`ordeal seeds {flags.words[0]}` is not a command", hint="write `ordeal seeds pull URL`")
     if flags.words and (flags.watch or flags.prune_fixed):
         unused = "--watch" if flags.watch else "--prune-fixed"
         raise ConfigError(f"`pull` and `{unused}` contradict each other", hint="drop one of them")

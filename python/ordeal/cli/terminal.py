@@ -52,7 +52,7 @@ class _KeptStream:
 
 @contextmanager
 def kept_streams() -> Iterator[None]:
-    """Keep writing to the present streams during the block, whatever happens to them or to what they lead to."""
+    """Keep writing to the present streams during the block, even if they or their targets change."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             # A file that is opened later would get the number of a stream that is closed.
@@ -112,7 +112,7 @@ def _err() -> TextIO:
 
 
 def error_stream() -> TextIO:
-    """Return the stream of messages, for what draws on it by itself."""
+    """Return the stream of messages, for code that draws on it directly."""
     return _err()
 
 
@@ -153,7 +153,7 @@ def is_terminal() -> bool:
 
 
 def can_redraw() -> bool:
-    """Return whether several lines of stderr can be drawn anew."""
+    """Return whether several lines of stderr can be redrawn."""
     return is_terminal() and os.environ.get("TERM") not in (None, "", "dumb")
 
 

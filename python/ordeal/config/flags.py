@@ -167,7 +167,7 @@ class ChimpFlags(Table):
         flag="--fail-on WORDS",
         help="End with 1 for any of these: dead, uncovered",
     )
-    logs: bool = switch("--logs", "Append what no test notices to FILE.py.log beside each file")
+    logs: bool = switch("--logs", "Append what no test notices to FILE.py.log next to each file")
 
 
 class DashboardFlags(Table):
@@ -246,7 +246,7 @@ class ReplayFlags(Table):
 
 
 class ReportFlags(Table):
-    """Which report ``ordeal report`` makes, and of which runs; none for the latest."""
+    """Which report ``ordeal report`` makes, from which runs; none for the latest."""
 
     what: str
     runs: tuple[str, ...] = ()
@@ -274,7 +274,7 @@ class SeedsFlags(Table):
 
 
 class ViewFlags(Table):
-    """Of which trace ``ordeal view`` makes a page; None for the last failure that was saved."""
+    """The trace that ``ordeal view`` makes a page of; None for the last failure that was saved."""
 
     trace: str | None = None
     no_browser: bool = switch("--no-browser", "Only print the path of the page")

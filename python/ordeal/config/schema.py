@@ -36,5 +36,5 @@ def _key(field: Mapping[str, Any], option: Option) -> dict[str, Any]:
     kinds = [kind for kind in field.get("anyOf", [field]) if kind.get("type") != "null"]
     kept = {name: value for name, value in kinds[0].items() if name in ("type", "enum", "items")}
     default = field.get("default")
-    told = {"default": list(default) if isinstance(default, tuple) else default} if default is not None else {}
-    return {"description": f"Must be {option.check.expected}.", **kept, **told}
+    shown = {"default": list(default) if isinstance(default, tuple) else default} if default is not None else {}
+    return {"description": f"Must be {option.check.expected}.", **kept, **shown}

@@ -70,7 +70,7 @@ def load_config_for(class_paths: Sequence[str], path: str | Path | None) -> Orde
 
     Without classes, they are those of the file. Without a ``path``, the default file is read if there is one.
 
-    Raises ``ConfigError`` as ``load_config`` does, for a text that is no class path, and when there is nothing to
+    Raises ``ConfigError`` as ``load_config`` does, for a text that is not a class path, and when there is nothing to
     explore.
     """
     if not class_paths:
@@ -166,7 +166,7 @@ def _known_hint(name: str, known: list[str], what: str) -> str:
 def _table(document: Mapping[str, Any], name: str, source: str) -> Mapping[str, Any]:
     table = document.get(name, {})
     if not isinstance(table, dict):
-        raise refusal(f"`{name}` in {source} is not a section", f"write `[{name}]` on a line of its own")
+        raise refusal(f"`{name}` in {source} is not a section", f"write `[{name}]` on its own line")
     return table
 
 

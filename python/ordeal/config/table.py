@@ -120,7 +120,7 @@ class _TableSignature:
 class Table:
     """A frozen record, whose fields are options where they are declared as such.
 
-    It is no dataclass, since each of those takes half a millisecond to make, and a process that explores needs a dozen.
+    It is not a dataclass: each takes half a millisecond to make, and a process that explores needs a dozen.
 
     Attributes:
         names: the fields, those of the base classes first.

@@ -92,5 +92,5 @@ def check_error(factory: str, error: Any) -> None:
     except TypeError as refusal:
         raise FaultError(
             f"{factory}() cannot make a {error.__name__} of a text: {refusal}",
-            hint="give a class of its own that needs one argument, or raise the error in the wrapper of a PatchFault",
+            hint="give a separate class that needs one argument, or raise the error in the wrapper of a PatchFault",
         ) from refusal

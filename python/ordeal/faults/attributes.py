@@ -40,7 +40,7 @@ def _is_top_level(value: Any) -> bool:
 
 
 def direct(callee: Callable[..., Any]) -> Any:
-    """Return a Python function that calls ``callee``, in C++ and without a frame of its own."""
+    """Return a Python function that calls ``callee``, in C++ and without its own frame."""
 
     def passed(*args: Any, **kwargs: Any) -> Any:
         return callee(*args, **kwargs)
@@ -108,7 +108,7 @@ def async_generator_like(
             except GeneratorExit:
                 await items.aclose()
                 raise
-            except BaseException as error:  # noqa: BLE001 - whatever the caller throws in is for the generator
+            except BaseException as error:  # noqa: BLE001 - anything the caller throws in is for the generator
                 upcoming = items.athrow(error)
             else:
                 upcoming = items.asend(sent)
@@ -141,7 +141,7 @@ def _each(items: Generator[Any, Any, Any], change: Change) -> Generator[Any, Any
         except GeneratorExit:
             items.close()
             raise
-        except BaseException as error:  # noqa: BLE001 - whatever the caller throws in is for the generator
+        except BaseException as error:  # noqa: BLE001 - anything the caller throws in is for the generator
             resume = functools.partial(items.throw, error)
         else:
             resume = functools.partial(items.send, sent)

@@ -39,7 +39,7 @@ class PatchFault(MultiPatchFault):
     def __init__(self, target: str, wrapper_fn: Wrap, name: str | None = None) -> None:
         """The default name is ``patch(target)``.
 
-        Raises FaultError, a ValueError, when the target is no dotted path or ``wrapper_fn`` is not a function.
+        Raises FaultError, a ValueError, when the target is not a dotted path or ``wrapper_fn`` is not a function.
         """
         self.target = target
         super().__init__(f"patch({target})" if name is None else name, [(target, self._counting)])

@@ -1,4 +1,4 @@
-"""Faults of concurrency: calls that wait for each other, let go late, move to another thread; state that is stale."""
+"""Faults of concurrency: calls that wait for each other, released late, move to another thread; state that is stale."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def delayed_release(target: str, delay: float = 0.5, mode: str = "simulate") -> 
 def thread_boundary(target: str, timeout: float = 5.0) -> CallFault:
     """Calls of ``target`` are made in another thread, where thread-local state is missing; the caller waits.
 
-    A coroutine gets an event loop of its own there. After ``timeout`` seconds the caller gets a TimeoutError; the
+    A coroutine gets its own event loop there. After ``timeout`` seconds the caller gets a TimeoutError; the
     thread is left to itself. Raises FaultError when ``timeout`` is negative.
     """
     check_seconds("thread_boundary", "timeout", timeout)
@@ -63,7 +63,7 @@ def thread_boundary(target: str, timeout: float = 5.0) -> CallFault:
 def stale_state(obj: Any, attr: str, stale_value: Any) -> Fault:
     """The attribute ``attr`` of ``obj`` is ``stale_value``; afterwards it is what it was before.
 
-    A value that the program sets in the meantime stays. Raises FaultError when ``attr`` is no text; switching it on
+    A value that the program sets in the meantime stays. Raises FaultError when ``attr`` is not a text; switching it on
     does when there is no such attribute, or it cannot be set.
     """
     check_text("stale_state", "attribute", attr, "write the name of the attribute")

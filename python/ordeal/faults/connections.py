@@ -52,7 +52,7 @@ def sql_text(statement: object) -> str:
 
 
 def has_no_transaction(connection: Any) -> bool:
-    """Return whether a commit has nothing to do, as far as the driver tells."""
+    """Return whether a commit has nothing to do, as far as the driver reports."""
     return getattr(connection, "in_transaction", None) is False
 
 

@@ -26,7 +26,7 @@ def locked(target: str, message: str | None = None, error: ErrorClass = None) ->
     """Statements and commits raise the driver's OperationalError: another program has the lock.
 
     The transaction goes on. The default ``message`` is "database is locked"; ``error`` is another class of exceptions.
-    Raises FaultError when the target is no dotted path, or they are no text and no class of exceptions made from one.
+    Raises FaultError when the target is not a dotted path, or when they are neither.
     """
     fail = _failure("locked", message or "database is locked", message, error, (5, "SQLITE_BUSY"))
     return _DatabaseFault("locked", target, fail)
@@ -36,7 +36,7 @@ def deadlock(target: str, message: str | None = None, error: ErrorClass = None) 
     """Statements raise the driver's OperationalError, and the transaction is rolled back: it was chosen to give way.
 
     The default ``message`` is "deadlock detected"; ``error`` is another class of exceptions. Raises FaultError when the
-    target is no dotted path, or they are no text and no class of exceptions made from one.
+    target is not a dotted path, or when they are neither.
     """
     fail = _failure("deadlock", message or "deadlock detected", message, error, (6, "SQLITE_LOCKED"))
 
@@ -51,7 +51,7 @@ def commit_failure(target: str, message: str | None = None, error: ErrorClass = 
     """Commits of a transaction raise the driver's OperationalError, and the transaction stays open.
 
     The default ``message`` is "disk I/O error"; ``error`` is another class of exceptions. Raises FaultError when the
-    target is no dotted path, or they are no text and no class of exceptions made from one.
+    target is not a dotted path, or when they are neither.
     """
     fail = _failure("commit_failure", message or "disk I/O error", message, error, (10, "SQLITE_IOERR"))
     return _DatabaseFault("commit_failure", target, fail, on_statements=False)
@@ -61,7 +61,7 @@ def lost_connection(target: str) -> MultiPatchFault:
     """A connection is closed under a statement or commit, which then fails with the driver's own error, like all later.
 
     What was not committed is gone. A new connection can be made, and is lost as well as long as the fault is on. Raises
-    FaultError when the target is no dotted path.
+    FaultError when the target is not a dotted path.
     """
     return _DatabaseFault("lost_connection", target, _lose)
 
@@ -70,7 +70,7 @@ def slow_query(target: str, delay: float = 1.0, mode: str = "simulate") -> Multi
     """Statements are slow by ``delay`` seconds.
 
     ``mode="simulate"`` only counts them; ``mode="real"`` sleeps before each. Raises FaultError for another mode or a
-    negative delay, or when the target is no dotted path.
+    negative delay, or when the target is not a dotted path.
     """
     check_mode("slow_query", mode)
     check_seconds("slow_query", "delay", delay)

@@ -95,7 +95,7 @@ class Fault(ABC):
         self._fault_switch = _native.FaultSwitch()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Note whether the class switches, counts and resets in a way of its own."""
+        """Note whether the class switches, counts and resets in its own way."""
         super().__init_subclass__(**kwargs)
         cls._switches_itself = _has_own(cls, *_SWITCHES)
         cls._counts_itself = _has_own(cls, *_COUNTS)
@@ -323,7 +323,7 @@ class MultiPatchFault(Fault):
         return number if self._limits.admits(self.name, number) else 0
 
     def _admits(self) -> Callable[[int], bool] | None:
-        """Return what tells by the number of a call whether the limits let the fault act on it; None for all calls."""
+        """Return a function that says by the number of a call if the fault acts on it; None for all calls."""
         return None if self._limits == CallLimits() else functools.partial(self._limits.admits, self.name)
 
     @property
@@ -334,7 +334,7 @@ class MultiPatchFault(Fault):
     def check_targets(self) -> None:
         """Check that the targets exist, before anything runs.
 
-        A target that an object of the program lacks now may come to exist in a run, and is no mistake yet.
+        A target that an object of the program lacks now may come to exist in a run, and is not a mistake yet.
 
         Raises:
             FaultError: one does not exist; the hint suggests a similar name.
@@ -387,7 +387,7 @@ class MultiPatchFault(Fault):
             return True
         if self._lasts or not switch.has_plan:
             return False
-        # Its wrappers are called anew in each run.
+        # Its wrappers are called again in each run.
         return all(patch.wrap_again() for patch in self._patches) and switch.put_on()
 
     def _before_switching_off(self) -> None:
@@ -472,7 +472,7 @@ def release(faults: Sequence[Fault]) -> None:
 
 
 def switch_of(fault: Fault) -> _native.FaultSwitch | None:
-    """Return what may be switched in place of the fault; None if its class has code of its own for that."""
+    """Return what may be switched in place of the fault; None if its class has its own code for that."""
     return None if fault._switches_itself else fault._fault_switch
 
 

@@ -162,7 +162,7 @@ __all__ = [
 def error_on_call(target: str, error: type[Exception] = OSError, message: str = "Simulated I/O error") -> CallFault:
     """Calls of ``target`` raise ``error(message)``.
 
-    Raises FaultError when ``error`` is no class of exceptions that are made from a text, or ``message`` is none.
+    Raises FaultError when ``error`` is not a class of exceptions that are made from a text, or ``message`` is none.
     """
     check_error("error_on_call", error)
     check_text("error_on_call", "message", message)
@@ -241,7 +241,7 @@ def permission_denied() -> MultiPatchFault:
 def subprocess_timeout(target: str, *, timeout_sec: float = 0.001) -> MultiPatchFault:
     """``subprocess.run`` raises ``TimeoutExpired`` at once for a command with ``target`` in its text.
 
-    Raises FaultError when ``timeout_sec`` is negative, or the target is no text.
+    Raises FaultError when ``timeout_sec`` is negative, or the target is not a text.
     """
     check_command("subprocess_timeout", target)
     check_seconds("subprocess_timeout", "timeout_sec", timeout_sec)
@@ -317,7 +317,7 @@ def _truncated(stream: str, target: str, fraction: float) -> MultiPatchFault:
 def corrupt_stdout(target: str) -> MultiPatchFault:
     """A command with ``target`` in its text runs, and its captured output is replaced by as much chance.
 
-    Raises FaultError when the target is no text.
+    Raises FaultError when the target is not a text.
     """
     check_command("corrupt_stdout", target)
     fault: MultiPatchFault
@@ -332,7 +332,7 @@ def corrupt_stdout(target: str) -> MultiPatchFault:
 def subprocess_delay(target: str, *, delay: float = 1.0) -> MultiPatchFault:
     """``subprocess.run`` returns ``delay`` seconds after the end of a command with ``target`` in its text.
 
-    Raises FaultError when ``delay`` is negative, or the target is no text.
+    Raises FaultError when ``delay`` is negative, or the target is not a text.
     """
     check_command("subprocess_delay", target)
     check_seconds("subprocess_delay", "delay", delay)

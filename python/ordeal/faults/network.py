@@ -131,7 +131,7 @@ def rate_limited(target: str, retry_after: float = 30.0) -> CallFault:
 def auth_failure(target: str, status_code: int = 401) -> CallFault:
     """Calls of ``target`` raise HTTPFaultError: "Unauthorized" with code 401, "Forbidden" with another.
 
-    Raises FaultError when it is no code.
+    Raises FaultError when it is not a code.
     """
     check_status("auth_failure", status_code)
     message = "Unauthorized" if status_code == 401 else "Forbidden"
@@ -163,7 +163,7 @@ def partial_response(target: str, fraction: float = 0.5) -> CallFault:
 def intermittent_http_error(
     target: str, every_n: int = 3, status_code: int = 503, message: str = "Service Unavailable"
 ) -> CallFault:
-    """Every ``every_n``-th call of ``target`` raises HTTPFaultError; calls are counted anew after ``reset()``.
+    """Every ``every_n``-th call of ``target`` raises HTTPFaultError; calls are counted again after ``reset()``.
 
     Raises FaultError when ``every_n`` is below 1, or the code or the text is none.
     """

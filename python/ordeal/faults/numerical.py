@@ -134,7 +134,7 @@ def inf_injection(target: str) -> CallFault:
 def wrong_shape(target: str, expected: Sequence[int], actual: Sequence[int]) -> CallFault:
     """Calls of ``target`` are made, and zeros of the shape ``actual`` returned where ``expected`` is the right one.
 
-    They are a numpy array where numpy is installed, else nested lists. Raises FaultError when one is no shape.
+    They are a numpy array where numpy is installed, else nested lists. Raises FaultError when one is not a shape.
     """
     right, wrong = _shape("expected", expected), _shape("actual", actual)
     return CallFault(
@@ -177,7 +177,7 @@ def feature_order_drift(target: str, *, shift: int = 1) -> CallFault:
 
     They are the values of a list, tuple or array, the keys of a dict and the columns of a frame, whose order changes.
     In a list of rows and in an array with more than one dimension they move in each row. Raises FaultError when
-    ``shift`` is no whole number.
+    ``shift`` is not a whole number.
     """
     check_count("feature_order_drift", "shift", shift)
     return CallFault(

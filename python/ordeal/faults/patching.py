@@ -1,6 +1,6 @@
 """Replaces attributes in layers that can be removed in any order and leave exactly the original behind.
 
-Every patched attribute is one *site*: the object as found, and a stack of layers that are composed anew whenever one is
+Every patched attribute is one *site*: the object as found, and a stack of layers, composed again whenever one is
 added or removed. Nothing is ever restored to "what was there before me", which goes wrong when two faults on one
 function are switched off in the order in which they were switched on.
 
@@ -35,7 +35,7 @@ from ordeal.faults.attributes import (
     stored_attribute,
 )
 
-# Test runners must not meet the faults meant for the program under test, whatever names they have imported.
+# Test runners must not meet the faults meant for the program under test, under any name that they have imported.
 _MACHINERY = frozenset(
     {"ordeal", "_ordeal_pytest", "hypothesis", "pytest", "_pytest", "pluggy", "xdist", "execnet", "coverage"}
 )
@@ -298,7 +298,7 @@ def _original(owner: Any, attribute: str) -> Any:
 
 
 class TargetPath:
-    """A dotted path to an attribute. The module part is found once, the objects anew every time."""
+    """A dotted path to an attribute. The module part is found once, the objects again every time."""
 
     def __init__(self, target: object) -> None:
         """Raises FaultError when ``target`` is not a dotted path."""

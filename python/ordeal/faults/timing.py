@@ -15,7 +15,7 @@ __all__ = ["intermittent_crash", "jitter", "slow", "timeout"]
 def timeout(target: str, delay: float = 30.0, error: type[Exception] = TimeoutError) -> CallFault:
     """Calls of ``target`` raise ``error`` at once, as if ``delay`` seconds had passed. Nothing sleeps.
 
-    Raises FaultError for a negative delay, or when ``error`` is no class of exceptions that are made from a text.
+    Raises FaultError for a negative delay, or when ``error`` is not a class of exceptions that are made from a text.
     """
     check_seconds("timeout", "delay", delay)
     check_error("timeout", error)
@@ -39,9 +39,9 @@ def slow(target: str, delay: float = 1.0, mode: str = "simulate") -> CallFault:
 
 
 def intermittent_crash(target: str, every_n: int = 3, error: type[Exception] = RuntimeError) -> CallFault:
-    """Every ``every_n``-th call of ``target`` raises ``error``; calls are counted anew after ``reset()``.
+    """Every ``every_n``-th call of ``target`` raises ``error``; calls are counted again after ``reset()``.
 
-    Raises FaultError when ``every_n`` is below 1, or ``error`` is no class of exceptions that are made from a text.
+    Raises FaultError when ``every_n`` is below 1, or ``error`` is not a class of exceptions that are made from a text.
     """
     check_every_n("intermittent_crash", every_n)
     check_error("intermittent_crash", error)
@@ -56,7 +56,7 @@ def intermittent_crash(target: str, every_n: int = 3, error: type[Exception] = R
 def jitter(target: str, magnitude: float = 0.01) -> CallFault:
     """A numeric result is moved by ``magnitude`` times its size, up and down in turn (by ``magnitude`` itself at 0).
 
-    Results that are no real numbers, and booleans, are left alone. Raises FaultError when ``magnitude`` is no number.
+    Booleans and results that are not real numbers are left alone. Raises FaultError when ``magnitude`` is not a number.
     """
     check_number("jitter", "magnitude", magnitude)
     fault: CallFault

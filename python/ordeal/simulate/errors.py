@@ -23,7 +23,7 @@ class EscapedSimulation(OrdealError):  # noqa: N818 - it says what the program d
 class SimulationFailure(Exception):  # noqa: N818 - these are findings, each named after what was found
     """A simulated run ended in a way that is a bug of the program, though nothing in it raised an error.
 
-    ``site`` is the place in the program that tells such failures apart.
+    ``site`` is the place in the program that distinguishes such failures.
     """
 
     def __init__(self, message: str, *, site: str = "") -> None:

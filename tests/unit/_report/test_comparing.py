@@ -25,12 +25,12 @@ def test_every_document_that_is_written_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is no JSON report of ordeal: Expecting value"),
-        ("[]", "is no JSON report of ordeal: Expected `object`, got `array`"),
+        ("", "is not a JSON report of ordeal: Expecting value"),
+        ("[]", "is not a JSON report of ordeal: Expected `object`, got `array`"),
         ('{"schema_version": 1}', "missing required field `results`"),
         ('{"schema_version": 9, "results": []}', "has schema version 9"),
         ('{"schema_version": 1, "results": [{"test_class": 3}]}', r"Expected `str`, got `int` - at `\$.results"),
-        ("[" * 100_000, "is no JSON report"),
+        ("[" * 100_000, "is not a JSON report"),
     ],
 )
 def test_what_is_no_report_is_refused(text: str, message: str, tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_a_name_of_two_types_is_an_error(run: Run) -> None:
     Path("a.py").write_text(text, "utf-8")
     code, _, err = run("catalog", "a.py")
     assert code == 1
-    assert err == "error: 'x' is sometimes at a.py:2 and always at a.py:3; give each property a name of its own\n"
+    assert err == "error: 'x' is sometimes at a.py:2 and always at a.py:3; give each property its own name\n"
 
 
 def test_what_cannot_be_parsed_is_left_out_aloud(run: Run) -> None:

@@ -242,7 +242,7 @@ class TestOptions:
             "",
             (
                 f"error: `{option}` names one file, and ordeal.toml has 2 [[tests]]\n\n"
-                "hint: keep each class that is resumed in a settings file of its own, see `-c`\n"
+                "hint: keep each class that is resumed in a separate settings file, see `-c`\n"
             ),
         )
         assert not explorer.given

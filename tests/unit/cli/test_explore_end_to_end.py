@@ -119,7 +119,9 @@ def test_the_program_of_a_failure_runs_as_pasted_and_plain_python_needs_no_machi
     pasted = in_shell(sys.executable, "-c", program)
     assert pasted.stderr.endswith("ValueError: overdrawn: ü\n"), program
     written = in_shell(sys.executable, "-m", "ordeal", "replay", "--plain", "plain.py")
-    assert written.stderr.endswith("Plain Python: plain.py (5 lines), which was run and fails alike\n"), written.stderr
+    assert written.stderr.endswith("Plain Python: plain.py (5 lines), which was run and fails the same way\n"), (
+        written.stderr
+    )
     assert Path("plain.py").read_text("utf-8") == (
         '"""ValueError: overdrawn: ü"""\n\nfrom bank.account import Account\n\n'
         "account = Account()\naccount.withdraw(6)\naccount.withdraw(10)\n"

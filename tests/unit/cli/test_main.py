@@ -102,7 +102,7 @@ def test_completion_prints_a_script(run: Run, shell: str) -> None:
         (["--bogus"], "no option named `--bogus`", "`ordeal --help` lists the options"),
         (["explore", "--sed", "3"], "no option named `--sed`", "did you mean `--seed`?"),
         (["explore", "--zzz"], "no option named `--zzz`", "`ordeal explore --help` lists the options"),
-        (["seeds", "here"], "`ordeal seeds here` is no command", "write `ordeal seeds pull URL`"),
+        (["seeds", "here"], "`ordeal seeds here` is not a command", "write `ordeal seeds pull URL`"),
         (
             ["seeds", "pull", "a"],
             "`a` is neither the URL of a store nor a class",

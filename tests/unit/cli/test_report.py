@@ -95,8 +95,8 @@ def test_a_new_finding_is_an_exit_code(run: Run) -> None:
     [
         (("html", "nothing"), "no run is named `nothing`"),
         (("html", "nowhere/run"), "no folder of a run: nowhere/run"),
-        (("html", "odd.json"), "`odd.json` is no JSON report of ordeal: "),
-        (("html", "text.json"), "`text.json` is no JSON report of ordeal: "),
+        (("html", "odd.json"), "`odd.json` is not a JSON report of ordeal: "),
+        (("html", "text.json"), "`text.json` is not a JSON report of ordeal: "),
         (("html", "-o", "text.json/x"), "cannot write the report into `text.json/x`: Not a directory"),
         (("xml", "old.json"), "`xml` is neither `diff` nor a format"),
         (("md", "old.json", "new.json"), "`ordeal report md` takes one run, got 2"),

@@ -97,7 +97,7 @@ def test_value_of_explorer_that_cannot_be_used(line: str, shown: str, expected: 
             "`tests` in ordeal.toml is not a list of sections",
             f"write `[[tests]]` and below it `{EXAMPLE}`, with double brackets",
         ),
-        ("explorer = 3\n", "`explorer` in ordeal.toml is not a section", "write `[explorer]` on a line of its own"),
+        ("explorer = 3\n", "`explorer` in ordeal.toml is not a section", "write `[explorer]` on its own line"),
         (
             f"[explorer]\nmaxtime = 3\n{TESTS}",
             "unknown key `maxtime` in [explorer] of ordeal.toml",

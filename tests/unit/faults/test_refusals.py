@@ -133,4 +133,4 @@ def test_an_error_that_needs_more_than_a_text_is_refused_with_the_reason(
     with pytest.raises(FaultError, match=rf"^{make.__name__}\(\) cannot make a NeedsTwo of a text: .*'code'") as caught:
         make(**arguments)
     assert isinstance(caught.value.__cause__, TypeError)
-    assert "hint: give a class of its own that needs one argument" in str(caught.value)
+    assert "hint: give a separate class that needs one argument" in str(caught.value)

@@ -26,7 +26,7 @@ from ordeal._engine.runs.events import (
 from ordeal._engine.runs.folder import RESULT, read_events, read_status, run_folders
 from ordeal._report.html.chart import Mark, Point, coverage_chart
 
-#: So many rows of a kind are on a page; the report has all of them.
+#: The most rows of a kind on a page; the report has all of them.
 ROWS_MAX = 200
 #: More marks than this hide the curve.
 MARKS_MAX = 30
@@ -82,7 +82,7 @@ def _take(view: ClassView, event: Event) -> None:
 
 
 def state_of(status: RunStatus | None) -> str:
-    """Return what a run does now. One whose process is gone was killed, whatever its status says."""
+    """Return what a run does now. One whose process is gone was killed, even if its status says otherwise."""
     if status is None:
         return "unreadable"
     return status.state if status.state != "running" or _is_alive(status.pid) else "killed"

@@ -48,5 +48,5 @@ def format_module(name: str) -> Any:
 
 
 def recognised(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the formats that the service of CI, in which this runs, shows by itself."""
+    """Return the formats that the service of CI, in which this runs, shows without being asked."""
     return ("github", "md") if environment.get("GITHUB_ACTIONS") == "true" else ()

@@ -1,6 +1,6 @@
 """What the formats of a report have in common: reading the document, and making its texts safe to show.
 
-Messages, names, programs and paths come from the program under test. They may hold whatever a string can hold.
+Messages, names, programs and paths come from the program under test. They may hold anything that a string can hold.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NAME_CHARS_MAX = 200
 
 
 def contained(text: object, limit: int = TEXT_CHARS_MAX) -> str:
-    """Return a text of several lines with everything escaped that is no printable character, newline or tab."""
+    """Return a text of several lines with everything escaped that is not a printable character, newline or tab."""
     safe = printable(str(text)[: limit + 1])
     return safe if len(safe) <= limit else f"{safe[: limit - 3]}..."
 
@@ -92,7 +92,7 @@ def lines_of(finding: Finding) -> list[Mapping[str, Any]]:
 def own_line(finding: Finding) -> Mapping[str, Any] | None:
     """Return the innermost line in a file of the project; the machine's line if the innermost is in a library.
 
-    The path of a file in a library is relative to where libraries are installed, so it is no path from here.
+    The path of a file in a library is relative to where libraries are installed, so it is not a path from here.
     """
     known = lines_of(finding)
     return next((each for each in known if _is_here(str(each["file"]))), known[-1] if known else None)
@@ -121,21 +121,21 @@ def faults_of(finding: Finding) -> list[str]:
 def details(finding: Finding) -> list[str]:
     """Return what is to be said of a failure besides its headline and its program."""
     place = finding.get("place") or {}
-    told = []
+    shown = []
     for word, at in (("At", place.get("at")), ("Raised at", place.get("raised_at"))):
         if at:
             kind = f" ({place['kind']})" if word == "At" and place.get("kind", "other") != "other" else ""
-            told.append(line(f"{word}: {at['file']}:{at['line']} in {at['function']}{kind}"))
-    told += [line(text) for text in place.get("asserted", ())]
+            shown.append(line(f"{word}: {at['file']}:{at['line']} in {at['function']}{kind}"))
+    shown += [line(text) for text in place.get("asserted", ())]
     listed = (
         ("Broken by", ", ".join(line(each, NAME_CHARS_MAX) for each in finding.get("broken_by", ()))),
         ("Faults", ", ".join(faults_of(finding))),
         ("Steps", " -> ".join(steps_of(finding))),
         ("Flaky", line(finding.get("flaky_reason") or "")),
     )
-    told += [contained(f"{word}: {text}", 10 * LINE_CHARS_MAX) for word, text in listed if text]
+    shown += [contained(f"{word}: {text}", 10 * LINE_CHARS_MAX) for word, text in listed if text]
     count = finding.get("count") or 0
-    return told + ([f"Seen: in {count} runs"] if count > 1 else [])
+    return shown + ([f"Seen: in {count} runs"] if count > 1 else [])
 
 
 def replay(finding: Finding) -> str:
@@ -147,7 +147,7 @@ def replay(finding: Finding) -> str:
 def figures(result: Result) -> str:
     """Return how much was done for a class."""
     seconds = (result.get("timing") or {}).get("duration_seconds", 0)
-    told = [
+    shown = [
         counted(result.get("total_runs", 0), "run"),
         counted(result.get("total_steps", 0), "step"),
         f"{seconds:.1f} s",
@@ -155,8 +155,8 @@ def figures(result: Result) -> str:
     ]
     behavior = (result.get("telemetry") or {}).get("behavior") or {}
     if behavior.get("lines_total"):
-        told.append(f"{behavior['lines_covered']} of {behavior['lines_total']} lines")
-    return ", ".join(told)
+        shown.append(f"{behavior['lines_covered']} of {behavior['lines_total']} lines")
+    return ", ".join(shown)
 
 
 def ranges(lines: str) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""``--report github``: annotations for GitHub Actions, which shows them beside the lines of a pull request.
+"""``--report github``: annotations for GitHub Actions, which shows them next to the lines of a pull request.
 
 A step shows ten of each kind. Where ordeal runs in such a step, it prints the file, too.
 """
@@ -51,8 +51,8 @@ def _errors(document: Mapping[str, Any]) -> Iterator[str]:
 def _error(finding: Finding) -> str:
     at = own_line(finding)
     place = {} if at is None else {"file": _from_workspace(str(at["file"])), "line": str(at["line"])}
-    told = [*details(finding), replay(finding)][:_MESSAGE_LINES_MAX]
-    message = "\n".join([headline(finding), *filter(None, told)])
+    described = [*details(finding), replay(finding)][:_MESSAGE_LINES_MAX]
+    message = "\n".join([headline(finding), *filter(None, described)])
     return annotation("error", {**place, "title": f"ordeal {id_of(finding)}".strip()}, message)
 
 

@@ -15,9 +15,9 @@ from ordeal._report.html.page import render_page
 from ordeal.errors import OrdealError
 
 FILE = "report.html"
-#: So many failures are recorded, each of which takes some seconds.
+#: The most failures that are recorded; each takes some seconds.
 VIEWS_MAX = 12
-#: Of these so many with the likelihood of their failure after each step.
+#: The most of these with the likelihood of their failure after each step.
 LIKELIHOODS_MAX = 6
 
 

@@ -66,8 +66,8 @@ def _case(result: Result, name: str) -> TestCase:
 def _explored(result: Result) -> TestCase:
     case = _case(result, "explored")
     case.time = (result.get("timing") or {}).get("duration_seconds", 0)
-    told = [figures(result), *(line(note) for note in result.get("notes", ()))]
-    case.system_out = "\n".join(told)
+    described = [figures(result), *(line(note) for note in result.get("notes", ()))]
+    case.system_out = "\n".join(described)
     inconclusive = result.get("inconclusive")
     if inconclusive:
         error = Error(line(inconclusive.get("reason", "")), "Inconclusive")

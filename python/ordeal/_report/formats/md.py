@@ -80,8 +80,8 @@ def _table(findings: list[tuple[Result, Finding]]) -> str:
 
 def _finding(result: Result, finding: Finding) -> str:
     program = contained(finding.get("program", ""), _PROGRAM_CHARS_MAX)
-    told = [f"- {_code(text)}" for text in [line(result["test_class"]), *details(finding)]]
-    parts = [f"\n### {_code(headline(finding))}\n", "\n".join(told), ""]
+    shown = [f"- {_code(text)}" for text in [line(result["test_class"]), *details(finding)]]
+    parts = [f"\n### {_code(headline(finding))}\n", "\n".join(shown), ""]
     parts[-1:] = [fenced(program, "python")] if program.strip() else [""]
     parts += [f"Replay: {_code(replay(finding))}", ""] if replay(finding) else []
     return "\n".join(parts)

@@ -64,12 +64,12 @@ def _result(result: Result, finding: Finding, rule_lines: _RuleLines) -> dict[st
     kind = str((finding.get("place") or {}).get("kind", "other"))
     kind = kind if kind in _KINDS else "other"
     at = own_line(finding)
-    told = [headline(finding), *details(finding), replay(finding)]
+    shown = [headline(finding), *details(finding), replay(finding)]
     return {
         "ruleId": f"ordeal/{kind}",
         "ruleIndex": list(_KINDS).index(kind),
         "level": "error",
-        "message": {"text": "\n".join(filter(None, told))},
+        "message": {"text": "\n".join(filter(None, shown))},
         "locations": [] if at is None else [_location(str(at["file"]), at["line"])],
         "partialFingerprints": {"ordealBucket/v1": fingerprint(finding)},
         "codeFlows": _code_flows(result, finding, rule_lines),

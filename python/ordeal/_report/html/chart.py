@@ -10,7 +10,7 @@ from typing import Any
 
 from ordeal._base.formatting import short_names
 
-#: More points than this no eye tells apart.
+#: No eye distinguishes more points than this.
 POINTS_MAX = 160
 _WIDTH, _HEIGHT = 900, 300
 #: Where the curve is drawn, beside and above the figures of the axes.
@@ -19,7 +19,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 870, 10, 262
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What was reached after so many seconds and runs."""
+    """What was reached after some seconds and runs."""
 
     seconds: float
     runs: int
@@ -80,7 +80,7 @@ def ticks(most: float, least: float = 0.0) -> list[float]:
 
 
 def thinned(points: Sequence[Point]) -> list[Point]:
-    """Return at most so many points as can be told apart, with the last."""
+    """Return at most as many points as an eye can distinguish, with the last."""
     stride = -(-len(points) // POINTS_MAX)
     return [*points[:-1:stride], points[-1]]
 

@@ -44,14 +44,14 @@ def highlighted(text: str, *, first: int = 0, mark: int = 0) -> Any:
     return markup("\n".join(numbered))
 
 
-#: So many steps show the whole state after them; of longer traces only the changes are shown.
+#: The most steps that show the whole state after them; of longer traces only the changes are shown.
 STATES_MAX = 30
 STATE_ROWS_MAX = 60
 CHANGES_MAX = 40
 LONG_STEPS = 60
 #: So much text a trace may take on the page before its steps get brief.
 BUDGET_CHARS = 400_000
-#: So many tasks and nodes of a simulated world have a column.
+#: The most tasks and nodes of a simulated world that have a column.
 LANES_MAX = 12
 
 Row = Mapping[str, Any]

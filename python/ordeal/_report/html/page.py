@@ -19,7 +19,7 @@ from ordeal._report.html.finding import finding_values, rows_of
 from ordeal.result.failure import failure_id
 
 TEMPLATES = Path(__file__).parent / "templates"
-#: So many failures of a class are shown with all that is known, the others as rows.
+#: The most failures of a class that are shown with all that is known, the others as rows.
 FINDINGS_MAX = 100
 REMARKS_MAX = 20
 ROWS_MAX = 200
@@ -272,7 +272,7 @@ def render_trace(trace: Trace, view: TraceView, path: str) -> str:
 
 
 def _row(trace: Trace, view: TraceView, path: str) -> dict[str, Any]:
-    """Return the failure as the report would have it, as far as a trace tells."""
+    """Return the failure as the report would have it, as far as a trace knows."""
     assert trace.failure is not None
     bucket = trace.failure.bucket
     return {

@@ -68,7 +68,7 @@ class _Teller:
 
 def main() -> int:
     """Explore as stdin says."""
-    # The agent sends SIGINT. A scheduler that ends a job tells all of its processes: this one reports what it found.
+    # The agent sends SIGINT. A scheduler that ends a job signals all of its processes: this one reports what it found.
     interrupts.heed()
     given = json.load(sys.stdin)
     task, store = MemberTask.from_json(given["task"]), given["store"]

@@ -46,7 +46,7 @@ def _kinds(text: str | None) -> list[str]:
 
 
 def _log(broken: Broken) -> None:
-    """Append a node to the log beside its file, with the four fields of Chaos Chimp."""
+    """Append a node to the log next to its file, with the four fields of Chaos Chimp."""
     mutant, source = broken.mutant, broken.source
     column = mutant.start - (source.text.rfind(b"\n", 0, mutant.start) + 1)
     path = source.path.with_name(f"{source.path.name}.log")

@@ -60,8 +60,8 @@ def run(words: Mapping[str, Any]) -> int:
         if not given.json:
             terminal.write(one_line(f"written: {output}") + "\n")
     if given.json:
-        told = [{"id": mutant.id, **msgspec.to_builtins(closed), "guard": guard} for mutant, closed, guard in found]
-        terminal.write(json.dumps(told if is_all else told[0], indent=2) + "\n")
+        shown = [{"id": mutant.id, **msgspec.to_builtins(closed), "guard": guard} for mutant, closed, guard in found]
+        terminal.write(json.dumps(shown if is_all else shown[0], indent=2) + "\n")
     elif len(found) > 1:
         words = Counter(closed.how for _, closed, _ in found)
         terminal.write(f"{counted(len(found), 'survivor')}  {'  '.join(f'{how} {words[how]}' for how in words)}\n")
@@ -77,7 +77,7 @@ def _survivors(paths: Sequence[str], exclude: Sequence[str]) -> tuple[list[Sourc
     found = [each.mutant for each in saved.verdicts() if each.word == "survived"]
     found = by_line([each for each in found if shown is None or each.shown in shown])
     if not found:
-        raise ConfigError("nothing survived the last run there", hint="`ordeal mutate` judges anew")
+        raise ConfigError("nothing survived the last run there", hint="`ordeal mutate` judges again")
     return [
         last.source_of(next(each for each in found if each.shown == name))
         for name in dict.fromkeys(each.shown for each in found)

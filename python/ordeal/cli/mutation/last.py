@@ -51,9 +51,9 @@ def _show(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
         where = f"{mutant.shown}:{mutant.line}  {mutant.name or 'module'}"
         diff = "".join(f"  {each}\n" for each in difference(source, mutant).split("\n"))
         terminal.write(one_line(f"{where}  {verdict.word}  {mutant.operator}  {mutant.id}") + f"\n{diff}")
-    for what, told in (("noticed by", verdict.killer), ("note", verdict.note)):
-        if told:
-            terminal.write(f"  {what}: {one_line(told)}\n")
+    for what, described in (("noticed by", verdict.killer), ("note", verdict.note)):
+        if described:
+            terminal.write(f"  {what}: {one_line(described)}\n")
     for name in verdict.covering if verdict.word == "survived" else ():
         terminal.write(f"  runs it: {one_line(name)}\n")
     return 0
@@ -117,7 +117,7 @@ def _accept(saved: Saved, word: str, given: Mapping[str, Any]) -> int:
 
 def _report(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
     if word not in FORMATS:
-        raise ConfigError(f"`{word}` is no format", hint=f"there are {', '.join(FORMATS)}")
+        raise ConfigError(f"`{word}` is not a format", hint=f"there are {', '.join(FORMATS)}")
     judgement = saved.judgement()
     shown = dict.fromkeys(each.mutant.shown for each in judgement.verdicts)
     by_name = {verdict.mutant.shown: source_of(verdict.mutant) for verdict in judgement.verdicts}

@@ -206,7 +206,7 @@ def operators_of(given: MutateOptions) -> tuple[str, ...]:
         if name not in OPERATORS:
             near = difflib.get_close_matches(name, OPERATORS, 1)
             raise ConfigError(
-                f"`{name}` is no operator",
+                f"`{name}` is not an operator",
                 hint=f"did you mean `{near[0]}`?" if near else f"there are {', '.join(OPERATORS)}",
             )
     return names
@@ -305,7 +305,7 @@ class MutationProgress:
     def take(self, verdict: Verdict) -> None:
         """Count one more."""
         now = monotonic()
-        # Tests run without a mutant before the first verdict: that is no part of the speed.
+        # Tests run without a mutant before the first verdict: that is not part of the speed.
         self._first = self._first or now
         self._done += 1
         self._counts[verdict.word] += 1

@@ -43,7 +43,7 @@ def refuse_options_of_others(verb: str, given: Mapping[str, Any]) -> None:
 
 
 def judging_options(given: MutateOptions) -> dict[str, Any]:
-    """Return what the judge by pytest is told whichever tests it asks, by the names of ``judge_with_pytest``."""
+    """Return what the judge by pytest receives for any tests, by the names of ``judge_with_pytest``."""
     return {
         "tests": test_arguments(given),
         "folder": Path.cwd(),

@@ -86,7 +86,7 @@ class Links:
         self.is_usual = not self._latencies
 
     def clog(self, name: str, seconds: float) -> None:
-        """Let whatever a node sends or gets take so much longer; 0 for no longer."""
+        """Delay everything that a node sends or gets by this much; 0 for no delay."""
         self._clogs[name] = seconds
         self.is_usual = False
 

@@ -294,7 +294,7 @@ class NetworkLoop(SystemLoop):
             return address
         if address[0] in _ANYWHERE or self.world.host_of(address[0]) == own:
             return "", address[1]
-        raise OSError(errno.EADDRNOTAVAIL, f"{address[0]} is no address of the node {own}")
+        raise OSError(errno.EADDRNOTAVAIL, f"{address[0]} is not an address of the node {own}")
 
     def route(self, address: Address) -> tuple[str, Address]:
         """Return the host that an address leads to from where the running code is, and the address there."""
@@ -390,7 +390,7 @@ class NetworkLoop(SystemLoop):
     # What nodes do to the network
 
     def drop_life(self, life: Life) -> None:
-        """End the servers and connections of a node that is gone; unless it is silent, its peers are told."""
+        """End the servers and connections of a node that is gone; unless it is silent, its peers are notified."""
         self.servers = [server for server in self.servers if server.life is not life]
         self.endpoints = [endpoint for endpoint in self.endpoints if endpoint.life is not life]
         for end in self._ends:

@@ -41,7 +41,7 @@ def tls_protocol(
     """Return what stands between a connection and a protocol. ``waiter`` is done after the handshake.
 
     Raises:
-        TypeError: ``ssl`` is no context.
+        TypeError: ``ssl`` is not a context.
     """
     if ssl is not True and not isinstance(ssl, ssl_module.SSLContext):
         raise TypeError(f"an SSLContext instance or True was expected for ssl, got {ssl!r:.100}")

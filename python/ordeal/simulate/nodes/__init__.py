@@ -1,1 +1,1 @@
-"""Worlds of nodes: machines of one simulated run, each with tasks, a clock and a disk of its own, on a network."""
+"""Worlds of nodes: machines of one simulated run, each with tasks, a clock and its own disk, on a network."""

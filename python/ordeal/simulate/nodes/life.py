@@ -23,7 +23,7 @@ class NodeClock(_native.ClockState):
     def __init__(self) -> None:
         self.rate = 1.0
         self.offset = 0.0
-        """By how many seconds the date is wrong, beside what the rate makes of it."""
+        """By how many seconds the date is wrong, besides what the rate makes of it."""
         self._since = 0.0
         self._base = 0.0
 
@@ -58,7 +58,7 @@ class Life(_native.LifeState):
         self.disk = disk
         self.is_dead = False
         self.is_silent = False
-        """Whether nothing answers for a dead life: its peers are not told."""
+        """Whether nothing answers for a dead life: its peers do not notice."""
         self.steps = 0
         """How many callbacks of the node have run."""
         self.next_strike = sys.maxsize
@@ -123,7 +123,7 @@ class Life(_native.LifeState):
         self._release(self._held_until)
 
     def _release(self, until: float) -> None:
-        # It may have been told meanwhile to stand still for longer.
+        # It may have been ordered meanwhile to stand still for longer.
         if self._held_until == until:
             self._held_until = 0.0
             held, self._held = self._held, deque()
@@ -155,14 +155,14 @@ def life_of(task: asyncio.Task[Any]) -> Life | None:
     return context.get(LIFE)
 
 
-#: How often a coroutine of a node that is gone is told to end.
+#: How often a coroutine of a node that is gone is ordered to end.
 _BURIALS_MAX = 10
 
 
 def bury_all(tasks: Callable[[], Iterable[asyncio.Task[Any]]]) -> None:
-    """End the coroutines of nodes whose run is over, as far as they have not ended; nothing of it is told.
+    """End the coroutines of nodes whose run is over, as far as they have not ended; nothing of it is reported.
 
-    Asks for the tasks again, as one that is told to end may make others.
+    Asks for the tasks again, as one that is ordered to end may make others.
     """
     buried = set[int]()
     for _ in range(_BURIALS_MAX):
@@ -176,7 +176,7 @@ def bury_all(tasks: Callable[[], Iterable[asyncio.Task[Any]]]) -> None:
         try:
             resisting = [task for task in left if not bury(task)]
             if resisting:
-                # What they awaited as they were told to end is left in a cycle, and would complain when it is freed.
+                # What they awaited as they were ordered to end is left in a cycle, and would complain when it is freed.
                 gc.collect(0)
         finally:
             logging.disable(before)

@@ -94,7 +94,7 @@ class Node:
         if not asyncio.iscoroutine(coroutine):
             name = getattr(self._main, "__qualname__", repr(self._main))
             raise SimulationError(
-                f"the node {self.name} got {name}, which is no coroutine function", hint="write it as `async def`"
+                f"the node {self.name} got {name}, which is not a coroutine function", hint="write it as `async def`"
             )
         task = self._loop.create_task(coroutine, context=context)
         task.add_done_callback(self._loop.fail_with, context=contextvars.Context())
@@ -143,7 +143,7 @@ class Node:
             self._loop.send_signal(self.life, number)
 
     def slow(self, seconds: float) -> None:
-        """Let each step of the node take so many seconds from now on; 0 for none."""
+        """Let each step of the node take this many seconds from now on; 0 for none."""
         self.life.step_s = seconds and checked_seconds("seconds", seconds)
 
     def skew(self, offset: float = 0.0, *, rate: float = 1.0) -> None:

@@ -71,7 +71,7 @@ class World(_native.WorldState):
         """
         given: Any = name
         if not isinstance(given, str) or not given or any(char in given for char in " /:|*?["):
-            raise SimulationError(f"{name!r:.100} is no name of a node", hint='write a name such as "db"')
+            raise SimulationError(f"{name!r:.100} is not a name of a node", hint='write a name such as "db"')
         if name in self._nodes:
             raise SimulationError(f"there is a node {name} already", hint="restart it, or give each node its own name")
         if not callable(main):
@@ -177,7 +177,7 @@ class World(_native.WorldState):
         self._loop.send_overdue()
 
     def clog(self, node: Node | str, seconds: float) -> None:
-        """Let whatever a node sends or gets take so many seconds longer, until ``heal()`` or 0 seconds."""
+        """Delay everything that a node sends or gets by this many seconds, until ``heal()`` or 0 seconds."""
         self._links.clog(self._named(node), seconds and checked_seconds("seconds", seconds))
 
     def link(
@@ -332,7 +332,7 @@ class World(_native.WorldState):
         """Wait until ``condition()`` is true.
 
         Raises:
-            NotReached: it is not within so many simulated seconds.
+            NotReached: it is not within this many simulated seconds.
         """
         if not await self._awaited(condition, within):
             raise self._not_reached("the condition of `until`", within)
@@ -344,7 +344,7 @@ class World(_native.WorldState):
         run again, packets take their usual time.
 
         Raises:
-            NotReached: it does not become true within so many simulated seconds.
+            NotReached: it does not become true within this many simulated seconds.
         """
         self.calm()
         if not await self._awaited(condition, within):

@@ -19,7 +19,7 @@ WEB_PORTS = (80, 443)
 
 
 class Declared:
-    """The answers of one program or host. Later answers stand beside earlier ones."""
+    """The answers of one program or host. Later answers stand next to earlier ones."""
 
     def __init__(self, what: str) -> None:
         """``what`` is the call that declares them, for messages."""
@@ -31,7 +31,7 @@ class Declared:
         """Add a table of answers, or one for everything that the table does not have.
 
         Raises:
-            SimulationError: there is no telling what it answers.
+            SimulationError: it is not clear what it answers.
         """
         if isinstance(answers, Mapping):
             for asked in answers:
@@ -49,7 +49,7 @@ class Declared:
             self._for_all = answers
 
     def find(self, *asked: str) -> Any:
-        """Return the answer to the first of these texts that has one, by itself or by a pattern."""
+        """Return the answer to the first of these texts that has one, directly or by a pattern."""
         for text in asked:
             if text in self._table:
                 return self._table[text]
@@ -99,7 +99,7 @@ def stub_hint(stub: str, *, has_world: bool) -> str:
 
 
 def event_hint(event: str, arguments: tuple[Any, ...], *, has_world: bool) -> str | None:
-    """Return what to write in place of what an audit event tells of; None where nothing can be declared."""
+    """Return what to write in place of what an audit event reports; None where nothing can be declared."""
     if event == "os.system":
         arguments = "", *arguments
     if event in ("subprocess.Popen", "os.system"):
@@ -133,7 +133,7 @@ def _quoted(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a child process is told."""
+    """What a child process receives."""
 
     program: str
     """The name of the program, without its folder."""
@@ -196,7 +196,9 @@ class Programs:
             SimulationError: the name is none.
         """
         if not isinstance(name, str) or not name or "/" in name:
-            raise SimulationError(f"{name!r:.100} is no name of a program", hint='write the name alone, such as "git"')
+            raise SimulationError(
+                f"{name!r:.100} is not a name of a program", hint='write the name alone, such as "git"'
+            )
         self._declared.setdefault(name, Declared(f"world.process({name!r})")).add(answers, is_table_needed=False)
 
     def find(self, asked: Command) -> Any:

@@ -67,12 +67,12 @@ def host_and_ports(name: Any) -> tuple[str, tuple[int, ...]]:
     """Return the host that a name such as ``"api.example:8080"`` means, and its ports.
 
     Raises:
-        SimulationError: it is no name of a host.
+        SimulationError: it is not a name of a host.
     """
     host, colon, port = name.partition(":") if isinstance(name, str) else ("", "", "")
     if not host or "/" in host or (colon and not (port.isdecimal() and 0 < int(port) <= _PORT_MAX)):
         raise SimulationError(
-            f"{name!r:.100} is no name of a host",
+            f"{name!r:.100} is not a name of a host",
             hint='write the name alone, such as "api.example" or "api.example:8080"',
         )
     return host, (int(port),) if colon else WEB_PORTS

@@ -21,7 +21,7 @@ _LINE_CHARS_MAX = 300
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What a report says of the run beside its decisions."""
+    """What a report says of the run besides its decisions."""
 
     events: tuple[str, ...] = ()
     """The last steps of tasks, timers and faults."""

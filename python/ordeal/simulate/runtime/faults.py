@@ -161,7 +161,7 @@ def cancel(tasks: str = CLIENTS) -> Cancel:
     Args:
         tasks: ``"clients"`` for the tasks that the test makes, without those that a library or the target makes for
             itself when the test calls it, and those behind ``asyncio.shield``: nobody has them to cancel. ``"all"`` for
-            every task, or a pattern of names such as ``"worker*"``. Without a name of its own, a task has that of its
+            every task, or a pattern of names such as ``"worker*"``. Without its own name, a task has that of its
             coroutine function.
 
     Raises:

@@ -79,8 +79,8 @@ TIME_LIMIT_S = 86_400.0
 BLOCKED_S_MAX = 0.05
 #: Deadlines that differ by less fall due together, and their order is open.
 _TIE_S = 1e-9
-#: A real clock goes on while a program sets timers for now again and again, as rounding can have it do: after so many
-#: of them, each takes so long.
+#: A real clock goes on while a program sets timers for now again and again, as rounding can have it do: after this many
+#: of them, each takes this long.
 _STILL_PASSES_MAX = 100
 _CREEP_S = 1e-6
 #: After this simulated time a run checks if its test waits for something that no other code can reach.
@@ -469,7 +469,7 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
     def _demand_no_orphan(self) -> None:
         main: asyncio.Task[Any] | None = self._main
         tasks = self.operations if main is None else [main]
-        # Whatever else knows an operation does not run before it has ended.
+        # Anything else that knows an operation does not run before it has ended.
         failure = None if self.is_ending else self.orphaned_wait(tasks, is_end=main is None)
         if failure is not None:
             raise failure
@@ -528,7 +528,7 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
         """Cancel the tasks that are left, as ``asyncio.run`` does, and wait for them. Disturbs nothing.
 
         What they raise while they clean up is reported to the exception handler, as ``asyncio.run`` reports it. A task
-        that was cancelled before is left to clean up for some time: to be cancelled during that is no bug.
+        that was cancelled before is left to clean up for some time: to be cancelled during that is not a bug.
 
         Raises:
             LeakedTask: a task goes on waiting.

@@ -51,7 +51,7 @@ class TapeSchedule:
         self._faults = faults
         self._tell = tell
         self.interleaving = interleaving
-        """Notes in which order tasks go on: the loop tells it of each step."""
+        """Notes in which order tasks go on: the loop reports each step to it."""
         self._met = Counter[tuple[int, int, int]]()
         self.made = Counter[int]()
         """Of each kind, how many decisions were made that were open."""

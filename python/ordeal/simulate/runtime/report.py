@@ -110,7 +110,7 @@ def decision_text(decision: Decided, faults: Sequence[SimulatedFault], examined:
             return one_line(f"  {who}: {counted(value, 'byte')} of the first lost write {survive}{nth}")
         return one_line(f"{who}: {_lost_changes_text(value, decision.bound - 1)}{nth}")
     if decision.kind == "silence":
-        return one_line(f"{who}: its peers are not told of the crash{nth}")
+        return one_line(f"{who}: its peers do not notice the crash{nth}")
     if decision.site in ON_LINKS:
         return one_line(f"{who}: datagram {decision.occurrence + 1} {ON_LINKS[decision.site]}, as the link may do it")
     if decision.kind == "datagram":
@@ -214,8 +214,8 @@ def report_text(report: Report) -> str:
     if report.failure is None:
         return reach
     error = report.failure.error
-    told = (one_line(line, limit=500) for line in f"{type_name(type(error))}: {error_message(error)}".splitlines())
-    return "\n".join([reach, "", *told, failure_text(report.failure)])
+    shown = (one_line(line, limit=500) for line in f"{type_name(type(error))}: {error_message(error)}".splitlines())
+    return "\n".join([reach, "", *shown, failure_text(report.failure)])
 
 
 def reach_text(report: Report) -> str:

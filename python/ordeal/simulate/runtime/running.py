@@ -38,7 +38,7 @@ type Log = Callable[[float, str, str], object]
 
 #: Fences that a test may open.
 ALLOWED = ("socket", "subprocess", "os", "pty", "_thread", "time.sleep", "open", "sqlite3", "signal")
-#: Whose error asyncio reports with a text, where it is no task's.
+#: Whose error asyncio reports with a text, where it is not a task's.
 _WHO = {
     "Unhandled exception in client_connected_cb": "what start_server calls for a connection",
     "Future exception was never retrieved": "a future",
@@ -115,7 +115,7 @@ def checked_main(main: Any) -> Main:
         )
     if not callable(main):
         raise SimulationError(
-            f"{main!r:.100} is no coroutine function", hint="pass an `async def` function without arguments"
+            f"{main!r:.100} is not a coroutine function", hint="pass an `async def` function without arguments"
         )
     return in_world(main)
 

@@ -29,7 +29,7 @@ _SPAWNER = "/anyio/_backends/_asyncio.py"
 _INSTALL_FOLDERS = frozenset(("site-packages", "dist-packages"))
 _ASYNCIO = f"{Path(asyncio.__file__).parent}/"
 _LINE_CHARS_MAX = 100
-#: How many places of a stack are told.
+#: How many places of a stack are reported.
 _PLACES_MAX = 5
 #: Who refers to the table of a frame that the program has never asked for: the frame, who reads it, and the call.
 _REFERENCES_ALONE = 3

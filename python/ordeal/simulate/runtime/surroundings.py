@@ -116,7 +116,7 @@ def steps_watched(running: Callable[[], SimulationLoop | None]) -> Iterator[None
 
 
 def _is_excused(frame: FrameType | None) -> bool:
-    """Return whether it is no step that takes so long: somebody looks at it, or ordeal looks at all objects."""
+    """Return whether it is not a step that takes so long: somebody looks at it, or ordeal looks at all objects."""
     while frame is not None:
         if frame.f_globals.get("__name__") in _EXCUSED:
             return True
@@ -141,7 +141,10 @@ _FILE_HINT = "use open or pathlib, which are on the disk of the node, or let the
 #: The same for what only nodes may not do: the files of the test itself are the real ones.
 _FENCES_OF_NODES = {
     "open": ("writes to a real file", _FILE_HINT),
-    "sqlite3": ("opens a database that is no simulated file", f'use ":memory:"; SQLite opens files in C. {_FILE_HINT}'),
+    "sqlite3": (
+        "opens a database outside the simulated disk",
+        f'use ":memory:"; SQLite opens files in C. {_FILE_HINT}',
+    ),
 }
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 #: Garbage that survived the collection after its own run is collected after this number of runs.

@@ -159,7 +159,7 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     if loop is None or loop.allows("socket"):
         return _REAL_NEW_EVENT_LOOP()
     return loop.escape(  # type: ignore[no-any-return]
-        "the program makes an event loop of its own (asyncio.new_event_loop)",
+        "the program makes its own event loop (asyncio.new_event_loop)",
         "await the coroutine, or pass it to asyncio.create_task: only the loop of the run has simulated time",
     )
 
@@ -203,7 +203,7 @@ def _is_zero(arguments: tuple[Any, ...], place: int) -> bool:
     return len(arguments) > place and isinstance(arguments[place], int | float) and arguments[place] == 0
 
 
-#: No audit event tells of these.
+#: No audit event reports these.
 _REFUSED: list[tuple[Any, str, str, tuple[str, str]]] = [
     (signal, "alarm", "signal", _ALARM),
     (signal, "setitimer", "signal", _ALARM),

@@ -54,7 +54,7 @@ class SystemLoop(asyncio.AbstractEventLoop):
         self.strikes: dict[tuple[str, str], int] = {}
         """How often which fault struck which node."""
         self.on_strike: Callable[[str, str], object] | None = None
-        """Is told the kind of a fault that strikes, and the name of the node."""
+        """Receives the kind of a fault that strikes, and the name of the node."""
         self._reactions: dict[tuple[Life | None, int], _Reaction] = {}
         self._processes = 0
 
@@ -133,7 +133,7 @@ class SystemLoop(asyncio.AbstractEventLoop):
             outcome = func(*args), None
         except (SystemExit, KeyboardInterrupt):
             raise
-        except BaseException as error:  # noqa: BLE001 - an executor passes on whatever a job raises
+        except BaseException as error:  # noqa: BLE001 - an executor passes on anything a job raises
             outcome = None, error
         finally:
             events._set_running_loop(self)

@@ -136,7 +136,7 @@ STEP_TYPE = _step_type()
 
 
 def stepped_task(callback: Any) -> asyncio.Task[Any] | None:
-    """Return the task of which a callback of the loop runs a step; None if it does something else."""
+    """Return the task whose step a callback of the loop runs; None if it does something else."""
     kind = type(callback)
     if kind is STEP_TYPE:
         return callback.__self__  # type: ignore[no-any-return]
@@ -248,7 +248,7 @@ class Interruptions:
         if not record.is_living or task.done() or task.cancelling() > record.strikes or self._is_spared(record):
             return False
         site, before = self._sites[record], record.struck_at
-        record.struck_at = site  # it is the first that what is cancelled with it is told of
+        record.struck_at = site  # it is the first that reaches what is cancelled with it
         record.strikes += 1
         if not task.cancel():
             record.struck_at, record.strikes = before, record.strikes - 1

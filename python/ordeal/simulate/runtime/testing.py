@@ -84,7 +84,7 @@ RUNS = 200
 #: How many schedules a test takes when pytest runs without ``--chaos``.
 PLAIN_RUNS = 10
 FOLDER = ".ordeal/schedules"
-#: The parameter that is no fixture.
+#: The parameter that is not a fixture.
 WORLD = "world"
 _MARK = "ordeal_simulated_test"
 #: The section of pytest's report of a test: its phase and its name.
@@ -127,7 +127,7 @@ class SimulatedTest:
         Raises the error of the first failure, with a note.
 
         Args:
-            function: the test, with what it takes beside ``given``, such as the object whose method it is.
+            function: the test, with what it takes besides ``given``, such as the object whose method it is.
             given: its arguments. Each run makes some of them again.
             request: where pytest says what runs.
         """
@@ -269,7 +269,7 @@ def simulated_test(
 ) -> Any:
     """Decorate an ``async def`` test to run in a simulation, under many schedules.
 
-    To pytest it is one test. Its arguments are fixtures: each run makes those of function scope anew, which may be
+    To pytest it is one test. Its arguments are fixtures: each run makes those of function scope again, which may be
     asynchronous, unless they take ``request``; all runs share the others. ``world`` is a world of nodes. Without
     ``--chaos`` it takes 10 runs.
     A failure is saved below ``.ordeal/schedules``; as long as it fails, the test replays it first.

@@ -92,7 +92,7 @@ def _watching(original: Callable[..., Any], what: str, name_of: Callable[[], str
 
 #: The longest table that a report shows.
 _LINES_MAX = 30
-#: In what an object is looked for, beside attributes.
+#: In what an object is looked for, besides attributes.
 _HOLDERS = (list, tuple, set, frozenset, dict, deque)
 
 

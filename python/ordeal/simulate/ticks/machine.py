@@ -25,7 +25,7 @@ from ordeal.simulate.ticks.world import TickLoop, TickWorld, in_step, restore, s
 TICKS_AT_ONCE, SNAPSHOT_EVERY = 20, 25
 #: Weights of rules that would keep a program from growing old.
 _CAPS = {"restart": 5, "restore": 5, "skew": 5}
-#: Methods that a machine may have, beside ``start`` and ``tick``, which it must have.
+#: Methods that a machine may have besides ``start`` and ``tick``, which it must have.
 _HOOKS = ("start", "tick", "perform", "snapshot", "restore", "state", "live_ids", "converged")
 #: Of the rules made here, those that are shown at a method of the machine, and at which.
 _WHOSE = {"begin_run": "start", "restart": "start", "tick": "tick", "restore": "restore"}

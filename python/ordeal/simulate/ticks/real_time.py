@@ -99,7 +99,7 @@ def _row(path: Path, number: int, line: str) -> dict[str, Any]:
 
 def _damaged(path: Path, number: int) -> SimulationError:
     return SimulationError(
-        f"line {number} of the log {path} is damaged", hint="run the test again, which writes it anew"
+        f"line {number} of the log {path} is damaged", hint="run the test again, which writes it again"
     )
 
 

@@ -231,14 +231,14 @@ def _state(machine: Any, world: TickWorld) -> Any:
 
 
 def _copied(machine: Any) -> Any:
-    """Return a copy of a machine with its program; None where it cannot be copied, which is told."""
+    """Return a copy of a machine with its program; None where it cannot be copied, which is reported."""
     kept = {name: value for name, value in vars(machine).items() if name in ENGINE_ATTRIBUTES}
     own = {name: value for name, value in vars(machine).items() if name not in (*ENGINE_ATTRIBUTES, "_tell")}
     cls: Any = type(machine)
     twin = cls.__new__(cls)
     try:
         copied = _native.deep_copy(own, {id(machine): twin})
-    except Exception as error:  # noqa: BLE001 - whatever the program's objects raise
+    except Exception as error:  # noqa: BLE001 - objects of the program may raise anything
         why = f"{untrusted.type_name(type(error))}: {untrusted.error_message(error)}"
         warnings.warn(
             SimulationWarning(f"the future of a restored program is not compared, as it cannot be copied: {why}"),

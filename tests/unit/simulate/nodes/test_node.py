@@ -323,7 +323,7 @@ def test_wrong_nodes_are_refused() -> None:
         for name in ("one", "", "a b", 5):
             with pytest.raises(simulate.SimulationError):
                 world.node(name, echo, 80)  # type: ignore[arg-type]
-        with pytest.raises(simulate.SimulationError, match="no coroutine function"):
+        with pytest.raises(simulate.SimulationError, match="not a coroutine function"):
             world.node("two", print)  # type: ignore[arg-type]
         with pytest.raises(simulate.SimulationError, match="pass an `async def` function"):
             world.node("three", None)  # type: ignore[arg-type]

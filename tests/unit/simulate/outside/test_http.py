@@ -158,8 +158,8 @@ def test_hosts_outside_are_refused_where_they_are_reached(host: tuple[str, int],
 @pytest.mark.parametrize(
     ("name", "answers", "what"),
     [
-        ("http://api.example", {}, "no name of a host"),
-        ("api.example:x", {}, "no name of a host"),
+        ("http://api.example", {}, "not a name of a host"),
+        ("api.example:x", {}, "not a name of a host"),
         ("api.example", "text", "pass a table"),
         ("api.example", {1: "x"}, "write what is asked"),
     ],

@@ -97,7 +97,7 @@ async def _makes_a_loop() -> None:
 
 @pytest.mark.parametrize("main", [_makes_a_loop, _runs_in_a_thread])
 def test_a_run_has_one_event_loop(main: Any) -> None:
-    with pytest.raises(simulate.EscapedSimulation, match="makes an event loop of its own") as caught:
+    with pytest.raises(simulate.EscapedSimulation, match="makes its own event loop") as caught:
         simulate.run(main)
     assert "await the coroutine" in str(caught.value)
     asyncio.new_event_loop().close()
