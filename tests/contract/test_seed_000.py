@@ -341,7 +341,7 @@ def test_snippets(explored: tuple[Project, str, str], monkeypatch: pytest.Monkey
         exec(SNIPPETS, names)
 
 
-@pytest.mark.parametrize("name", ["starts", "swarm", "lengths"])
+@pytest.mark.parametrize("name", ["starts", "swarm"])
 def test_kinds_of_runs_are_told(explored: tuple[Project, str, str], monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     with service(explored, monkeypatch) as names:
         result = Explorer(names["MyServiceChaos"], target_modules=["myapp"], workers=1).run(max_runs=80, shrink=False)

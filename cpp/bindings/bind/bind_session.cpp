@@ -105,11 +105,9 @@ py::dict run_counts(const Session& session) {
                                                                "splice", "repeat", "edit"};
   static constexpr std::array<const char*, kRunSwarms> kSwarms{"full",   "coins",    "sizes",
                                                                "shared", "directed", "energy"};
-  static constexpr std::array<const char*, kRunLengths> kLengths{"any", "short", "long"};
   py::dict result;
   result["starts"] = named(counts.starts, kStarts);
   result["swarm"] = named(counts.swarms, kSwarms);
-  result["lengths"] = named(counts.lengths, kLengths);
   return result;
 }
 

@@ -31,23 +31,10 @@ std::uint64_t key_of(const Tape& tape, const ChoiceEdit& edit) {
 
 }  // namespace
 
-// Observing costs a replay with every comparison reported, so it waits for a stall: twice as long after each one that
-// it could not end, half as long after a new edge.
+// Code behind a turned comparison runs in this run and hardly any other.
 void Cmplog::end_run(std::uint32_t new_edges, bool follows_solution) {
-  if (new_edges > 0) {
-    runs_without_new_edges_ = 0;
-    wait_ = follows_solution ? kWaitMin : std::max(kWaitMin, wait_ / 2);
-    // Code behind a turned comparison runs in this run and hardly any other.
-    watches_run_ = watches_run_ || follows_solution;
-    return;
-  }
-  if (due() || !queue_.empty()) {
-    return;
-  }
-  if (++runs_without_new_edges_ >= wait_) {
-    others_left_ = std::min(runs_without_new_edges_ / kRunsForOther, kOthersInARow);
-    runs_without_new_edges_ = 0;
-    wait_ = std::min(wait_ * 2, kWaitMax);
+  if (new_edges > 0 && follows_solution) {
+    barren_ = 0;
     watches_run_ = true;
   }
 }
@@ -71,12 +58,9 @@ const Checkpoint* Cmplog::checkpoint_to_watch(const Corpus& corpus) const {
 // Operands go to the dictionary whether or not an edit is found: a draw may find them by itself.
 std::size_t Cmplog::learn(const Tape& tape, std::uint64_t checkpoint, std::span<const Comparison> comparisons,
                           Dictionary& dictionary) {
-  if (watches_run_) {
-    watches_run_ = false;
-  } else {
-    others_left_ -= others_left_ > 0 ? 1U : 0U;
-    watched_ = checkpoint;
-  }
+  ++barren_;
+  watched_ = watches_run_ ? watched_ : checkpoint;
+  watches_run_ = false;
   std::size_t queued = 0;
   const std::size_t bytes = tape.bytes();
   for (const Comparison& comparison : comparisons) {
@@ -133,10 +117,8 @@ std::optional<Tape> Cmplog::next() {
 
 // Sorted, so that equal states are equal bytes.
 CmplogState Cmplog::save() const {
-  CmplogState state{.runs_without_new_edges = runs_without_new_edges_,
-                    .wait = wait_,
+  CmplogState state{.barren = barren_,
                     .watches_run = watches_run_,
-                    .others_left = others_left_,
                     .watched = watched_,
                     .turn = turn_,
                     .queue = {queue_.begin(), queue_.end()},
@@ -145,12 +127,10 @@ CmplogState Cmplog::save() const {
   return state;
 }
 
-// Clamps numbers from a file: no state of this can do harm.
+// From a file: no state of this can do harm.
 void Cmplog::restore(CmplogState state) {
-  runs_without_new_edges_ = state.runs_without_new_edges;
-  wait_ = std::clamp(state.wait, kWaitMin, kWaitMax);
+  barren_ = state.barren;
   watches_run_ = state.watches_run;
-  others_left_ = std::min(state.others_left, kOthersInARow);
   watched_ = state.watched;
   turn_ = state.turn;
   queue_.clear();

@@ -1,7 +1,7 @@
-// When a search stalls: has the program's comparisons observed in some runs, and plans runs that turn them.
+// Has the program's comparisons observed in replays of some runs, and plans runs that turn them.
 //
 // Named after AFL++'s instrumentation for the same purpose: the program runs as usual, and reports its comparisons only
-// in replays.
+// in replays. When to pay for one is for the caller to decide.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -23,10 +23,8 @@ namespace ordeal {
 
 // The state as plain values, for files.
 struct CmplogState {
-  std::uint64_t runs_without_new_edges = 0;
-  std::uint64_t wait = 0;
+  std::uint64_t barren = 0;
   bool watches_run = false;
-  std::uint64_t others_left = 0;
   std::uint64_t watched = 0;
   bool turn = false;
   std::vector<Tape> queue;
@@ -36,14 +34,6 @@ struct CmplogState {
 // Decided by counts of runs, never by time. Thread-compatible.
 class Cmplog {
  public:
-  // Runs in a row without a new edge before comparisons are observed. Doubles each time that this brought nothing.
-  static constexpr std::uint64_t kWaitMin = 16;
-  static constexpr std::uint64_t kWaitMax = 1024;
-  // How many checkpoints are observed at most after the run of a stall, one after the other, newest first. Comparisons
-  // that few runs meet are met on the way to them.
-  static constexpr std::uint64_t kOthersInARow = 7;
-  // After a short stall there are fewer, one for so many of its runs: to observe one takes as long as several runs.
-  static constexpr std::uint64_t kRunsForOther = 16;
   // An edit that brought nothing is tried again in another run, but only this often.
   static constexpr std::uint8_t kTriesMax = 2;
   static constexpr std::size_t kQueueMax = 128;
@@ -53,12 +43,14 @@ class Cmplog {
 
   // Ends a run. `follows_solution` says that its tape came from next().
   void end_run(std::uint32_t new_edges, bool follows_solution);
-  // Whether comparisons should be observed, in a replay of the run just ended, or else of the prefix of a checkpoint,
-  // the newest below the one observed last.
-  [[nodiscard]] bool due() const noexcept { return watches_run_ || others_left_ > 0; }
-  [[nodiscard]] bool watches_run() const noexcept { return watches_run_; }
-  // That checkpoint; null for the run itself. Takes checkpoints kept for a new edge, the newest that is older than the
-  // previous one, then from the newest again. O(corpus).
+  // How many replays were observed since a turned comparison led to new code. Nothing as long as runs wait to try what
+  // the latest one asked for: no other replay is wanted then.
+  [[nodiscard]] std::optional<std::uint64_t> barren_replays() const noexcept {
+    return queue_.empty() ? std::optional(barren_) : std::nullopt;
+  }
+  // The checkpoint whose prefix to replay; null for the run just ended, which comes first if code behind a turned
+  // comparison ran in it. Takes checkpoints kept for a new edge, the newest that is older than the previous one, then
+  // from the newest again: comparisons that few runs meet are met on the way to them. O(corpus).
   [[nodiscard]] const Checkpoint* checkpoint_to_watch(const Corpus& corpus) const;
   // Learns from the comparisons in the replay of `tape`; `checkpoint` is 0 for the run. Operands go to the dictionary;
   // tapes that should turn a comparison are queued, up to the step that compared. Returns their number.
@@ -75,10 +67,8 @@ class Cmplog {
   [[nodiscard]] bool has_room_for(std::size_t bytes) const noexcept;
   void enqueue(Tape tape);
 
-  std::uint64_t runs_without_new_edges_ = 0;
-  std::uint64_t wait_ = kWaitMin;
+  std::uint64_t barren_ = 0;
   bool watches_run_ = false;
-  std::uint64_t others_left_ = 0;
   std::uint64_t watched_ = 0;  // the checkpoint observed last
   bool turn_ = false;
   std::deque<Tape> queue_;

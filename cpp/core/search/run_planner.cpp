@@ -130,7 +130,6 @@ RunKinds RunPlanner::allowed_kinds(std::uint64_t run_id, const Corpus& corpus, R
   }
   if (run_id <= kPlainRuns) {
     allowed.starts &= bit(RunStart::kFresh) | bit(RunStart::kBranch);
-    allowed.lengths = bit(RunLength::kLong);
   }
   if (corpus.empty()) {
     allowed.starts = bit(RunStart::kFresh);
@@ -164,16 +163,8 @@ std::uint32_t RunPlanner::allowed_swarms(std::uint64_t run_id) const noexcept {
 // From the run's own stream, whose first draw this is.
 std::uint32_t RunPlanner::draw_steps(PlannedRun& run) const {
   const std::uint32_t most = options_.steps_per_run;
-  const std::uint32_t quarter = (most + 3) / 4;
-  switch (run.kind.length) {
-    case RunLength::kShort:
-      return static_cast<std::uint32_t>(1 + run.rng.below(quarter));
-    case RunLength::kLong:
-      return static_cast<std::uint32_t>(most - run.rng.below(quarter));
-    case RunLength::kAny:
-      break;
-  }
-  return static_cast<std::uint32_t>(1 + run.rng.below(most));
+  const bool is_long = options_.policy == SwarmPolicy::kAdaptive && run.spec.run_id <= kPlainRuns;
+  return static_cast<std::uint32_t>(is_long ? most - run.rng.below((most + 3) / 4) : 1 + run.rng.below(most));
 }
 
 // The prefix is copied: its checkpoint may make room during the run.

@@ -106,11 +106,12 @@ class Session {
 
   // Adds a constant of the program for draws. Before the first run, and not part of what save() returns.
   void add_constant(Choice value) { learning_.add_constant(std::move(value)); }
-  // Whether the comparisons of the program should be observed, in a replay of this tape.
-  [[nodiscard]] bool wants_comparisons() const noexcept { return learning_.wants_comparisons(); }
+  // How many replays were observed for comparisons since one was of use; nothing if no other is wanted now.
+  [[nodiscard]] std::optional<std::uint64_t> barren_replays() const noexcept { return learning_.barren_replays(); }
+  // What to replay next for them.
   [[nodiscard]] Tape tape_to_watch() const;
   // Reports the comparisons of that replay. Changes what later runs draw, and some of them will follow the tape with
-  // one choice replaced. Returns how many. More comparisons may be wanted then.
+  // one choice replaced. Returns how many.
   std::size_t learn_comparisons(std::span<const Comparison> comparisons);
 
   // From now on, journals runs, including what exists of the current one. At any time.

@@ -228,29 +228,27 @@ BanditState read_bandit(ByteReader& in) {
   return bandit;
 }
 
-// Starts, swarms and lengths: the states of their bandits, then how many runs of each there were.
+// Starts and swarms: the states of their bandits, then how many runs of each there were.
 void write_kinds(ByteWriter& out, const RunScheduleState& kinds) {
-  for (const BanditState* bandit : {&kinds.starts, &kinds.swarms, &kinds.lengths}) {
+  for (const BanditState* bandit : {&kinds.starts, &kinds.swarms}) {
     write_bandit(out, *bandit);
   }
   for (const std::span<const std::uint64_t> counts :
-       {std::span<const std::uint64_t>(kinds.counts.starts), std::span<const std::uint64_t>(kinds.counts.swarms),
-        std::span<const std::uint64_t>(kinds.counts.lengths)}) {
+       {std::span<const std::uint64_t>(kinds.counts.starts), std::span<const std::uint64_t>(kinds.counts.swarms)}) {
     for (const std::uint64_t count : counts) {
       out.number(count);
     }
   }
 }
 
-// The three bandits, then how many runs of each kind were made.
+// The two bandits, then how many runs of each kind were made.
 RunScheduleState read_kinds(ByteReader& in) {
   RunScheduleState kinds;
-  for (BanditState* bandit : {&kinds.starts, &kinds.swarms, &kinds.lengths}) {
+  for (BanditState* bandit : {&kinds.starts, &kinds.swarms}) {
     *bandit = read_bandit(in);
   }
   for (const std::span<std::uint64_t> counts :
-       {std::span<std::uint64_t>(kinds.counts.starts), std::span<std::uint64_t>(kinds.counts.swarms),
-        std::span<std::uint64_t>(kinds.counts.lengths)}) {
+       {std::span<std::uint64_t>(kinds.counts.starts), std::span<std::uint64_t>(kinds.counts.swarms)}) {
     for (std::uint64_t& count : counts) {
       count = in.number("runs of a kind");
     }

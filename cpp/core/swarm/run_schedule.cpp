@@ -22,11 +22,6 @@ constexpr std::array<BanditArm, kRunSwarms> kSwarms{{
     {.share = 50, .floor = 20},   // directed
     {.share = 200, .floor = 40},  // energy
 }};
-constexpr std::array<BanditArm, kRunLengths> kLengths{{
-    {.share = 400, .floor = 100},  // any
-    {.share = 250, .floor = 60},   // short
-    {.share = 350, .floor = 100},  // long
-}};
 constexpr std::array<BanditArm, kRunSimplicities> kSimplicities{{
     {.share = 200, .floor = 60},   // none
     {.share = 400, .floor = 100},  // simple
@@ -66,13 +61,12 @@ RunSwarm kind_of(SwarmDistribution distribution) noexcept {
 }
 
 // Small bandits instead of one over all combinations: each learns from every run.
-RunSchedule::RunSchedule() : starts_(kStarts), swarms_(kSwarms), lengths_(kLengths), simplicities_(kSimplicities) {}
+RunSchedule::RunSchedule() : starts_(kStarts), swarms_(kSwarms), simplicities_(kSimplicities) {}
 
 // In a fixed order, one draw each.
 RunKind RunSchedule::draw(Rng& rng, const RunKinds& allowed) const {
   return {.start = static_cast<RunStart>(starts_.draw(rng, allowed.starts)),
           .swarm = static_cast<RunSwarm>(swarms_.draw(rng, allowed.swarms)),
-          .length = static_cast<RunLength>(lengths_.draw(rng, allowed.lengths)),
           .simplicity = static_cast<RunSimplicity>(simplicities_.draw(rng, allowed.simplicities))};
 }
 
@@ -81,24 +75,20 @@ RunKind RunSchedule::draw(Rng& rng, const RunKinds& allowed) const {
 void RunSchedule::report(RunKind kind, std::uint64_t reward, std::uint64_t cost) {
   const auto start = static_cast<std::size_t>(kind.start);
   const auto swarm = static_cast<std::size_t>(kind.swarm);
-  const auto length = static_cast<std::size_t>(kind.length);
   starts_.report(start, reward, cost);
   swarms_.report(swarm, reward, cost);
-  lengths_.report(length, reward, cost);
   simplicities_.report(static_cast<std::size_t>(kind.simplicity), reward, cost);
   ++counts_.starts.at(start);
   ++counts_.swarms.at(swarm);
-  ++counts_.lengths.at(length);
 }
 
 // The counts are for reports; the bandits decide by what they save themselves.
-RunScheduleState RunSchedule::save() const { return {starts_.save(), swarms_.save(), lengths_.save(), counts_}; }
+RunScheduleState RunSchedule::save() const { return {starts_.save(), swarms_.save(), counts_}; }
 
 // Each bandit checks its own state.
 void RunSchedule::restore(RunScheduleState state) {
   starts_.restore(std::move(state.starts));
   swarms_.restore(std::move(state.swarms));
-  lengths_.restore(std::move(state.lengths));
   counts_ = state.counts;
 }
 

@@ -1,7 +1,8 @@
 // Decides what kind of run comes next, from the reward and the cost of each kind so far.
 //
-// Start, configuration, length and simplicity are learnt separately, as there are too many combinations for a search of
-// some hundred runs to try each.
+// Start, configuration and simplicity are learnt separately, as there are too many combinations for a search of some
+// hundred runs to try each. The length of a run is not learnt: a bandit over lengths
+// changed no suite.
 #pragma once
 
 #include <array>
@@ -41,13 +42,6 @@ enum class RunSwarm : std::uint8_t {
   kEnergy,        // an earlier one, in proportion to its energy
 };
 
-// How many steps it may take.
-enum class RunLength : std::uint8_t {
-  kAny,    // each length equally
-  kShort,  // up to a quarter of the maximum
-  kLong,   // from three quarters of the maximum
-};
-
 // How simple what it draws is. Only slow programs have runs that are not of the first kind: what takes their time is
 // mostly how large their values are.
 enum class RunSimplicity : std::uint8_t {
@@ -59,7 +53,6 @@ enum class RunSimplicity : std::uint8_t {
 struct RunKind {
   RunStart start = RunStart::kFresh;
   RunSwarm swarm = RunSwarm::kFull;
-  RunLength length = RunLength::kAny;
   RunSimplicity simplicity = RunSimplicity::kNone;
 
   friend bool operator==(const RunKind&, const RunKind&) = default;
@@ -67,14 +60,12 @@ struct RunKind {
 
 inline constexpr std::size_t kRunStarts = 6;
 inline constexpr std::size_t kRunSwarms = 6;
-inline constexpr std::size_t kRunLengths = 3;
 inline constexpr std::size_t kRunSimplicities = 3;
 
 // What can be drawn now: one bit for each enumerator.
 struct RunKinds {
   std::uint32_t starts = (1U << kRunStarts) - 1;
   std::uint32_t swarms = (1U << kRunSwarms) - 1;
-  std::uint32_t lengths = (1U << kRunLengths) - 1;
   std::uint32_t simplicities = 1U << static_cast<std::uint32_t>(RunSimplicity::kNone);
 };
 
@@ -91,7 +82,6 @@ RunSwarm kind_of(SwarmDistribution distribution) noexcept;
 struct RunCounts {
   std::array<std::uint64_t, kRunStarts> starts{};
   std::array<std::uint64_t, kRunSwarms> swarms{};
-  std::array<std::uint64_t, kRunLengths> lengths{};
 
   friend bool operator==(const RunCounts&, const RunCounts&) = default;
 };
@@ -99,18 +89,17 @@ struct RunCounts {
 struct RunScheduleState {
   BanditState starts;
   BanditState swarms;
-  BanditState lengths;
   RunCounts counts;
 
   friend bool operator==(const RunScheduleState&, const RunScheduleState&) = default;
 };
 
-// One bandit for each of the four.
+// One bandit for each of the three.
 class RunSchedule {
  public:
   RunSchedule();
 
-  // Draws from `rng` four times. Each field of `allowed` has a bit set.
+  // Draws from `rng` three times. Each field of `allowed` has a bit set.
   RunKind draw(Rng& rng, const RunKinds& allowed) const;
   // Reports a finished run of that kind. `reward` is its novelty, `cost` above 0 what it took, in a unit that is the
   // same for all runs and machines, so not time.
@@ -124,7 +113,6 @@ class RunSchedule {
  private:
   Bandit starts_;
   Bandit swarms_;
-  Bandit lengths_;
   Bandit simplicities_;  // not saved: what is slow depends on the machine
   RunCounts counts_;
 };

@@ -55,7 +55,6 @@ _KIND_NAMES = {
         "directed": "coverage-directed",
         "energy": "energy-weighted",
     },
-    "lengths": {"any": "of any length", "short": "short", "long": "long"},
 }
 
 
@@ -351,7 +350,7 @@ def _summary_failures(result: ExplorationResult) -> list[str]:
 def run_kind_lines(kinds: Mapping[str, Mapping[str, int]]) -> list[str]:
     """Return the kinds of runs in percent, a line for each way to classify them."""
     lines = []
-    for what, title in (("starts", "Runs"), ("swarm", "Swarm laws"), ("lengths", "Lengths")):
+    for what, title in (("starts", "Runs"), ("swarm", "Swarm laws")):
         counts = kinds.get(what, {})
         total = sum(counts.values())
         shares = [

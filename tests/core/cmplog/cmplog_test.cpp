@@ -1,4 +1,4 @@
-// When comparisons are watched, and what is made of them.
+// What is watched for comparisons, and what is made of them.
 #include "core/cmplog/cmplog.h"
 
 #include <gtest/gtest.h>
@@ -21,53 +21,16 @@ Tape tape_of(std::int64_t value) {
   return tape;
 }
 
-// Barren runs until comparisons are wanted.
-std::uint64_t wait(Cmplog& search) {
-  std::uint64_t runs = 0;
-  while (!search.due()) {
-    search.end_run(0, false);
-    ++runs;
-  }
-  return runs;
-}
-
-void watch_nothing(Cmplog& search) {
+TEST(Cmplog, CountsReplaysUntilOneLeadsToNewCode) {
+  Cmplog search;
   Dictionary dictionary;
-  while (search.due()) {
+  for (std::uint64_t barren = 0; barren < 3; ++barren) {
+    EXPECT_EQ(search.barren_replays(), barren);
     search.learn(Tape(), 0, {}, dictionary);
+    search.end_run(1, false);  // by itself
   }
-}
-
-TEST(Cmplog, WaitsLongerEachTimeThatBroughtNothing) {
-  Cmplog search;
-  for (const std::uint64_t expected : {16U, 32U, 64U}) {
-    EXPECT_EQ(wait(search), expected);
-    watch_nothing(search);
-  }
-  search.end_run(1, true);  // a turned comparison led on: what lies behind it is watched at once
-  EXPECT_EQ(wait(search), 0U);
-  watch_nothing(search);
-  EXPECT_EQ(wait(search), Cmplog::kWaitMin);
-}
-
-TEST(Cmplog, WatchesTheRunAndThenCheckpoints) {
-  Cmplog search;
-  Dictionary dictionary;
-  for (const std::uint64_t expected : {1U, 2U, 4U}) {  // fewer after a short stall
-    wait(search);
-    EXPECT_EQ(search.save().others_left, expected);
-    watch_nothing(search);
-  }
-  wait(search);
-  EXPECT_TRUE(search.watches_run());
-  search.learn(Tape(), 0, {}, dictionary);
-  for (std::uint64_t i = 0; i < Cmplog::kOthersInARow; ++i) {
-    EXPECT_TRUE(search.due());
-    EXPECT_FALSE(search.watches_run());
-    search.learn(Tape(), 50 - i, {}, dictionary);
-  }
-  EXPECT_FALSE(search.due());
-  EXPECT_EQ(search.save().watched, 50 - (Cmplog::kOthersInARow - 1));
+  search.end_run(1, true);
+  EXPECT_EQ(search.barren_replays(), 0U);
 }
 
 TEST(Cmplog, WatchesCheckpointsOfEdgesFromTheNewestToTheOldestAndAgain) {
@@ -80,25 +43,12 @@ TEST(Cmplog, WatchesCheckpointsOfEdgesFromTheNewestToTheOldestAndAgain) {
   }
   Cmplog search;
   Dictionary dictionary;
-  while (search.save().others_left < Cmplog::kOthersInARow) {
-    watch_nothing(search);
-    wait(search);
-  }
-  EXPECT_EQ(search.checkpoint_to_watch(corpus), nullptr) << "the run comes first";
-  search.learn(Tape(), 0, {}, dictionary);
-  std::vector<std::uint64_t> watched;
-  while (search.due()) {
-    watched.push_back(search.checkpoint_to_watch(corpus)->id);
-    search.learn(Tape(), watched.back(), {}, dictionary);
-  }
-  EXPECT_EQ(watched, (std::vector<std::uint64_t>{4, 2, 1, 4, 2, 1, 4}));
-}
-
-TEST(Cmplog, NewEdgesPutItOff) {
-  Cmplog search;
-  for (int i = 0; i < 100; ++i) {
-    search.end_run(i % 10 == 0 ? 1 : 0, false);
-    EXPECT_FALSE(search.due());
+  for (const std::uint64_t expected : {4U, 2U, 1U, 4U, 2U}) {
+    EXPECT_EQ(search.checkpoint_to_watch(corpus)->id, expected);
+    search.learn(Tape(), expected, {}, dictionary);
+    search.end_run(1, true);  // what lies behind a turned comparison is watched first
+    EXPECT_EQ(search.checkpoint_to_watch(corpus), nullptr);
+    search.learn(Tape(), 0, {}, dictionary);
   }
 }
 
@@ -114,6 +64,16 @@ TEST(Cmplog, MakesTapesThatTurnAComparison) {
   EXPECT_EQ(tape->choices()[0], Choice::integer(70'000));
   EXPECT_EQ(tape->choices()[1], Choice::integer(123'456'789));
   EXPECT_FALSE(search.next());
+}
+
+TEST(Cmplog, WantsNoReplayWhileTapesWait) {
+  Cmplog search;
+  Dictionary dictionary;
+  const std::vector<Comparison> compared{{2, Relation::kEqual, Choice::integer(70'001), Choice::integer(123'456'789)}};
+  search.learn(tape_of(70'000), 0, compared, dictionary);
+  EXPECT_FALSE(search.barren_replays());
+  static_cast<void>(search.next());
+  EXPECT_EQ(search.barren_replays(), 1U);
 }
 
 TEST(Cmplog, TakesEveryOtherRunAtMost) {
@@ -166,14 +126,13 @@ TEST(Cmplog, QueuesNoMoreBytesThanItMay) {
 TEST(Cmplog, GoesOnWhereItWasSaved) {
   Cmplog search;
   Dictionary dictionary;
-  wait(search);
   const std::vector<Comparison> compared{{3, Relation::kOrder, Choice::integer(70'001), Choice::integer(90'000)}};
   search.learn(tape_of(70'000), 0, compared, dictionary);
   static_cast<void>(search.next());
   Cmplog other;
   other.restore(search.save());
   for (int i = 0; i < 8; ++i) {
-    EXPECT_EQ(search.due(), other.due());
+    EXPECT_EQ(search.barren_replays(), other.barren_replays());
     EXPECT_EQ(search.next(), other.next());
     EXPECT_EQ(search.learn(tape_of(70'000), 0, compared, dictionary),
               other.learn(tape_of(70'000), 0, compared, dictionary));

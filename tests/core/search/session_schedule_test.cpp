@@ -174,7 +174,6 @@ TEST(SessionSchedule, EveryKindOfRunHasItsShare) {
   const RunCounts& counts = bench.session.run_counts();
   EXPECT_GT(*std::ranges::min_element(counts.starts), 20U);
   EXPECT_GT(*std::ranges::min_element(counts.swarms), 20U);
-  EXPECT_GT(*std::ranges::min_element(counts.lengths), 60U);
   EXPECT_EQ(std::accumulate(counts.starts.begin(), counts.starts.end(), std::uint64_t{0}), 2000U);
 }
 
@@ -187,7 +186,6 @@ TEST(SessionSchedule, TheClassicPolicyCountsItsFixedShares) {
   EXPECT_NEAR(static_cast<double>(counts.starts.at(static_cast<std::size_t>(RunStart::kBranch))), 200.0, 50.0);
   EXPECT_EQ(counts.starts.at(static_cast<std::size_t>(RunStart::kEdit)), 0U);
   EXPECT_GT(counts.swarms.at(static_cast<std::size_t>(RunSwarm::kEnergy)), 200U);
-  EXPECT_EQ(counts.lengths.at(static_cast<std::size_t>(RunLength::kAny)), 500U);
 }
 
 TEST(SessionSchedule, AGivenShareOfBranchesIsKept) {
@@ -244,23 +242,6 @@ TEST(SessionSchedule, StepsPerRunStaysTheMost) {
       EXPECT_LE(bench.session.tape().size() - bench.session.spec().prefix_steps, 20U);
     }
   }
-}
-
-// Only late steps of a run bring something new, and no state is kept.
-TEST(SessionSchedule, RunsGrowLongWhereLateStepsPay) {
-  Searching bench(kPlain, {.checkpoint_prob = 0});
-  std::uint64_t edge = 0;
-  for (int i = 0; i < 600; ++i) {
-    bench.session.begin_run();
-    for (int at = 0; bench.step(); ++at) {
-      if (at == 44) {
-        bench.mark(++edge);
-      }
-    }
-    bench.session.end_run();
-  }
-  const auto& lengths = bench.session.run_counts().lengths;
-  EXPECT_GT(lengths.at(static_cast<std::size_t>(RunLength::kLong)), 250U);
 }
 
 // -- mutated sequences --

@@ -1,4 +1,4 @@
-// What kind of run comes next, and that each of its three sides is learnt by itself.
+// What kind of run comes next, and that each of its sides is learnt by itself.
 #include "core/swarm/run_schedule.h"
 
 #include <gtest/gtest.h>
@@ -22,16 +22,14 @@ double share_of_start(const RunSchedule& schedule, RunStart start) {
 TEST(RunSchedule, EveryKindIsDrawn) {
   const RunSchedule schedule;
   Rng rng(1);
-  RunKinds seen{.starts = 0, .swarms = 0, .lengths = 0};
+  RunKinds seen{.starts = 0, .swarms = 0};
   for (int i = 0; i < kDraws; ++i) {
     const RunKind kind = schedule.draw(rng, {});
     seen.starts |= bit(kind.start);
     seen.swarms |= bit(kind.swarm);
-    seen.lengths |= bit(kind.length);
   }
   EXPECT_EQ(seen.starts, RunKinds{}.starts);
   EXPECT_EQ(seen.swarms, RunKinds{}.swarms);
-  EXPECT_EQ(seen.lengths, RunKinds{}.lengths);
 }
 
 TEST(RunSchedule, OnlyWhatIsAllowedIsDrawn) {
@@ -69,18 +67,17 @@ TEST(RunSchedule, KindsThatPayComeMoreOften) {
 
 TEST(RunSchedule, CountsRunsByKind) {
   RunSchedule schedule;
-  schedule.report({.start = RunStart::kRepeat, .swarm = RunSwarm::kEnergy, .length = RunLength::kLong}, 0, 1);
+  schedule.report({.start = RunStart::kRepeat, .swarm = RunSwarm::kEnergy}, 0, 1);
   schedule.report({.start = RunStart::kRepeat}, 0, 1);
   EXPECT_EQ(schedule.counts().starts.at(static_cast<std::size_t>(RunStart::kRepeat)), 2U);
   EXPECT_EQ(schedule.counts().swarms.at(static_cast<std::size_t>(RunSwarm::kEnergy)), 1U);
   EXPECT_EQ(schedule.counts().swarms.at(static_cast<std::size_t>(RunSwarm::kFull)), 1U);
-  EXPECT_EQ(schedule.counts().lengths.at(static_cast<std::size_t>(RunLength::kLong)), 1U);
 }
 
 TEST(RunSchedule, GoesOnWhereItWasSaved) {
   RunSchedule schedule;
   for (int i = 0; i < 50; ++i) {
-    schedule.report({.start = RunStart::kEdit, .swarm = RunSwarm::kCoinFlip, .length = RunLength::kShort}, 3, 70);
+    schedule.report({.start = RunStart::kEdit, .swarm = RunSwarm::kCoinFlip}, 3, 70);
   }
   RunSchedule other;
   other.restore(schedule.save());

@@ -190,11 +190,9 @@ class TestRunKinds:
         kinds = {
             "starts": {"fresh": 30, "branch": 60, "splice": 10, "edit": 0},
             "swarm": {"full": 100},
-            "lengths": {"any": 25, "short": 75, "long": 0},
         }
         text = make_result(run_kinds=kinds).summary()
         assert "\nRuns: 30% fresh, 60% from a checkpoint, 10% joined\n" in text
-        assert "\nLengths: 25% of any length, 75% short\n" in text
         assert "Swarm laws" not in text
 
 

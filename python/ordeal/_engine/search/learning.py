@@ -275,28 +275,31 @@ class Comparisons:
         self._chars: int | None = None  # of the function to rewrite next; None for a replay
 
     def price(self) -> int | None:
-        """Return the price of the next function, or of a replay; None while the search finds enough without them."""
-        if self._monitoring.monitor is None or not self._session.wants_comparisons:
+        """Return the price of the next function, or of a replay; None while runs try what the latest one showed."""
+        barren = self._session.barren_replays
+        if self._monitoring.monitor is None or barren is None:
             return None
         aids = self._progress.aids
         if self._tracing is None:
             self._tracing = Cmplog(self._targets, self._monitoring.monitor, aids.functions)
-        chars = self._tracing.price()
-        self._chars = chars if aids.rewrites else None
+        self._chars = self._tracing.price() if aids.rewrites or not self._tracing.watches else None
         if self._chars is not None:
             return self._chars * REWRITTEN_CHAR
-        return OBSERVED_RUN if self._tracing.watches else None
+        return OBSERVED_RUN * (1 + barren) if self._tracing.watches else None
 
     def buy(self) -> int:
-        """Rewrite the function, or replay a run that the session names and pass it the compared values."""
+        """Rewrite the function, or replay a run that the session names and pass it the compared values.
+
+        Each replay counts as one more than the last, until one leads to new code: what earns nothing gets less.
+        """
         aids = self._progress.aids
         assert self._tracing is not None
         aids.rewrites = self._chars is None
         if self._chars is not None:
             aids.functions.append(self._tracing.rewrite())
             return self._chars * REWRITTEN_CHAR
-        tape = self._session.tape_to_watch
+        tape, barren = self._session.tape_to_watch, self._session.barren_replays or 0
         with self._monitoring.hidden():
             compared = self._tracing.gather(self._replayer.follow, tape)
         self._session.learn_comparisons(compared)
-        return OBSERVED_STEP * _count(tape)
+        return OBSERVED_STEP * _count(tape) * (1 + barren)

@@ -25,7 +25,7 @@ from ordeal.config.options import SnapshotKind
 from ordeal.errors import StateError
 
 MAGIC = b"ordeal-state\n"
-VERSION = 7
+VERSION = 8
 #: Larger files are not read, and no more than this is unpacked, in bytes.
 PACKED_SIZE_MAX = 256 * 2**20
 UNPACKED_SIZE_MAX = 1024 * 2**20
