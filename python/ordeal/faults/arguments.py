@@ -44,10 +44,12 @@ def check_count(factory: str, argument: str, value: Any, least: int | None = Non
         raise FaultError(f"{factory}() got {argument}={value!r}", hint=hint)
 
 
-def check_mode(factory: str, mode: str) -> None:
-    """Check for ``simulate`` or ``real``."""
+def real_seconds(factory: str, argument: str, seconds: float, mode: str) -> float:
+    """Return how long to sleep: ``seconds`` with the mode ``real``, and 0 with ``simulate``. Checks both."""
     if mode not in ("simulate", "real"):
         raise FaultError(f"{factory}() has no mode {mode!r}", hint='write mode="simulate" or mode="real"')
+    check_seconds(factory, argument, seconds)
+    return seconds if mode == "real" else 0.0
 
 
 def check_every_n(factory: str, every_n: Any) -> None:

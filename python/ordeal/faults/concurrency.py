@@ -13,7 +13,7 @@ from concurrent.futures import Future, wait
 from typing import Any
 
 from ordeal.errors import FaultError
-from ordeal.faults.arguments import check_mode, check_seconds, check_text
+from ordeal.faults.arguments import check_seconds, check_text, real_seconds
 from ordeal.faults.attributes import stored_attribute
 from ordeal.faults.call_faults import CallFault
 from ordeal.faults.fault import Fault
@@ -33,7 +33,7 @@ def contended_call(target: str, contention: float = 0.05, mode: str = "simulate"
     return _ContendedCall(
         target,
         f"contended_call({target}, {contention}s, {mode})",
-        pause_s=_real_seconds("contended_call", "contention", contention, mode),
+        pause_s=real_seconds("contended_call", "contention", contention, mode),
     )
 
 
@@ -46,7 +46,7 @@ def delayed_release(target: str, delay: float = 0.5, mode: str = "simulate") -> 
     return _DelayedRelease(
         target,
         f"delayed_release({target}, {delay}s, {mode})",
-        _real_seconds("delayed_release", "delay", delay, mode),
+        real_seconds("delayed_release", "delay", delay, mode),
     )
 
 
@@ -68,12 +68,6 @@ def stale_state(obj: Any, attr: str, stale_value: Any) -> Fault:
     """
     check_text("stale_state", "attribute", attr, "write the name of the attribute")
     return _StaleState(obj, attr, stale_value)
-
-
-def _real_seconds(factory: str, argument: str, seconds: float, mode: str) -> float:
-    check_mode(factory, mode)
-    check_seconds(factory, argument, seconds)
-    return seconds if mode == "real" else 0.0
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -147,14 +141,12 @@ class _ThreadBoundary(CallFault):
         super().__init__(target, name)
         self._timeout_s = timeout_s
 
-    def _struck(self, number: int, call: Call) -> Any:
-        del number
+    def _struck(self, _number: int, call: Call) -> Any:
         future = self._start(call)
         wait([future], self._timeout_s)
         return self._result(future)
 
-    async def _struck_coroutine(self, number: int, call: CoroutineCall) -> Any:
-        del number
+    async def _struck_coroutine(self, _number: int, call: CoroutineCall) -> Any:
         future = self._start(functools.partial(_run_coroutine, call))
         awaited = asyncio.wrap_future(future)
         await asyncio.wait([awaited], timeout=self._timeout_s)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ordeal.faults.arguments import check_error, check_mode, check_seconds, check_text
+from ordeal.faults.arguments import check_error, check_text, real_seconds
 from ordeal.faults.attributes import Wrap
 from ordeal.faults.connections import CREATE_ENGINE, DriverCall, around_connect, around_dialect
 from ordeal.faults.fault import LastingPatchFault, MultiPatchFault
@@ -72,9 +72,8 @@ def slow_query(target: str, delay: float = 1.0, mode: str = "simulate") -> Multi
     ``mode="simulate"`` only counts them; ``mode="real"`` sleeps before each. Raises FaultError for another mode or a
     negative delay, or when the target is not a dotted path.
     """
-    check_mode("slow_query", mode)
-    check_seconds("slow_query", "delay", delay)
-    act = (lambda _call: time.sleep(delay)) if mode == "real" else None
+    pause_s = real_seconds("slow_query", "delay", delay, mode)
+    act = (lambda _call: time.sleep(pause_s)) if mode == "real" else None
     return _DatabaseFault("slow_query", target, act, f", {delay}s, {mode}", on_commits=False)
 
 

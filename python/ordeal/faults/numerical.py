@@ -55,18 +55,6 @@ def _series_with(series: Any, change: Change) -> Any:
     return sys.modules["pandas"].Series(changed, index=series.index, name=series.name)
 
 
-def first_items(value: Any, count: int) -> Any:
-    """Return the first rows of a frame, or items of a series."""
-    return value.iloc[:count]
-
-
-def reordered(value: Any, order: Callable[[list[int]], list[int]]) -> Any:
-    """Return a frame with its columns, or a series with its items, in the given ``order`` of positions."""
-    if is_frame(value):
-        return value.iloc[:, order(list(range(value.shape[1])))]
-    return value.iloc[order(list(range(len(value))))]
-
-
 def without(value: Any, key: Any, fill: Any, drop: object) -> Any:
     """Return a frame without a column, or a series without an item; with ``fill`` instead unless that is ``drop``."""
     labels = value.columns if is_frame(value) else value.index
@@ -167,7 +155,7 @@ def partial_batch(target: str, fraction: float = 0.5, min_items: int = 1) -> Cal
         count = max(min_items, int(len(result) * fraction))
         if count >= len(result):
             return result
-        return first_items(result, count) if _is_table(result) else result[:count]
+        return result.iloc[:count] if _is_table(result) else result[:count]
 
     return CallFault(target, f"partial_batch({target}, fraction={fraction}, min_items={min_items})", after=cut)
 
@@ -364,7 +352,10 @@ def _reordered(value: Any, shift: int) -> Any:
         return _like_sequence(value, _rotated(list(value), shift)) if value and shift % len(value) else value
     if _is_table(value):
         width = value.shape[-1]
-        return reordered(value, lambda places: _rotated(places, shift)) if width and shift % width else value
+        places = _rotated(list(range(width)), shift)
+        if not width or not shift % width:
+            return value
+        return value.iloc[:, places] if is_frame(value) else value.iloc[places]
     if _is_array(value) and value.ndim:
         return sys.modules["numpy"].roll(value, -shift, axis=-1)
     return value

@@ -6,7 +6,7 @@ from decimal import Decimal
 from numbers import Real
 from typing import Any
 
-from ordeal.faults.arguments import check_error, check_every_n, check_mode, check_number, check_seconds
+from ordeal.faults.arguments import check_error, check_every_n, check_number, check_seconds, real_seconds
 from ordeal.faults.call_faults import CallFault
 
 __all__ = ["intermittent_crash", "jitter", "slow", "timeout"]
@@ -32,9 +32,7 @@ def slow(target: str, delay: float = 1.0, mode: str = "simulate") -> CallFault:
     ``mode="simulate"`` only counts the calls; ``mode="real"`` sleeps before each (on the event loop for a coroutine
     function). Raises FaultError for another mode or a negative delay.
     """
-    check_mode("slow", mode)
-    check_seconds("slow", "delay", delay)
-    pause_s = delay if mode == "real" else 0.0
+    pause_s = real_seconds("slow", "delay", delay, mode)
     return CallFault(target, f"slow({target}, {delay}s, {mode})", pause_s=pause_s)
 
 

@@ -129,9 +129,8 @@ def _parse(document: Any, where: str) -> dict[str, Reached]:
 if sys.platform == "win32":
 
     @contextmanager
-    def _locked(folder: Path) -> Iterator[None]:
+    def _locked(_folder: Path) -> Iterator[None]:
         """Lock nothing: of two processes that write at the same time, the later one wins."""
-        del folder
         yield
 
 else:

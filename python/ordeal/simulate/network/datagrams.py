@@ -72,8 +72,8 @@ class DatagramEndpoint(asyncio.DatagramTransport):
         host = loop.route(there)[0]
         source = self.host
         latencies = loop.packet_latencies
-        is_usual = loop.links is None or loop.links.is_usual
-        if is_usual or (conduct := loop.conduct(source, host)) is None:
+        conduct = loop.links.conducts.get((source, host))
+        if conduct is None:
             fate = loop.decide(DATAGRAM, name, _SENT_SITE, len(latencies) + DOUBLED)
             late_s = latencies[fate - DOUBLED] if fate > DOUBLED else latencies[0]
             copies = _COPIES.get(fate, 1)
@@ -81,8 +81,7 @@ class DatagramEndpoint(asyncio.DatagramTransport):
             copies, is_overtaken = conduct.fate(loop.decide_evenly, name)
             late_s = latencies[-1] if is_overtaken else latencies[0]
         for copy in range(copies):
-            delay_s = 0.0 if is_usual else loop.delay_s(source, host)
-            due = loop.now + late_s + delay_s + copy * latencies[-1]
+            due = loop.now + late_s + loop.links.delay_s(source, host) + copy * latencies[-1]
             loop.at(due, loop.take_datagram, packet, self._own, source, host, to[1])
 
     def take(self, packet: bytes, sender: Address, source: str) -> None:

@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any
 
 from ordeal.simulate.network.datagrams import DatagramEndpoint, host_name
-from ordeal.simulate.network.links import Conduct, Links
+from ordeal.simulate.network.links import Links
 from ordeal.simulate.network.sockets import Address, Inbox, SimulatedSocket, is_ip
 from ordeal.simulate.network.tls import checked_context, tls_protocol
 from ordeal.simulate.network.transport import LATENCY_S, StreamTransport
@@ -139,13 +139,13 @@ class NetworkLoop(SystemLoop):
     """The part of a simulated loop that is its network."""
 
     at: Callable[..., object]
-    links: Links | None = None
-    """The links between the nodes of a world; None without one."""
 
     def __init__(self) -> None:
         super().__init__()
         self.hashes = count(1)
         """The hashes of transports, locks and the like in this run."""
+        self.links = Links()
+        """The links between the nodes of a world."""
         self.endpoints: list[DatagramEndpoint] = []
         self._ports_given = 0
         self.servers: list[SimulatedServer] = []
@@ -308,15 +308,7 @@ class NetworkLoop(SystemLoop):
 
     def is_cut(self, source: str, target: str) -> bool:
         """Return whether nothing gets from one host to another now."""
-        return self.links is not None and source != target and self.links.is_cut(source, target)
-
-    def delay_s(self, source: str, target: str) -> float:
-        """Return how much longer than usual a packet takes from one host to another."""
-        return 0.0 if self.links is None else self.links.delay_s(source, target)
-
-    def conduct(self, source: str, target: str) -> Conduct | None:
-        """Return what a link does to what is sent on it, None where the test has not said it."""
-        return None if self.links is None else self.links.conducts.get((source, target))
+        return source != target and self.links.is_cut(source, target)
 
     async def _answered(self, source: str, target: str) -> None:
         """Wait until a host answers; raises TimeoutError when it does not for two minutes."""
@@ -337,7 +329,7 @@ class NetworkLoop(SystemLoop):
         name = f"connection {number} {name}"
         target, there = self.route(address)
         taken = self.decide(PACKET, name_key(name), _CONNECT_SITE, len(self.packet_latencies))
-        await asyncio.sleep(self.packet_latencies[taken] + self.delay_s(source, target))
+        await asyncio.sleep(self.packet_latencies[taken] + self.links.delay_s(source, target))
         if self.world is not None:
             await self._answered(source, target)
         server = next((server for server in self.servers if server.accepts(target, there)), None)
@@ -420,13 +412,10 @@ class NetworkLoop(SystemLoop):
         host: Any,
         port: Any,
         *,
-        family: int = 0,
         type: int = 0,  # noqa: A002 - asyncio has named it
-        proto: int = 0,
-        flags: int = 0,
+        **_options: Any,
     ) -> list[tuple[int, int, int, str, tuple[str, int]]]:
         """Return the address of a node, and any other name as its own: that is what servers of the run listen on."""
-        del family, proto, flags
         return self.addresses(host, port, type)
 
     def addresses(self, host: Any, port: Any, kind: int = 0) -> list[tuple[int, int, int, str, tuple[str, int]]]:
@@ -445,10 +434,9 @@ class NetworkLoop(SystemLoop):
         remote_addr: Address | None = None,
         *,
         sock: Any = None,
-        **options: Any,
+        **_options: Any,
     ) -> tuple[DatagramEndpoint, asyncio.BaseProtocol]:
         """Send and take datagrams on the simulated network; other options have no effect."""
-        del options
         if sock is not None:
             self.escape("loop.create_datagram_endpoint(sock=...)", "give addresses instead of a socket")
         life = LIFE.get()
@@ -476,7 +464,7 @@ class NetworkLoop(SystemLoop):
 
     def take_datagram(self, packet: bytes, sender: Address, source: str, host: str, port: int) -> None:
         """Let a datagram arrive, if the network lets it through and somebody takes it."""
-        if self.links is not None and self.links.has_cuts and self.is_cut(source, host):
+        if self.links.has_cuts and self.is_cut(source, host):
             return
         endpoint = self._endpoint_at(host, port)
         if endpoint is not None:

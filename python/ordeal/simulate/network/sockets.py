@@ -22,7 +22,6 @@ type Address = tuple[str, int]
 
 #: How many bytes are kept for a program that does not read them before its peer has to wait.
 _UNREAD_BYTES_MAX = 64 * 1024
-_NOT_OPEN = -1
 SOCKET_HINT = "use asyncio.start_server and asyncio.open_connection, or give the program a stand-in in the test"
 #: Methods that wait for the system, or that need a descriptor of it.
 _FENCED = (
@@ -83,9 +82,8 @@ class SimulatedSocket:
             self.escape("the program binds a socket to a path", SOCKET_HINT)
         self.own = str(address[0]), int(address[1]) or self._loop.free_port()
 
-    def listen(self, backlog: int = 0) -> None:
+    def listen(self, _backlog: int = 0) -> None:
         """Take connections, which ``loop.sock_accept`` returns."""
-        del backlog
         if self.own is None:
             self.own = "", self._loop.free_port()
         if self.acceptor is None:
@@ -108,9 +106,8 @@ class SimulatedSocket:
 
     # Settings, which have no effect
 
-    def setsockopt(self, level: int, option: int, value: Any, length: int | None = None) -> None:
+    def setsockopt(self, level: int, option: int, value: Any, _length: int | None = None) -> None:
         """Keep the value of an option."""
-        del length
         self._options[level, option] = value
 
     def getsockopt(self, level: int, option: int, length: int = 0) -> Any:
@@ -155,7 +152,7 @@ class SimulatedSocket:
         It serves ``select`` and ``poll`` alone: a pool of connections asks them whether one was closed meanwhile.
         """
         if self._is_closed or (self.stream is not None and not self.stream.is_open):
-            return _NOT_OPEN
+            return -1
         return _descriptor(is_readable=bool(self.arrived) or (self.stream is not None and self.stream.is_readable))
 
     def shutdown(self, how: int) -> None:

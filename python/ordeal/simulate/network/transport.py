@@ -132,9 +132,9 @@ class StreamTransport(transports._FlowControlMixin):
         latencies = loop.packet_latencies
         taken = loop.decide(PACKET, self._name, _PACKET_SITE, len(latencies) + 1)
         due = loop.now + loop.arrival_s(latencies, taken)
-        if loop.links is not None and not loop.links.is_usual:
-            due += loop.delay_s(self.host, peer.host)
-            if (conduct := loop.conduct(self.host, peer.host)) is not None:
+        if not loop.links.is_usual:
+            due += loop.links.delay_s(self.host, peer.host)
+            if (conduct := loop.links.conducts.get((self.host, peer.host))) is not None:
                 due += conduct.resent_s(loop.decide_evenly, self._name)
         peer._arrival_at = max(peer._arrival_at, due)
         peer._in_flight.append(arrive)
@@ -156,8 +156,7 @@ class StreamTransport(transports._FlowControlMixin):
         """Let the next packet arrive, if the network lets it through and there is a node to take it."""
         # Timers with one deadline fire in any order; each stands for the packet whose turn it is.
         life = self.life
-        links = self._loop.links
-        if links is not None and links.has_cuts and self._loop.is_cut(self.peer.host, self.host):
+        if self._loop.links.has_cuts and self._loop.is_cut(self.peer.host, self.host):
             self.overdue += 1
             return
         arrive = self._in_flight.popleft()

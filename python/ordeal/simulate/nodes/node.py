@@ -41,9 +41,8 @@ class NodeDisks:
         life = LIFE.get()
         return None if life is None else life.disk
 
-    def answers(self, path: str, where: str) -> bool:
+    def answers(self, _path: str, where: str) -> bool:
         """Return whether a path is on the disk of a node."""
-        del path
         return not is_real(where)
 
 

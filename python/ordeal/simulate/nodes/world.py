@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import ordeal._native as _native
 from ordeal.simulate.errors import BrokenProperty, NotReached, SimulationError, checked_seconds, checked_share
-from ordeal.simulate.network.links import Conduct, Link, Links
+from ordeal.simulate.network.links import Conduct, Link
 from ordeal.simulate.network.network_loop import FIRST_ADDRESS, TEST_ADDRESS
 from ordeal.simulate.nodes.life import Life
 from ordeal.simulate.nodes.nemesis import Nemesis
@@ -38,10 +38,9 @@ class World(_native.WorldState):
     def __init__(self, loop: SimulationLoop, faults: Sequence[NodeFault] = ()) -> None:
         self._loop = loop
         self._nodes: dict[str, Node] = {}
-        self._links = Links()
+        self._links = loop.links
         self._nemesis = Nemesis(loop, self, faults)
         loop.world = self
-        loop.links = self._links
         self._always: tuple[tuple[str, Condition], ...] = ()
         self._waits: tuple[_Wait, ...] = ()
         self._services: dict[str, WebService] = {}

@@ -14,7 +14,6 @@ from typing import Any
 from ordeal.simulate.errors import SimulationError
 
 _MISSING = object()
-_STUB_CHARS_MAX = 200
 WEB_PORTS = (80, 443)
 
 
@@ -128,7 +127,7 @@ def _text(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text[:_STUB_CHARS_MAX], ensure_ascii=False)
+    return json.dumps(text[:200], ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,6 @@ from ordeal.simulate.errors import EscapedSimulation, SimulationError, checked_s
 from ordeal.simulate.network.network_loop import SimulatedServer
 from ordeal.simulate.outside.declared import WEB_PORTS, Declared, http_stub, is_missing, said, stub_hint
 
-#: With this byte a connection begins on which the program itself speaks TLS.
-_TLS_HANDSHAKE = 0x16
-_PORT_MAX = 65_535
-
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -70,7 +66,7 @@ def host_and_ports(name: Any) -> tuple[str, tuple[int, ...]]:
         SimulationError: it is not a name of a host.
     """
     host, colon, port = name.partition(":") if isinstance(name, str) else ("", "", "")
-    if not host or "/" in host or (colon and not (port.isdecimal() and 0 < int(port) <= _PORT_MAX)):
+    if not host or "/" in host or (colon and not (port.isdecimal() and 0 < int(port) <= 65_535)):
         raise SimulationError(
             f"{name!r:.100} is not a name of a host",
             hint='write the name alone, such as "api.example" or "api.example:8080"',
@@ -119,7 +115,7 @@ class WebService:
         method, _, rest = line.decode("latin-1").strip().partition(" ")
         target, _, version = rest.rpartition(" ")
         if not version.startswith("HTTP/1."):
-            speaks = "TLS without a name" if line[0] == _TLS_HANDSHAKE else "something else"
+            speaks = "TLS without a name" if line[0] == 0x16 else "something else"  # a handshake begins with this byte
             self._escape(f"{asking} speaks {speaks} to {self._host}, which is declared as HTTP", "use HTTP/1.1")
         headers = {}
         while field_line := (await reader.readline()).decode("latin-1").strip():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, Self
 
@@ -102,26 +102,10 @@ class Decided:
         kind, actor, site, occurrence, bound, value = fields
         return cls(KINDS[kind], name_of(actor), name_of(site), occurrence, value, bound)
 
-    def to_override(self) -> tuple[int, int, int, int, int]:
-        """Return kind, actor, site, occurrence and value, as ``Schedule.set`` takes them."""
-        kind, actor, site, occurrence, _, value = self.to_fields()
-        return kind, actor, site, occurrence, value
-
     def to_fields(self) -> _native.DecisionFields:
         """Return the decision as the core has it."""
         keys = name_key(self.actor), name_key(self.site)
         return KINDS.index(self.kind), *keys, self.occurrence, self.bound, self.value
-
-
-def labelled(decisions: Iterable[Decided]) -> dict[str, int]:
-    """Return decisions as a table that ``run(decisions=...)`` takes."""
-    return {decision.label: decision.value for decision in decisions}
-
-
-def from_labels(table: Mapping[str, int]) -> Iterator[Decided]:
-    """Yield the decisions of a table; raises SimulationError for what is none."""
-    for label, value in table.items():
-        yield Decided.from_label(label, value)
 
 
 def families(decisions: Iterable[Decided]) -> dict[int, int]:
@@ -149,7 +133,8 @@ def fixed_schedule(decisions: Iterable[Decided]) -> _native.Schedule:
     """Return a schedule that makes exactly these decisions, all others being 0."""
     schedule = _native.Schedule(0, [0] * len(KINDS))
     for decision in decisions:
-        schedule.set(*decision.to_override())
+        kind, actor, site, occurrence, _bound, value = decision.to_fields()
+        schedule.set(kind, actor, site, occurrence, value)
     return schedule
 
 

@@ -31,7 +31,6 @@ from ordeal.simulate.runtime.decisions import (
     drawn_schedule,
     families,
     fixed_schedule,
-    from_labels,
     planner,
     run_seeds,
 )
@@ -100,7 +99,7 @@ def run(
     if decisions is None:
         schedule = drawn_schedule(seed)
     else:
-        schedule = fixed_schedule(list(from_labels(decisions)))
+        schedule = fixed_schedule([Decided.from_label(label, value) for label, value in decisions.items()])
     surroundings = Surroundings()
     with surroundings.entered(), steps_watched(surroundings.running):
         outcome = run_once(main, schedule, settings, surroundings, chance=seed, is_examined=decisions is not None)

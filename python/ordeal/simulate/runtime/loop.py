@@ -33,7 +33,7 @@ from ordeal.simulate.errors import (
 from ordeal.simulate.network.network_loop import NetworkLoop
 from ordeal.simulate.nodes.life import LIFE, NOWHERE, Life, bury, bury_all, life_of
 from ordeal.simulate.runtime.decisions import ORDER, STALL, DecisionSource, name_key
-from ordeal.simulate.runtime.faults import SimulatedFault, packet_latencies, stall_lengths
+from ordeal.simulate.runtime.faults import Cancel, SimulatedFault, packet_latencies, stall_lengths
 from ordeal.simulate.runtime.long_waits import LongWaits
 from ordeal.simulate.runtime.sites import (
     calling_site,
@@ -65,9 +65,8 @@ def forget_error(task: asyncio.Task[Any]) -> None:
         task.exception()
 
 
-def ignore(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def ignore(_loop: asyncio.AbstractEventLoop, _context: dict[str, Any]) -> None:
     """Handle errors that are of no interest any more."""
-    del loop, context
 
 
 #: How many steps may pass while the time stands still.
@@ -91,7 +90,6 @@ _RECORDS_MIN = 256
 _CLOSING_STEPS_MAX = 10_000
 #: How long a task that is being cancelled already may clean up at the end of a run, in simulated seconds.
 _CLEAN_UP_S = 10.0
-_NANOSECONDS = 1e9
 
 #: The site of the decision which of several timers fires first.
 TIMERS = "timers with one deadline"
@@ -154,7 +152,7 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
         self._foreign = list[TaskRecord]()
         self._records_max = _RECORDS_MIN if log is None else sys.maxsize
         self.interruptions = Interruptions(schedule, faults, self)
-        self._has_cancels = self.interruptions.has_any
+        self._has_cancels = any(isinstance(fault, Cancel) for fault in faults)
         self._stalls, self.packet_latencies = stall_lengths(faults), packet_latencies(faults)
         self._stall_bound = len(self._stalls) + 3
         self._allowed = frozenset(allowed)
@@ -452,7 +450,7 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
     def _move(self, now: float) -> None:
         self._now = now
         self._moved_at_step = self.steps
-        self.schedule.event(int(now * _NANOSECONDS))
+        self.schedule.event(int(now * 1e9))  # in nanoseconds
 
     def _deadlock(self) -> Exception:
         if self.is_ending:

@@ -11,7 +11,7 @@ from ordeal._base.untrusted import error_message, type_name
 from ordeal.simulate.errors import SimulationFailure
 from ordeal.simulate.network.datagrams import DOUBLED, LOST
 from ordeal.simulate.network.links import ON_LINKS, SENT_AGAIN
-from ordeal.simulate.runtime.decisions import HEAD_STARTS, OVERLAP, VALUE_MAX, Decided, labelled
+from ordeal.simulate.runtime.decisions import HEAD_STARTS, OVERLAP, VALUE_MAX, Decided
 from ordeal.simulate.runtime.examination import Examined
 from ordeal.simulate.runtime.faults import (
     CLIENTS,
@@ -311,7 +311,7 @@ class ScheduleFailure:
     @property
     def decisions(self) -> dict[str, int]:
         """The decisions as ``simulate.run(decisions=...)`` takes them."""
-        return labelled(self.decided)
+        return {decision.label: decision.value for decision in self.decided}
 
     def __str__(self) -> str:
         return failure_text(self)

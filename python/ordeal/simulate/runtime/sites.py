@@ -29,8 +29,6 @@ _SPAWNER = "/anyio/_backends/_asyncio.py"
 _INSTALL_FOLDERS = frozenset(("site-packages", "dist-packages"))
 _ASYNCIO = f"{Path(asyncio.__file__).parent}/"
 _LINE_CHARS_MAX = 100
-#: How many places of a stack are reported.
-_PLACES_MAX = 5
 #: Who refers to the table of a frame that the program has never asked for: the frame, who reads it, and the call.
 _REFERENCES_ALONE = 3
 
@@ -244,7 +242,7 @@ def stack_of(coroutine: Any) -> str:
     """Return the places in the program through which a coroutine is suspended, from the innermost, for people."""
     frames = [frame for frame in frames_of(coroutine) if is_program(frame.f_code)]
     names = [site_in(frame.f_code, frame.f_lasti).name for frame in reversed(frames)]
-    return "` from `".join(names[:_PLACES_MAX]) if names else _UNKNOWN.name
+    return "` from `".join(names[:5]) if names else _UNKNOWN.name
 
 
 def calling_site() -> CodeSite:

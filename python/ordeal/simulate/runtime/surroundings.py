@@ -129,9 +129,10 @@ _FENCES = {
         "uses a socket of the system",
         "use asyncio.start_server and asyncio.open_connection, or give the program a stand-in in the test",
     ),
-    "subprocess": ("starts a process", "give the program a function that answers as the process would"),
-    "os": ("starts a process", "give the program a function that answers as the process would"),
-    "pty": ("starts a process", "give the program a function that answers as the process would"),
+    **dict.fromkeys(
+        ("subprocess", "os", "pty"),
+        ("starts a process", "give the program a function that answers as the process would"),
+    ),
     "_thread": (
         "starts a thread",
         "use asyncio.to_thread or loop.run_in_executor, which run in this thread at a time that is drawn",
@@ -294,8 +295,7 @@ class Surroundings:
         gc.collect(2 if not is_young else 1 if self._runs % _RUNS_PER_COLLECTION == 0 else 0)
         return [each for future in futures if (each := future()) is not None and _is_forgotten(each)]
 
-    def _note_collection(self, phase: str, info: dict[str, int]) -> None:
-        del phase, info
+    def _note_collection(self, _phase: str, _info: dict[str, int]) -> None:
         self._was_collected = True
 
     def has_missed_chance(self) -> bool:

@@ -26,7 +26,6 @@ _REFUSED = (
     *("create_unix_server", "create_unix_connection"),
     *("sock_sendfile", "sock_recvfrom", "sock_recvfrom_into", "sock_sendto"),
 )
-_FIRST_PID = 1000
 
 
 class SystemLoop(asyncio.AbstractEventLoop):
@@ -71,12 +70,11 @@ class SystemLoop(asyncio.AbstractEventLoop):
         self.escaped = self.escaped or error
         raise error
 
-    def remove_reader(self, fd: Any) -> bool:
+    def remove_reader(self, _fd: Any) -> bool:
         """Return False: none was added."""
-        del fd
         return False
 
-    remove_writer = remove_reader
+    remove_writer: Any = remove_reader
 
     def count_strike(self, kind: str, node: str) -> None:
         """Note that a fault strikes a node."""
@@ -237,7 +235,7 @@ class SystemLoop(asyncio.AbstractEventLoop):
     def next_pid(self) -> int:
         """Return a number for a child process."""
         self._processes += 1
-        return _FIRST_PID + self._processes - 1
+        return 1000 + self._processes - 1
 
 
 for _name in _REFUSED:

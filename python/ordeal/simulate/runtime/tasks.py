@@ -181,11 +181,6 @@ class Interruptions:
         self.struck: dict[str, int] = {}
         """How many of them were cancelled there."""
 
-    @property
-    def has_any(self) -> bool:
-        """Whether any task may be cancelled."""
-        return bool(self._cancels)
-
     def strikes(self, name: str, is_client: bool) -> bool:
         """Return whether a task with this name may be cancelled."""
         return bool(self._cancels) and any(fault.strikes(name, is_client=is_client) for fault in self._cancels)

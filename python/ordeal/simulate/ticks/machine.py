@@ -7,7 +7,6 @@ import functools
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from types import CodeType
 from typing import Any
 
 from hypothesis import strategies as st
@@ -48,9 +47,8 @@ class Ticking:
     def __get__(self, machine: Any, owner: object = None) -> Any:
         return self if machine is None else machine._own_loop().world
 
-    def loop(self, machine: Any, *, awaited: Collection[CodeType]) -> TickLoop:
+    def loop(self, _machine: Any, **_: Any) -> TickLoop:
         """Make what holds the world of a machine."""
-        del machine, awaited
         return TickLoop(TickWorld(self.tick_s, self.ticks), self.settle, take_tick)
 
     def add_rules(self, cls: Any) -> None:

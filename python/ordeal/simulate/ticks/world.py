@@ -115,9 +115,8 @@ class TickWorld:
         """Let time pass because the program called ``time.sleep``."""
         self.clock.advance(seconds)
 
-    def allows(self, what: str) -> bool:
+    def allows(self, _what: str) -> bool:
         """Return False: all fences stand."""
-        del what
         return False
 
     def escape(self, what: str, hint: str) -> NoReturn:
@@ -126,16 +125,14 @@ class TickWorld:
         site = calling_site()
         raise EscapedSimulation(f"{what} inside of a simulation, at {site.where}: {site.name}", hint=hint)
 
-    def addresses(self, *asked: Any) -> NoReturn:
+    def addresses(self, *_asked: Any) -> NoReturn:
         """Refuse to look up a name."""
         __tracebackhide__ = True
-        del asked
         self.escape("the program looks up an address", _NO_NETWORK)
 
-    def set_signal(self, *asked: Any) -> NoReturn:
+    def set_signal(self, *_asked: Any) -> NoReturn:
         """Refuse to handle signals."""
         __tracebackhide__ = True
-        del asked
         self.escape("the program uses signals", "call what its handler does, in a rule")
 
     reaction_to = send_signal = set_signal

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ordeal import simulate
-from ordeal.simulate.runtime.decisions import from_labels
+from ordeal.simulate.runtime.decisions import Decided
 from ordeal.simulate.runtime.faults import LENGTHS, STRIKES, fault_of_text, fault_text, length_s, strike_step
 from ordeal.simulate.runtime.report import decision_text, needed_text
 
@@ -143,7 +143,7 @@ def test_a_disk_is_full_or_broken_for_a_while(fault: str, name: str, noun: str) 
     assert name in seen
     assert seen[-1] == ""
     assert set(seen) == {"", name}
-    (first, lasts) = from_labels(struck)
+    first, lasts = (Decided.from_label(label, value) for label, value in struck.items())
     assert decision_text(first, [getattr(simulate, fault)()]).startswith(f"a: {fault.replace('_', ' ')} after 3 steps")
     assert (
         decision_text(lasts, [getattr(simulate, fault)()]).strip().startswith(f"{fault.replace('_', ' ')} of a lasts")
@@ -167,7 +167,9 @@ def test_the_calm_phase_ends_the_faults_of_disks() -> None:
 
 
 def test_what_a_clog_does_is_told() -> None:
-    decided = list(from_labels({"clog | a | its steps | 0": 4, "clog | a | in what way | 0": 15}))
+    decided = [
+        Decided.from_label(f"clog | a | {site} | 0", value) for site, value in (("its steps", 4), ("in what way", 15))
+    ]
     texts = [decision_text(each, [simulate.clog()]) for each in decided]
     assert texts == ["a: clog after 4 steps of its own", "  what a sends and gets takes 10 s longer"]
     assert needed_text(decided) == "1 clog"
