@@ -17,9 +17,6 @@ from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.file_functions import FILE_PLACES, FixedMount, mounts
 from ordeal.simulate.replacement import Replacement
 
-#: The length limit of a name, as on most real disks.
-NAME_BYTES_MAX = 255
-
 FileFault = Literal["readonly", "full", "corrupt", "missing", "broken"]
 #: What the whole disk may be.
 DiskFault = Literal["full", "broken"]
@@ -267,7 +264,7 @@ class FileSystem:
         above, name = posixpath.split(where)
         if not name:
             raise os_error(errno.EBUSY, where)
-        if len(os.fsencode(name)) > NAME_BYTES_MAX:
+        if len(os.fsencode(name)) > 255:  # as on most real disks
             raise os_error(errno.ENAMETOOLONG, where)
         return self.folder(above), name
 

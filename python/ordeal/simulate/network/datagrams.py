@@ -16,8 +16,6 @@ from ordeal.simulate.runtime.decisions import DATAGRAM, name_key
 LOST, DOUBLED = 1, 2
 _COPIES = {LOST: 0, DOUBLED: 2}
 _SENT_SITE = name_key("datagram")
-#: What fits into a datagram, as over IPv4.
-_BYTES_MAX = 65_507
 
 
 def host_name(life: Life | None) -> str:
@@ -61,7 +59,7 @@ class DatagramEndpoint(asyncio.DatagramTransport):
         if self._is_closing:
             return
         packet = bytes(data)
-        if len(packet) > _BYTES_MAX:
+        if len(packet) > 65_507:  # what fits into one over IPv4
             self._protocol.error_received(OSError(errno.EMSGSIZE, "Message too long"))
             return
         loop = self._loop

@@ -34,8 +34,6 @@ TEST_ADDRESS = "10.0.1.1"
 #: After how long a connection to a host that does not answer is tried again, as Linux does, in seconds.
 _RETRIES_S = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 _CONNECT_SITE = name_key("connect")
-#: The first port that is given where any port will do.
-_FIRST_FREE_PORT = 49_152
 
 
 class SimulatedServer(asyncio.AbstractServer):
@@ -454,7 +452,7 @@ class NetworkLoop(SystemLoop):
     def free_port(self) -> int:
         """Return an unused port."""
         self._ports_given += 1
-        return _FIRST_FREE_PORT + self._ports_given - 1
+        return 49_151 + self._ports_given  # the first of those that no service has for itself is 49152
 
     def _endpoint_at(self, host: str, port: int) -> DatagramEndpoint | None:
         for each in self.endpoints:

@@ -20,8 +20,6 @@ from typing import Any
 #: A host and a port.
 type Address = tuple[str, int]
 
-#: How many bytes are kept for a program that does not read them before its peer has to wait.
-_UNREAD_BYTES_MAX = 64 * 1024
 SOCKET_HINT = "use asyncio.start_server and asyncio.open_connection, or give the program a stand-in in the test"
 #: Methods that wait for the system, or that need a descriptor of it.
 _FENCED = (
@@ -214,7 +212,8 @@ class Inbox(asyncio.StreamReaderProtocol):
 
     def __init__(self, loop: Any, listening: SimulatedSocket | None = None) -> None:
         """Its connection is queued at the socket ``listening``, if given."""
-        self.reader = asyncio.StreamReader(_UNREAD_BYTES_MAX // 2, loop)  # which pauses at twice its limit
+        # Its peer has to wait at twice this limit.
+        self.reader = asyncio.StreamReader(32 * 1024, loop)
         super().__init__(self.reader, loop=loop)
         self._simulation = loop
         self._listening = listening

@@ -40,7 +40,7 @@ class _Stdin(asyncio.WriteTransport):
         """Say that nothing more will be written, and close the pipe."""
         if not self._is_closing:
             self._is_closing = True
-            self._process.stdin_closed()
+            self._process.soon(self._process.stdin_closed)
 
     write_eof = abort = close
 
@@ -118,9 +118,6 @@ class SimulatedProcess(asyncio.SubprocessTransport):
 
     def stdin_closed(self) -> None:
         """Take the end of what the process reads."""
-        self.soon(self._told_of_stdin)
-
-    def _told_of_stdin(self) -> None:
         self.protocol.pipe_connection_lost(0, None)
         self._run()
 

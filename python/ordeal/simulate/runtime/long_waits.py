@@ -109,15 +109,12 @@ class _RepeatedCalls:
         _MONITORING.free_tool_id(self._tool)
         self._begun = None
 
-    @property
-    def _is_alone(self) -> bool:
-        """Whether only the operation has run since its time-out was due. A sleep in it takes two steps."""
-        return bool(self._loop.steps - self._steps <= 2 * (self._record.waits - self._waits + 1))
-
     def _start(self, code: CodeType, _offset: int) -> None:
         frame = sys._getframe(1)
         place, arguments = self._calls[code]
-        is_repeated = self._begun is None and self._is_alone and self._is_called_from(frame, place)
+        # Whether only the operation has run since its time-out was due. A sleep in it takes two steps.
+        is_alone = self._loop.steps - self._steps <= 2 * (self._record.waits - self._waits + 1)
+        is_repeated = self._begun is None and is_alone and self._is_called_from(frame, place)
         if is_repeated and _are_same(_arguments(frame), arguments):
             self._begun = frame
 

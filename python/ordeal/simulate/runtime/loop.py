@@ -290,6 +290,11 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
         task = asyncio.current_task(self)
         return name_key(_LOOP_ACTOR) if task is None else self.record_of(task).key
 
+    def running_name(self) -> str:
+        """Return the name of the running task, or that it is the loop."""
+        task = asyncio.current_task(self)
+        return _LOOP_ACTOR if task is None else self.record_of(task).name
+
     def allows(self, what: str) -> bool:
         """Return whether the run may do what a simulation rules out, such as ``"time.sleep"``."""
         return what in self._allowed
@@ -366,9 +371,7 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
 
     def _log_timer(self, handle: asyncio.TimerHandle) -> None:
         """Note who sets a timer, and where."""
-        task = asyncio.current_task(self)
-        who = "the loop" if task is None else self.record_of(task).name
-        self._origins[id(handle)] = handle, f"the timer of {who} at {calling_site().where}"
+        self._origins[id(handle)] = handle, f"the timer of {self.running_name()} at {calling_site().where}"
 
     def origin_of(self, handle: Any) -> str:
         """Return which timer it is, for people."""

@@ -20,7 +20,7 @@ from ordeal._base.interpreter import start_code
 from ordeal.simulate.errors import NotDeterministic, SimulationError, checked_number
 from ordeal.simulate.runtime.decisions import SEED_MAX, drawn_schedule, run_seeds
 from ordeal.simulate.runtime.faults import fault_of_text, fault_text
-from ordeal.simulate.runtime.running import Main, RunSettings, checked_main, in_world, run_once, run_settings
+from ordeal.simulate.runtime.running import Main, RunSettings, checked_main, run_once, run_settings
 from ordeal.simulate.runtime.surroundings import Surroundings
 
 RUNS = 20
@@ -130,7 +130,7 @@ def run_job() -> None:
     """Run the job on the standard input, and write what each run did into a file."""
     job = json.load(sys.stdin)
     _checked.append(job["name"])
-    main = in_world(checked_main(_imported(job)))
+    main = checked_main(_imported(job))
     settings = RunSettings(faults=tuple(fault_of_text(text) for text in job["faults"]))
     surroundings = Surroundings()
     logs: Logs = []

@@ -178,7 +178,7 @@ def run_once(
         outcome = SimulatedRun(schedule=schedule)
         surroundings.begin(loop, chance, may_miss_chance=may_miss_chance)
         if examination is not None:
-            stack.enter_context(watched_locks(lambda: _running_name(loop)))
+            stack.enter_context(watched_locks(loop.running_name))
             stack.enter_context(examination.watching())
         _run(main, loop, settings, surroundings, outcome, examination)
     if outcome.error is not None:
@@ -257,11 +257,6 @@ def _started(
             f"{name} returned {type(coroutine).__name__}, and no coroutine", hint="write it as `async def`"
         )
     return coroutine
-
-
-def _running_name(loop: SimulationLoop) -> str:
-    task = asyncio.current_task(loop)
-    return "the loop" if task is None else loop.record_of(task).name
 
 
 def _is_failure(error: BaseException) -> bool:

@@ -302,10 +302,6 @@ class Surroundings:
         """Return whether the run that has ended used ``random``, which was not seeded for it: it has to be repeated."""
         return self._misses_chance and self._is_chance_used
 
-    def use_chance(self) -> None:
-        """Note that the program asks for the state of ``random``."""
-        self._is_chance_used = True
-
     def urandom(self, size: int, /) -> bytes:
         """Return bytes that follow from the seed of the run."""
         if self._random is None:
@@ -364,7 +360,7 @@ def _urandom(size: int, /) -> bytes:
 
 def _getstate() -> tuple[Any, ...]:
     if _entered:
-        _entered[0].use_chance()
+        _entered[0]._is_chance_used = True
     return _REAL_GETSTATE()
 
 

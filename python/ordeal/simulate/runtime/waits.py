@@ -43,12 +43,6 @@ _WATCHED: dict[type, dict[str, str]] = {
 _uses: dict[int, tuple[object, dict[str, str]]] = {}
 
 
-def last_uses(target: object) -> list[str]:
-    """Return what was done last to an object, as texts; nothing outside of ``watched_locks``."""
-    _, uses = _uses.get(id(target), (None, {}))
-    return [f"{what} by {who}" for what, who in uses.items() if what != _GAVE]
-
-
 @contextmanager
 def watched_locks(name_of: Callable[[], str]) -> Iterator[None]:
     """Note in the block who uses locks; ``name_of()`` returns who runs."""
@@ -123,7 +117,8 @@ def _strike(record: TaskRecord) -> str:
 def _wait(record: TaskRecord, names: dict[int, str]) -> tuple[str, str]:
     frames = [frame for frame in frames_of(record.task.get_coro()) if not is_own(frame.f_code)]
     what, target = _waited_for(record.task, frames, names)
-    uses = [] if target is None else last_uses(target)
+    _, known = _uses.get(id(target), (None, {}))
+    uses = [f"{done} by {who}" for done, who in known.items() if done != _GAVE]
     return f"waits for {what}", "; ".join(part for part in (_where(record, frames), *uses, _strike(record)) if part)
 
 

@@ -36,7 +36,7 @@ _BYTES = "bytes in base64"
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class LoggedCommand:
     """One command of a log: when it was sent, in seconds since the first, and what became of it."""
 
     seconds: float
@@ -61,7 +61,7 @@ def _unpacked(found: dict[str, Any]) -> Any:
     return found
 
 
-def read_log(path: Path, kinds: Sequence[CommandType]) -> Iterator[Sent]:
+def read_log(path: Path, kinds: Sequence[CommandType]) -> Iterator[LoggedCommand]:
     """Yield the commands of a log.
 
     Raises:
@@ -72,12 +72,12 @@ def read_log(path: Path, kinds: Sequence[CommandType]) -> Iterator[Sent]:
     for number, line in enumerate(_lines(path), 1):
         row = _row(path, number, line)
         if waiting is not None:
-            yield Sent(*waiting, outcome=str(row.get("outcome", "")))
+            yield LoggedCommand(*waiting, outcome=str(row.get("outcome", "")))
             waiting = None
         if "command" in row:
             waiting = _read_command(path, number, row, by_name)
     if waiting is not None:
-        yield Sent(*waiting, outcome="unknown")
+        yield LoggedCommand(*waiting, outcome="unknown")
 
 
 def _lines(path: Path) -> list[str]:
@@ -123,10 +123,6 @@ def _read_command(
 
 FOLDER = ".ordeal/e2e"
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-_WEIGHT_MAX = 100
-#: How many commands are drawn at a time.
-_BATCH = 100
-_SHOWN = 20
 
 
 class Sendings:
@@ -141,7 +137,7 @@ class Sendings:
         self._latencies_s: list[float] = []
         self._errors = Counter[str]()
         self.sent = Counter[str]()
-        self.last = deque[str](maxlen=_SHOWN)
+        self.last = deque[str](maxlen=20)
 
     @property
     def seconds(self) -> float:
@@ -277,7 +273,7 @@ def _drawn(kinds: list[CommandType], seed: int) -> Iterator[tuple[CommandType, d
     """Yield commands for ever: the class, the values of its fields, and what chooses among live ids."""
     chance = _native.Rng(seed, "commands in production")
     # Each is in this list as often as its weight says.
-    weighted = [kind for kind in kinds for _ in range(1 + _below(chance, _WEIGHT_MAX))]
+    weighted = [kind for kind in kinds for _ in range(1 + _below(chance, 100))]
     drawn = {kind.name: _batch(kind, _native.schedule_run_seed(seed + 1, 0)) for kind in kinds}
     batches = 0
     yield kinds[0], {}, chance  # all is ready
@@ -294,7 +290,7 @@ def _batch(kind: CommandType, seed: int) -> list[dict[str, Any]]:
 
     @hypothesis_seed(seed)
     @settings(
-        max_examples=_BATCH,
+        max_examples=100,
         phases=[Phase.generate],
         database=None,
         deadline=None,

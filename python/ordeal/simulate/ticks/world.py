@@ -42,7 +42,7 @@ COMPARED_STEPS = 10
 
 
 @dataclass(slots=True)
-class Original:
+class Unrestored:
     """A copy of the machine from before a restore, and for how many more steps it is compared."""
 
     machine: Any
@@ -64,7 +64,7 @@ class TickWorld:
         self.tick_s = tick_s
         self.limit = limit
         self.snapshot_every = 1
-        self.original: Original | None = None
+        self.original: Unrestored | None = None
         """The program as it was before it was restored, as long as the two are compared."""
         self._always: dict[str, Callable[[], object]] = {}
         life: Any = self
@@ -219,7 +219,7 @@ def restore(machine: Any, world: TickWorld) -> None:
     if again != blob:
         raise NotRestored(f"the snapshot after a restore is another one\n{_difference(blob, again)}", site="snapshot()")
     if original is not None:
-        world.original = Original(original)
+        world.original = Unrestored(original)
 
 
 def _state(machine: Any, world: TickWorld) -> Any:
@@ -280,7 +280,7 @@ def in_step(machine: Any, world: TickWorld, what: str, step: Callable[[Any], obj
     _compare(machine, world, original, what)
 
 
-def _compare(machine: Any, world: TickWorld, original: Original, what: str) -> None:
+def _compare(machine: Any, world: TickWorld, original: Unrestored, what: str) -> None:
     twin = original.machine
     wanted, found = snapshot_of(twin, twin.world), snapshot_of(machine, world)
     if wanted != found:
