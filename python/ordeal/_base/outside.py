@@ -65,14 +65,15 @@ class OutsideWatch:
         if self.mode == "fail":
             self._fail(error, f"not raised in the step: it {where}")
         else:
-            self._warn(f"{error_line(error)} {where}")
+            self.warn(f"{error_line(error)} {where}")
 
     def _fail(self, error: BaseException, how: str) -> None:
         if not self.failed:
             self.failed.append(readable(error))
             self._how = how
 
-    def _warn(self, text: str) -> None:
+    def warn(self, text: str) -> None:
+        """Note a text that is worth a warning."""
         if len(self.warned) < WARNINGS_MAX:
             self.warned[text] = None
 
@@ -154,7 +155,7 @@ class OutsideWatch:
             if isinstance(error, BaseException):
                 self.failed_in(error, "ended a callback or a task of an event loop that nothing awaits")
             else:
-                self._warn(message)
+                self.warn(message)
 
         self._replace(loops.BaseEventLoop, "default_exception_handler", default_exception_handler)
 
@@ -171,7 +172,7 @@ class OutsideWatch:
         def unraisablehook(args: Any) -> None:
             error: BaseException | None = args.exc_value
             if error is not None and error is not self._violation and not _is_own(error):
-                self._warn(f"{error_line(error)} in {_name_of(args.object)}, where Python cannot raise it")
+                self.warn(f"{error_line(error)} in {_name_of(args.object)}, where Python cannot raise it")
             if unraisable_hook is not sys.__unraisablehook__ and not _is_of_pytest(unraisable_hook):
                 unraisable_hook(args)
 
@@ -190,7 +191,7 @@ class OutsideWatch:
         def showwarning(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
             text = str(message)
             if issubclass(category, ResourceWarning) or (category is RuntimeWarning and "never awaited" in text):
-                self._warn(_without_address(text))
+                self.warn(_without_address(text))
             else:
                 show(message, category, *where, **more)
 

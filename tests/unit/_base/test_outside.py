@@ -228,3 +228,21 @@ def test_under_hypothesis_too_a_chaos_test_ends_with_its_first_failure() -> None
     with pytest.raises(KeyError) as caught:
         run_state_machine_as_test(FailsTwiceUnderFaults)
     assert outside_notes(caught.value) == ("then the teardown failed as well: ValueError: second",)
+
+
+def test_what_a_forked_run_warns_of_is_noted() -> None:
+    made_in = [0]
+
+    class LeaksInFork(RuleBasedStateMachine):
+        def __init__(self) -> None:
+            super().__init__()
+            made_in[0] = os.getpid()
+
+        @rule()
+        def act(self) -> None:
+            if os.getpid() != made_in[0]:
+                Path(__file__).open()  # noqa: SIM115 - that is what it leaves open
+
+    explorer = Explorer(LeaksInFork, workers=1, checkpoint_prob=0.9, tuning=Tuning(checkpoint_kind="fork"))
+    result = explorer.run(max_runs=40, steps_per_run=5)
+    assert any(note.startswith("Outside of the steps: unclosed file") for note in result.notes)

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from ordeal._base.outside import outside
 from ordeal._base.untrusted import error_message, type_name
 from ordeal._engine.execution.bucket import Bucketer, traceback_text
 from ordeal._engine.execution.driver import Outcome, Status
@@ -138,13 +139,14 @@ class ForkedRunResult(msgspec.Struct, frozen=True):
 
 
 SEEN_KINDS = (bytes, str)
-#: The fields of ``Seen`` besides its record.
+#: The fields of ``Seen`` besides its record, and what the run warns of.
 _Noted = tuple[
     dict[str, list[dict[str, Any]]],
     dict[str, Annotated[int, Meta(ge=0, lt=2**31)]],
     dict[str, str],
     dict[str, float],
     list[Annotated[int, Meta(ge=0)]],
+    list[str],
 ]
 _ENDING = (str, int, str, bool, str, str, str, str)
 
@@ -180,9 +182,12 @@ def seen_of(values: list[Any]) -> Seen:
     record, text = values
     try:
         # The decoder of msgspec refuses half of a pair of surrogates, which names may hold.
-        seen = Seen(record, *msgspec.convert(json.loads(text), _Noted))
+        properties, sizes, events, targets, orders, warned = msgspec.convert(json.loads(text), _Noted)
+        seen = Seen(record, properties, sizes, events, targets, orders)
         if not all(map(math.isfinite, seen.targets.values())):
             raise ValueError("a target is not finite")
+        for each in warned:
+            outside.warn(each[:TEXT_MAX])
         return seen
     except (ValueError, RecursionError) as error:
         raise ChannelError(f"what a run has seen is damaged: {error}") from error

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast, override
 import msgspec
 
 import ordeal._native as _native
+from ordeal._base.outside import outside
 from ordeal._base.untrusted import use_journal
 from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.driver import END, Driver, Outcome, RunListener, Status, unpacked
@@ -397,7 +398,8 @@ class _ForkedRun(RunListener):
         if run.machine is not None:  # otherwise the run is over, and nothing has changed since its last step
             self._sizes = {name: len(references) for name, references in run.machine.bundles.items()}
         events = {label: payload if isinstance(payload, str) else "" for label, payload in run.events.items()}
-        return record, json.dumps([properties, self._sizes, events, dict(run.targets), run.take_interleaved()])
+        warned = list(outside.warned)
+        return record, json.dumps([properties, self._sizes, events, dict(run.targets), run.take_interleaved(), warned])
 
 
 class _RemoteStepSource:

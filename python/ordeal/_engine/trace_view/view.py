@@ -128,5 +128,11 @@ class TraceView(msgspec.Struct, kw_only=True):
 
 def changes_between(before: dict[str, str], after: dict[str, str]) -> list[PartChange]:
     """Return what differs, in the order of the state: first what is there now."""
-    found = [PartChange(path, before.get(path), text) for path, text in after.items() if before.get(path) != text]
-    return [*found, *(PartChange(path, text, None) for path, text in before.items() if path not in after)]
+    found = [PartChange(path, _part(before, path), text) for path, text in after.items() if before.get(path) != text]
+    return [*found, *(PartChange(path, text, _part(after, path)) for path, text in before.items() if path not in after)]
+
+
+def _part(state: dict[str, str], path: str) -> str | None:
+    """Return the text of a part; an ellipsis where only what is in it has texts, and None where it is not there."""
+    inside = f"{path}[", f"{path}."
+    return state.get(path, "…" if any(each.startswith(inside) for each in state) else None)

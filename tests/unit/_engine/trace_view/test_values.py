@@ -352,3 +352,8 @@ def test_the_time_is_limited_where_code_of_the_program_runs(
     machine.value = value
     sketch(StateReader(kind), machine)
     assert bool(calls) == is_limited
+
+
+def test_a_container_that_is_emptied_was_there_before() -> None:
+    assert changes_between({"d[1]": "2"}, {"d": "{}"}) == [PartChange("d", "…", "{}"), PartChange("d[1]", "2", None)]
+    assert changes_between({"d": "{}"}, {"d.a": "2"}) == [PartChange("d.a", None, "2"), PartChange("d", "{}", "…")]
