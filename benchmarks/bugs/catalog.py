@@ -137,6 +137,9 @@ TARGETS = (
     Target(
         "syn_program", HARD, ("bugs.synthetic.calculator",), "one call must get a program that leaves thirty results"
     ),
+    Target(
+        "syn_quantity", HARD, ("bugs.synthetic.meter",), "a count must come to five thousand, and is often set back"
+    ),
     Target("syn_two_faults", HARD, ("bugs.synthetic.store",), "a commit is lost while two of six faults last"),
     Target("syn_words", HARD, ("bugs.synthetic.shell",), "three words that only the program knows, in order"),
 )

@@ -211,6 +211,8 @@ void bind_session(py::module_& m) {
       .def_property_readonly("tape", &Session::tape, py::return_value_policy::copy)
       .def_property_readonly("faults_on", &Session::faults_on)
       .def_property_readonly("edges_in_run", &Session::edges_in_run)
+      .def("magnitude", &Session::magnitude, py::arg("label"), py::arg("value"))
+      .def_property_readonly("only_climbed", &Session::only_climbed)
       .def_property_readonly("checkpoints_saved", &Session::checkpoints_saved)
       .def_property_readonly("checkpoints", [](const Session& self) { return self.corpus().size(); })
       .def_property_readonly("replaying_prefix", &Session::replaying_prefix);

@@ -1,4 +1,5 @@
 // Binds StepLoop, which runs a machine as a step source says.
+#include <memory>
 #include <utility>
 
 #include "bindings/bindings.h"
@@ -36,6 +37,17 @@ void collectable(PyHeapTypeObject* heap_type) {
 }  // namespace
 
 void bind_step_loop(py::module_& m) {
+  py::class_<StateNumbers, std::shared_ptr<StateNumbers>>(m, "StateNumbers")
+      .def(py::init())
+      .def("add", &StateNumbers::add, py::arg("path"))
+      .def("begin_run", &StateNumbers::begin_run)
+      .def(
+          "look",
+          [](StateNumbers& self, const py::object& machine, Session& session) { self.look(machine.ptr(), session); },
+          py::arg("machine"), py::arg("session"))
+      .def(
+          "changed", [](StateNumbers& self, const py::object& machine) { return self.changed(machine.ptr()); },
+          py::arg("machine"));
   py::class_<StepLoop>(m, "StepLoop", py::custom_type_setup(collectable))
       .def(py::init<const py::object&, py::list, py::list, const py::function&, py::list, bool, std::int64_t>(),
            py::arg("definition"), py::arg("faults"), py::arg("switches"), py::arg("bundle_of"), py::arg("failed"),
@@ -66,6 +78,7 @@ void bind_step_loop(py::module_& m) {
       .def_readwrite("unchecked", &StepLoop::unchecked)
       .def_readwrite("only_last", &StepLoop::only_last)
       .def_readwrite("data", &StepLoop::data)
+      .def_readwrite("numbers", &StepLoop::numbers)
       // The name of what runs now, None between runs.
       .def_property_readonly("current", &StepLoop::current);
 }

@@ -499,6 +499,9 @@ void StepLoop::learn(const NextStep& step) {
   if (step.kind == NextKind::kRule || step.kind == NextKind::kInitialize) {
     tell_sizes(step.kind == NextKind::kRule ? rules_[step.target] : initializers_[step.target]);
   }
+  if (session_ != nullptr && numbers != nullptr) {
+    numbers->look(machine_, *session_);
+  }
   const Py_ssize_t observed = observations();
   const bool has_observed = std::exchange(observed_, observed) != observed;
   if (learns_in_python_ || has_observed || PyDict_GET_SIZE(improved_.ptr()) > 0) {

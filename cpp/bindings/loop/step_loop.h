@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "bindings/compiled/compiled_strategy.h"
 #include "bindings/compiled/draw_context.h"
 #include "bindings/faults/fault_switch.h"
+#include "bindings/loop/state_numbers.h"
 #include "bindings/loop/step_bundles.h"
 #include "bindings/loop/step_machine.h"
 #include "core/draw/replay.h"
@@ -55,7 +57,8 @@ class StepLoop {
   std::uint32_t unchecked = 0;  // so many times, invariants are due and not asked: they are known to hold
   // The step after which an invariant failed, packed, if one did in the latest run.
   std::optional<std::uint32_t> broken_by;
-  py::object data = py::none();  // Hypothesis' record of the run, once something has needed it
+  py::object data = py::none();           // Hypothesis' record of the run, once something has needed it
+  std::shared_ptr<StateNumbers> numbers;  // of the machine, for runs of a session; may be null
   // The name of the rule that runs, or None between runs.
   [[nodiscard]] py::object current() const {
     return current_ == nullptr ? py::none() : py::reinterpret_borrow<py::object>(current_);

@@ -216,6 +216,15 @@ void Corpus::transfer_energy(std::uint64_t from, std::uint64_t to) {
   set_energy(giver->second, kEnergyFloor);
 }
 
+bool Corpus::remove(std::uint64_t id) {
+  const auto found = slot_of_.find(id);
+  if (found == slot_of_.end()) {
+    return false;
+  }
+  clear_slot(found->second);
+  return true;
+}
+
 void Corpus::set_energy(std::size_t slot, double energy) {
   slots_[slot]->energy = energy;
   weigh(slot);

@@ -69,6 +69,8 @@ class Corpus {
   // Applies the outcome of a run that started from the entry. Ignores an entry that has made room meanwhile.
   void reward(std::uint64_t id, double new_edges);
   void decay(std::uint64_t id);
+  // Drops an entry; false if there is none with that id.
+  bool remove(std::uint64_t id);
   // Sets how common the features of the entry are now: its share of the runs shrinks, but its energy stays.
   void set_frequency_class(std::uint64_t id, std::uint32_t frequency_class);
   // Sets how slow steps from the entry are: its share of the runs is divided by it, as shares are meant to be of time.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::array<std::string_view, kFeatureKinds> kNames{
     "edge",     "hit count", "edge of rule", "rule pair", "bundle size", "bundle pair", "state hash",
-    "distance", "target",    "event",        "task step", "task order",  "decision"};
+    "distance", "target",    "event",        "task step", "task order",  "decision",    "magnitude"};
 
 // By kind, in sixteenths of a new edge. A distance and a target have their own energy, see Session::keep(). There are
 // so many orders and decisions that with the weight of a task's step they hide how far tasks came.
@@ -35,6 +35,7 @@ constexpr std::array<std::uint32_t, kFeatureKinds> kWeights{
     8,                        // step of a task
     1,                        // order of tasks
     1,                        // decision
+    4,                        // magnitude
 };
 
 // How many runs pass before a kind can be too frequent: in the first ones nearly everything is new.
@@ -68,6 +69,13 @@ std::int64_t rung_of(double value) noexcept {
   const auto rung =
       (static_cast<std::int64_t>(exponent + kLowest) * kRungs) + static_cast<std::int64_t>((part - 0.5) * (2 * kRungs));
   return value < 0 ? -rung : rung;
+}
+
+double rounded_down(double value) noexcept {
+  constexpr int kRungs = 64;
+  int exponent = 0;
+  const double part = std::frexp(value, &exponent);
+  return std::ldexp(std::trunc(part * (2 * kRungs)) / (2 * kRungs), exponent);
 }
 
 // The names are part of the options, so that they stay as they are.

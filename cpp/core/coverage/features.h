@@ -28,8 +28,9 @@ enum class FeatureKind : std::uint8_t {
   kTaskStep,    // how far a task of a simulation came
   kTaskOrder,   // whose step followed on whose
   kDecision,    // what the simulation decided, and where
+  kMagnitude,   // a number or a collection of the machine's state that is larger than ever before
 };
-inline constexpr std::size_t kFeatureKinds = 13;
+inline constexpr std::size_t kFeatureKinds = 14;
 
 // One bit for each kind.
 using FeatureMask = std::uint32_t;
@@ -73,6 +74,8 @@ struct FeaturesState {
 // search needs. Small whole numbers have rungs of their own and large ones share them, so that coming nearer has an
 // end. Infinity and NaN are on the rung of the largest number.
 std::int64_t rung_of(double value) noexcept;
+// The largest number of the same sign on a ladder of 64 rungs for each doubling that is not larger than this one.
+double rounded_down(double value) noexcept;
 
 // What is new in a step. Worth is in sixteenths of a new edge.
 struct NewFeatures {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "core/base/check.h"
@@ -71,6 +72,7 @@ void Learning::begin_run(std::uint64_t run_id, Prefix start) {
   run_id_ = run_id;
   begins_with_latest_ = start.empty();
   latest_ = std::move(start);
+  raised_in_run_.clear();
   first_of_run_ = next_checkpoint_;
   tally_ = {};
   is_of_prefix_ = false;
@@ -84,6 +86,8 @@ void Learning::begin_run(std::uint64_t run_id, Prefix start) {
 void Learning::begin_step(const NextStep& step, bool is_of_prefix) {
   is_of_prefix_ = is_of_prefix;
   features_.begin_step();
+  raised_.clear();
+  climbs_ = false;
   enter_rule(step);
 }
 
@@ -131,6 +135,18 @@ void Learning::interleaved(std::span<const std::uint64_t> features) {
   }
 }
 
+// Numbers below zero have a ladder of their own.
+// Once in a run is enough to climb, and each time would leave a state for every step.
+void Learning::magnitude(std::uint64_t label, double value) {
+  const std::uint64_t side = value < 0 ? ~label : label;
+  if (is_of_prefix_ || !features_.has(FeatureKind::kMagnitude) || raised_in_run_.contains(side) ||
+      !features_.target(side, std::abs(value))) {
+    return;
+  }
+  raised_in_run_.insert(side);
+  raised_.push_back(side);
+}
+
 // The order decides which features a checkpoint lists first.
 StepNovelty Learning::end_step(const Tape& tape, std::uint64_t state_hash, std::uint32_t improved) {
   if (state_hash != 0) {
@@ -156,19 +172,28 @@ StepNovelty Learning::take_novelty(const Tape& tape, const NewCoverage& new_cove
   features_.add_new(FeatureKind::kHitCount, new_coverage.buckets - new_coverage.edges);
   features_.add_new(FeatureKind::kEdgeOfRule, new_coverage.rules - std::min(new_coverage.rules, new_coverage.edges));
   step_improved_ = features_.has(FeatureKind::kDistance) ? improved : 0;
+  // A property that came nearer says more, and hands its energy on only between states that are kept for nothing else.
+  if (step_improved_ > 0) {
+    raised_.clear();
+  }
+  features_.add_new(FeatureKind::kMagnitude, static_cast<std::uint32_t>(raised_.size()));
   const NewFeatures found = features_.take_step();
   const StepNovelty novelty{new_coverage.edges, found.count + step_improved_};
   step_weight_ = found.weight;
   tally_.edges += novelty.edges;
   tally_.improved += step_improved_;
   tally_.weight += found.weight;
+  climbs_ = !raised_.empty() && novelty.edges == 0 && novelty.features == raised_.size();
   if (is_of_prefix_ || !novelty.any()) {
+    raised_.clear();
     return novelty;
   }
   if (novelty.edges > 0) {
     keep_values_of(tape, tape.last_step());
   }
-  tally_.reward += reward_of(novelty);
+  if (!climbs_) {
+    tally_.reward += reward_of(novelty);
+  }
   return novelty;
 }
 
@@ -195,7 +220,20 @@ KeepResult Learning::keep(const Tape& tape, Rng& schedule) {
   if (!checkpoint.shows.empty() && new_entries_.size() < kNewEntriesMax) {
     new_entries_.push_back(next_checkpoint_);
   }
-  return add(std::move(checkpoint), schedule);
+  // Runs climb from the new tip. One before it is of no more use, and many would crowd out other states.
+  std::optional<std::uint64_t> before;
+  for (const std::uint64_t label : std::exchange(raised_, {})) {
+    std::uint64_t& tip = tips_[label];
+    if (!before && corpus_.remove(tip)) {
+      before = tip;
+    }
+    tip = climbs_ ? next_checkpoint_ : 0;
+  }
+  KeepResult kept = add(std::move(checkpoint), schedule);
+  if (before && !kept.evicted) {
+    kept.evicted = before;
+  }
+  return kept;
 }
 
 // Steps shared with the previous checkpoint of the run, or with its start, are held once. Only the start is compared:
@@ -341,6 +379,8 @@ void Learning::save(SessionState& state) const {
   state.features = features_.save();
   state.values = values_.save();
   state.cmplog = cmplog_.save();
+  state.tips.assign(tips_.begin(), tips_.end());
+  std::ranges::sort(state.tips);
 }
 
 // Values are added in order, so that the newest are the newest again.
@@ -363,6 +403,7 @@ void Learning::restore(SessionState state, Rng& schedule) {
     values_.add(entry.source, std::move(entry.value));
   }
   cmplog_.restore(std::move(state.cmplog));
+  tips_.insert(state.tips.begin(), state.tips.end());
 }
 
 }  // namespace ordeal

@@ -2,6 +2,9 @@
 // of a run, and values to draw again.
 #pragma once
 
+#include <tsl/robin_map.h>
+#include <tsl/robin_set.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -64,6 +67,9 @@ class Learning {
   void bundle_size(std::uint32_t bundle, std::size_t size);
   void interleaved(std::span<const std::uint64_t> features);
   bool target(std::uint64_t label, double value) { return features_.target(label, value); }
+  // Reports a number of the state. If it is larger than ever before, or further below zero, runs climb from this state,
+  // unless the step says more.
+  void magnitude(std::uint64_t label, double value);
   // The last step of the tape ran to its end. `state_hash` 0 means none.
   StepNovelty end_step(const Tape& tape, std::uint64_t state_hash, std::uint32_t improved);
   // Returns what was new after the last step. Edges of the teardown are left to end_run(): the state before it is not
@@ -98,6 +104,7 @@ class Learning {
 
   [[nodiscard]] Corpus& corpus() noexcept { return corpus_; }
   [[nodiscard]] const Corpus& corpus() const noexcept { return corpus_; }
+  [[nodiscard]] bool only_climbed() const noexcept { return climbs_; }
   [[nodiscard]] const RunTally& tally() const noexcept { return tally_; }
   [[nodiscard]] std::uint64_t checkpoints_saved() const noexcept { return checkpoints_saved_; }
   [[nodiscard]] std::optional<SpeciesEstimate> species_estimate() const;
@@ -133,9 +140,13 @@ class Learning {
   bool is_of_prefix_ = false;        // the step
   std::uint32_t step_improved_ = 0;
   std::uint32_t step_weight_ = 0;
+  std::vector<std::uint64_t> raised_;  // labels of numbers that are larger than ever before
+  tsl::robin_set<std::uint64_t> raised_in_run_;
+  bool climbs_ = false;  // the step brought nothing else that is new
   std::uint64_t next_checkpoint_ = 1;
-  std::uint64_t first_of_run_ = 1;          // the first checkpoint that the run may have kept
-  std::vector<std::uint64_t> new_entries_;  // checkpoints
+  std::uint64_t first_of_run_ = 1;                     // the first checkpoint that the run may have kept
+  std::vector<std::uint64_t> new_entries_;             // checkpoints
+  tsl::robin_map<std::uint64_t, std::uint64_t> tips_;  // the checkpoint with the largest number, by label
   std::uint64_t checkpoints_saved_ = 0;
 };
 

@@ -60,7 +60,9 @@ class Session {
   // which need not run at all.
   void feature(FeatureKind kind, std::uint64_t key) { learning_.feature(kind, key); }
   void bundle_size(std::uint32_t bundle, std::size_t size) { learning_.bundle_size(bundle, size); }
-  // The same for features of an Interleaving.
+  // Reports a number of the state, by the hash of its name.
+  void magnitude(std::uint64_t label, double value) { learning_.magnitude(label, value); }
+  // Reports features of an Interleaving.
   void interleaved(std::span<const std::uint64_t> features) { learning_.interleaved(features); }
   // Returns whether this value of hypothesis.target() is a new maximum; then it counts as one of `improved`.
   bool target(std::uint64_t label, double value) { return learning_.target(label, value); }
@@ -70,6 +72,9 @@ class Session {
   // Notes that the step ran to its end. `state_hash` 0 means none. `improved` counts the properties with comparisons
   // that came closer to their bound than ever before; the caller keeps these distances.
   StepNovelty done(std::uint64_t state_hash = 0, std::uint32_t improved = 0);
+  // Whether all that was new in the last step is that a number of the state is larger: a search that only climbs has no
+  // end.
+  [[nodiscard]] bool only_climbed() const noexcept { return learning_.only_climbed(); }
   // Before end_run(), if the run did not fail: returns what was new after its last step. It belongs to the state after
   // this step, which keep() keeps.
   StepNovelty finished(std::uint32_t improved = 0);

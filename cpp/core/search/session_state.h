@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/base/rng.h"
@@ -30,6 +31,7 @@ struct SessionState {
   FeaturesState features;
   std::vector<DictionaryEntry> values;  // of the dictionary, without constants; oldest first
   CmplogState cmplog;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> tips;  // labels of numbers, ascending, with their checkpoints
   std::vector<RuleRiskCounts> risk;           // by rule; empty if the rules are not those of the session
   std::vector<CircumstanceCounts> step_risk;  // the same
 };

@@ -392,6 +392,11 @@ std::string encode_state(const MachineNames& names, const SessionState& session,
   write_features(out, session.features);
   write_values(out, session.values);
   write_cmplog(out, session.cmplog);
+  out.number(session.tips.size());
+  for (const auto& [label, checkpoint] : session.tips) {
+    out.word(label);
+    out.number(checkpoint);
+  }
   write_risk(out, session.risk);
   write_step_risk(out, session.step_risk);
   out.number(tapes.size());
@@ -420,6 +425,11 @@ LoadedState decode_state(std::string_view bytes, const MachineNames& now) {
   loaded.session.features = read_features(in, loaded.session.runs);
   loaded.session.values = read_values(in);
   loaded.session.cmplog = read_cmplog(in, renaming);
+  loaded.session.tips =
+      in.items<std::pair<std::uint64_t, std::uint64_t>>("tips", kBestBytesMin, Features::kOfKindMax, [&] {
+        const std::uint64_t label = in.word("a tip");
+        return std::pair(label, in.number("the checkpoint of a tip"));
+      });
   loaded.session.risk = read_risk(in, then.rules.size());
   loaded.session.step_risk = read_step_risk(in);
   loaded.tapes = in.items<std::optional<Tape>>("tapes", 1, kTapesMax, [&] { return read_tape(in, renaming); });

@@ -41,7 +41,7 @@ from ordeal._hypothesis.machines import (
 from ordeal._hypothesis.markers import SAMPLED_MARKER
 from ordeal._hypothesis.run_context import LENGTH_MAX, RunContext
 from ordeal._hypothesis.step_loop import make_loop
-from ordeal._native import Replay, Session, lend_frames, monotonic, return_frames
+from ordeal._native import Replay, Session, StateNumbers, lend_frames, monotonic, return_frames
 from ordeal.buggify import DEFAULT_PROBABILITY
 from ordeal.chaos import ChaosTest, has_tasks, interleaving_of, overrides
 from ordeal.errors import MachineError, OrdealError
@@ -180,6 +180,7 @@ class Driver:
         isolated: whether this process only executes runs and Ctrl-C does not reach it. Then everything that the code
             under test raises is its failure, even a KeyboardInterrupt.
         limits: how long the rules may take in replays, and what is known of their times.
+        numbers: the numbers in the state of a machine, for runs of a session; those ``watched``, by their paths.
         journal: where the choices of each run are written as they are made, for another process to read.
         outside: what happens to failures outside of the frames of a step; see ``ordeal._base.outside``.
     """
@@ -215,6 +216,8 @@ class Driver:
         self._has_tasks = has_tasks(definition.cls)
         self._hashes_state = issubclass(definition.cls, ChaosTest) and overrides(definition.cls, "state_hash")
         self._native: tuple[StepLoop, RunContext] | None = None
+        self.numbers = StateNumbers()
+        self.watched: list[str] = []
         self.unchecked, self.only_last = 0, False
         if routes_results(definition.cls):
             self.in_cpp = False
@@ -416,6 +419,13 @@ class Driver:
                 watchdog.ended = ended  # the first failure may have been raised in time
             outcome.broken_by = broken_by
 
+    def watch_numbers(self, paths: Iterable[str]) -> None:
+        """Have runs report these numbers of the state: attributes from the machine to each, with dots between."""
+        for path in paths:
+            if path not in self.watched:
+                self.watched.append(path)
+                self.numbers.add(path.split("."))
+
     def _renewed(self, step_source: StepSource) -> RunContext:
         """Return the context for a run by the step loop. Runs of a driver are sequential, so one context is reused."""
         if self._native is None:
@@ -423,6 +433,7 @@ class Driver:
             switches = [switch_of(fault) for fault in self.faults]
             loop = make_loop(self.definition, self.faults, switches, hashes_state=self._hashes_state)
             run.loop = run.buggify.loop = loop
+            loop.numbers = self.numbers
             self.watchdog.taken = loop.taken
             self._native = loop, run
         loop, run = self._native

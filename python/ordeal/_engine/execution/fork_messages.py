@@ -88,6 +88,7 @@ NOTIFICATIONS: dict[str, tuple[_Check, ...]] = {
     "note_integer": (_INTEGER, _INTEGER, _INTEGER),
     "put": (_is_choice,),
     "set_producer": (_whole(-1, 2**63 - 1),),
+    "magnitude": (_whole(0, 2**63 - 1), _is_number),
 }
 
 

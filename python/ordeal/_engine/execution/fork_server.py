@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast, override
@@ -104,8 +104,10 @@ class ForkServer:
         self._arguments = arguments
         channel.identify_senders()
 
-    def run(self, session: _native.Session, listener: ForkedRunListener) -> ForkedRunResult | int:
-        """Have a fork of the process execute the run that ``session`` has begun there.
+    def run(
+        self, session: _native.Session, listener: ForkedRunListener, numbers: Sequence[str] = ()
+    ) -> ForkedRunResult | int:
+        """Have a fork of the process execute the run that ``session`` has begun there, and report these numbers.
 
         Returns:
             How the run ended; or, if its process ended in the middle, its exit code, negative for a signal.
@@ -113,7 +115,7 @@ class ForkServer:
         Raises:
             ChannelError: the process that holds the state is gone, or something sent an invalid message.
         """
-        self._channel.send(RUN)
+        self._channel.send(RUN, *numbers)
         run = _Answering(self._channel, session, listener, self._arguments)
         early: list[list[Value]] = []  # messages of the run that arrived before the number of its process
         branch, sender = 0, 0
@@ -231,7 +233,7 @@ class _Answering:
             name, arguments = checked_call(NOTIFICATIONS, values)
             if self._step is None or (name == "begin_argument" and arguments[0] >= self._arguments):  # type: ignore[operator]
                 raise RefusedError(f"{name!r} outside a step, or in an argument that does not exist")
-            getattr(self._session.source, name)(*arguments)
+            getattr(self._session if name == "magnitude" else self._session.source, name)(*arguments)
         elif kind == NEXT and not values:
             self._next()
         elif kind == REJECT and not values:
@@ -293,7 +295,8 @@ def _wait_for_runs(
             message = channel.receive()
         except ChannelError:
             os._exit(0)
-        if message != [RUN]:
+        kind, *paths = message
+        if kind != RUN:
             continue  # an answer that a run no longer waited for
         process = os.fork()
         if process == 0:
@@ -303,6 +306,7 @@ def _wait_for_runs(
                     environment.randoms.reseed()
                     for generator, state in randoms:
                         generator.setstate(state)
+                    environment.driver.watch_numbers(str(path) for path in paths)
                     _ForkedRun(_ForkLine(channel), run, environment).execute()
             finally:
                 _flush()
@@ -369,6 +373,10 @@ class _ForkedRun(RunListener):
     @override
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
         self._run = run
+        numbers = self._environment.driver.numbers
+        numbers.begin_run()  # this process does not know whether the step before counted
+        for label, number in numbers.changed(run.machine):
+            self._line.send(NOTIFY, "magnitude", label, number)
         self._line.send(STEP, code, state_hash, *self._seen())
 
     @override

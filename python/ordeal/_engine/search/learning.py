@@ -21,6 +21,7 @@ from ordeal._engine.search.checkpoints import Checkpoints, KeptState
 from ordeal._engine.search.ledger import STEP
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.state import SearchProgress
+from ordeal._engine.search.state_numbers import number_paths
 from ordeal._hypothesis.run_context import RunContext
 from ordeal._native import monotonic
 
@@ -43,7 +44,7 @@ class Learning(RunListener, ForkedRunListener):
     """Receives each step of the runs of one search, from this process or forked ones, and reports to the session.
 
     Attributes:
-        has_new_features: whether the current run has brought something new.
+        has_new_features: whether the current run has brought something new, besides larger numbers: they have no end.
         on_the_way: the state to which the current run went back last, if it was copied.
     """
 
@@ -78,6 +79,8 @@ class Learning(RunListener, ForkedRunListener):
         if self._watch.nearer:
             self._watch.begin_run()
         self._observations.begin_run()
+        self._driver.watch_numbers(self._progress.aids.numbers)  # of a search that was resumed
+        self._driver.numbers.begin_run()
 
     def begin_return(self) -> None:
         """Begin returning to a checkpoint by steps that ran before, hidden as restoring a snapshot would be."""
@@ -93,6 +96,7 @@ class Learning(RunListener, ForkedRunListener):
         if self._watch.nearer:
             self._watch.begin_run()
         self._observations.begin_run()
+        self._driver.numbers.begin_run()
         self._steps_again = self._session.prefix_left
         self._set_returning(self._steps_again > 0)
 
@@ -130,16 +134,20 @@ class Learning(RunListener, ForkedRunListener):
 
     def new_features(self, run: RunContext) -> None:
         """Learn from a step that brought something new; the step loop reports no others."""
-        self.has_new_features = True
+        self.has_new_features |= not self._session.only_climbed
         self._keep(run, (), alone=False)
 
     def run_done(self, run: RunContext | Seen) -> None:
         """Learn from a run that ended well, teardown included, which is credited to the last step."""
+        spec, aids = self._session.spec, self._progress.aids
+        if spec.run_id >= aids.numbers_from and not spec.checkpoint and isinstance(run, RunContext):
+            self._driver.watch_numbers(number_paths(run.machine))
+            aids.numbers, aids.numbers_from = self._driver.watched, 2 * spec.run_id
         self._observations.look(run)
         nearer = self._watch.take_nearer() if self._watch.nearer else ()
         new_features = self._session.finished(len(nearer))
         if new_features and len(self._session.tape) and not self._session.prefix_left:
-            self.has_new_features = True
+            self.has_new_features |= not self._session.only_climbed
             self._keep(None, nearer, alone=new_features == len(nearer))
 
     # -- what a run in another process tells --------------------------------------------------------------------------
@@ -195,10 +203,12 @@ class Learning(RunListener, ForkedRunListener):
             self._monitoring.learn_files(number, self._progress)
         self._observations.look(run)
         self._tell_sizes(run, code)
+        if isinstance(run, RunContext):
+            self._driver.numbers.look(run.machine, self._session)
         nearer = self._watch.take_nearer() if self._watch.nearer else ()
         new_features = self._session.done(state_hash, len(nearer)) if nearer else self._session.done(state_hash)
         if new_features and not self._session.replaying_prefix:
-            self.has_new_features = True
+            self.has_new_features |= not self._session.only_climbed
             self._keep(run if isinstance(run, RunContext) else None, nearer, alone=new_features == len(nearer))
 
     def _tell_sizes(self, run: RunContext | Seen, code: int) -> None:

@@ -150,6 +150,7 @@ class Works:
 
     def __deepcopy__(self, memo):
         made = Works()
+        vars(made).update(vars(self))
         made.level, made.log = copied(self.level), list(self.log)
         return made
 

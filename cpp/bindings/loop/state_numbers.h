@@ -1,0 +1,49 @@
+// The state of a machine as features: how large its numbers and its collections are.
+//
+// Edges do not show that a counter has come near its limit, or that a cache is nearly full. A magnitude that no run has
+// shown is a feature, so that a state with it is kept and runs climb from there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/bindings.h"
+#include "core/search/session.h"
+
+namespace ordeal::bindings {
+
+// For one thread. Reads attributes of instances, and runs no code of the user: it passes over what a class defines.
+class StateNumbers {
+ public:
+  // Adds an attribute of the machine, or one of an object that is such an attribute, and so on.
+  void add(const std::vector<std::string>& path);
+  // Each number is new to a run, or to the part of one that begins with another machine.
+  void begin_run() noexcept { ++run_; }
+  // Reports the numbers that are not what they were at the step before.
+  void look(PyObject* machine, Session& session);
+  // The same for a run that is far from its session: labels and numbers.
+  std::vector<std::pair<std::uint64_t, double>> changed(PyObject* machine);
+
+ private:
+  struct Node {
+    Node() = default;
+    Node(py::object name_, std::uint64_t label_) : name(std::move(name_)), label(label_) {}
+
+    py::object name;
+    std::uint64_t label = 0;  // of the whole path
+    std::vector<Node> parts;
+    std::uint64_t run = 0;  // the last one in which it had a value
+    double number = 0;      // at its last step, rounded down
+  };
+
+  template <typename Report>
+  void look(Node& node, PyObject* object, const Report& report);
+
+  Node machine_;
+  std::uint64_t run_ = 1;
+};
+
+}  // namespace ordeal::bindings
