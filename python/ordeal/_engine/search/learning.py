@@ -286,8 +286,7 @@ class Comparisons:
 
     def price(self) -> int | None:
         """Return the price of the next function, or of a replay; None while runs try what the latest one showed."""
-        barren = self._session.barren_replays
-        if self._monitoring.monitor is None or barren is None:
+        if self._monitoring.monitor is None or self._session.barren_replays is None:
             return None
         aids = self._progress.aids
         if self._tracing is None:
@@ -295,21 +294,18 @@ class Comparisons:
         self._chars = self._tracing.price() if aids.rewrites or not self._tracing.watches else None
         if self._chars is not None:
             return self._chars * REWRITTEN_CHAR
-        return OBSERVED_RUN * (1 + barren) if self._tracing.watches else None
+        return OBSERVED_RUN if self._tracing.watches else None
 
     def buy(self) -> int:
-        """Rewrite the function, or replay a run that the session names and pass it the compared values.
-
-        Each replay counts as one more than the last, until one leads to new code: what earns nothing gets less.
-        """
+        """Rewrite the function, or replay a run that the session names and pass it the compared values."""
         aids = self._progress.aids
         assert self._tracing is not None
         aids.rewrites = self._chars is None
         if self._chars is not None:
             aids.functions.append(self._tracing.rewrite())
             return self._chars * REWRITTEN_CHAR
-        tape, barren = self._session.tape_to_watch, self._session.barren_replays or 0
+        tape = self._session.tape_to_watch
         with self._monitoring.hidden():
             compared = self._tracing.gather(self._replayer.follow, tape)
         self._session.learn_comparisons(compared)
-        return OBSERVED_STEP * _count(tape) * (1 + barren)
+        return OBSERVED_STEP * _count(tape)
