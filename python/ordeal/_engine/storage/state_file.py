@@ -99,8 +99,8 @@ class SavedMonitor(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fie
 class SavedAids(msgspec.Struct, forbid_unknown_fields=True):
     """What a search has bought: what each aid has cost, how many files were read for constants, and the functions.
 
-    ``rewrites`` says whether the next piece for comparisons is a function rather than a replay, and ``numbers`` where the
-    state has numbers: the first fresh run from ``numbers_from`` on says so, and one of twice that number again. The
+    ``rewrites`` says whether the next piece for comparisons is a function rather than a replay, and ``numbers`` where
+    the state has numbers: the first fresh run from ``numbers_from`` on says so, and one of twice that number again. The
     first runs find what is easy without them.
     """
 
