@@ -22,6 +22,7 @@ import pytest
 CONFIG_FILE = "ordeal.toml"
 _CONFIG_BYTES_MAX = 2**20
 CORPUS_DIR = ".ordeal/seeds"
+STORE_VARIABLE = "ORDEAL_STORE"
 BUGGIFY_PROBABILITY = 0.1
 CHAOS_SEED_MAX = 2**64 - 1
 SKIP_REASON = "chaos tests require --chaos flag"
@@ -148,10 +149,10 @@ def pytest_configure(config: pytest.Config) -> None:
     mode = next((mode for mode in (_setting(each, "explorer", "outside") for each in projects.values()) if mode), None)
     if mode is not None:
         importlib.import_module("ordeal._base.outside").outside.mode = mode
-    corpora = ((folder, _seeds(folder, settings)) for folder, settings in projects.items())
-    corpus = next((each for each in corpora if _exists(each[1])), None) if seeds else None
-    if corpus is not None:
-        _register(config, "seeds", config, *corpus)
+    stores = _stores(projects) if seeds else {}
+    corpora = _corpora(projects, stores) if seeds else []
+    if corpora:
+        _register(config, "seeds", config, corpora, stores)
     faults = config.getoption("simulate_faults")
     if config.getoption("simulate"):
         _register(config, "simulated_items", str(config.getini("ordeal_simulate_faults")) if faults is None else faults)
@@ -170,13 +171,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def _folders(config: pytest.Config) -> list[Path]:
     """Return the folders that may be a project of this run: those from where it starts up to the rootdir.
 
-    It starts in each folder that the command line names, and in the current one. The nearest comes first, the rootdir
-    last. Where none of them is one, it is the nearest above: pytest knows no rootdir without its own settings.
+    It starts in the current folder, and in each folder that the command line names. The nearest comes first, the
+    rootdir last. Where none of them is one, it is the nearest above: pytest knows no rootdir without its own settings.
     """
     root, here = config.rootpath, config.invocation_params.dir
     named = (_folder_of(Path(os.path.normpath(here / argument.partition("::")[0]))) for argument in config.args)
     folders: dict[Path, None] = {}
-    for start in dict.fromkeys([*named, here]):
+    for start in dict.fromkeys([here, *named]):
         way = [start, *start.parents]
         # Outside the rootdir only the folder itself counts, not all of its parents.
         folders |= dict.fromkeys(way[: way.index(root)] if root in way else [start])
@@ -202,19 +203,50 @@ def _folder_of(place: Path) -> Path:
         return place.parent
 
 
-def _seeds(folder: Path, settings: dict[str, Any]) -> Path:
-    return folder / (_setting(settings, "report", "corpus_dir") or CORPUS_DIR)
+def _stores(projects: dict[Path, dict[str, Any]]) -> dict[Path, tuple[str, list[str]]]:
+    """Return the projects with a store, each with its address and the classes whose failures are read from it.
+
+    The environment comes first, as an address with a password belongs in no file.
+    """
+    stores = {}
+    for folder, settings in projects.items():
+        url = os.environ.get(STORE_VARIABLE) or _setting(settings, "fleet", "store")
+        tests = settings.get("tests")
+        entries = [each for each in tests if isinstance(each, dict)] if isinstance(tests, list) else []
+        classes = [each["class"] for each in entries if isinstance(each.get("class"), str)]
+        if url and classes:
+            stores[folder] = url, classes
+    return stores
 
 
-def _exists(folder: Path) -> bool:
-    """Return True if there is a folder; one that cannot be entered, or a file, counts: the replay reports that."""
+def _corpora(
+    projects: dict[Path, dict[str, Any]], stores: dict[Path, tuple[str, list[str]]]
+) -> list[tuple[Path, Path]]:
+    """Return the projects that may have seeds, each with the folder of its seeds; outer ones come first.
+
+    A folder of seeds shared by several belongs to the one that has a configuration file.
+    """
+    corpora: dict[object, tuple[Path, Path]] = {}
+    for folder in sorted(projects, key=lambda folder: (not projects[folder], folder)):
+        seeds = folder / (_setting(projects[folder], "report", "corpus_dir") or CORPUS_DIR)
+        identity = _identity(seeds) or (folder if folder in stores else None)
+        if identity is not None:
+            corpora.setdefault(identity, (folder, seeds))
+    return sorted(corpora.values())
+
+
+def _identity(folder: Path) -> object:
+    """Return a value that identifies a folder under any of its names; None when it does not exist.
+
+    A folder that cannot be entered, or a file, counts: the replay reports that.
+    """
     try:
-        folder.stat()
+        found = folder.stat()
     except (FileNotFoundError, NotADirectoryError):
-        return False
+        return None
     except OSError:
-        pass
-    return True
+        return folder
+    return found.st_dev, found.st_ino
 
 
 def _register(config: pytest.Config, module: str, *arguments: Any) -> Any:
@@ -269,7 +301,7 @@ def _settings(config: pytest.Config, folder: Path, chaos: bool, seeds: bool) -> 
         return _read_settings(path)
     except _WrongFileError as error:
         name = os.path.relpath(path, config.invocation_params.dir)
-        if not chaos and not (seeds and _exists(folder / CORPUS_DIR)):
+        if not chaos and not (seeds and _identity(folder / CORPUS_DIR) is not None):
             config.stash.setdefault(_UNUSED, []).append(f"{name} {error.problem}; nothing in it is used")
             return {}
         way_out = "" if chaos else "; `--no-ordeal-seeds` runs the tests without it"
@@ -322,6 +354,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
 _USED_SETTINGS = (
     ("explorer", "rule_timeout", (int, float), "a number of seconds, for example `rule_timeout = 30.0`"),
     ("explorer", "outside", ["fail", "warn", "ignore"], '`outside = "fail"`, `"warn"` or `"ignore"`'),
+    ("fleet", "store", str, 'an address, for example `store = "dir:///srv/ordeal"`'),
     ("report", "corpus_dir", str, f'a folder path, for example `corpus_dir = "{CORPUS_DIR}"`'),
 )
 

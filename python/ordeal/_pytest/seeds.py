@@ -1,4 +1,4 @@
-"""Replays the saved seeds of one project as tests of a pytest run, and reports them in its summary."""
+"""Replays saved seeds as tests of a pytest run, and reports them in its summary."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import dataclasses
 import importlib
 import os
 import sys
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -22,6 +22,7 @@ from ordeal._base.formatting import counted, describe_error, one_line
 from ordeal._base.untrusted import bounded_call, release_frames, traceback_text
 from ordeal._engine.seed_corpus.paths import CORPUS_DIR, SeedError, seed_name, seed_paths
 from ordeal._report.pytest_lines import (
+    PULLED_DIR,
     SeedRecord,
     known_again,
     recorded_failure,
@@ -29,6 +30,7 @@ from ordeal._report.pytest_lines import (
     seed_section,
     seeds_left_out,
 )
+from ordeal.errors import StoreError, TraceError
 
 if TYPE_CHECKING:
     from ordeal._engine.seed_corpus.corpus import SeedReplay, SeedReplayer
@@ -38,6 +40,11 @@ _KEY = "ordeal_seeds"
 _MACHINERY = ("ordeal", "hypothesis")
 #: What the node ids of seeds have instead of a file, directly below the project's folder.
 ROOT = "ordeal-seed"
+# Packages that never belong to a project.
+_NEVER_OWN = frozenset({"", "__main__", "hypothesis", "ordeal", "pytest", *sys.stdlib_module_names})
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+#: How long a run of tests waits for a store, in seconds.
+LIMIT_SECONDS = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +59,7 @@ class Project:
     seeds: Path
     node_id: str
     start: str
+    _modules: dict[str, ModuleType] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, config: pytest.Config, folder: Path, seeds: Path) -> Project:
@@ -59,6 +67,11 @@ class Project:
         below, here = os.path.relpath(folder, config.rootpath), config.invocation_params.dir
         node_id = ROOT if below == os.curdir else f"{below.replace(os.sep, '/')}/{ROOT}"
         return cls(folder, seeds, node_id, "" if folder == here else os.path.relpath(folder, here))
+
+    @property
+    def is_rootdir(self) -> bool:
+        """Whether it is the rootdir of pytest."""
+        return self.node_id == ROOT
 
     @property
     def own_seeds(self) -> str:
@@ -93,6 +106,77 @@ def relative_path(path: Path, folder: Path) -> str:
     return str(path).removeprefix(f"{folder}{os.sep}").replace(os.sep, "/")
 
 
+@contextmanager
+def own_modules(project: Project, package: str) -> Iterator[None]:
+    """During the block, let modules that the project has in its folder be its own.
+
+    Two checkouts have the same modules, and many projects call a package ``tests``; another project's may be imported
+    already. Those are restored afterwards. What the block imports of the project is kept for the next time.
+    ``package`` is the project's own even if one of that name is installed.
+    """
+    names = _names_in(project)
+    loaded = {key.partition(".")[0] for key in sys.modules}
+    others = _take_out({name for name in names & loaded if _is_taken(project, name, installed=name == package)})
+    sys.modules.update(project._modules)
+    before = set(sys.modules) - set(project._modules)
+    try:
+        yield
+    finally:
+        new = {key for key in set(sys.modules) - before if key.partition(".")[0] in names}
+        project._modules.update({key: sys.modules.pop(key) for key in new})
+        sys.modules.update(others)
+
+
+def _names_in(project: Project) -> set[str]:
+    """Return the names of the modules and packages that an import may find in a project's folder."""
+    found = set()
+    for folder in (project.folder, project.folder / "src"):
+        with contextlib.suppress(OSError):
+            found |= {each.stem if each.suffix == ".py" else each.name for each in folder.iterdir()}
+    return found - _NEVER_OWN
+
+
+def _is_taken(project: Project, name: str, *, installed: bool) -> bool:
+    """Return True if modules of this name were imported from elsewhere; ``installed`` counts libraries, too."""
+    modules = (module for key, module in sys.modules.items() if key == name or key.startswith(f"{name}."))
+    files = [file for module in modules if isinstance(file := getattr(module, "__file__", None), str)]
+    places = (project.folder / name, project.folder / "src" / name)
+    own = tuple(f"{place}{end}" for place in places for end in (".py", os.sep))
+    elsewhere = [file for file in files if not file.startswith(own)]
+    return any(installed or _INSTALLED.isdisjoint(Path(file).parts) for file in elsewhere)
+
+
+def _take_out(names: set[str]) -> dict[str, ModuleType]:
+    """Remove packages with their modules from the imported modules, and return them."""
+    own = [key for key in sys.modules if key.partition(".")[0] in names]
+    return {key: sys.modules.pop(key) for key in own}
+
+
+def pulled_seeds(url: str, test_classes: Sequence[str], project: Path) -> tuple[list[Path], list[str]]:
+    """Return the seeds of the store at ``url``, and a line on what is wrong with it, if anything is.
+
+    They are kept in a folder of the project, and replayed from there while the store is away.
+    """
+    folder = project / PULLED_DIR
+    try:
+        before = seed_paths(folder)
+    except SeedError as error:
+        return [], [error.message]
+    # It loads what replays seeds, and most runs have no store.
+    home = importlib.import_module("ordeal._engine.parallel.fleet.home")
+    try:
+        saved, _ = home.read_failures(url, test_classes, folder, project=project, seconds=LIMIT_SECONDS)
+    except StoreError as error:
+        instead = f"; replayed instead: {counted(len(before), 'seed')} of an earlier run" if before else ""
+        return before, [f"{one_line(error.message)}{instead}"]
+    for path in before:
+        if path not in saved:
+            # Another run of tests may have deleted it.
+            with contextlib.suppress(OSError):
+                path.unlink()
+    return sorted(saved), []
+
+
 def record_of(replay: SeedReplay, project: Project) -> SeedRecord:
     """Return the record of a replay in a project."""
     trace = replay.trace
@@ -118,29 +202,37 @@ class SeedClassError(Exception):
 
 
 class SeedCorpusNode(pytest.Collector):
-    """The seeds of the project, at the root of the tree of tests."""
+    """The seeds of one project, at the root of the tree of tests."""
 
-    def __init__(self, *, replays: SeedReplays, **fields: Any) -> None:
+    def __init__(self, *, replays: SeedReplays, project: Project, paths: Sequence[Path], **fields: Any) -> None:
         super().__init__(**fields)
         self._replays = replays
+        self._project = project
+        self._paths = paths
 
     def collect(self) -> Iterator[pytest.Collector]:
         """Return a node for each class that has seeds."""
-        for name, paths in groupby(self._replays.chosen, key=class_name):
-            yield SeedClassNode.from_parent(self, name=name, replays=self._replays, paths=list(paths))
+        for name, paths in groupby(self._paths, key=class_name):
+            yield SeedClassNode.from_parent(
+                self, name=name, replays=self._replays, project=self._project, paths=list(paths)
+            )
 
 
 class SeedClassNode(pytest.Collector):
     """The seeds of one class."""
 
-    def __init__(self, *, replays: SeedReplays, paths: Sequence[Path], **fields: Any) -> None:
+    def __init__(self, *, replays: SeedReplays, project: Project, paths: Sequence[Path], **fields: Any) -> None:
         super().__init__(**fields)
-        self._replays, self._paths = replays, paths
+        self._replays = replays
+        self._project = project
+        self._paths = paths
 
     def collect(self) -> Iterator[pytest.Item]:
         """Return a test for each seed."""
         for path in self._paths:
-            yield SeedItem.from_parent(self, name=test_name(path), path=path, replays=self._replays)
+            yield SeedItem.from_parent(
+                self, name=test_name(path), path=path, replays=self._replays, project=self._project
+            )
 
 
 class SeedItem(pytest.Item):
@@ -153,9 +245,10 @@ class SeedItem(pytest.Item):
     #: Read by mutation testing: one that fails is an open failure, and no reason to judge nothing.
     is_saved_seed: ClassVar[bool] = True
 
-    def __init__(self, *, replays: SeedReplays, **fields: Any) -> None:
+    def __init__(self, *, replays: SeedReplays, project: Project, **fields: Any) -> None:
         super().__init__(**fields)
         self._replays = replays
+        self._project = project
         self._replay: SeedReplay | None = None
         self.record: SeedRecord | None = None
 
@@ -165,7 +258,7 @@ class SeedItem(pytest.Item):
 
         pytest would use those of the folder of the seeds, where it never looked.
         """
-        return self.session.gethookproxy(self._replays.project.folder)
+        return self.session.gethookproxy(self._project.folder)
 
     def runtest(self) -> None:
         """Replay the seed.
@@ -174,8 +267,8 @@ class SeedItem(pytest.Item):
             SeedFailedError: it fails, as recorded or differently.
             SeedClassError: its class cannot be imported, or cannot run.
         """
-        replay = self._replays.replay(self.path)
-        self._replay, self.record = replay, record_of(replay, self._replays.project)
+        replay = self._replays.replay(self._project, self.path)
+        self._replay, self.record = replay, record_of(replay, self._project)
         if replay.error is not None:
             self._replays.failing |= self._replays.places([replay.error])
             failed = SeedFailedError(self.record.error)
@@ -259,31 +352,36 @@ def _package(module_globals: dict[str, Any]) -> str:
 
 
 class SeedReplays:
-    """The plugin of a pytest run that has seeds to replay.
+    """The plugin of a pytest run that has seeds to replay, for each of ``projects``.
+
+    ``stores`` has the address of a project's store, by its folder, and the classes whose failures are read from it.
 
     Raises:
         UsageError: the command line names a seed that does not exist.
     """
 
-    def __init__(self, config: pytest.Config, project: Project) -> None:
+    def __init__(
+        self, config: pytest.Config, projects: Sequence[Project], stores: Mapping[Path, tuple[str, Sequence[str]]]
+    ) -> None:
         self._config = config
-        self.project = project
+        self._projects = projects
+        self._stores = stores
         self._records: list[SeedRecord] = []
         self.failing: set[str] = set()  # the places of the failures of seeds
         self._trouble: list[str] = []
         # An xdist controller sends all workers the same list, whatever is saved in the meantime.
-        self._all = self._found()
-        self.chosen = self._choose()
+        self._all = {project: self._found(project) for project in projects}
+        self._chosen = self._choose()
 
     # What there is to replay
 
-    def _found(self) -> list[Path]:
-        """Return the seeds; an xdist worker uses its controller's list, so that all workers agree."""
+    def _found(self, project: Project) -> list[Path]:
+        """Return the seeds of a project; an xdist worker uses its controller's list, so that all workers agree."""
         worker = getattr(self._config, "workerinput", None)
         if worker is not None:
-            return [self.project.folder / path for path in worker.get(_KEY, ())]
+            return [project.folder / path for path in worker.get(_KEY, {}).get(project.node_id, [])]
         try:
-            paths = seed_paths(self.project.seeds)
+            paths = self._with_pulled(project, seed_paths(project.seeds))
         except SeedError as error:
             self._trouble.append(error.message)
             return []
@@ -292,45 +390,68 @@ class SeedReplays:
         self._trouble += [f"cannot read seed {path}: its name is not valid UTF-8" for path in nameless]
         return [path for path in paths if path not in nameless]
 
-    def _choose(self) -> list[Path]:
+    def _with_pulled(self, project: Project, own: list[Path]) -> list[Path]:
+        """Return the seeds of a project and those of its store, which is read now, of each class together."""
+        if project.folder not in self._stores:
+            return own
+        url, classes = self._stores[project.folder]
+        pulled, trouble = pulled_seeds(url, classes, project.folder)
+        self._trouble += trouble
+        known = {(path.parent.name, test_name(path)) for path in own}
+        new = [path for path in pulled if (path.parent.name, test_name(path)) not in known]
+        return sorted([*own, *new], key=lambda path: (path.parent.name, path.name))
+
+    def _choose(self) -> dict[Project, list[Path]]:
         """Return the seeds that the command line names by node id, or all when it names none."""
-        named = {argument: own for argument in self._config.args if (own := self._node_id(argument))}
+        named = {argument: node_ids for argument in self._config.args if (node_ids := self._node_ids(argument))}
         if not named:
             return self._all
         # pytest would look for files with these names.
         self._config.args[:] = [argument for argument in self._config.args if argument not in named]
-        for argument, node_id in named.items():
-            if not any(self.project.names(path, [node_id]) for path in self._all):
+        for argument, node_ids in named.items():
+            if not any(project.names(path, node_ids) for project, paths in self._all.items() for path in paths):
                 hint = f"`pytest --collect-only -q -k {ROOT}` lists them"
                 raise pytest.UsageError(f"no saved seed is named {one_line(argument)}\nhint: {hint}")
-        return [path for path in self._all if self.project.names(path, list(named.values()))]
+        wanted = [node_id for node_ids in named.values() for node_id in node_ids]
+        return {
+            project: [path for path in paths if project.names(path, wanted)] for project, paths in self._all.items()
+        }
 
-    def _node_id(self, argument: str) -> str:
-        """Return the node id of a seed or of a group of seeds that an argument means; empty for another argument.
+    def _node_ids(self, argument: str) -> list[str]:
+        """Return the node ids of seeds or groups of seeds that an argument may mean; none for another kind of argument.
 
         pytest shows node ids relative to where it was started, ``../ordeal-seed::MyService`` for example.
         """
         place, *names = argument.split("::")
         here = os.path.normpath(self._config.invocation_params.dir / place)
-        is_meant = place == ROOT or here == str(self.project.folder / ROOT)
-        return "::".join([self.project.node_id, *names]) if is_meant else ""
+        meant = [project for project in self._projects if here == str(project.folder / ROOT)]
+        if not meant and place == ROOT:
+            meant = list(self._projects)
+        return ["::".join([project.node_id, *names]) for project in meant]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell an xdist worker which seeds there are."""
-        node.workerinput[_KEY] = [self.project.relative(path) for path in self._all]
+        node.workerinput[_KEY] = {
+            project.node_id: [project.relative(path) for path in paths] for project, paths in self._all.items()
+        }
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """Put the seeds before the tests, before -k, -m, --deselect and similar options choose."""
-        corpus = SeedCorpusNode.from_parent(
-            session,
-            name=ROOT,
-            path=self.project.seeds,
-            nodeid=self.project.node_id,
-            replays=self,
-        )
-        items[:0] = session.genitems(corpus)
+        seeds: list[pytest.Item] = []
+        for project, paths in self._chosen.items():
+            corpus = SeedCorpusNode.from_parent(
+                session,
+                name=ROOT,
+                path=project.seeds,
+                nodeid=project.node_id,
+                replays=self,
+                project=project,
+                paths=paths,
+            )
+            seeds += session.genitems(corpus)
+        items[:0] = seeds
 
     # Replaying
 
@@ -340,25 +461,40 @@ class SeedReplays:
         return importlib.import_module("ordeal._engine.seed_corpus.corpus")
 
     @cached_property
-    def _replayer(self) -> SeedReplayer:
+    def _replayers(self) -> dict[Project, SeedReplayer]:
         timeouts: Any = self._config.pluginmanager.get_plugin("ordeal_rule_timeouts")
         limit = None if timeouts is None else timeouts.timeout_s
-        replayer: SeedReplayer = self._corpus.SeedReplayer(
-            rule_timeout=limit, settings=self.project.folder / "ordeal.toml"
-        )
-        return replayer
+        # One for each project, because it remembers which classes cannot be imported.
+        return {
+            project: self._corpus.SeedReplayer(rule_timeout=limit, settings=project.folder / "ordeal.toml")
+            for project in self._projects
+        }
 
-    def replay(self, path: Path) -> SeedReplay:
+    def replay(self, project: Project, path: Path) -> SeedReplay:
         """Replay a seed as `ordeal replay` would: in the project's folder, with that first on the import path."""
-        with contextlib.chdir(self.project.folder), _import_path(self.project.folder), _properties_apart():
-            return self._replayer.replay(path)
+        replayer = self._replayers[project]
+        with ExitStack() as stack:
+            stack.enter_context(contextlib.chdir(project.folder))
+            stack.enter_context(_import_path(project.folder))
+            stack.enter_context(_properties_apart())
+            if self._projects != [project] or not project.is_rootdir:
+                stack.enter_context(own_modules(project, self._package(path)))
+            return replayer.replay(path)
+
+    def _package(self, path: Path) -> str:
+        """Return the package of the class of a seed, empty when it cannot be read: the replay says what is wrong."""
+        with contextlib.suppress(TraceError):
+            return str(self._corpus.load_seed(path).test_class).partition(":")[0].partition(".")[0]
+        return ""
 
     # Reports
 
     def pytest_report_header(self) -> str | None:
         """Say how many seeds are replayed."""
-        place = relative_path(self.project.seeds, self._config.rootpath)
-        return f"ordeal: {counted(len(self.chosen), 'saved seed')} in {place}" if self.chosen else None
+        number = sum(len(paths) for paths in self._chosen.values())
+        folders = dict.fromkeys(path.parent.parent for paths in self._chosen.values() for path in paths)
+        places = [relative_path(folder, self._config.rootpath) for folder in folders]
+        return f"ordeal: {counted(number, 'saved seed')} in {', '.join(places)}" if number else None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -405,7 +541,7 @@ class SeedReplays:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write the section on the seeds."""
-        left = len(self.chosen) - len(self._records)
+        left = sum(map(len, self._chosen.values())) - len(self._records)
         if self._config.getoption("collectonly"):
             left = 0
         if not self._records and not self._trouble and not left:
@@ -416,15 +552,24 @@ class SeedReplays:
         for trouble in self._trouble:
             terminalreporter.line(f"  {one_line(trouble)}")
         if self._records:
-            records = sorted(self._records, key=lambda record: record.path)
-            verbose = self._config.get_verbosity() > 0
-            for line in seed_section(records, verbose=verbose, folder=self.project.own_seeds):
+            for line in self._section():
                 terminalreporter.line(line)
 
+    def _section(self) -> Sequence[str]:
+        return seed_section(
+            sorted(self._records, key=lambda record: (record.start, record.path)),
+            verbose=self._config.get_verbosity() > 0,
+            folders={project.start: project.own_seeds for project in self._projects},
+        )
 
-def make_plugin(config: pytest.Config, folder: Path, seeds: Path) -> SeedReplays:
-    """Return the plugin for the project in ``folder``."""
-    return SeedReplays(config, Project.of(config, folder, seeds))
+
+def make_plugin(
+    config: pytest.Config,
+    corpora: Sequence[tuple[Path, Path]],
+    stores: Mapping[Path, tuple[str, Sequence[str]]],
+) -> SeedReplays:
+    """Return the plugin for projects, each given by its folder and its seeds' folder, and for those with a store."""
+    return SeedReplays(config, [Project.of(config, folder, seeds) for folder, seeds in corpora], stores)
 
 
 @contextmanager

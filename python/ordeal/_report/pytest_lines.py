@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -57,6 +57,8 @@ def property_sections(
     return [section for section in sections if section[1]]
 
 
+#: Where a project keeps the failures that a run of tests has read from a store, which nobody needs to delete.
+PULLED_DIR = ".ordeal/pulled"
 _LINES_PER_KIND_MAX = 10
 # As long as a path may be: a truncated command is useless.
 _COMMAND_CHARS_MAX = 5_000
@@ -84,16 +86,17 @@ class SeedRecord:
     reason: str
 
 
-def seed_section(records: Sequence[SeedRecord], *, verbose: bool, folder: str) -> list[str]:
+def seed_section(records: Sequence[SeedRecord], *, verbose: bool, folders: Mapping[str, str]) -> list[str]:
     """Return the lines of the summary: one for each seed, at most ten of a kind unless ``verbose``, and the verdict.
 
-    ``folder`` is that of the seeds, empty for the default.
+    ``folders`` maps the ``start`` of each project to the folder of its seeds, empty for the default.
     """
+    several = len({record.start for record in records}) > 1
     lines: list[str] = []
     for kind in _KINDS:
-        of_kind = [_line(record) for record in records if record.status == kind]
+        of_kind = [_line(record, several) for record in records if record.status == kind]
         lines += of_kind if verbose else capped(of_kind, _LINES_PER_KIND_MAX)
-    return indented([*lines, "", *_verdict(records, folder), *_advice(records)], 2)
+    return indented([*lines, "", *_verdict(records, folders), *_advice(records)], 2)
 
 
 def seeds_left_out(number: int) -> str:
@@ -101,25 +104,26 @@ def seeds_left_out(number: int) -> str:
     return f"{counted(number, 'saved failure')} not replayed; `ordeal seeds` replays all"
 
 
-def _line(record: SeedRecord) -> str:
+def _line(record: SeedRecord, several: bool) -> str:
     name, test_class = one_line(record.name), one_line(record.test_class)
     reason = one_line(record.reason, limit=2 * MESSAGE_CHARS_MAX)
+    where = f" in {one_line(record.start or '.')}" if several else ""
     match record.status:
         case "reproduced":
-            return f"REGRESSION  {name}: {test_class} — {record.error}"
+            return f"REGRESSION  {name}: {test_class}{where} — {record.error}"
         case "fails_differently":
-            return f"DIFFERENT   {name}: {test_class} — {record.error}; recorded: {record.recorded}"
+            return f"DIFFERENT   {name}: {test_class}{where} — {record.error}; recorded: {record.recorded}"
         case "class_unusable":
-            return f"NO CLASS    {name}: {test_class} — {reason}"
+            return f"NO CLASS    {name}: {test_class}{where} — {reason}"
         case "no_longer_applies":
-            return f"outdated    {name}: {test_class} — no longer applies: {reason}"
+            return f"outdated    {name}: {test_class}{where} — no longer applies: {reason}"
         case "unreadable":
-            return f"corrupt     {name}: {reason}"
+            return f"corrupt     {name}{where}: {reason}"
         case _:
-            return f"fixed       {name}: {test_class} — no longer reproduces"
+            return f"fixed       {name}: {test_class}{where} — no longer reproduces"
 
 
-def _verdict(records: Sequence[SeedRecord], folder: str) -> list[str]:
+def _verdict(records: Sequence[SeedRecord], folders: Mapping[str, str]) -> list[str]:
     regressions, different, unusable, outdated, corrupt, fixed = (
         sum(r.status == kind for r in records) for kind in _KINDS
     )
@@ -129,13 +133,22 @@ def _verdict(records: Sequence[SeedRecord], folder: str) -> list[str]:
         first = next(record for record in records if record.status in _FAILING)
         return [", ".join(counts), f"replay: {replay_command(first)}"]
     if fixed == len(records):
-        where = f" --dir {shlex.quote(folder)}" if folder else ""
-        command = one_line(f"{_from(records[0].start)}ordeal seeds --prune-fixed{where}", limit=_COMMAND_CHARS_MAX)
-        return [f"{counted(fixed, 'seed')} fixed; {command} removes {'it' if fixed == 1 else 'them'}"]
+        kept = [record for record in records if not record.path.startswith(f"{PULLED_DIR}/")]
+        if not kept:
+            return [f"{counted(fixed, 'seed')} of the store fixed"]
+        commands = [_pruning(start, folders) for start in sorted({record.start for record in kept})]
+        remove = "remove them" if len(commands) > 1 else "removes it" if fixed == 1 else "removes them"
+        return [f"{counted(fixed, 'seed')} fixed; {' and '.join(commands)} {remove}"]
     mute = unusable + outdated + corrupt
     verb = "says" if mute == 1 else "say"
     own = f"{counted(fixed, 'seed')} fixed, {mute}" if fixed else counted(mute, "seed")
     return [f"{own} {verb} nothing about the code"]
+
+
+def _pruning(start: str, folders: Mapping[str, str]) -> str:
+    folder = folders.get(start, "")
+    where = f" --dir {shlex.quote(folder)}" if folder else ""
+    return one_line(f"{_from(start)}ordeal seeds --prune-fixed{where}", limit=_COMMAND_CHARS_MAX)
 
 
 def _advice(records: Sequence[SeedRecord]) -> list[str]:

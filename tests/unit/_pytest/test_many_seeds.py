@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import pytest
 
-from .conftest import Project
+from .conftest import Project, section
 
 pytest_plugins = ["pytester"]
 
@@ -59,3 +61,17 @@ def test_more_seeds_import_and_define_no_more(project: Project) -> None:
     assert work_of_many == work_of_few
     # Each is read, once.
     assert opened_by_many - opened_by_few == 100
+
+
+def test_workers_replay_each_seed_once(project: Project) -> None:
+    project.fix_withdraw()
+    names = sorted(project.overdrawn(amount) for amount in range(49))
+    names.append(project.closed())
+    result = project.run_apart(
+        "-q", "-n", "2", "-k", "ordeal-seed", "--junitxml=report.xml", plugins=("_ordeal_pytest", "xdist.plugin")
+    )
+    result.assert_outcomes(passed=49, failed=1)
+    cases = [case.attrib["name"] for case in ElementTree.parse(project.root / "report.xml").iter("testcase")]
+    assert sorted(cases) == sorted(names)
+    lines = section(result, SECTION)
+    assert [line.split()[0] for line in lines] == ["REGRESSION", *["fixed"] * 10, "...", "1", "replay:"]

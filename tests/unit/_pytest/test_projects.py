@@ -8,6 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from ordeal._base.trace_file import ChoiceValue
+
 from .conftest import Project, attributes, section
 
 pytest_plugins = ["pytester"]
@@ -101,13 +103,103 @@ def test_rootdir_elsewhere(project: Project, monkeypatch: pytest.MonkeyPatch) ->
     assert section(result, SECTION)[-1] == f"  replay: ordeal replay .ordeal/seeds/BankChaos/{name}.json"
 
 
-def test_of_two_projects_the_nearest_counts(inner: Project) -> None:
+def test_seeds_of_two_projects(inner: Project) -> None:
+    """The same class, bug and seed in both: only one of them is repaired."""
     name = _save(inner, INNER)
-    inner.write({"bank.py": "", "tests/test_other.py": ""})
+    inner.write(
+        {
+            "tests/test_bank.py": (inner.root / INNER / "tests/test_bank.py").read_text(),
+            "bank.py": (inner.root / INNER / "bank.py").read_text(),
+        }
+    )
+    inner.fix_withdraw()
     _save(inner, ".")
-    result = _run_inner(inner)
-    assert section(result, SECTION)[-1] == f"  replay: ordeal replay .ordeal/seeds/BankChaos/{name}.json"
-    result.assert_outcomes(passed=1, failed=1)
+    for package in (".", INNER):
+        (inner.root / package / "tests/__init__.py").touch()
+    for options in ((), ("-n", "2")):
+        result = inner.run_apart("-q", *options, plugins=("_ordeal_pytest", "xdist.plugin"))
+        result.assert_outcomes(passed=2, failed=1)
+        assert section(result, SECTION) == [
+            f"  REGRESSION  {name}: tests.test_bank:BankChaos in . — ValueError: balance negative",
+            f"  fixed       {name}: tests.test_bank:BankChaos in ../.. — no longer reproduces",
+            "  1 regression(s) still reproduce",
+            f"  replay: ordeal replay .ordeal/seeds/BankChaos/{name}.json",
+        ]
+    one = inner.run_apart("-q", f"ordeal-seed::BankChaos::{name}", plugins=("_ordeal_pytest",))
+    one.assert_outcomes(failed=1)
+    other = inner.run_apart("-q", f"../../ordeal-seed::BankChaos::{name}", plugins=("_ordeal_pytest",))
+    other.assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+@pytest.mark.parametrize("layout", ["module", "package", "namespace", "src"])
+def test_two_checkouts_are_judged_by_their_own_modules(
+    project: Project, layout: str, order: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One is repaired; its tests import what the machines of both do."""
+    monkeypatch.delenv("PYTHONPATH")
+    for name, limit in (("a", 10**9), ("b", 4)):
+        folder = project.root / name
+        library = {"module": "lib.py", "package": "lib/__init__.py", "namespace": "lib/limits.py", "src": "src/lib.py"}
+        imported = "from lib.limits import limit" if layout == "namespace" else "from lib import limit"
+        machine = f"""
+            from ordeal import ChaosTest, rule
+            {imported}
+
+            class Counts(ChaosTest):
+                n = 0
+
+                @rule()
+                def inc(self):
+                    self.n += 1
+                    assert self.n < limit()
+        """
+        test = f"{'' if layout == 'src' else imported}\n\ndef test_{name}(): pass\n"
+        project.write({f"{name}/counts.py": machine, f"{name}/test_{name}.py": test})
+        project.write({f"{name}/{library[layout]}": f"def limit(): return {limit}\n"})
+        (folder / "pyproject.toml").write_text("[project]\nname = 'counts'\n")
+        step: tuple[str, dict[str, ChoiceValue]] = ("inc", {})
+        project.save_seed(
+            *[step] * 4,
+            error="AssertionError",
+            message="assert 4 < 4",
+            test_class="counts:Counts",
+            folder=f"{name}/.ordeal/seeds",
+        )
+    (project.root / "pytest.ini").unlink()
+    result = project.run_apart("-q", *order, plugins=("_ordeal_pytest",))
+    lines = section(result, SECTION)
+    assert [line.split()[0] for line in lines[:2]] == ["REGRESSION", "fixed"]
+    assert " in b " in lines[0]
+    result.assert_outcomes(failed=1, passed=3)
+
+
+def test_all_seeds_of_two_projects_are_fixed(inner: Project) -> None:
+    (inner.root / INNER / "tests").rename(inner.root / INNER / "inner_tests")
+    inner.edit(f"{INNER}/bank.py", 'raise ValueError("balance negative")', "return")
+    inner.write({"machines.py": (inner.root / INNER / "inner_tests/test_bank.py").read_text()})
+    for folder, module in ((".", "machines"), (INNER, "inner_tests.test_bank")):
+        test_class = f"{module}:BankChaos"
+        inner.save_seed(
+            ("withdraw", {"amount": 1}), error="E", message="", test_class=test_class, folder=f"{folder}/.ordeal/seeds"
+        )
+    lines = section(_run_inner(inner), SECTION)
+    command = "ordeal seeds --prune-fixed"
+    assert lines[-1] == f"  2 seeds fixed; {command} and cd ../.. && {command} remove them"
+
+
+def test_one_folder_by_two_names_is_one(inner: Project) -> None:
+    _save(inner, INNER)
+    (inner.root / ".ordeal").mkdir()
+    (inner.root / ".ordeal/seeds").symlink_to(inner.root / INNER / ".ordeal/seeds")
+
+    def listed() -> list[str]:
+        result = inner.run(PATH, "--collect-only", "-q")
+        return [line.partition("::")[0] for line in result.outlines if "seed-" in line]
+
+    assert listed() == ["ordeal-seed"]
+    inner.write({f"{INNER}/ordeal.toml": "[report]\n"})
+    assert listed() == [f"{INNER}/ordeal-seed"]
 
 
 def test_settings_of_the_nearest_configuration(inner: Project) -> None:

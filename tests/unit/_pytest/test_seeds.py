@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
+import shutil
 import subprocess
 import sys
 from xml.etree import ElementTree
 
 import pytest
+
+from ordeal._engine.seed_corpus.corpus import SeedCorpus
+from ordeal.store import FailureReport, Outgoing, open_store
+from ordeal.trace import Trace
 
 from .conftest import TEST_CLASS, Project, attributes, section
 
@@ -204,6 +210,16 @@ def test_packed_seed_beside_a_plain_one(project: Project) -> None:
     project.run("-q").assert_outcomes(passed=1, failed=2)
 
 
+def test_many_fixed_seeds_take_few_lines(project: Project) -> None:
+    project.fix_withdraw()
+    for amount in range(13):
+        project.overdrawn(amount)
+    lines = section(project.run("-q"), SECTION)
+    assert len(lines) == 12
+    assert lines[10:] == ["  ... and 3 more", "  13 seeds fixed; ordeal seeds --prune-fixed removes them"]
+    assert len(section(project.run("-v"), SECTION)) == 14
+
+
 def test_replays_change_nothing(project: Project) -> None:
     project.overdrawn()
     project.write(
@@ -245,6 +261,13 @@ def test_corpus_of_the_configuration(project: Project) -> None:
 
 
 # How pytest's own options work on them
+
+
+def test_listed_and_counted(project: Project) -> None:
+    name = project.overdrawn()
+    result = project.run("--collect-only", "-q")
+    assert result.outlines[:2] == [f"ordeal-seed::BankChaos::{name}", "tests/test_bank.py::test_opens"]
+    assert "2 tests collected" in result.outlines[-1]
 
 
 @pytest.mark.parametrize(
@@ -296,6 +319,19 @@ def test_seed_that_is_not_there(project: Project) -> None:
     ]
 
 
+def test_project_that_has_nothing_but_seeds(project: Project) -> None:
+    project.overdrawn()
+    project.fix_withdraw()
+    (project.root / "tests/test_bank.py").rename(project.root / "tests/bank_machine.py")
+    project.edit("tests/bank_machine.py", "test_opens", "opens")
+    seed = next((project.root / ".ordeal/seeds").rglob("*.json"))
+    seed.unlink()
+    assert project.run("-q").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    project.save_seed(("close", {}), error="E", message="", test_class="tests.bank_machine:BankChaos")
+    project.fix_close()
+    assert project.run("-q").ret == pytest.ExitCode.OK
+
+
 def test_last_failed(project: Project) -> None:
     project.overdrawn()
     project.closed()
@@ -305,6 +341,16 @@ def test_last_failed(project: Project) -> None:
     project.fix_withdraw()
     project.run_apart("-q", "--lf").assert_outcomes(passed=1, deselected=2)
     project.run_apart("-q", "--ff").assert_outcomes(passed=3)
+
+
+def test_stop_at_the_first_failure(project: Project) -> None:
+    project.overdrawn()
+    project.closed()
+    project.run("-q", "-x").assert_outcomes(failed=1)
+    project.run("-q", "--stepwise").assert_outcomes(failed=1)
+    project.fix_close()
+    project.fix_withdraw()
+    project.run_apart("-q", "--stepwise").assert_outcomes(passed=3)
 
 
 def test_junit(project: Project) -> None:
@@ -401,6 +447,19 @@ def test_outcome_of_plain_pytest_and_of_python_m_pytest(project: Project) -> Non
     project.run_apart("-q").assert_outcomes(passed=1, failed=1)
 
 
+def test_read_only_folder_is_left_alone(project: Project) -> None:
+    project.overdrawn()
+    corpus = project.root / ".ordeal"
+    before = sorted((path, path.stat().st_mtime_ns) for path in corpus.rglob("*"))
+    folders = [corpus, corpus / "seeds", corpus / "seeds/BankChaos"]
+    for folder in folders:
+        folder.chmod(0o555)
+    project.run_apart("-q").assert_outcomes(passed=1, failed=1)
+    for folder in folders:
+        folder.chmod(0o755)
+    assert sorted((path, path.stat().st_mtime_ns) for path in corpus.rglob("*")) == before
+
+
 def test_no_warnings_of_its_own(project: Project) -> None:
     project.overdrawn()
     project.run_apart("-q", "-W", "error", "--chaos").assert_outcomes(passed=1, failed=1)
@@ -445,3 +504,43 @@ def test_workers(project: Project, options: tuple[str, ...]) -> None:
         f"  fixed       {fixed}: tests.test_bank:BankChaos — no longer reproduces",
     ]
     assert f"FAILED ordeal-seed::BankChaos::{name} - ValueError: balance negative" in result.outlines
+
+
+def test_single_seed_with_workers(project: Project) -> None:
+    name, _ = project.overdrawn(), project.closed()
+    project.run_workers("-q", f"ordeal-seed::BankChaos::{name}").assert_outcomes(failed=1)
+
+
+def test_records_are_plain_text(project: Project) -> None:
+    """They travel between the processes of xdist and into report files."""
+    project.overdrawn()
+    recorder = project.pytester.inline_run("-p", "_ordeal_pytest")
+    records = [vars(report).get("ordeal_seeds") for report in recorder.getreports("pytest_runtest_logreport")]
+    (record,) = [record for record in records if record is not None]
+    assert json.loads(json.dumps(record)) == record
+    assert record["status"] == "reproduced"
+
+
+def test_failures_of_a_store_are_replayed_and_kept_while_it_is_away(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ordeal._pytest.seeds.LIMIT_SECONDS", 60.0)
+    name = project.overdrawn()
+    (seed,) = SeedCorpus(project.root / ".ordeal/seeds").paths()
+    with open_store(f"dir://{project.root}/shared", "code") as store:
+        report = FailureReport("bucket", Trace.load(seed).to_json(), 1, 1)
+        store.sync(Outgoing(failures=(report,)))
+    shutil.rmtree(project.root / ".ordeal")
+    settings = f'[fleet]\nstore = "dir://shared"\n[[tests]]\nclass = "{TEST_CLASS}"\n'
+    (project.root / "ordeal.toml").write_text(settings)
+    result = project.run("-q")
+    result.assert_outcomes(passed=1, failed=1)
+    assert section(result, SECTION)[-1] == f"  replay: ordeal replay .ordeal/pulled/BankChaos/{name}.json"
+
+    (project.root / "shared").rename(project.root / "moved")
+    result = project.run("-q")
+    result.assert_outcomes(passed=1, failed=1)
+    said = section(result, SECTION)[0]
+    assert said.startswith("  the store cannot be read: shared: ")
+    assert said.endswith("replayed instead: 1 seed of an earlier run")
+    assert project.run("-q", "--no-ordeal-seeds").ret == pytest.ExitCode.OK

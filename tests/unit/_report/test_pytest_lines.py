@@ -13,11 +13,13 @@ from ordeal._report.pytest_lines import (
     SeedRecord,
     property_sections,
     replay_command,
+    seed_failure_sections,
     seed_section,
     session_seed_line,
     session_seed_replay,
 )
 from ordeal.assertions import always, declare, report, sometimes, tracker
+from ordeal.trace import Trace, TraceStep
 
 
 def test_the_seed_is_told_once_with_where_it_is_from() -> None:
@@ -90,8 +92,8 @@ RECORD = SeedRecord(
 )
 
 
-def section(*records: SeedRecord, verbose: bool = False, folder: str = "") -> list[str]:
-    return [line.strip() for line in seed_section(records, verbose=verbose, folder=folder)]
+def section(*records: SeedRecord, verbose: bool = False, folders: dict[str, str] | None = None) -> list[str]:
+    return [line.strip() for line in seed_section(records, verbose=verbose, folders=folders or {})]
 
 
 def record(status: str, **changes: Any) -> SeedRecord:
@@ -112,6 +114,15 @@ def test_each_seed_has_a_line(status: str, line: str) -> None:
     assert section(record(status))[0] == line
 
 
+def test_what_needs_a_person_comes_first_with_the_command_that_shows_it() -> None:
+    lines = section(record("fixed"), record("fails_differently", path="b.json"), record("reproduced", path="a.json"))
+    assert [line.split()[0] for line in lines[:3]] == ["REGRESSION", "DIFFERENT", "fixed"]
+    assert lines[4:] == [
+        "1 regression(s) still reproduce, 1 seed fails differently now",
+        "replay: ordeal replay b.json",
+    ]
+
+
 def test_ten_of_a_kind_are_shown_unless_asked_for_more() -> None:
     records = [record("fixed", name=f"seed-{number:02}") for number in range(12)]
     lines = section(*records)
@@ -129,7 +140,18 @@ def test_ten_of_a_kind_are_shown_unless_asked_for_more() -> None:
     ],
 )
 def test_where_all_are_fixed_they_can_go(fixed: int, start: str, folder: str, verdict: str) -> None:
-    assert section(*[record("fixed", start=start)] * fixed, folder=folder)[-1] == verdict
+    assert section(*[record("fixed", start=start)] * fixed, folders={start: folder})[-1] == verdict
+
+
+def test_seeds_of_several_projects_say_where_they_are() -> None:
+    lines = section(record("fixed"), record("fixed", start="sub"))
+    assert lines[:2] == [
+        "fixed       seed-0a: shop:Till in . — no longer reproduces",
+        "fixed       seed-0a: shop:Till in sub — no longer reproduces",
+    ]
+    assert lines[-1] == (
+        "2 seeds fixed; ordeal seeds --prune-fixed and cd sub && ordeal seeds --prune-fixed remove them"
+    )
 
 
 def test_seeds_that_say_nothing_come_with_advice() -> None:
@@ -159,3 +181,15 @@ def test_nothing_in_a_seed_breaks_a_line() -> None:
     lines = section(record("unreadable", name="a\x1b[2J", reason="b\nc" * 1000))
     assert lines[0].startswith("corrupt     a\\x1b[2J: b\\nc")
     assert len(lines[0]) < 500
+
+
+def test_below_a_failure_stand_its_steps_and_what_it_was_before() -> None:
+    trace = Trace(1, 42, "shop:Till", steps=[TraceStep("rule", "pay")], program=["state = Till()", "state.pay()"])
+    assert seed_failure_sections(record("reproduced"), trace) == [
+        ("steps", ["from shop import Till", "state = Till()", "state.pay()"]),
+        ("replay", ["ordeal replay seeds/seed-0a.json"]),
+    ]
+    assert seed_failure_sections(record("fails_differently"), trace)[1] == (
+        "recorded failure, which was another one",
+        ["KeyError: then"],
+    )
