@@ -16,7 +16,7 @@ from ordeal.errors import FaultError
 from ordeal.faults.arguments import check_seconds, check_text, real_seconds
 from ordeal.faults.attributes import stored_attribute
 from ordeal.faults.call_faults import CallFault
-from ordeal.faults.fault import Fault
+from ordeal.faults.fault import Fault, made_again
 
 __all__ = ["contended_call", "delayed_release", "stale_state", "thread_boundary"]
 
@@ -24,6 +24,7 @@ Call = Callable[[], Any]
 CoroutineCall = Callable[[], Awaitable[Any]]
 
 
+@made_again
 def contended_call(target: str, contention: float = 0.05, mode: str = "simulate") -> CallFault:
     """Calls of ``target`` wait for each other, as for one lock; a call that it makes of itself does not.
 
@@ -37,6 +38,7 @@ def contended_call(target: str, contention: float = 0.05, mode: str = "simulate"
     )
 
 
+@made_again
 def delayed_release(target: str, delay: float = 0.5, mode: str = "simulate") -> CallFault:
     """Calls of ``target`` return late by ``delay`` seconds, and what they hold is held for longer.
 
@@ -50,6 +52,7 @@ def delayed_release(target: str, delay: float = 0.5, mode: str = "simulate") -> 
     )
 
 
+@made_again
 def thread_boundary(target: str, timeout: float = 5.0) -> CallFault:
     """Calls of ``target`` are made in another thread, where thread-local state is missing; the caller waits.
 
@@ -60,6 +63,7 @@ def thread_boundary(target: str, timeout: float = 5.0) -> CallFault:
     return _ThreadBoundary(target, f"thread_boundary({target})", timeout)
 
 
+@made_again
 def stale_state(obj: Any, attr: str, stale_value: Any) -> Fault:
     """The attribute ``attr`` of ``obj`` is ``stale_value``; afterwards it is what it was before.
 

@@ -14,7 +14,7 @@ from typing import Any
 from ordeal.faults.arguments import check_error, check_text, real_seconds
 from ordeal.faults.attributes import Wrap
 from ordeal.faults.connections import CREATE_ENGINE, DriverCall, around_connect, around_dialect
-from ordeal.faults.fault import LastingPatchFault, MultiPatchFault
+from ordeal.faults.fault import MultiPatchFault, made_again
 
 __all__ = ["commit_failure", "deadlock", "locked", "lost_connection", "slow_query"]
 
@@ -22,6 +22,7 @@ Act = Callable[[DriverCall], object]
 ErrorClass = type[Exception] | None
 
 
+@made_again
 def locked(target: str, message: str | None = None, error: ErrorClass = None) -> MultiPatchFault:
     """Statements and commits raise the driver's OperationalError: another program has the lock.
 
@@ -32,6 +33,7 @@ def locked(target: str, message: str | None = None, error: ErrorClass = None) ->
     return _DatabaseFault("locked", target, fail)
 
 
+@made_again
 def deadlock(target: str, message: str | None = None, error: ErrorClass = None) -> MultiPatchFault:
     """Statements raise the driver's OperationalError, and the transaction is rolled back: it was chosen to give way.
 
@@ -47,6 +49,7 @@ def deadlock(target: str, message: str | None = None, error: ErrorClass = None) 
     return _DatabaseFault("deadlock", target, give_way, on_commits=False)
 
 
+@made_again
 def commit_failure(target: str, message: str | None = None, error: ErrorClass = None) -> MultiPatchFault:
     """Commits of a transaction raise the driver's OperationalError, and the transaction stays open.
 
@@ -57,6 +60,7 @@ def commit_failure(target: str, message: str | None = None, error: ErrorClass = 
     return _DatabaseFault("commit_failure", target, fail, on_statements=False)
 
 
+@made_again
 def lost_connection(target: str) -> MultiPatchFault:
     """A connection is closed under a statement or commit, which then fails with the driver's own error, like all later.
 
@@ -66,6 +70,7 @@ def lost_connection(target: str) -> MultiPatchFault:
     return _DatabaseFault("lost_connection", target, _lose)
 
 
+@made_again
 def slow_query(target: str, delay: float = 1.0, mode: str = "simulate") -> MultiPatchFault:
     """Statements are slow by ``delay`` seconds.
 
@@ -99,7 +104,7 @@ def _failure(factory: str, text: str, message: object, error: ErrorClass, sqlite
     return fail
 
 
-class _DatabaseFault(LastingPatchFault):
+class _DatabaseFault(MultiPatchFault):
     """Acts on the calls of connections. The function that makes them is wrapped for the duration of a run."""
 
     def __init__(
@@ -152,6 +157,9 @@ class _DatabaseFault(LastingPatchFault):
             super().reset()
         finally:
             self.leave_run()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_in_run": False}
 
     def _do_activate(self) -> bool:
         return self._in_run or super()._do_activate()

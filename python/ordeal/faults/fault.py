@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, SupportsIndex
 
 import msgspec
 
@@ -91,6 +91,7 @@ class Fault(ABC):
         if name == "" or not isinstance(given, (str, type(None))):
             raise FaultError(f"a fault got the name {name!r}", hint="write a text that is not empty")
         self.name = name if name is not None else type(self).__name__
+        self._made_by: tuple[Callable[..., Fault], tuple[Any, ...], dict[str, Any]] | None = None
         self._lock = threading.RLock()
         self._fault_switch = _native.FaultSwitch()
 
@@ -244,6 +245,22 @@ class Fault(ABC):
         if not self._lasts:
             self._fault_switch.forget()
 
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        """Pickle it as the call that made it, or its attributes; in the other process it is off and new."""
+        if self._made_by is None:
+            return super().__reduce_ex__(protocol)
+        return _make_again, (*self._made_by, self._limits_in_words())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_lock": None, "_fault_switch": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.RLock(), _fault_switch=_native.FaultSwitch())
+
+    def _limits_in_words(self) -> dict[str, Any]:
+        """Return the arguments of ``limited`` that give the fault its limits."""
+        return {}
+
     def __copy__(self) -> Self:
         return self
 
@@ -309,6 +326,17 @@ class MultiPatchFault(Fault):
             self._fault_switch.drop_plan()
             self._patches = [Patch(self.name, target, wrap) for target, wrap in self._wraps]
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_patches": []}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._patches = [Patch(self.name, target, wrap) for target, wrap in self._wraps]
+
+    def _limits_in_words(self) -> dict[str, Any]:
+        limits = self._limits
+        return {"probability": limits.probability, "calls": (limits.first, limits.last)}
 
     def strike(self) -> int:
         """Count a call that the fault is meant for; return its number, from 1, or 0 when the limits let it pass."""
@@ -400,7 +428,7 @@ class MultiPatchFault(Fault):
 
     @property
     def _lasts(self) -> bool:
-        return False
+        return self._made_by is not None
 
     def _undo_all(self) -> None:
         errors: list[FaultError] = []
@@ -411,14 +439,6 @@ class MultiPatchFault(Fault):
                 errors.append(error)
         if errors:
             raise errors[0]
-
-
-class LastingPatchFault(MultiPatchFault):
-    """A fault whose replacements keep nothing from one run to the next, so that they are made once."""
-
-    @property
-    def _lasts(self) -> bool:
-        return True
 
 
 class LambdaFault(Fault):
@@ -446,6 +466,25 @@ def check_function(fault_name: str, argument: str, function: object) -> None:
     """Check that an argument of a fault is a function. Raises FaultError."""
     if not callable(function):
         raise FaultError(f"fault {fault_name!r} got the {argument} {function!r}", hint="write a function")
+
+
+def made_again[**P, F: Fault](factory: Callable[P, F]) -> Callable[P, F]:
+    """Let the faults that ``factory`` makes remember how, so that they can be sent to other processes."""
+
+    @functools.wraps(factory)
+    def make(*args: P.args, **kwargs: P.kwargs) -> F:
+        fault = factory(*args, **kwargs)
+        fault._made_by = (make, args, dict(kwargs))
+        return fault
+
+    return make
+
+
+def _make_again(
+    make: Callable[..., Fault], args: tuple[Any, ...], kwargs: dict[str, Any], limits: dict[str, Any]
+) -> Fault:
+    fault = make(*args, **kwargs)
+    return fault.limited(**limits) if isinstance(fault, MultiPatchFault) else fault
 
 
 def release(faults: Sequence[Fault]) -> None:

@@ -25,7 +25,7 @@ from ordeal.faults.arguments import (
 )
 from ordeal.faults.attributes import Wrap
 from ordeal.faults.call_faults import CallFault
-from ordeal.faults.fault import LastingPatchFault, MultiPatchFault
+from ordeal.faults.fault import MultiPatchFault, made_again
 from ordeal.faults.randomness import fault_bytes
 
 # No process can have this number, so a signal to the child reaches nobody.
@@ -159,6 +159,7 @@ __all__ = [
 ]
 
 
+@made_again
 def error_on_call(target: str, error: type[Exception] = OSError, message: str = "Simulated I/O error") -> CallFault:
     """Calls of ``target`` raise ``error(message)``.
 
@@ -173,11 +174,13 @@ def error_on_call(target: str, error: type[Exception] = OSError, message: str = 
     return CallFault(target, f"error_on_call({target})", before=fail)
 
 
+@made_again
 def return_empty(target: str) -> CallFault:
     """Calls of ``target`` return ``None`` and do nothing."""
     return CallFault(target, f"return_empty({target})", answer=lambda: None)
 
 
+@made_again
 def corrupt_output(target: str) -> CallFault:
     """A ``bytes`` or ``str`` result is replaced by as much chance, drawn from ``ordeal.faults.randomness``."""
     fault: CallFault
@@ -189,6 +192,7 @@ def corrupt_output(target: str) -> CallFault:
     return fault
 
 
+@made_again
 def truncate_output(target: str, fraction: float = 0.5) -> CallFault:
     """Only the first ``fraction`` of a ``bytes``, ``str``, ``list`` or ``tuple`` result is returned.
 
@@ -198,6 +202,7 @@ def truncate_output(target: str, fraction: float = 0.5) -> CallFault:
     return CallFault(target, f"truncate_output({target}, {fraction})", after=cut)
 
 
+@made_again
 def disk_full() -> MultiPatchFault:
     """The disk is full, for the whole process: opening a file to write it, and writing to one, raises ENOSPC.
 
@@ -221,10 +226,11 @@ def disk_full() -> MultiPatchFault:
         return write
 
     opening = _refuse_writers(refuse)
-    fault = LastingPatchFault("disk_full", [("builtins.open", opening), ("io.open", opening), ("os.write", wrap_write)])
+    fault = MultiPatchFault("disk_full", [("builtins.open", opening), ("io.open", opening), ("os.write", wrap_write)])
     return fault
 
 
+@made_again
 def permission_denied() -> MultiPatchFault:
     """Nothing may be written, for the whole process: ``open`` in the modes ``w``, ``a`` and ``x`` raises EACCES."""
     fault: MultiPatchFault
@@ -234,10 +240,11 @@ def permission_denied() -> MultiPatchFault:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
     opening = _refuse_writers(refuse)
-    fault = LastingPatchFault("permission_denied", [("builtins.open", opening), ("io.open", opening)])
+    fault = MultiPatchFault("permission_denied", [("builtins.open", opening), ("io.open", opening)])
     return fault
 
 
+@made_again
 def subprocess_timeout(target: str, *, timeout_sec: float = 0.001) -> MultiPatchFault:
     """``subprocess.run`` raises ``TimeoutExpired`` at once for a command with ``target`` in its text.
 
@@ -256,10 +263,11 @@ def subprocess_timeout(target: str, *, timeout_sec: float = 0.001) -> MultiPatch
 
         return run
 
-    fault = LastingPatchFault(f"subprocess_timeout({target!r})", [("subprocess.run", wrap)])
+    fault = MultiPatchFault(f"subprocess_timeout({target!r})", [("subprocess.run", wrap)])
     return fault
 
 
+@made_again
 def subprocess_exit(
     target: str, *, returncode: int = 1, stdout: Output = None, stderr: Output = None
 ) -> MultiPatchFault:
@@ -276,6 +284,7 @@ def subprocess_exit(
     )
 
 
+@made_again
 def subprocess_signal(
     target: str, *, signum: int = signal.SIGTERM, stdout: Output = None, stderr: Output = None
 ) -> MultiPatchFault:
@@ -291,29 +300,35 @@ def subprocess_signal(
     )
 
 
+@made_again
 def subprocess_truncate_stdout(target: str, fraction: float = 0.5) -> MultiPatchFault:
     """A command with ``target`` in its text runs, and only the first ``fraction`` of its captured output is seen.
 
     Raises FaultError when ``fraction`` is not between 0 and 1.
     """
-    return _truncated("stdout", target, fraction)
+    check_command("subprocess_truncate_stdout", target)
+    cut = _cutter("subprocess_truncate_stdout", fraction)
+    return _popen_fault(
+        f"subprocess_truncate_stdout({target!r}, {fraction})",
+        lambda strike: changed_output(target, strike, stdout=cut),
+    )
 
 
+@made_again
 def subprocess_truncate_stderr(target: str, fraction: float = 0.5) -> MultiPatchFault:
     """A command with ``target`` in its text runs, and only the first ``fraction`` of its captured errors is seen.
 
     Raises FaultError when ``fraction`` is not between 0 and 1.
     """
-    return _truncated("stderr", target, fraction)
+    check_command("subprocess_truncate_stderr", target)
+    cut = _cutter("subprocess_truncate_stderr", fraction)
+    return _popen_fault(
+        f"subprocess_truncate_stderr({target!r}, {fraction})",
+        lambda strike: changed_output(target, strike, stderr=cut),
+    )
 
 
-def _truncated(stream: str, target: str, fraction: float) -> MultiPatchFault:
-    factory = f"subprocess_truncate_{stream}"
-    check_command(factory, target)
-    cut = {stream: _cutter(factory, fraction)}
-    return _popen_fault(f"{factory}({target!r}, {fraction})", lambda strike: changed_output(target, strike, **cut))
-
-
+@made_again
 def corrupt_stdout(target: str) -> MultiPatchFault:
     """A command with ``target`` in its text runs, and its captured output is replaced by as much chance.
 
@@ -329,6 +344,7 @@ def corrupt_stdout(target: str) -> MultiPatchFault:
     return fault
 
 
+@made_again
 def subprocess_delay(target: str, *, delay: float = 1.0) -> MultiPatchFault:
     """``subprocess.run`` returns ``delay`` seconds after the end of a command with ``target`` in its text.
 
@@ -348,7 +364,7 @@ def subprocess_delay(target: str, *, delay: float = 1.0) -> MultiPatchFault:
 
         return run
 
-    fault = LastingPatchFault(f"subprocess_delay({target!r})", [("subprocess.run", wrap)])
+    fault = MultiPatchFault(f"subprocess_delay({target!r})", [("subprocess.run", wrap)])
     return fault
 
 
@@ -364,7 +380,7 @@ def _popen_fault(name: str, make_wrap: Callable[[Callable[[], int]], Callable[[A
     def strike() -> int:
         return fault.strike()
 
-    fault = LastingPatchFault(name, [("subprocess.Popen", make_wrap(strike))])
+    fault = MultiPatchFault(name, [("subprocess.Popen", make_wrap(strike))])
     return fault
 
 

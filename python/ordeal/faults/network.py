@@ -13,6 +13,7 @@ from typing import Any
 
 from ordeal.faults.arguments import check_every_n, check_fraction, check_seconds, check_status, check_text
 from ordeal.faults.call_faults import CallFault
+from ordeal.faults.fault import made_again
 
 __all__ = [
     "FaultHeaders",
@@ -93,6 +94,7 @@ class HTTPFaultError(Exception):
         return f"{self.status_code} {self.response.text}"
 
 
+@made_again
 def http_error(target: str, status_code: int = 500, message: str = "Internal Server Error") -> CallFault:
     """Calls of ``target`` raise HTTPFaultError with this code and text. Raises FaultError when they are none."""
     check_status("http_error", status_code)
@@ -100,6 +102,7 @@ def http_error(target: str, status_code: int = 500, message: str = "Internal Ser
     return _failing(target, f"http_error({target}, {status_code})", status_code, message)
 
 
+@made_again
 def connection_reset(target: str) -> CallFault:
     """Calls of ``target`` raise ConnectionResetError, a ConnectionError."""
 
@@ -109,6 +112,7 @@ def connection_reset(target: str) -> CallFault:
     return CallFault(target, f"connection_reset({target})", before=reset)
 
 
+@made_again
 def dns_failure(target: str) -> CallFault:
     """Calls of ``target`` raise ``socket.gaierror``, an OSError: the name of the server is not known."""
 
@@ -118,6 +122,7 @@ def dns_failure(target: str) -> CallFault:
     return CallFault(target, f"dns_failure({target})", before=fail)
 
 
+@made_again
 def rate_limited(target: str, retry_after: float = 30.0) -> CallFault:
     """Calls of ``target`` raise HTTPFaultError with code 429, which says to wait ``retry_after`` seconds.
 
@@ -128,6 +133,7 @@ def rate_limited(target: str, retry_after: float = 30.0) -> CallFault:
     return _failing(target, name, 429, "Too Many Requests", retry_after=retry_after)
 
 
+@made_again
 def auth_failure(target: str, status_code: int = 401) -> CallFault:
     """Calls of ``target`` raise HTTPFaultError: "Unauthorized" with code 401, "Forbidden" with another.
 
@@ -138,6 +144,7 @@ def auth_failure(target: str, status_code: int = 401) -> CallFault:
     return _failing(target, f"auth_failure({target}, {status_code})", status_code, message)
 
 
+@made_again
 def partial_response(target: str, fraction: float = 0.5) -> CallFault:
     """Only the first ``fraction`` of a response is there.
 
@@ -160,6 +167,7 @@ def partial_response(target: str, fraction: float = 0.5) -> CallFault:
     return CallFault(target, f"partial_response({target}, {fraction})", after=cut)
 
 
+@made_again
 def intermittent_http_error(
     target: str, every_n: int = 3, status_code: int = 503, message: str = "Service Unavailable"
 ) -> CallFault:

@@ -15,7 +15,7 @@ from typing import Any
 from ordeal.errors import FaultError
 from ordeal.faults.arguments import check_count, check_fraction
 from ordeal.faults.call_faults import CallFault
-from ordeal.faults.fault import Fault
+from ordeal.faults.fault import Fault, made_again
 
 Change = Callable[[Any], Any]
 
@@ -109,16 +109,19 @@ class _Drop:
 _DROP = _Drop()
 
 
+@made_again
 def nan_injection(target: str) -> CallFault:
     """Every number in the result becomes NaN: in lists, tuples, dicts, arrays, frames and what has a ``tolist()``."""
     return CallFault(target, f"nan_injection({target})", after=_replacing_numbers(math.nan))
 
 
+@made_again
 def inf_injection(target: str) -> CallFault:
     """Every number in the result becomes infinite: in lists, tuples, dicts, arrays, frames, what has a ``tolist()``."""
     return CallFault(target, f"inf_injection({target})", after=_replacing_numbers(math.inf))
 
 
+@made_again
 def wrong_shape(target: str, expected: Sequence[int], actual: Sequence[int]) -> CallFault:
     """Calls of ``target`` are made, and zeros of the shape ``actual`` returned where ``expected`` is the right one.
 
@@ -130,6 +133,7 @@ def wrong_shape(target: str, expected: Sequence[int], actual: Sequence[int]) -> 
     )
 
 
+@made_again
 def dtype_drift(target: str, kind: str = "str") -> CallFault:
     """Every number in the result becomes a ``str``, an ``int``, a ``bool``, or with ``object`` a ``{"value": number}``.
 
@@ -141,6 +145,7 @@ def dtype_drift(target: str, kind: str = "str") -> CallFault:
     return CallFault(target, f"dtype_drift({target}, {kind})", after=lambda result: _with(result, changes[kind]))
 
 
+@made_again
 def partial_batch(target: str, fraction: float = 0.5, min_items: int = 1) -> CallFault:
     """Only the first ``fraction`` of a list, tuple, array or frame is returned, and ``min_items`` of it at least.
 
@@ -160,6 +165,7 @@ def partial_batch(target: str, fraction: float = 0.5, min_items: int = 1) -> Cal
     return CallFault(target, f"partial_batch({target}, fraction={fraction}, min_items={min_items})", after=cut)
 
 
+@made_again
 def feature_order_drift(target: str, *, shift: int = 1) -> CallFault:
     """The features of the result move ``shift`` places to the left, and round to the end.
 
@@ -173,6 +179,7 @@ def feature_order_drift(target: str, *, shift: int = 1) -> CallFault:
     )
 
 
+@made_again
 def missing_feature(target: str, key: Any = None, *, fill: Any = _DROP) -> CallFault:
     """The result, a dict, a list of dicts or a frame, lacks ``key`` (its first key when None), or has ``fill`` for it.
 
@@ -207,6 +214,7 @@ class CorruptedFloats(Fault):
         """Do nothing: nothing was put in place."""
 
 
+@made_again
 def corrupted_floats(corrupt_type: str = "nan") -> CorruptedFloats:
     """Its ``value()`` is ``nan``, ``inf``, ``-inf``, the greatest float (``max``) or the least above 0 (``min``).
 

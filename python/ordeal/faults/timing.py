@@ -8,10 +8,12 @@ from typing import Any
 
 from ordeal.faults.arguments import check_error, check_every_n, check_number, check_seconds, real_seconds
 from ordeal.faults.call_faults import CallFault
+from ordeal.faults.fault import made_again
 
 __all__ = ["intermittent_crash", "jitter", "slow", "timeout"]
 
 
+@made_again
 def timeout(target: str, delay: float = 30.0, error: type[Exception] = TimeoutError) -> CallFault:
     """Calls of ``target`` raise ``error`` at once, as if ``delay`` seconds had passed. Nothing sleeps.
 
@@ -26,6 +28,7 @@ def timeout(target: str, delay: float = 30.0, error: type[Exception] = TimeoutEr
     return CallFault(target, f"timeout({target}, {delay}s)", before=time_out)
 
 
+@made_again
 def slow(target: str, delay: float = 1.0, mode: str = "simulate") -> CallFault:
     """Calls of ``target`` are slow by ``delay`` seconds.
 
@@ -36,6 +39,7 @@ def slow(target: str, delay: float = 1.0, mode: str = "simulate") -> CallFault:
     return CallFault(target, f"slow({target}, {delay}s, {mode})", pause_s=pause_s)
 
 
+@made_again
 def intermittent_crash(target: str, every_n: int = 3, error: type[Exception] = RuntimeError) -> CallFault:
     """Every ``every_n``-th call of ``target`` raises ``error``; calls are counted again after ``reset()``.
 
@@ -51,6 +55,7 @@ def intermittent_crash(target: str, every_n: int = 3, error: type[Exception] = R
     return CallFault(target, f"intermittent_crash({target}, every {every_n})", before=crash)
 
 
+@made_again
 def jitter(target: str, magnitude: float = 0.01) -> CallFault:
     """A numeric result is moved by ``magnitude`` times its size, up and down in turn (by ``magnitude`` itself at 0).
 

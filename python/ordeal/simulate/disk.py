@@ -66,6 +66,10 @@ class Write:
         to.extend(bytes(max(0, self.offset - len(to))))
         to[self.offset : self.offset + len(self.content)] = self.content
 
+    def torn(self, size: int) -> Write:
+        """Return the same write with only its first ``size`` bytes."""
+        return Write(self.offset, self.content[:size])
+
 
 @dataclass(frozen=True, slots=True)
 class Resize:
@@ -114,7 +118,7 @@ class File:
         if torn is not None and kept < len(self.unsynced):
             next_one = self.unsynced[kept]
             if isinstance(next_one, Write):
-                Write(next_one.offset, next_one.content[: torn(len(next_one.content))]).apply(content)
+                next_one.torn(torn(len(next_one.content))).apply(content)
         self.content, self.durable = content, bytes(content)
         self.unsynced.clear()
 

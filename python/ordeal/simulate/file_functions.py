@@ -180,7 +180,21 @@ def _fsync(files: Files, descriptor: descriptors.Descriptor) -> None:
     files.sync_node(descriptor.node)
 
 
+def _accept(_files: Files, _descriptor: descriptors.Descriptor, *_: Any) -> None:
+    """Accept modes and owners of files, without effect."""
+
+
 # -- functions of os on paths ---------------------------------------------------------------------------------------
+
+
+def _os_open(place: SimulatedPath, flags: int, mode: int = 0o777) -> int:
+    del mode  # Only faults deny access to a simulated file.
+    return descriptors.open_descriptor(place.files, place.where, flags)
+
+
+def _stat(place: SimulatedPath, *, follow_symlinks: bool = True) -> os.stat_result:
+    del follow_symlinks  # There are no symbolic links.
+    return _status(place.files.node(place.where))
 
 
 def _status(node: File | Folder) -> os.stat_result:
@@ -196,6 +210,11 @@ def _status(node: File | Folder) -> os.stat_result:
 
 def _access(place: SimulatedPath, mode: int, **_: Any) -> bool:
     return place.files.exists(place.where) and not (mode & os.W_OK and place.files.is_readonly(place.where))
+
+
+def _mkdir(place: SimulatedPath, mode: int = 0o777) -> None:
+    del mode
+    place.files.new_folder(place.where)
 
 
 def _rmdir(place: SimulatedPath) -> None:
@@ -262,26 +281,31 @@ class FolderEntry:
     path: str
     status: os.stat_result
 
-    def is_dir(self, **_: object) -> bool:
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
         """Whether it is a folder."""
+        del follow_symlinks
         return stat.S_ISDIR(self.status.st_mode)
 
-    def is_file(self, **_: object) -> bool:
+    def is_file(self, *, follow_symlinks: bool = True) -> bool:
         """Whether it is a file."""
+        del follow_symlinks
         return stat.S_ISREG(self.status.st_mode)
 
     def is_symlink(self) -> bool:
         """Never."""
         return False
 
-    is_junction = is_symlink
+    def is_junction(self) -> bool:
+        """Never."""
+        return False
 
     def inode(self) -> int:
         """The number of the file or folder."""
         return self.status.st_ino
 
-    def stat(self, **_: object) -> os.stat_result:
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
         """Return its size and times, as they were when the folder was read."""
+        del follow_symlinks
         return self.status
 
     def __fspath__(self) -> str:
@@ -338,13 +362,9 @@ def _scandir(path: Any = ".") -> Any:
 # -- the table ------------------------------------------------------------------------------------------------------
 
 _BY_PATH: dict[str, Answer] = {
-    # Only faults deny access to a simulated file, whatever its mode; and there are no symbolic links.
-    "open": lambda place, flags, *_, **__: descriptors.open_descriptor(place.files, place.where, flags),
-    "stat": lambda place, **_: _status(place.files.node(place.where)),
-    "lstat": lambda place, **_: _status(place.files.node(place.where)),
-    "mkdir": lambda place, *_, **__: place.files.new_folder(place.where),
-    "access": _access, "rmdir": _rmdir, "unlink": _unlink, "remove": _unlink, "chmod": _attributes,
-    "chown": _attributes, "utime": _attributes, "listxattr": _list_attributes, "chdir": _refused,
+    "open": _os_open, "stat": _stat, "lstat": _stat, "access": _access, "mkdir": _mkdir, "rmdir": _rmdir,
+    "unlink": _unlink, "remove": _unlink, "chmod": _attributes, "chown": _attributes, "utime": _attributes,
+    "listxattr": _list_attributes, "chdir": _refused,
 }  # fmt: skip
 _BY_DESCRIPTOR: dict[str, Answer] = {
     "read": descriptors.read,
@@ -354,8 +374,8 @@ _BY_DESCRIPTOR: dict[str, Answer] = {
     "ftruncate": descriptors.resize,
     "fsync": _fsync,
     "fdatasync": _fsync,
-    "fchmod": lambda *_: None,
-    "fchown": lambda *_: None,
+    "fchmod": _accept,
+    "fchown": _accept,
 }
 _WHOLE: dict[str, Answer] = {
     "rename": _rename, "replace": _rename, "link": _refused_link("link"), "symlink": _refused_link("symlink"),

@@ -56,23 +56,21 @@ class FileSystem:
 
         ``str`` is written as UTF-8. Nothing is durable before ``fsync``. Raises OSError like ``open`` does.
         """
-        file = self._written(path)
+        where = absolute(path)
+        self.make_folders(posixpath.dirname(where))
+        file = self.open_file(where, create=True)
+        self._check_file(where, "full", "broken")
         if file.content:
             file.change(Resize(0), self.now_s())
         file.change(Write(0, _encoded(content)), self.now_s())
 
     def append(self, path: AnyPath, content: bytes | str) -> None:
         """Append to a file, making it and its parent folders if needed."""
-        file = self._written(path)
-        file.change(Write(len(file.content), _encoded(content)), self.now_s())
-
-    def _written(self, path: AnyPath) -> File:
-        """Return the file at a path to write to, making it and its parent folders if needed."""
         where = absolute(path)
         self.make_folders(posixpath.dirname(where))
         file = self.open_file(where, create=True)
         self._check_file(where, "full", "broken")
-        return file
+        file.change(Write(len(file.content), _encoded(content)), self.now_s())
 
     def read(self, path: AnyPath) -> bytes:
         """Return the content of a file. Raises OSError like ``open`` does."""
@@ -107,30 +105,23 @@ class FileSystem:
         node = self.node(old)
         folder, name = self.parent(old)
         to_folder, to_name = self.parent(new)
-        if new == old:
-            return
-        if new.startswith(f"{old}/"):
+        if f"{new}/".startswith(f"{old}/"):
+            if new == old:
+                return
             raise os_error(errno.EINVAL, new)
-        there = to_folder.entries.get(to_name)
-        if isinstance(there, Folder) and isinstance(node, File):
-            raise os_error(errno.EISDIR, new)
-        if isinstance(there, Folder) and there.entries:
-            raise os_error(errno.ENOTEMPTY, new)
-        if isinstance(there, File) and isinstance(node, Folder):
-            raise os_error(errno.ENOTDIR, new)
+        _check_replaceable(node, to_folder.entries.get(to_name), new)
         self._disk.rename(folder, name, to_folder, to_name)
 
     def make_folders(self, path: AnyPath) -> None:
         """Make a folder and its parents if needed. Raises OSError when a file is in the way."""
-        self._make_folders(absolute(path), durable=False)
-
-    def _make_folders(self, where: str, *, durable: bool) -> None:
         folder = self._disk.root
-        for name in names_of(where):
+        where = ""
+        for name in names_of(absolute(path)):
+            where = f"{where}/{name}"
             node = folder.entries.get(name)
             if isinstance(node, File):
                 raise os_error(errno.ENOTDIR, where)
-            folder = node if node is not None else self._disk.new_folder(folder, name, durable=durable)
+            folder = node if node is not None else self._disk.new_folder(folder, name)
 
     def list_dir(self, prefix: str = "/") -> list[str]:
         """Return the sorted paths of all files, at any depth, that begin with ``prefix``."""
@@ -286,7 +277,12 @@ class FileSystem:
 
     def make_root(self, where: str) -> None:
         """Make the root folder of a patch, durably, if needed: the machine had it before the program."""
-        self._make_folders(where, durable=True)
+        folder = self._disk.root
+        for name in names_of(where):
+            node = folder.entries.get(name)
+            if isinstance(node, File):
+                raise os_error(errno.ENOTDIR, where)
+            folder = node if node is not None else self._disk.new_folder(folder, name, durable=True)
 
     def is_readonly(self, where: str) -> bool:
         """Return whether a fault of the path forbids writing."""
@@ -348,6 +344,16 @@ class FileSystem:
         memo[id(self)] = copied
         copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return copied
+
+
+def _check_replaceable(node: File | Folder, there: File | Folder | None, where: str) -> None:
+    if isinstance(there, Folder):
+        if isinstance(node, File):
+            raise os_error(errno.EISDIR, where)
+        if there.entries:
+            raise os_error(errno.ENOTEMPTY, where)
+    elif there is not None and isinstance(node, Folder):
+        raise os_error(errno.ENOTDIR, where)
 
 
 def _encoded(content: bytes | str) -> bytes:

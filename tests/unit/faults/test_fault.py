@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import pickle
 import random
 import warnings
 from collections.abc import Callable
@@ -265,6 +266,34 @@ def test_the_catalog_lists_every_fault_of_the_families() -> None:
     assert "delay: 'float' = 30.0" in entries["timeout"]["signature"]
     assert "fill: 'Any' = <drop>" in entries["missing_feature"]["signature"]
     assert all(entry["doc"].endswith((".", ":")) for entry in entries.values())
+
+
+class Blackout(Fault):
+    def __init__(self, place: str) -> None:
+        super().__init__(f"blackout({place})")
+        self.place = place
+
+    def _do_activate(self) -> None: ...
+
+    def _do_deactivate(self) -> None: ...
+
+
+def no_change(original: Any) -> Any:
+    return lambda: original()  # noqa: PLW0108 - limits are of functions in Python
+
+
+@pytest.mark.parametrize(
+    "fault", [Blackout("north"), LambdaFault("off", int, int), PatchFault("os.getpid", no_change).limited(calls=(1, 2))]
+)
+def test_own_faults_can_be_sent_to_another_process(fault: Fault) -> None:
+    with fault:
+        fault.observe()
+        there = pickle.loads(pickle.dumps(fault))
+    assert (type(there), there.name, there.active, there.observation_hits) == (type(fault), fault.name, False, 0)
+    with there:
+        assert there.active
+    assert there.is_unwound
+    assert fault.observation_hits == 1
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import sqlite3
 import subprocess
 import sys
@@ -353,6 +355,18 @@ def test_a_leak_is_named(row: Row, monkeypatch: pytest.MonkeyPatch) -> None:
         fault._do_deactivate()
     assert found.startswith(f"FaultError: fault {row.name!r} is still in effect after reset()\nhint: ")
     release([fault])
+
+
+@each_row
+def test_it_can_be_sent_to_another_process(row: Row) -> None:
+    fault = row.make()
+    if isinstance(fault, MultiPatchFault):
+        fault.limited(probability=0.5, calls=(2, None))
+    with fault:
+        pass
+    there = pickle.loads(pickle.dumps(fault))
+    assert (type(there), there.name, there.active) == (type(fault), fault.name, False)
+    assert copy.deepcopy(fault) is fault
 
 
 @each_row
