@@ -1,7 +1,7 @@
 // The state of a machine as features: how large its numbers and its collections are.
 //
-// Edges do not show that a counter has come near its limit, or that a cache is nearly full. A magnitude that no run has
-// shown is a feature, so that a state with it is kept and runs climb from there.
+// Edges do not show that a counter has come near its limit, or that a cache is nearly full. The state in which a number
+// is larger than ever before is kept, and runs climb from there.
 #pragma once
 
 #include <cstdint>

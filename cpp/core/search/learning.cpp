@@ -135,8 +135,8 @@ void Learning::interleaved(std::span<const std::uint64_t> features) {
   }
 }
 
-// Numbers below zero have a ladder of their own.
-// Once in a run is enough to climb, and each time would leave a state for every step.
+// Once in a run is enough to climb: each time would leave a state for every step. Numbers below zero have a ladder of
+// their own.
 void Learning::magnitude(std::uint64_t label, double value) {
   const std::uint64_t side = value < 0 ? ~label : label;
   if (is_of_prefix_ || !features_.has(FeatureKind::kMagnitude) || raised_in_run_.contains(side) ||
@@ -220,18 +220,18 @@ KeepResult Learning::keep(const Tape& tape, Rng& schedule) {
   if (!checkpoint.shows.empty() && new_entries_.size() < kNewEntriesMax) {
     new_entries_.push_back(next_checkpoint_);
   }
-  // Runs climb from the new tip. One before it is of no more use, and many would crowd out other states.
-  std::optional<std::uint64_t> before;
+  // Runs climb from the new tip. The one before it is of no more use, and many would crowd out other states.
+  std::optional<std::uint64_t> superseded;
   for (const std::uint64_t label : std::exchange(raised_, {})) {
-    std::uint64_t& tip = tips_[label];
-    if (!before && corpus_.remove(tip)) {
-      before = tip;
+    const std::uint64_t before = std::exchange(tips_[label], climbs_ ? next_checkpoint_ : 0);
+    const bool is_tip = std::ranges::any_of(tips_, [=](const auto& tip) { return tip.second == before; });
+    if (!superseded && !is_tip && corpus_.remove(before)) {
+      superseded = before;
     }
-    tip = climbs_ ? next_checkpoint_ : 0;
   }
   KeepResult kept = add(std::move(checkpoint), schedule);
-  if (before && !kept.evicted) {
-    kept.evicted = before;
+  if (!kept.evicted) {
+    kept.evicted = superseded;
   }
   return kept;
 }

@@ -140,7 +140,7 @@ class Learning {
   bool is_of_prefix_ = false;        // the step
   std::uint32_t step_improved_ = 0;
   std::uint32_t step_weight_ = 0;
-  std::vector<std::uint64_t> raised_;  // labels of numbers that are larger than ever before
+  std::vector<std::uint64_t> raised_;  // in the step: labels of numbers that are larger than ever before
   tsl::robin_set<std::uint64_t> raised_in_run_;
   bool climbs_ = false;  // the step brought nothing else that is new
   std::uint64_t next_checkpoint_ = 1;

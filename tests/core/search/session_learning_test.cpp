@@ -126,6 +126,31 @@ TEST(SessionLearning, WhatBecomesCommonLosesItsShare) {
   EXPECT_EQ(bench.session.corpus().find(id)->frequency_class, frequency_class(41));
 }
 
+TEST(SessionLearning, OnlyTheStateWithTheLargestNumberIsKeptForIt) {
+  Bench bench(kOne, {.checkpoint_prob = 1, .steps_per_run = 1'000'000, .pair_features = false});
+  std::uint64_t tip = 0;
+  const auto run = [&](double number, double other) {
+    bench.session.begin_run();
+    for (bench.session.next(); bench.session.replaying_prefix(); bench.session.next()) {
+      bench.session.done();
+    }
+    bench.session.magnitude(1, number);
+    bench.session.magnitude(2, other);
+    const bool is_new = bench.session.done().any();
+    const KeepResult kept = is_new ? bench.session.keep() : KeepResult{};
+    bench.finish();
+    return kept;
+  };
+  tip = run(5, -1).id;
+  EXPECT_NE(tip, 0U);
+  EXPECT_EQ(run(4, -1).id, 0U);
+  // It is still the one with the least of the other number.
+  const KeepResult higher = run(6, -1);
+  EXPECT_FALSE(higher.evicted.has_value());
+  EXPECT_EQ(run(7, -1).evicted, higher.id);
+  EXPECT_EQ(run(5, -2).evicted, tip);
+}
+
 TEST(SessionLearning, KindsThatAreOffAreNotNew) {
   Bench bench(kOne, {.steps_per_run = 1'000'000, .features = mask_of(FeatureKind::kEdge)});
   bench.session.begin_run();
