@@ -40,6 +40,7 @@ void bind_step_loop(py::module_& m) {
   py::class_<StateNumbers, std::shared_ptr<StateNumbers>>(m, "StateNumbers")
       .def(py::init())
       .def("add", &StateNumbers::add, py::arg("path"))
+      .def("clear", &StateNumbers::clear)
       .def("begin_run", &StateNumbers::begin_run)
       .def(
           "look",

@@ -20,6 +20,7 @@ class StateNumbers {
  public:
   // Adds an attribute of the machine, or one of an object that is such an attribute, and so on.
   void add(const std::vector<std::string>& path);
+  void clear() noexcept { machine_.parts.clear(); }
   // Each number is new to a run, or to the part of one that begins with another machine.
   void begin_run() noexcept { ++run_; }
   // Reports the numbers that are not what they were at the step before.

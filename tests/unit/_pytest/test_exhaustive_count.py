@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import io
-import os
-import pty
-import re
-import subprocess
-import sys
 
 import pytest
 
-from .conftest import PLUGINS, Project
+from .conftest import Project
 
 pytest_plugins = ["pytester"]
 
@@ -52,42 +47,6 @@ MANY = """
 
 
 # With --capture=no, pytest itself leaves out how far it has come.
-@pytest.mark.parametrize(("capture", "far"), [("--capture=fd", r" +\[100%\]"), ("--capture=no", "")])
-def test_a_terminal_shows_the_cases_while_they_run_and_keeps_its_layout(
-    project: Project, capture: str, far: str
-) -> None:
-    project.write({"tests/test_all.py": MANY})
-    plugins = [word for name in PLUGINS for word in ("-p", name)]
-    command = [sys.executable, "-m", "pytest", *plugins, "-v", capture, "--no-ordeal-seeds", "tests/test_all.py"]
-    own, theirs = pty.openpty()
-    with os.fdopen(own, "rb", buffering=0) as screen:
-        process = subprocess.Popen(command, stdout=theirs, stderr=theirs, cwd=project.root, env=dict(os.environ))
-        os.close(theirs)
-        shown = b"".join(iter(lambda: _read(screen), b"")).decode()
-        assert process.wait(timeout=600) == 0
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
-    assert "4,095 cases, about 46%" in plain
-    assert re.search(rf"PASSED \(9,000/9,000 cases\){far}\r?\n", plain)
-
-
-REFUSED = """
-    from hypothesis import strategies as st
-    from ordeal import exhaustive
-
-    @exhaustive.test(limit=2)
-    def test_limit(g):
-        g.index(3)
-
-    @exhaustive.test
-    def test_of(g):
-        g.of(st.floats())
-
-    @exhaustive.test
-    def test_index(g):
-        g.index(0)
-"""
-
-
 def test_what_is_refused_is_shown_at_the_line_of_the_test(project: Project) -> None:
     project.write({"tests/test_all.py": REFUSED})
     result = project.run("--no-ordeal-seeds", "tests/test_all.py")

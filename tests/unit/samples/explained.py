@@ -77,7 +77,8 @@ class Desk(ChaosTest):
 @cache
 def trace() -> Trace:
     """The shrunk trace of its failure: begin, open_file, speed_up, the fault, write, flush."""
-    result = Explorer(Desk, target_modules=["unit.samples.explained"], workers=1).run(max_runs=3_000)
+    # Of the orders in which its first steps may come, this seed finds the one above.
+    result = Explorer(Desk, target_modules=["unit.samples.explained"], workers=1, seed=1).run(max_runs=3_000)
     found = result.failures[0].trace
     assert found is not None
     return found

@@ -216,7 +216,7 @@ ORACLES = [
     ),
     Wrong(
         EditedBadly,
-        ["write", "clear", "write", "undo_last", "undo_last", "undo_last"],
+        ["write", "write", "write", "undo_last", "undo_last", "undo_last"],
         "after undo of write, not as before write: the system shows ['a'], but the view of then shows []",
     ),
     Wrong(

@@ -419,8 +419,14 @@ class Driver:
                 watchdog.ended = ended  # the first failure may have been raised in time
             outcome.broken_by = broken_by
 
-    def watch_numbers(self, paths: Iterable[str]) -> None:
-        """Have runs report these numbers of the state: attributes from the machine to each, with dots between."""
+    def watch_numbers(self, paths: Iterable[str], *, alone: bool = False) -> None:
+        """Have runs report these numbers of the state too: attributes from the machine to each, with dots between.
+
+        With ``alone`` they report no others.
+        """
+        if alone:
+            self.watched = []
+            self.numbers.clear()
         for path in paths:
             if path not in self.watched:
                 self.watched.append(path)

@@ -79,11 +79,7 @@ def generate_tests(traces: Iterable[Trace], *, class_path: str | None = None, ap
         OrdealError: the class cannot be imported.
     """
     # A test that ends the process of pytest would be the last one.
-    traces = [
-        trace
-        for trace in traces
-        if not (trace.failure and ends_process(trace.failure.error_type, trace.failure.bucket))
-    ]
+    traces = [trace for trace in traces if not (trace.failure and ends_process(*_named(trace.failure)))]
     given = traces if class_path is None else (replace(trace, test_class=class_path) for trace in traces)
     kept = _distinct(given)
     names = _class_names({trace.test_class for trace in kept})
@@ -92,6 +88,10 @@ def generate_tests(traces: Iterable[Trace], *, class_path: str | None = None, ap
         make = _InForks() if apart and can_supervise() else _function
         functions = [make(trace, _test_name(trace), names[trace.test_class]) for trace in kept]
     return _file(functions) if functions else ""
+
+
+def _named(failure: TraceFailure) -> tuple[str, str]:
+    return failure.error_type, failure.bucket
 
 
 def _distinct(traces: Iterable[Trace]) -> list[Trace]:

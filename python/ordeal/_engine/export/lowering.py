@@ -25,10 +25,11 @@ from ordeal._engine.execution.driver import (
     unpacked,
 )
 from ordeal._engine.execution.recorder import Observer
-from ordeal._hypothesis.machines import Rule, is_initializing, position_among_initializers
+from ordeal._hypothesis.machines import Rule, is_initializing, may_run, position_among_initializers
 from ordeal._hypothesis.run_context import RunContext
 from ordeal.chaos import NEMESIS
 from ordeal.faults import Fault
+from ordeal.swarm.weights import pick_in_order
 
 #: The chance of the stop choice before each step of Hypothesis' loop.
 STOP_PROBABILITY = 2**-16
@@ -69,7 +70,9 @@ class LoweringDriver(Driver):
         self._ended = False
         self._timed_out_in = ""
         self._first_rule_seen = False
-        self._initializers_left = len(definition.initializers)
+        self._weights: dict[str, int] | None = None  # if the machine chooses its rules by weight
+        self._swarm_is_due = definition.swarm_place is not None
+        self._initializers_left = len(definition.initializers) + self._swarm_is_due
 
     def lower(self, tape: _native.Tape) -> tuple[Any, ...]:
         """Return the flat choices of ``tape``; those of a failing run end where it failed.
@@ -81,8 +84,6 @@ class LoweringDriver(Driver):
 
     def run(self, tape: _native.Tape) -> Lowered:
         """Run ``tape`` from a fresh machine. Raises what ``lower`` does."""
-        if self.definition.swarm_place is not None:
-            raise InvalidDefinition("under Hypothesis, a machine that swarms draws first what is on")
         step_source = _native.Replay(tape)
         with self.watching():
             outcome = self.execute(step_source)
@@ -114,8 +115,17 @@ class LoweringDriver(Driver):
         finally:
             leave_run(before)
 
+    def _check_invariants(self, machine: RuleBasedStateMachine) -> None:
+        """Check the invariants; before the last initialize rules, write the swarm's, which only Hypothesis runs."""
+        if self._swarm_is_due and self._initializers_left == 1:
+            self._check(self._due_while_initializing, machine)
+            self._write_swarm(self._run_context)
+        super()._check_invariants(machine)
+
     def next_step(self, step_source: StepSource, run: RunContext) -> int:
         """Return the next step, after writing the choices that lead to it."""
+        if self._swarm_is_due:
+            self._write_swarm(run)
         code = step_source.next()
         if self._switches_nothing(code):
             return code
@@ -147,6 +157,9 @@ class LoweringDriver(Driver):
         self._initializers_left -= 1
 
     def _write_choice_of(self, index: int, run: RunContext) -> None:
+        if self._weights is not None:
+            self._write_pick(self.definition.order[index], self._weights, run)
+            return
         if not self._first_rule_seen:
             self._first_rule_seen = True
             run.write_integer(0, 0, DISABLED_MAX)
@@ -154,6 +167,44 @@ class LoweringDriver(Driver):
             # Hypothesis draws nothing when there is only one.
             run.write_integer(index, 0, len(self.definition.order) - 1)
         run.write_boolean(False)
+
+    def _write_swarm(self, run: RunContext) -> None:
+        """Write the initialize rule that draws what is on: everything, and all equally."""
+        place = self.definition.swarm_place
+        assert place is not None
+        self._swarm_is_due = False
+        self._write_stop(run, stop=False)
+        if self._initializers_left > 1:
+            run.write_integer(place, 0, self._initializers_left - 1)
+        self._write_configuration(run)
+        self._initializers_left -= 1
+
+    def _write_configuration(self, run: RunContext) -> None:
+        def never(p: float) -> bool:
+            run.write_boolean(False, p)
+            return False
+
+        machine = run.machine
+        if len(self.faults) > 1 and machine._swarm_options.distribution == "coins":
+            run.write_integer(2 ** len(self.faults) - 1, 1, 2 ** len(self.faults) - 1)
+        elif len(self.faults) > 1 and machine._swarm_options.distribution == "sizes":
+            machine._draw_faults(never)
+        if machine._swarm_options.chooses_rules:
+            self._weights = machine._draw_weights(never).weights
+
+    def _write_pick(self, name: str, weights: dict[str, int], run: RunContext) -> None:
+        """Write the choices by which weighted rules reach ``name``, which skip those before it."""
+        can_run = {rule.name for rule in self.definition.rules if may_run(run.machine, rule)} | {NEMESIS}
+        names = [each for each in self.definition.order if each in can_run]
+        to_skip = names.index(name)
+
+        def skip(p: float) -> bool:
+            nonlocal to_skip
+            to_skip -= 1
+            run.write_boolean(to_skip >= 0, p)
+            return to_skip >= 0
+
+        pick_in_order(weights, names, skip)
 
     def draw_arguments(self, rule: Rule, run: RunContext, *, initialize: bool) -> dict[str, Any]:
         """Return the arguments, all drawn through Hypothesis so that it records them."""

@@ -64,6 +64,7 @@ class Learning(RunListener, ForkedRunListener):
         self._observations = Observations(session, watch)
         self._checkpoints = checkpoints
         self._progress = progress
+        self._begun = False
         self._returning = False  # by steps that ran before
         self._steps_again = 0  # how many, after a step back
         self._keeps_return = False  # the state that it leads to, of a checkpoint without a snapshot in this process
@@ -79,7 +80,10 @@ class Learning(RunListener, ForkedRunListener):
         if self._watch.nearer:
             self._watch.begin_run()
         self._observations.begin_run()
-        self._driver.watch_numbers(self._progress.aids.numbers)  # of a search that was resumed
+        if not self._begun:
+            # Those of a search that was resumed; the driver may have served another one before.
+            self._driver.watch_numbers(self._progress.aids.numbers, alone=True)
+            self._begun = True
         self._driver.numbers.begin_run()
 
     def begin_return(self) -> None:

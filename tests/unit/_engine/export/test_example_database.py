@@ -308,14 +308,6 @@ def test_faults_that_no_rule_switches_cannot_be_said(tmp_path: Path) -> None:
     assert "Saved has no rule that switches its faults" in reason(save(Saved, OPENING))
 
 
-def test_a_machine_that_swarms_cannot_be_said(tmp_path: Path) -> None:
-    class Saved(Lock):
-        swarm = True
-
-    configure(Saved, tmp_path)
-    assert "a machine that swarms draws first what is on" in reason(save(Saved, OPENING))
-
-
 def test_a_coroutine_rule_of_a_plain_machine_cannot_be_said(tmp_path: Path) -> None:
     class Saved(RuleBasedStateMachine):
         @rule()  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 import ordeal._native as _native
 from ordeal._engine.execution.driver import FAULT_ON, INITIALIZE, RULE
 from ordeal._engine.execution.machine import make_driver
-from ordeal._engine.export.lowering import Lowered, LoweringDriver
+from ordeal._engine.export.lowering import DISABLED_MAX, Lowered, LoweringDriver
 from ordeal._hypothesis.internals import reproducing_test
 from ordeal.chaos import ChaosTest
 from ordeal.faults import Fault
@@ -152,3 +152,7 @@ def test_what_took_too_long_is_named() -> None:
     run = lowered(Slow, (RULE, 0, []), rule_timeout=0.05)
     assert run.timed_out == "crawl"
     assert type(run.error).__name__ == "RuleTimeoutError"
+
+
+def test_as_many_rules_can_be_disabled_as_hypothesis_draws() -> None:
+    assert DISABLED_MAX == 254
