@@ -46,7 +46,24 @@ MANY = """
 """
 
 
-# With --capture=no, pytest itself leaves out how far it has come.
+REFUSED = """
+    from hypothesis import strategies as st
+    from ordeal import exhaustive
+
+    @exhaustive.test(limit=2)
+    def test_limit(g):
+        g.index(3)
+
+    @exhaustive.test
+    def test_of(g):
+        g.of(st.floats())
+
+    @exhaustive.test
+    def test_index(g):
+        g.index(0)
+"""
+
+
 def test_what_is_refused_is_shown_at_the_line_of_the_test(project: Project) -> None:
     project.write({"tests/test_all.py": REFUSED})
     result = project.run("--no-ordeal-seeds", "tests/test_all.py")
