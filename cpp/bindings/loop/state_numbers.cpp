@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <string_view>
 
 #include "bindings/cpython/c_api.h"
 #include "core/base/rng.h"
@@ -51,7 +52,7 @@ std::optional<double> size_of(PyObject* value) noexcept {
     return static_cast<double>(PyUnicode_GET_LENGTH(value));
   }
   if (PyList_Check(value) != 0 || PyTuple_Check(value) != 0 || PyBytes_Check(value) != 0 ||
-      PyByteArray_Check(value) != 0) {
+      PyByteArray_Check(value) != 0 || std::string_view(Py_TYPE(value)->tp_name) == "collections.deque") {
     return static_cast<double>(Py_SIZE(value));
   }
   return std::nullopt;
@@ -65,7 +66,7 @@ void StateNumbers::add(const std::vector<std::string>& path) {
     const auto is_it = [&](const Node& part) { return part.name.equal(py::str(name)); };
     auto part = std::ranges::find_if(node->parts, is_it);
     if (part == node->parts.end()) {
-      node->parts.emplace_back(borrowed(interned(name.c_str())), hash_bytes(name, node->label) >> 1U);
+      node->parts.push_back({borrowed(interned(name.c_str())), hash_bytes(name, node->label) >> 1U, {}, 0, 0});
       part = node->parts.end() - 1;
     }
     node = &*part;

@@ -30,9 +30,6 @@ class StateNumbers {
 
  private:
   struct Node {
-    Node() = default;
-    Node(py::object name_, std::uint64_t label_) : name(std::move(name_)), label(label_) {}
-
     py::object name;
     std::uint64_t label = 0;  // of the whole path
     std::vector<Node> parts;

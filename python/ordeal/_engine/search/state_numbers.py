@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections import deque
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 #: The most attributes that are read after each step, and how many objects lie between the machine and one of them.
 PATHS_MAX = 32
 DEPTH_MAX = 3
-SIZED = (bool, int, float, str, bytes, bytearray, list, tuple, dict, set, frozenset)
+SIZED = (bool, int, float, str, bytes, bytearray, list, tuple, dict, set, frozenset, deque)
 NO_STATE = (type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import deque
 from typing import Any
 
 import pytest
@@ -47,6 +48,7 @@ class Machine(RuleBasedStateMachine):
         self.itself = self
         self.function = len
         self.nothing = None
+        self.queue: deque[int] = deque()
 
     @rule(amount=st.integers(0, 5))
     def add(self, amount: int) -> None:
@@ -59,7 +61,7 @@ class Machine(RuleBasedStateMachine):
 
 
 def test_numbers_and_collections_are_found_also_in_what_the_machine_holds() -> None:
-    assert number_paths(Machine()) == ["count", "items", "slotted.size", "hostile.stored"]
+    assert number_paths(Machine()) == ["count", "items", "queue", "slotted.size", "hostile.stored"]
 
 
 def test_a_state_of_any_size_is_read_in_part() -> None:
