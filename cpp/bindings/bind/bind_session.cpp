@@ -211,6 +211,7 @@ void bind_session(py::module_& m) {
       .def_property_readonly("tape", &Session::tape, py::return_value_policy::copy)
       .def_property_readonly("faults_on", &Session::faults_on)
       .def_property_readonly("edges_in_run", &Session::edges_in_run)
+      .def_property_readonly("reads_numbers", &Session::reads_numbers)
       .def("magnitude", &Session::magnitude, py::arg("label"), py::arg("value"))
       .def_property_readonly("only_climbed", &Session::only_climbed)
       .def_property_readonly("checkpoints_saved", &Session::checkpoints_saved)

@@ -41,7 +41,7 @@ void bind_step_loop(py::module_& m) {
       .def(py::init())
       .def("add", &StateNumbers::add, py::arg("path"))
       .def("clear", &StateNumbers::clear)
-      .def("begin_run", &StateNumbers::begin_run)
+      .def("begin_run", &StateNumbers::begin_run, py::arg("reads"))
       .def(
           "look",
           [](StateNumbers& self, const py::object& machine, Session& session) { self.look(machine.ptr(), session); },

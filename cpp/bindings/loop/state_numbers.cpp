@@ -93,7 +93,9 @@ void StateNumbers::look(Node& node, PyObject* object, const Report& report) {
 }
 
 void StateNumbers::look(PyObject* machine, Session& session) {
-  look(machine_, machine, [&](std::uint64_t label, double number) { session.magnitude(label, number); });
+  if (reads_) {
+    look(machine_, machine, [&](std::uint64_t label, double number) { session.magnitude(label, number); });
+  }
 }
 
 std::vector<std::pair<std::uint64_t, double>> StateNumbers::changed(PyObject* machine) {

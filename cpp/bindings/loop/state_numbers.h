@@ -21,8 +21,11 @@ class StateNumbers {
   // Adds an attribute of the machine, or one of an object that is such an attribute, and so on.
   void add(const std::vector<std::string>& path);
   void clear() noexcept { machine_.parts.clear(); }
-  // Each number is new to a run, or to the part of one that begins with another machine.
-  void begin_run() noexcept { ++run_; }
+  // Each number is new to a run, or to the part of one that begins with another machine. `reads`: whether any is read.
+  void begin_run(bool reads) noexcept {
+    ++run_;
+    reads_ = reads;
+  }
   // Reports the numbers that are not what they were at the step before.
   void look(PyObject* machine, Session& session);
   // The same for a run that is far from its session: labels and numbers.
@@ -42,6 +45,7 @@ class StateNumbers {
 
   Node machine_;
   std::uint64_t run_ = 1;
+  bool reads_ = false;
 };
 
 }  // namespace ordeal::bindings

@@ -153,7 +153,11 @@ const Checkpoint* Corpus::pick(Rng& rng) {
   if (empty()) {
     return nullptr;
   }
-  const std::size_t slot = pick_slot(rng);
+  constexpr int kLooks = 16;
+  std::size_t slot = pick_slot(rng);
+  for (int looks = 1; looks < kLooks && !climbs_ && slots_[slot]->is_tip; ++looks) {
+    slot = pick_slot(rng);
+  }
   ORDEAL_DCHECK(slots_[slot].has_value(), "slot " << slot << " is empty");
   Checkpoint& checkpoint = *slots_[slot];
   ++checkpoint.times_selected;
@@ -214,6 +218,12 @@ void Corpus::transfer_energy(std::uint64_t from, std::uint64_t to) {
   const double given = slots_[giver->second]->energy - kEnergyFloor;
   set_energy(taker->second, slots_[taker->second]->energy + given);
   set_energy(giver->second, kEnergyFloor);
+}
+
+void Corpus::set_tip(std::uint64_t id) noexcept {
+  if (const auto found = slot_of_.find(id); found != slot_of_.end()) {
+    slots_[found->second]->is_tip = true;
+  }
 }
 
 bool Corpus::remove(std::uint64_t id) {

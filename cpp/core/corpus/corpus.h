@@ -44,6 +44,7 @@ struct Checkpoint {
   std::uint32_t step = 0;  // its depth: steps from a fresh machine
   std::uint64_t run_id = 0;
   std::uint64_t times_selected = 0;
+  bool is_tip = false;  // kept only for a number that is larger than ever before
 };
 
 // Every operation is O(log n); a pointer to an entry is valid until the next add or remove.
@@ -63,8 +64,11 @@ class Corpus {
   // lowest energy (of equals the oldest) under kEnergy, else a random one, but never the new one. If that does not free
   // enough bytes for the prefix, the new one is not kept.
   std::optional<std::uint64_t> add(Checkpoint checkpoint, Rng& rng);
-  // Null when the corpus is empty. Counts the selection in the entry.
+  // Null when the corpus is empty. Counts the selection in the entry. Without `climbs` it is a tip only where there is
+  // hardly anything else.
   const Checkpoint* pick(Rng& rng);
+  void set_climbs(bool climbs) noexcept { climbs_ = climbs; }
+  void set_tip(std::uint64_t id) noexcept;
 
   // Applies the outcome of a run that started from the entry. Ignores an entry that has made room meanwhile.
   void reward(std::uint64_t id, double new_edges);
@@ -105,6 +109,7 @@ class Corpus {
   // Closes up empty slots and gives the tree room for as many again.
   void compact();
 
+  bool climbs_ = true;
   std::size_t max_checkpoints_;
   CheckpointStrategy strategy_;
   std::size_t bytes_max_;

@@ -20,6 +20,8 @@ constexpr double kEnergyGivenMax = 100.0;
 // Rules past this number share a bit with earlier ones: then an edge of one may hide that of another, which does no
 // harm.
 constexpr std::uint64_t kRuleBits = 64;
+// One run in this many reads numbers of the state, besides those that climb.
+constexpr std::uint64_t kNumbersPeriod = 8;
 
 // More novelty is rewarded more, but not in proportion: that an import runs a hundred new edges says little.
 std::uint32_t reward_of(const StepNovelty& novelty) noexcept {
@@ -135,6 +137,21 @@ void Learning::interleaved(std::span<const std::uint64_t> features) {
   }
 }
 
+// If each run of five simple rules reads them, it takes twice the time (benchmarks/five_rules).
+bool Learning::reads_numbers(std::uint64_t start) const noexcept {
+  return run_id_ % kNumbersPeriod == 0 ||
+         (start != 0 && std::ranges::any_of(tips_, [=](const auto& tip) { return tip.second == start; }));
+}
+
+// A tip lies deep, and the steps that lead there are mostly run again.
+void Learning::took_steps(std::uint64_t start, std::size_t steps) noexcept {
+  constexpr std::uint64_t kClimbingPart = 8;
+  const Checkpoint* const checkpoint = corpus_.find(start);
+  steps_ += steps;
+  climbed_steps_ += checkpoint != nullptr && checkpoint->is_tip ? steps : 0;
+  corpus_.set_climbs(climbed_steps_ <= steps_ / kClimbingPart);
+}
+
 // Once in a run is enough to climb: each time would leave a state for every step. Numbers below zero have a ladder of
 // their own.
 void Learning::magnitude(std::uint64_t label, double value) {
@@ -229,6 +246,7 @@ KeepResult Learning::keep(const Tape& tape, Rng& schedule) {
       superseded = before;
     }
   }
+  checkpoint.is_tip = climbs_;
   KeepResult kept = add(std::move(checkpoint), schedule);
   if (!kept.evicted) {
     kept.evicted = superseded;
@@ -380,6 +398,8 @@ void Learning::save(SessionState& state) const {
   state.values = values_.save();
   state.cmplog = cmplog_.save();
   state.tips.assign(tips_.begin(), tips_.end());
+  state.steps = steps_;
+  state.climbed_steps = climbed_steps_;
   std::ranges::sort(state.tips);
 }
 
@@ -404,6 +424,11 @@ void Learning::restore(SessionState state, Rng& schedule) {
   }
   cmplog_.restore(std::move(state.cmplog));
   tips_.insert(state.tips.begin(), state.tips.end());
+  for (const auto& [label, checkpoint] : state.tips) {
+    corpus_.set_tip(checkpoint);
+  }
+  steps_ = state.steps;
+  climbed_steps_ = state.climbed_steps;
 }
 
 }  // namespace ordeal

@@ -104,6 +104,11 @@ class Learning {
 
   [[nodiscard]] Corpus& corpus() noexcept { return corpus_; }
   [[nodiscard]] const Corpus& corpus() const noexcept { return corpus_; }
+  // Before end_run(): a run from `start` took so many steps, those that led there included. Climbing gets an eighth of
+  // all steps at most.
+  void took_steps(std::uint64_t start, std::size_t steps) noexcept;
+  // Whether a run from `start` should report numbers of the state: one in some, and each that may climb.
+  [[nodiscard]] bool reads_numbers(std::uint64_t start) const noexcept;
   [[nodiscard]] bool only_climbed() const noexcept { return climbs_; }
   [[nodiscard]] const RunTally& tally() const noexcept { return tally_; }
   [[nodiscard]] std::uint64_t checkpoints_saved() const noexcept { return checkpoints_saved_; }
@@ -148,6 +153,8 @@ class Learning {
   std::vector<std::uint64_t> new_entries_;             // checkpoints
   tsl::robin_map<std::uint64_t, std::uint64_t> tips_;  // the checkpoint with the largest number, by label
   std::uint64_t checkpoints_saved_ = 0;
+  std::uint64_t steps_ = 0;
+  std::uint64_t climbed_steps_ = 0;
 };
 
 }  // namespace ordeal

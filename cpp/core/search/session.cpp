@@ -138,6 +138,7 @@ void Session::end_run(double seconds) {
   const std::size_t steps = tape().size() - std::min(tape().size(), run_.planned().prefix.size());
   const double slowness = stats_.run_took(seconds, steps);
   planner_.allow_simple(stats_.runs_are_slow());
+  learning_.took_steps(spec().checkpoint, run_.tape().size());
   const RunTally tally = learning_.end_run(run_.planned(), slowness);
   const double cost = std::max(1.0, static_cast<double>(run_.cost()) * slowness);
   planner_.report(run_.planned(), tally.reward, static_cast<std::uint64_t>(cost), tally.edges);

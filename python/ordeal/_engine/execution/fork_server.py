@@ -306,7 +306,7 @@ def _wait_for_runs(
                     environment.randoms.reseed()
                     for generator, state in randoms:
                         generator.setstate(state)
-                    environment.driver.watch_numbers(str(path) for path in paths)
+                    environment.driver.watch_numbers((str(path) for path in paths), alone=True)
                     _ForkedRun(_ForkLine(channel), run, environment).execute()
             finally:
                 _flush()
@@ -374,7 +374,7 @@ class _ForkedRun(RunListener):
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
         self._run = run
         numbers = self._environment.driver.numbers
-        numbers.begin_run()  # this process does not know whether the step before counted
+        numbers.begin_run(True)  # this process does not know whether the step before counted
         for label, number in numbers.changed(run.machine):
             self._line.send(NOTIFY, "magnitude", label, number)
         self._line.send(STEP, code, state_hash, *self._seen())

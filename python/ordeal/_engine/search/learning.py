@@ -84,7 +84,7 @@ class Learning(RunListener, ForkedRunListener):
             # Those of a search that was resumed; the driver may have served another one before.
             self._driver.watch_numbers(self._progress.aids.numbers, alone=True)
             self._begun = True
-        self._driver.numbers.begin_run()
+        self._driver.numbers.begin_run(self._session.reads_numbers)
 
     def begin_return(self) -> None:
         """Begin returning to a checkpoint by steps that ran before, hidden as restoring a snapshot would be."""
@@ -100,7 +100,7 @@ class Learning(RunListener, ForkedRunListener):
         if self._watch.nearer:
             self._watch.begin_run()
         self._observations.begin_run()
-        self._driver.numbers.begin_run()
+        self._driver.numbers.begin_run(self._session.reads_numbers)
         self._steps_again = self._session.prefix_left
         self._set_returning(self._steps_again > 0)
 

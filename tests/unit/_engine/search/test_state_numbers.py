@@ -14,7 +14,7 @@ import ordeal._native as _native
 from ordeal._engine.search.state_numbers import PATHS_MAX, number_paths
 from ordeal.explore import Explorer
 
-LIMIT = 1_000
+LIMIT = 400
 
 
 class Slotted:
