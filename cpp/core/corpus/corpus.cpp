@@ -220,12 +220,6 @@ void Corpus::transfer_energy(std::uint64_t from, std::uint64_t to) {
   set_energy(giver->second, kEnergyFloor);
 }
 
-void Corpus::set_tip(std::uint64_t id) noexcept {
-  if (const auto found = slot_of_.find(id); found != slot_of_.end()) {
-    slots_[found->second]->is_tip = true;
-  }
-}
-
 bool Corpus::remove(std::uint64_t id) {
   const auto found = slot_of_.find(id);
   if (found == slot_of_.end()) {

@@ -68,7 +68,6 @@ class Corpus {
   // hardly anything else.
   const Checkpoint* pick(Rng& rng);
   void set_climbs(bool climbs) noexcept { climbs_ = climbs; }
-  void set_tip(std::uint64_t id) noexcept;
 
   // Applies the outcome of a run that started from the entry. Ignores an entry that has made room meanwhile.
   void reward(std::uint64_t id, double new_edges);

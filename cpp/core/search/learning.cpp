@@ -145,10 +145,14 @@ bool Learning::reads_numbers(std::uint64_t start) const noexcept {
 
 // A tip lies deep, and the steps that lead there are mostly run again.
 void Learning::took_steps(std::uint64_t start, std::size_t steps) noexcept {
-  constexpr std::uint64_t kClimbingPart = 8;
   const Checkpoint* const checkpoint = corpus_.find(start);
   steps_ += steps;
   climbed_steps_ += checkpoint != nullptr && checkpoint->is_tip ? steps : 0;
+  share_climbs();
+}
+
+void Learning::share_climbs() noexcept {
+  constexpr std::uint64_t kClimbingPart = 8;
   corpus_.set_climbs(climbed_steps_ <= steps_ / kClimbingPart);
 }
 
@@ -424,11 +428,9 @@ void Learning::restore(SessionState state, Rng& schedule) {
   }
   cmplog_.restore(std::move(state.cmplog));
   tips_.insert(state.tips.begin(), state.tips.end());
-  for (const auto& [label, checkpoint] : state.tips) {
-    corpus_.set_tip(checkpoint);
-  }
   steps_ = state.steps;
   climbed_steps_ = state.climbed_steps;
+  share_climbs();
 }
 
 }  // namespace ordeal

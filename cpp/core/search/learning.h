@@ -120,6 +120,7 @@ class Learning {
 
  private:
   void enter_rule(const NextStep& step) noexcept;
+  void share_climbs() noexcept;
   StepNovelty take_novelty(const Tape& tape, const NewCoverage& new_coverage, std::uint32_t improved);
   [[nodiscard]] Prefix prefix_of(const Tape& tape);
   void keep_values_of(const Tape& tape, const TapeStep& step);

@@ -92,6 +92,7 @@ void write_checkpoint(ByteWriter& out, const Checkpoint& checkpoint) {
   out.number(checkpoint.run_id);
   out.number(checkpoint.times_selected);
   out.number(checkpoint.frequency_class);
+  out.number(checkpoint.is_tip ? 1 : 0);
   out.number(checkpoint.shows.size());
   for (const Feature& feature : checkpoint.shows) {
     write_feature(out, feature);
@@ -117,6 +118,7 @@ std::optional<Checkpoint> read_checkpoint(ByteReader& in, const Renaming& renami
   checkpoint.run_id = in.number("a run");
   checkpoint.times_selected = in.number("a number of selections");
   checkpoint.frequency_class = static_cast<std::uint32_t>(in.number("the commonness of features", kFrequencyClassMax));
+  checkpoint.is_tip = in.number("whether it is a tip", 1) == 1;
   checkpoint.shows =
       in.items<Feature>("features of a checkpoint", kFeatureBytes, SIZE_MAX, [&] { return read_feature(in); });
   std::optional<Tape> prefix = read_tape(in, renaming);
